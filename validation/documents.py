@@ -48,20 +48,20 @@ def check(
         if ours != theirs:
             place = "problem" if what == "problem" else "instance"
             raise InputError(f"a result of {shown(ours)}", found=shown(theirs), place=place)
-    checker = _checker(result.problem)
+    checker = _checker_of(result.problem)
     report = Report(until=None if seconds is None else time.perf_counter() + seconds)
     own = list(instance.constraints)
     if constraints is None:
-        added = convert(result.constraints, _kinds(result.problem), "constraints")
+        added = convert(result.constraints, _constraint_types(result.problem), "constraints")
         check_added(instance, added)
-        together = _asked(instance, result, [*own, *added], report)
+        together = _rules_to_judge(instance, result, [*own, *added], report)
     else:
         together = [*own, *constraints]
     sense = getattr(checker, "SENSE", result.sense)
     report.expect(result.sense == sense, f"sense: {result.sense}, where it is {sense}")
-    _consistent(result, report, getattr(checker, "NEAR", 1e-9))
-    _whose(result, report)
-    result = structs.replace(result, options=_judged_by(checker, instance, result, report))
+    _check_statuses(result, report, getattr(checker, "NEAR", 1e-9))
+    _check_origin(result, report)
+    result = structs.replace(result, options=_options_of(checker, instance, result, report))
     asked = not result.risk or bool(result.options.get("risk"))
     report.expect(asked, "risk, which nobody asked for")
     if result.termination == "infeasible":
@@ -74,7 +74,7 @@ def check(
         _judge_bound(instance, result, together, report)
     if result.solution_status != "none":
         began = time.perf_counter()
-        plain = _of_fields(checker, instance, result) if report.until is None else None
+        plain = _rebuilt_solution(checker, instance, result) if report.until is None else None
         text = to_json(result.solution) if plain is None else b""
         times = getattr(checker, "OF_ENCODING", OF_ENCODING)
         if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
@@ -91,7 +91,7 @@ def check(
     return report
 
 
-def _asked(
+def _rules_to_judge(
     instance: Any, result: Document, rules: Sequence[Constraint], report: Report
 ) -> Sequence[Constraint]:
     """Return the side constraints to judge; report where the result answers another question.
@@ -114,7 +114,9 @@ def _asked(
     another = question.instance != identity(instance)
     if another:
         report.differences.append("another instance of this name: its digest is not the file's")
-    asked: Sequence[Constraint] = convert(question.constraints, _kinds(result.problem), "question")
+    asked: Sequence[Constraint] = convert(
+        question.constraints, _constraint_types(result.problem), "question"
+    )
     for rule in rules[len(instance.constraints) :]:
         report.expect(rule in asked, f"question: without {_called(rule)}, which was added")
     report.differences += _further(asked, instance.constraints)
@@ -133,7 +135,7 @@ def _asked(
     return together
 
 
-def _whose(result: Document, report: Report) -> None:
+def _check_origin(result: Document, report: Report) -> None:
     """Check that a result names a formulation, or a policy and no bound."""
     if result.formulation and result.policy:
         report.violations.append(
@@ -144,7 +146,7 @@ def _whose(result: Document, report: Report) -> None:
         report.expect(result.bound is None, "a bound, and a policy shows none")
 
 
-def _judged_by(checker: Any, instance: Any, result: Document, report: Report) -> dict[str, Any]:
+def _options_of(checker: Any, instance: Any, result: Document, report: Report) -> dict[str, Any]:
     """Return the options that a result is judged by: those of its question, or their defaults.
 
     What a document says of them beside its question is the same, or a violation. A policy's own
@@ -179,20 +181,20 @@ def _called(rule: Constraint) -> str:
 
 
 @cache
-def _checker(problem: str) -> Any:
+def _checker_of(problem: str) -> Any:
     return importlib.import_module(module_path("validation", problem))
 
 
-def _kinds(problem: str) -> Any:
+def _constraint_types(problem: str) -> Any:
     """Return the type of side constraints that a document may have: plug-ins' kinds too."""
     more = [plugins.load(point) for point in plugins.of("constraints", problem).values()]
-    own = _checker(problem).CONSTRAINTS
+    own = _checker_of(problem).CONSTRAINTS
     union: Any = reduce(or_, more, get_args(own)[0])
     return tuple[union, ...] if more else own
 
 
 @cache
-def _judge(problem: str) -> Any:
+def _prover_of(problem: str) -> Any:
     """Return the function that re-proves bounds of a problem; None where there is none.
 
     Its ``reproved(instance, constraints, certificate, claim)``, with all side constraints, returns
@@ -212,7 +214,7 @@ def _judge_bound(
         report.bound = f"believed, from {claim.solver}"
         report.violations.append(f"bound: {claim.bound}, where a number is expected")
         return
-    judge = _judge(claim.problem)
+    judge = _prover_of(claim.problem)
     unaided = getattr(judge, "UNAIDED", ())  # formulations whose bound needs no certificate
     given = claim.certificate is not UNSET
     if judge is None or not (given or claim.formulation in unaided):
@@ -222,7 +224,7 @@ def _judge_bound(
     if report.late and not given:
         report.bound = f"believed, from {claim.solver}"
         return
-    wrong = judge.reproved(instance, constraints, claim.certificate or {}, _plain(claim))
+    wrong = judge.reproved(instance, constraints, claim.certificate or {}, _as_plain_json(claim))
     report.bound = f"believed, from {claim.solver}" if wrong else "re-proved"
     if wrong and (given or isinstance(wrong, Refuted)):
         report.violations.append(f"bound: {wrong}")
@@ -237,12 +239,15 @@ def reproves(
     certificate: Mapping[str, object],
 ) -> bool:
     """Tell whether a certificate re-proves the bound of a result with these added constraints."""
-    judge = _judge(claim.problem)
+    judge = _prover_of(claim.problem)
     rules = [*instance.constraints, *added]
-    return judge is not None and judge.reproved(instance, rules, certificate, _plain(claim)) is None
+    return (
+        judge is not None
+        and judge.reproved(instance, rules, certificate, _as_plain_json(claim)) is None
+    )
 
 
-def _plain(claim: Document) -> Document:
+def _as_plain_json(claim: Document) -> Document:
     """Return a document whose solution is what JSON knows, which a claim's may not be yet."""
     if not isinstance(claim.solution, Struct):
         return claim
@@ -256,7 +261,9 @@ def result_of(document: Document) -> Result[Any]:
     return Result(
         **own,
         asked=Asked.told(document.question) if document.question else None,
-        constraints=convert(document.constraints, _kinds(document.problem), "constraints"),
+        constraints=convert(
+            document.constraints, _constraint_types(document.problem), "constraints"
+        ),
         solution=as_record(document) if document.solution else None,
     )
 
@@ -266,7 +273,7 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
 
     ``text`` is its JSON, where that is known already.
     """
-    checker = _checker(result.problem)
+    checker = _checker_of(result.problem)
     solution: Any = result.solution
     record = isinstance(solution, Struct)
     kind = type(solution) if record else checker.solution_type(solution)
@@ -280,7 +287,7 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
     return convert(raw, kind if kind in answers else answers[0], "solution")
 
 
-def _of_fields(checker: Any, instance: Any, result: Document) -> Any | None:
+def _rebuilt_solution(checker: Any, instance: Any, result: Document) -> Any | None:
     """Return a solution made anew of its fields, each checked, where these hold no records.
 
     None where that is not so, or one is wrong: what is wrong is said of the text. Names that the
@@ -301,7 +308,7 @@ def _of_fields(checker: Any, instance: Any, result: Document) -> Any | None:
     return None
 
 
-def _consistent(result: Document, report: Report, near: float) -> None:
+def _check_statuses(result: Document, report: Report, near: float) -> None:
     """Check that statuses, bound and gap agree; a gap up to ``near`` counts as closed."""
     objective, bound = result.objective, result.bound
     if result.solution_status == "none":

@@ -31,7 +31,7 @@ WORDS = {
 STANDING = (
     column.text("policy"),
     column.percent("mean gap"),
-    column.percent("95% interval"),
+    column.interval("95% interval"),
     column.percent("median"),
     column.percent("worst"),
     column.text("on"),
@@ -83,7 +83,7 @@ def _standing(of: Standing) -> dict[str, Value]:
     return {
         "policy": of.contender,
         **dict.fromkeys(("gap", "mean gap"), missing if mean is None else mean),
-        "95% interval": Cell(between(of.low, of.high), of.low),
+        "95% interval": Cell(between(of.low, of.high), of.low, of.high),
         "median": missing if of.median is None else of.median,
         "worst": missing if of.worst is None else of.worst,
         "on": of.worst_instance if (of.worst or 0.0) > SAME else None,
@@ -98,7 +98,7 @@ PAIR = (
     *map(column.text, ("problem", "policy", "beside")),
     *map(column.count, ("compared", "left out", "better", "equal", "worse")),
     Column("mean advantage", signed),
-    Column("95% interval", str),
+    column.interval("95% interval"),
 )
 
 
@@ -112,7 +112,9 @@ def pairs(found: Iterable[Pair]) -> Table:
                 *(pair.problem, pair.a, pair.b),
                 Cell(counted(*pair.compared), pair.compared[0]),
                 *(pair.left_out, pair.better, pair.same, pair.worse, pair.mean),
-                Cell(between(pair.low, pair.high), pair.low) if pair.compared[0] >= FEW else None,
+                Cell(between(pair.low, pair.high), pair.low, pair.high)
+                if pair.compared[0] >= FEW
+                else None,
             )
             for pair in found
         ),
@@ -180,14 +182,14 @@ def differences(of: Measured) -> Table:
         (
             column.text("policy"),
             column.percent("here"),
-            Column("on 95% of them", str),
+            column.interval("on 95% of them"),
             column.text("so"),
         ),
         (
             (
                 one.contender,
                 one.value,
-                Cell(between(one.low, one.high), one.low),
+                Cell(between(one.low, one.high), one.low, one.high),
                 f"{best if one.low > 0 else one.contender} is better"
                 if one.settled
                 else "not settled",

@@ -251,11 +251,26 @@ def test_csv_keeps_every_digit(file: Path) -> None:
     assert [line["policy"] for line in lines] == ["a", "b,c"]
     for line, standing in zip(lines, told, strict=True):
         assert float(line["mean gap"]) == standing["mean"]
-        assert line["95% interval"] == ""
+        assert line["95% interval low"] == line["95% interval high"] == ""
     steps = list(csv.DictReader(StringIO(printed_by(file, "--csv", "--profiles"))))
     assert {line["1.05"] for line in steps} == {"1.0"}
     (pair,) = csv.DictReader(StringIO(printed_by(file, "--csv", "--compare", "a,a")))
     assert (pair["equal"], pair["compared"]) == ("3", "3")
+
+
+@pytest.mark.parametrize("words", [(), ("--compare", "a,b")], ids=["standings", "pairs"])
+def test_csv_holds_both_ends_of_an_interval(words: tuple[str, ...], tmp_path: Path) -> None:
+    gaps = [i / 7 for i in range(FEW)]
+    rows = [row(instance=f"i{g}", policy=p, gap=g**k) for g in gaps for k, p in enumerate("ab", 1)]
+    file = tmp_path / "rows.jsonl"
+    file.write_bytes(table(rows, ".jsonl"))
+    key = "pairs" if words else "summary"
+    told = json.loads(printed_by(file, "--json", *words))[key]
+    lines = csv.DictReader(StringIO(printed_by(file, "--csv", *words)))
+    for line, known in zip(lines, told, strict=True):
+        ends = (float(line["95% interval low"]), float(line["95% interval high"]))
+        assert ends == (known["low"], known["high"])
+        assert known["low"] is not None
 
 
 def test_latex_has_a_table_for_each_thing_asked(file: Path) -> None:

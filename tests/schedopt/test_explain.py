@@ -33,7 +33,7 @@ from schedopt.instances.constraints import (
 from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import left_out, reasons
-from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.constraints import violations
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import plan_table
 from schedopt.verbs.solve import solve
@@ -197,8 +197,8 @@ def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: in
                 for size in range(len(reward))
                 for others in combinations(possible - {name}, size)
             ]
-            shut_out = all(broken(rule, facts, names) for names in everyone)
-            assert shut_out or any(broken(rule, facts, names) for names in swaps)
+            shut_out = all(violations(rule, facts, names) for names in everyone)
+            assert shut_out or any(violations(rule, facts, names) for names in swaps)
         elif reward[name] and chosen | {name} in swaps:
             pytest.fail(f"{name} is {reason}, though there is room for it")
 

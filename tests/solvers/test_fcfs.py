@@ -16,7 +16,7 @@ from schedopt.instances.msfq.sizes import Deterministic
 from schedopt.policies.msfq.stability import region
 from schedopt.solvers.msfq.fcfs import TooManyPhasesError, fcfs, saturated_rate
 from schedopt.validation.msfq import first_come
-from schedopt.validation.msfq.first_come import times
+from schedopt.validation.msfq.first_come import response_times
 
 RATES = st.floats(0.1, 10.0)
 
@@ -37,7 +37,7 @@ def queues(draw: Any) -> Instance:
 @settings(max_examples=examples(40), deadline=None)
 def test_equals_a_truncated_chain(queue: Instance, load: float) -> None:
     queue = at(queue, load)
-    ours = times(queue)
+    ours = response_times(queue)
     assert ours is not None
     assert fcfs(queue).times == pytest.approx(ours, rel=1e-9)
     assert first_come.saturated_rate(queue) == pytest.approx(saturated_rate(queue), rel=1e-10)
@@ -46,7 +46,7 @@ def test_equals_a_truncated_chain(queue: Instance, load: float) -> None:
 @pytest.mark.parametrize("unit", [1e-4, 1e4])
 def test_the_chain_settles_in_any_unit_of_time(unit: float) -> None:
     here, there = (
-        times(of_classes(4, (1, 1.6 * u, u), (4, 0.3 * u, u))) for u in (1.0, 1.0 / unit)
+        response_times(of_classes(4, (1, 1.6 * u, u), (4, 0.3 * u, u))) for u in (1.0, 1.0 / unit)
     )
     assert there == pytest.approx(unit * here, rel=1e-9)  # type: ignore[operator]
 

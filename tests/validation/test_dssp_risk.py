@@ -125,7 +125,7 @@ def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
     facts = Facts(night, fill)
     kept = Scenarios(night, drawn.tolist(), min(fill, 1.0)).served(names)
     earned = sorted(sum(night.jobs[j].reward for j in one) for one in kept)
-    served = risk._Served(facts, frozenset(names), drawn)
+    served = risk._ServiceOrder(facts, frozenset(names), drawn)
     near = {"rel": 1e-9, "abs": 1e-12}
     worth, half = served.worth(Measure.read("mean"), drawn)
     assert worth == pytest.approx(sum(earned) / count, **near)

@@ -12,7 +12,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
-from schedopt.validation.dssp.schedule import earned
+from schedopt.validation.dssp.schedule import earned_interval
 
 
 def a_night(**changes: Any) -> Instance:
@@ -175,4 +175,4 @@ def test_what_is_paid_late_falls_along_its_points() -> None:
     job = Job(name="a", reward=10, stages=((1.0,),))
     night = Instance(name="n", processors=1, deadline=10, jobs=(job,), late=((0, 1), (4, 0.2)))
     for end, paid in ((10, 10.0), (12, 6.0), (13, 4.0), (15, 0.0)):
-        assert earned(night, {"a": float(end)}, 0.0) == pytest.approx((paid, paid))
+        assert earned_interval(night, {"a": float(end)}, 0.0) == pytest.approx((paid, paid))

@@ -212,9 +212,11 @@ def test_each_look_is_at_twice_as_many_at_most(
     right: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a few took says little of many: sums of many steps are other work for the machine."""
-    looks, look = list[int](), solved._Curve.look
+    looks, look = list[int](), solved._Curve.recompute
     monkeypatch.setattr(
-        solved._Curve, "look", lambda self, some: (looks.append(len(some)), look(self, some))[1]
+        solved._Curve,
+        "recompute",
+        lambda self, some: (looks.append(len(some)), look(self, some))[1],
     )
     assert checked(right, 1e9).bound == "re-proved"
     assert sum(looks) == 12

@@ -12,9 +12,9 @@ from builders.hesrpt import cluster
 
 from schedopt.formulations.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
-from schedopt.validation.hesrpt.earning import gain, machine_of
+from schedopt.validation.hesrpt.earning import gain_bounds, machine_of
 from schedopt.validation.hesrpt.intervals import Interval
-from schedopt.validation.hesrpt.lagrangian import _for_one_job, _Job, lengths_of
+from schedopt.validation.hesrpt.lagrangian import _Job, _one_job_machine, lengths_of
 from schedopt.validation.hesrpt.proofs import Proof
 from schedopt.validation.hesrpt.speedup_bounds import curves_of
 
@@ -102,7 +102,7 @@ def test_decimals_are_enclosed_and_whole_numbers_are_exact() -> None:
 def test_lines_are_above_speedups_and_touch_them(speedup: Any, whole: bool) -> None:
     starts = np.array([0.2, 0.51, 0.75, 1, 1.5, 2, 2.51, 3.7, 7, 8, 9, 20.5])
     curve, step = curve_of(speedup, whole), Decimal("1e-6")
-    lines = [list(map(Decimal, part.tolist())) for part in curve.above(starts)]
+    lines = [list(map(Decimal, part.tolist())) for part in curve.upper_lines(starts)]
     with localcontext(prec=40):
         for start, value, right, left in zip(starts.tolist(), *lines, strict=True):
             k0 = Decimal(start)
@@ -131,7 +131,7 @@ def test_a_gain_is_the_best_of_three_points() -> None:
     left = random.uniform(0.1, 3.0, 100)
     right = left * random.uniform(0.0, 1.0, 100)
     ends = 0.05, 4.0
-    found = gain((value, right, left), price, rent, k0, ends)
+    found = gain_bounds((value, right, left), price, rent, k0, ends)
     for i in range(100):
         lam, r, k, v = map(Fraction, (price[i], rent[i], k0[i], value[i]))
         exact = max(
@@ -141,7 +141,7 @@ def test_a_gain_is_the_best_of_three_points() -> None:
         assert exact <= Fraction(found[i]) <= exact + Fraction(1, 10**12)
     big, one = np.array([1e308]), np.array([1.0])
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="too large"):
-        gain((big, one, one), big, one, one, ends)
+        gain_bounds((big, one, one), big, one, one, ends)
 
 
 RULES: dict[str, tuple[Any, ...]] = {
@@ -169,7 +169,7 @@ def test_what_jobs_can_earn_is_found_from_above(rules: tuple[Any, ...]) -> None:
     for who in ((True, True, True), (True, False, True), (False, True, False), (True, True, False)):
         prices = random.uniform(0.1, 2.0, (3, 3)) * who
         prices[2, random.integers(3)] = 0.0
-        found = machine.most_earned(prices, np.tile(who, (3, 1)))
+        found = machine.earnings_bound(prices, np.tile(who, (3, 1)))
         ks = np.meshgrid(*(grid if here else [0.0] for here in who), indexing="ij")
         fine = sum(ks) <= 10.0 + 1e-9
         for k, here, least, most in zip(ks, who, machine.least, machine.most, strict=True):
@@ -215,7 +215,7 @@ def test_what_a_job_gains_is_added_up_from_above() -> None:
     one = _Job(machine, 1, Interval.exactly(np.ones(1)), Interval.exactly(np.ones(1)))
     found = one._gains(prices, lengths, rents)
     for row, price in zip(found, prices, strict=True):
-        rates = machine.most_gained(1, np.full(count, price), rents)
+        rates = machine.gain_bounds(1, np.full(count, price), rents)
         steps = map(mul, map(Fraction, rates), np.diff(list(map(Fraction, times))))
         for at, exact in enumerate(accumulate(steps, initial=Fraction(0))):
             assert (
@@ -227,6 +227,6 @@ def test_what_a_job_gains_is_added_up_from_above() -> None:
 
 def test_a_job_alone_has_no_more_than_its_team_and_no_less_if_it_is_one() -> None:
     rule = FairShare(by="team", at_least={"a": 0.3, "b": 0.5}, at_most={"a": 0.4})
-    machine = _for_one_job(machine_of(three(), (rule,), "team"))
+    machine = _one_job_machine(machine_of(three(), (rule,), "team"))
     assert machine.least == pytest.approx([0.0, 5.0, 0.0])
     assert machine.most == pytest.approx([4.0, 10.0, 4.0])

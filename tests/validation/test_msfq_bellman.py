@@ -130,7 +130,7 @@ def test_relative_values_show_the_least_over_states_spelled_out(
     )
     states = product(range(k + 2), range(wide + k + 2), range(deep + 2))
     least = min(change(*state) for state in states)
-    shown = bellman.shown(queue, told)
+    shown = bellman.proven_bound(queue, told)
     assert least - 1e-9 * (1 + abs(least)) <= shown <= least
 
 
@@ -160,7 +160,7 @@ def test_values_bend_up_to_a_slope_of_nothing(which: int, objective: str) -> Non
             bends=bends,
             values=packed(np.zeros((2, 4, 2))),
         )
-        return bellman.shown(queue, told)
+        return bellman.proven_bound(queue, told)
 
     judge(1 - 1e-9)
     with pytest.raises(ValueError, match="bend too much"):
@@ -169,10 +169,10 @@ def test_values_bend_up_to_a_slope_of_nothing(which: int, objective: str) -> Non
 
 def test_no_more_is_unpacked_than_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bellman, "MOST_VALUES", 6)
-    assert bellman.unpacked(packed(np.arange(6.0)), (2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert bellman.unpack_array(packed(np.arange(6.0)), (2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
     for count, shape in ((7, (7,)), (5, (2, 3)), (7, (2, 3))):
         with pytest.raises(ValueError, match=r"more than 6|not 6"):
-            bellman.unpacked(packed(np.zeros(count)), shape)
+            bellman.unpack_array(packed(np.zeros(count)), shape)
     for number in (np.nan, np.inf, -np.inf):
         with pytest.raises(ValueError, match="no numbers"):
-            bellman.unpacked(packed([1.0, number]), (2,))
+            bellman.unpack_array(packed([1.0, number]), (2,))

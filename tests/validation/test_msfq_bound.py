@@ -22,7 +22,7 @@ from schedopt.solvers.result import Document
 from schedopt.validation.msfq import bound
 from schedopt.validation.msfq import solved as solved_curves
 from schedopt.validation.msfq.chain import System, msfq_times, snap_bound
-from schedopt.validation.msfq.transforms import curve
+from schedopt.validation.msfq.transforms import response_curve
 from schedopt.validation.report import Refuted
 
 
@@ -37,7 +37,7 @@ from schedopt.validation.report import Refuted
 def test_exact_methods_agree(k: int, load: float, part: float, small: float, large: float) -> None:
     queue = one_or_all(k, load * part * k * small, load * (1 - part) * large, small, large)
     system = System.of(queue)
-    ours = curve(system)
+    ours = response_curve(system)
     theirs = exact_curve(Threshold(queue).system)
     np.testing.assert_allclose(ours[0], theirs.small, rtol=1e-9)
     np.testing.assert_allclose(ours[1], theirs.large, rtol=1e-9)
@@ -45,7 +45,7 @@ def test_exact_methods_agree(k: int, load: float, part: float, small: float, lar
 
 def test_a_chain_spelled_out_agrees() -> None:
     system = System.of(one_or_all(2, 0.8, 0.2, 1.3, 0.9))
-    small, large = curve(system)
+    small, large = response_curve(system)
     for l in range(2):
         found = snap_bound(lambda most, l=l: msfq_times(system, l, False, most), system)  # type: ignore[misc]
         assert found == pytest.approx((small[l], large[l]), rel=2e-5)
@@ -71,7 +71,7 @@ def test_a_bound_is_re_proved_no_closer_than_the_curve_is_recomputed() -> None:
 
 def test_under_a_side_constraint_too() -> None:
     queue = at_load(6, 0.7)
-    rule = ResponseTime(need=6, at_most=1.02 * float(curve(System.of(queue))[1].min()))
+    rule = ResponseTime(need=6, at_most=1.02 * float(response_curve(System.of(queue))[1].min()))
     result = solve(queue, constraints=[rule])
     assert result.proven
     assert result.bound_checked
@@ -93,8 +93,8 @@ def test_a_curve_of_many_servers_is_recomputed(monkeypatch: pytest.MonkeyPatch) 
     other = json.loads(msgspec.json.encode(document))
     other["solution"]["curve"][best + 1] *= 1.001
     assert check(queue, msgspec.convert(other, Document)).violations
-    small, large = curve(System.of(queue), (0, 45, 89))
-    whole = np.array(curve(System.of(queue)))
+    small, large = response_curve(System.of(queue), (0, 45, 89))
+    whole = np.array(response_curve(System.of(queue)))
     assert np.allclose([small, large], whole[:, [0, 45, 89]], rtol=1e-12, atol=0.0)
 
 
@@ -118,8 +118,8 @@ def test_prices_and_relaxations_show_what_times_one_by_one_do(seed: int, objecti
     unit = int(draw.integers(1, 3))
     other = draw.integers(0, 3, count).tolist()
     held = {
-        bound.SERVERS: bound.Held(jobs.need, servers),
-        "gpu": bound.Held(other, int(draw.integers(0, 4))),
+        bound.SERVERS: bound.ResourceUse(jobs.need, servers),
+        "gpu": bound.ResourceUse(other, int(draw.integers(0, 4))),
     }
     prices = {name: draw.integers(0, 20, len(cells)).tolist() for name in held}
     before = [0] * grid[0]
@@ -227,7 +227,7 @@ def test_the_bound_is_of_what_may_keep_the_rules() -> None:
     """At a rule's very limit a threshold may keep it, or not: neither is known, so neither held."""
     queue = at_load(6, 0.7)
     best = solve(queue).solution.threshold
-    limit = float(curve(System.of(queue))[1][best])
+    limit = float(response_curve(System.of(queue))[1][best])
     surely = [ResponseTime(need=6, at_most=limit * (1 - 1e-6))]
     result = solve(queue, constraints=surely)
     assert result.solution.threshold != best

@@ -147,7 +147,7 @@ def test_littles_law_has_room_for_noise_and_no_more(edge: float) -> None:
     for by, holds in ((1e-6, False), (-1e-6, True)):
         report = Report()
         number = edge * (1 + by) if edge > 6 else edge * (1 - by)
-        simulated._little(msgspec.structs.replace(SEEN, mean_number=number), 2.0, report)
+        simulated._check_littles_law(msgspec.structs.replace(SEEN, mean_number=number), 2.0, report)
         assert report.ok == holds
 
 
@@ -170,7 +170,7 @@ def test_servers_are_as_busy_as_what_arrives_makes_them(sign: int) -> None:
             utilization=0.625 + sign * (room + by),
         )
         report = Report()
-        simulated._balance(queue, run, 1.5, report)
+        simulated._check_utilization(queue, run, 1.5, report)
         assert report.ok == holds
 
 
@@ -212,9 +212,9 @@ def test_what_is_looked_at_in_a_simulation() -> None:
 
 def test_what_overflows_here_is_claimed_to_be_huge() -> None:
     for told, ours in ((1.0, 1.0 + 1e-10), (1e100, inf), (1e300, inf)):
-        assert solved._agree(told, ours, solved.NEAR)
+        assert solved._times_agree(told, ours, solved.NEAR)
     for told, ours in ((1.0, 1.1), (1.0, inf), (1e99, inf), (-inf, inf), (inf, 1.0), (1.0, nan)):
-        assert not solved._agree(told, ours, solved.NEAR)
+        assert not solved._times_agree(told, ours, solved.NEAR)
 
 
 def test_what_is_infinite_is_the_same_as_nothing() -> None:

@@ -51,14 +51,14 @@ def costs_at_least(block: Block, least: int) -> bool:
     order = np.argsort(ratio, kind="stable")
     change, loss, ratio = change[order], loss[order], np.append(ratio[order], np.inf)
     activity = int(block.coefficients[block.start.astype(bool)].sum())
-    roomy = _roomy(block, least)
+    roomy = _fits_int64(block, least)
     acts = np.array([activity], dtype=np.int64 if roomy else object)
     costs = np.array([0], dtype=acts.dtype)
     work = 0
     enough = FEW
     for j in range(len(change)):
         if len(acts) > enough:  # to sift fewer takes longer than to carry them along
-            kept = ~_dear(block, acts, costs, float(ratio[j]), least)
+            kept = ~_is_costly(block, acts, costs, float(ratio[j]), least)
             acts, costs = _undominated(block, acts[kept], costs[kept])
             if not len(acts):
                 return True
@@ -69,10 +69,10 @@ def costs_at_least(block: Block, least: int) -> bool:
         work += len(acts)
         if len(acts) > MOST or work > WORK:
             raise TooManyError(f"more than {MOST:,} sets of changes to go through")
-    return bool(_dear(block, acts, costs, np.inf, least, exactly=True).all())
+    return bool(_is_costly(block, acts, costs, np.inf, least, exactly=True).all())
 
 
-def _roomy(block: Block, least: int) -> bool:
+def _fits_int64(block: Block, least: int) -> bool:
     """Tell whether 64 bits hold every sum and product."""
     reach = int(np.abs(block.coefficients).sum()) + max(
         abs(block.lower or 0), abs(block.upper or 0)
@@ -81,7 +81,7 @@ def _roomy(block: Block, least: int) -> bool:
     return held and max(reach, abs(block.multiplier) * reach + 2 * least) < ROOMY
 
 
-def _dear(
+def _is_costly(
     block: Block, acts: Whole, costs: Whole, ratio: float, least: int, *, exactly: bool = False
 ) -> Whole:
     """Tell which pairs must cost `least`, where further changes cost at least `ratio` a unit."""

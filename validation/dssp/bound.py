@@ -33,8 +33,8 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
-from schedopt.validation.dssp.facts import Facts, alone, facts_of
-from schedopt.validation.dssp.program import FREE, ROOMY, LinearRow, Program, Whole, whole
+from schedopt.validation.dssp.facts import Facts, facts_of, one_night_facts
+from schedopt.validation.dssp.program import FREE, ROOMY, LinearRow, Program, Whole, exact_array
 
 ROUNDING = Fraction(1, 10**14)  # relative error allowed to a claim: rounding in a sum of rewards
 Values = NDArray[np.int8]
@@ -128,10 +128,10 @@ class _Proof:
         if claim.sense != "maximize":
             raise NotShownError(f"reward is maximized, not {claim.sense}d")
         season = instance if claim.formulation == "season" else None
-        facts, rules = _bounded(instance, constraints, claim)
-        chosen = _in_order(instance, claim, goal) if goal else frozenset()
+        facts, rules = _jobs_and_rules(instance, constraints, claim)
+        chosen = _fixed_selection(instance, claim, goal) if goal else frozenset()
         worth = facts.worths(instance.objectives[goal]) if goal else None
-        own = _apart(season, claim)
+        own = _facts_of_nights(season, claim)
         self.program = program = Program(facts, rules, given.rows, season, worth, own=own)
         for name in instance.objectives[:goal]:
             program.hold(name, facts.worths(name), chosen)
@@ -141,10 +141,10 @@ class _Proof:
         self.possible = self._propagate(self.values)
         self.rows = {key: row.reduced(self.values) for key, row in program.rows.items()}
         if worth is None:
-            exact = _bound(claim, facts)
+            exact = _claimed_bound(claim, facts)
         else:
             exact = total(worth[job.name] for job in facts.night.jobs if job.name in chosen)
-        self.target = _target(program, self.values, exact)
+        self.target = _refuting_value(program, self.values, exact)
         unknown = [key for key in given.rows if key not in self.rows]
         if unknown:
             raise NotShownError(f"there is no row {unknown[0]!r} here")
@@ -233,7 +233,7 @@ class _Proof:
                 raise NotShownError(f"rows[{i}]: its columns are another block's too")
             used[free] = True
             seen.add(i)
-            if not costs_at_least(_block(row, values, losses, prices.get(i, 0)), least):
+            if not costs_at_least(_free_block(row, values, losses, prices.get(i, 0)), least):
                 raise NotShownError(f"rows[{i}] may cost less than {least}")
             total += least
         return total > slack
@@ -269,7 +269,7 @@ class _Proof:
         return True
 
 
-def _block(row: LinearRow, values: Values, losses: Whole, price: int) -> Block:
+def _free_block(row: LinearRow, values: Values, losses: Whole, price: int) -> Block:
     """Return what a row requires of its free columns."""
     held = values[row.columns]
     used, free = int(row.coefficients[held == 1].sum()), held == FREE
@@ -278,14 +278,14 @@ def _block(row: LinearRow, values: Values, losses: Whole, price: int) -> Block:
     return Block(
         coefficients=row.coefficients[free],
         start=(own > 0).astype(bool),
-        losses=whole(cost.tolist()),
+        losses=exact_array(cost.tolist()),
         lower=None if row.lower is None else row.lower - used,
         upper=None if row.upper is None else row.upper - used,
         multiplier=price,
     )
 
 
-def _bounded(
+def _jobs_and_rules(
     instance: Instance, constraints: Sequence[Constraint], claim: Document
 ) -> tuple[Facts, Sequence[Constraint]]:
     """Return the jobs that the claim is about, and the side constraints in force.
@@ -322,16 +322,18 @@ def _bounded(
     return facts, [rule for rule in constraints if isinstance(rule, Seats)]
 
 
-def _apart(season: Instance | None, claim: Document) -> dict[int, Facts]:
+def _facts_of_nights(season: Instance | None, claim: Document) -> dict[int, Facts]:
     """Return the facts of the nights that have machines of their own."""
     if season is None:
         return {}
-    return {d.night: facts_of(alone(season, d.night), claim) for d in season.down if d.night}
+    return {
+        d.night: facts_of(one_night_facts(season, d.night), claim) for d in season.down if d.night
+    }
 
 
-def _in_order(instance: Instance, claim: Document, goal: int) -> frozenset[str]:
+def _fixed_selection(instance: Instance, claim: Document, goal: int) -> frozenset[str]:
     """Return the selected jobs, where the claim is about a later objective."""
-    chosen = _chosen(claim)
+    chosen = _jobs_run(claim)
     if claim.formulation != "selection" or goal >= len(instance.objectives) or chosen is None:
         raise NotShownError(f"later[{goal - 1}]: there is no such objective here")
     if not chosen <= instance.index.keys():
@@ -339,7 +341,7 @@ def _in_order(instance: Instance, claim: Document, goal: int) -> frozenset[str]:
     return frozenset(chosen)
 
 
-def _target(program: Program, values: Values, bound: Fraction) -> int:
+def _refuting_value(program: Program, values: Values, bound: Fraction) -> int:
     """Return the least value, in units, that would refute a bound.
 
     What is selected is worth what is fixed, and multiples of what the worths of the free columns
@@ -350,7 +352,7 @@ def _target(program: Program, values: Values, bound: Fraction) -> int:
     return int(fixed + ((floor(bound * program.scale) - fixed) // step + 1) * step)
 
 
-def _bound(claim: Document, facts: Facts) -> Fraction:
+def _claimed_bound(claim: Document, facts: Facts) -> Fraction:
     """Return the claimed bound on the reward.
 
     A bound that is the objective stands for the exact sum of the selected rewards, where that is
@@ -359,7 +361,7 @@ def _bound(claim: Document, facts: Facts) -> Fraction:
     if claim.bound is None or not isfinite(claim.bound):
         raise NotShownError(f"no bound is claimed but {claim.bound}")
     bound, exact = Fraction(claim.bound), None
-    chosen = _chosen(claim)
+    chosen = _jobs_run(claim)
     if claim.bound == claim.objective and chosen is not None:
         exact = total(job.reward for job in facts.night.jobs if job.name in chosen)
     if exact is not None and abs(exact - bound) <= ROUNDING * bound:
@@ -369,7 +371,7 @@ def _bound(claim: Document, facts: Facts) -> Fraction:
     return bound
 
 
-def _chosen(claim: Document) -> set[str] | None:
+def _jobs_run(claim: Document) -> set[str] | None:
     """Return the jobs that a document says run, on any night."""
     nights = claim.solution.get("nights") if claim.formulation == "season" else [claim.solution]
     if not isinstance(nights, list):

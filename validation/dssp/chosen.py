@@ -9,8 +9,8 @@ import numpy as np
 from schedopt.instances.constraints import Constraint, label
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import shown
-from schedopt.validation.dssp.constraints import UnknownKindError, broken
-from schedopt.validation.dssp.facts import Chosen, Facts, Picked, room_of
+from schedopt.validation.dssp.constraints import UnknownKindError, violations
+from schedopt.validation.dssp.facts import Chosen, Facts, JobSet, room_of
 from schedopt.validation.report import Report, same
 
 MARGIN = 1e-12  # relative margin of a critical path, far above any rounding error
@@ -24,17 +24,17 @@ def check_chosen(
     ``solution``: what was chosen; ``facts``: recomputed from the raw instance; ``constraints``: all
     side constraints, the instance's and those that were added; ``report``: takes what is found.
     """
-    chosen = _known(solution, facts, report)
+    chosen = _known_jobs(solution, facts, report)
     for what, ours, theirs in (
         ("demand", float(facts.total(chosen)), solution.demand),
         ("capacity", float(facts.capacity), solution.capacity),
     ):
         report.expect(same(ours, theirs), f"{what}: {ours:.12g}, not {theirs:.12g}")
-    _shares(facts, chosen, solution, report)
+    _check_shares(facts, chosen, solution, report)
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
         try:
-            found = broken(constraint, facts, chosen)
+            found = violations(constraint, facts, chosen)
         except UnknownKindError as error:
             report.unjudged.append(f"{name}: {error}")
         else:
@@ -42,15 +42,15 @@ def check_chosen(
     return chosen
 
 
-def _known(solution: Selected, facts: Facts, report: Report) -> Chosen:
+def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:
     """Check that every chosen name is a job, once; return the jobs."""
     names, known = solution.selected, facts.night.index
     if (made := facts.night.places_of(names)) is not None:  # of positions, by the instance itself
-        return Picked(names, made)
+        return JobSet(names, made)
     with suppress(KeyError):
         places = facts.places(names)
         if np.bincount(places, minlength=1).max() <= 1:
-            return Picked(names, np.sort(places))
+            return JobSet(names, np.sort(places))
     chosen = frozenset(names)
     seen: set[str] = set()
     for name in solution.selected:
@@ -60,7 +60,7 @@ def _known(solution: Selected, facts: Facts, report: Report) -> Chosen:
     return chosen.intersection(known.keys())
 
 
-def _shares(facts: Facts, chosen: Chosen, solution: Selected, report: Report) -> None:
+def _check_shares(facts: Facts, chosen: Chosen, solution: Selected, report: Report) -> None:
     night = facts.night
     claimed = solution.shares
     known = {by: groups.keys() for by, groups in night.groups.items()}
@@ -73,7 +73,7 @@ def _shares(facts: Facts, chosen: Chosen, solution: Selected, report: Report) ->
     report.expect(not wrong, f"shares: wrong for {', '.join(wrong)}")
 
 
-def _in_doubt(facts: Facts, chosen: Collection[str]) -> Iterator[Job]:
+def _jobs_perhaps_late(facts: Facts, chosen: Collection[str]) -> Iterator[Job]:
     """Yield, in file order, the chosen jobs that are not surely in time."""
     places = facts.places(chosen)
     doubtful = places[~facts.surely_in_time[places]].tolist()
@@ -88,7 +88,7 @@ def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
         report.violations.extend(facts.there.waited(chosen))
     if facts.windowed:
         due = frozenset(name for name in chosen if facts.due[name] <= facts.deadline)
-        _windows(facts, chosen, report)
+        _check_windows(facts, chosen, report)
     needed = facts.total(due)
     if needed > facts.capacity:
         report.violations.append(
@@ -96,7 +96,7 @@ def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
         )
     for name in chosen if facts.night.beyond else ():
         report.expect(facts.fits(name), f"deadline: {name} can never be in time")
-    for job in () if facts.night.beyond else _in_doubt(facts, chosen):
+    for job in () if facts.night.beyond else _jobs_perhaps_late(facts, chosen):
         if not _surely_in_time(job, facts.night):
             path, length = facts.critical_path[job.name], facts.due[job.name]
             length -= facts.release[job.name]
@@ -117,7 +117,7 @@ def _surely_in_time(job: Job, night: Instance) -> bool:
     return fsum(map(max, job.stages or ())) * (1 + MARGIN) <= deadline
 
 
-def _windows(facts: Facts, chosen: Collection[str], report: Report) -> None:
+def _check_windows(facts: Facts, chosen: Collection[str], report: Report) -> None:
     """Check what fits between releases and deadlines of jobs' own."""
     rate = facts.rates
     for start, end, asked in facts.overfull({n: facts.demand[n] for n in chosen}, rate):

@@ -30,7 +30,7 @@ class UnknownKindError(Exception):
 
 
 @singledispatch
-def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
+def violations(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
     """Say how a selection violates a side constraint; empty where it does not.
 
     ``constraint``: the declaration. A kind of one's own brings a method ``broken(night, names)``;
@@ -45,16 +45,19 @@ def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
     return list(own(facts.night, frozenset(chosen)))
 
 
-@broken.register
+@violations.register
 def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     def wanting(members: Collection[str], _: object) -> bool:
         possible = facts.total(job for job in members if facts.asked(job))
         return facts.total(frozenset(filter(chosen.__contains__, members))) < possible
 
-    return [f"{gets}, {asked}" for gets, _, asked in unfair(constraint, facts, [chosen], wanting)]
+    return [
+        f"{gets}, {asked}"
+        for gets, _, asked in fair_share_violations(constraint, facts, [chosen], wanting)
+    ]
 
 
-def unfair(
+def fair_share_violations(
     rule: FairShare,
     facts: Facts,
     nights: Sequence[Chosen],
@@ -67,9 +70,9 @@ def unfair(
     been run on the nights that count, and were not: a group without such jobs is owed nothing;
     ``rooms``: r·P·D of each night, where that differs.
     """
-    bounds = bounded(rule, facts)
-    for when, counted, before in over(rule, len(nights)):
-        base = past_total(rule) * before
+    bounds = bounds_by_group(rule, facts)
+    for when, counted, before in fair_share_periods(rule, len(nights)):
+        base = past_capacity(rule) * before
         for n, counts in counted.items():
             room = rooms[n - 1] if rooms else facts.capacity
             base += counts * (facts.total(nights[n - 1]) if rule.of == "selected" else room)
@@ -85,7 +88,7 @@ def unfair(
                 yield gets, when, f"at least {least:.6g} asked"
 
 
-def bounded(rule: FairShare, facts: Facts) -> dict[str, tuple[float | None, float | None]]:
+def bounds_by_group(rule: FairShare, facts: Facts) -> dict[str, tuple[float | None, float | None]]:
     """Return the cap and the floor of each group that has one."""
     bounds = {
         group: (rule.at_most.get(group), rule.at_least.get(group))
@@ -98,14 +101,14 @@ def bounded(rule: FairShare, facts: Facts) -> dict[str, tuple[float | None, floa
     return bounds
 
 
-def over(rule: FairShare, nights: int) -> Iterator[Period]:
+def fair_share_periods(rule: FairShare, nights: int) -> Iterator[Period]:
     """Yield the periods of a fair share: end, weight of each night, and of the past."""
     has_past = rule.past_total is not None or len(rule.past) > 0
     one = Fraction(1)
     for last in range(1, nights + 1):
         if rule.half_life is not None:
-            counts = {n: _faded(last - n, rule.half_life) for n in range(1, last + 1)}
-            yield f"on night {last}", counts, _faded(last, rule.half_life)
+            counts = {n: _decay(last - n, rule.half_life) for n in range(1, last + 1)}
+            yield f"on night {last}", counts, _decay(last, rule.half_life)
         elif rule.window is None:
             yield f"on night {last}", {last: one}, Fraction(last == 1)
         elif last >= rule.window:
@@ -117,68 +120,68 @@ def over(rule: FairShare, nights: int) -> Iterator[Period]:
             yield f"until night {last}", counts, Fraction(has_past)
 
 
-def _faded(age: int, half_life: float) -> Fraction:
+def _decay(age: int, half_life: float) -> Fraction:
     """Return 2^(-age/half_life) to the nearest multiple of 2^-40."""
     return Fraction(round(2.0 ** (40.0 - age / half_life)), 2**40)
 
 
-def past_total(rule: FairShare) -> Fraction:
+def past_capacity(rule: FairShare) -> Fraction:
     """Return the capacity before the first night."""
     if rule.past_total is not None:
         return as_written(rule.past_total)
     return sum((as_written(used) for used in rule.past.values()), Fraction(0))
 
 
-def beyond(rule: FairShare, group: str, share: Fraction) -> Fraction:
+def past_excess(rule: FairShare, group: str, share: Fraction) -> Fraction:
     """Return a group's use before the first night beyond its share of the capacity."""
-    return as_written(rule.past.get(group, 0.0)) - share * past_total(rule)
+    return as_written(rule.past.get(group, 0.0)) - share * past_capacity(rule)
 
 
-@broken.register
+@violations.register
 def _(constraint: Require, facts: Facts, chosen: Chosen) -> list[str]:
     return [f"{job} is not selected" for job in constraint.jobs if job not in chosen]
 
 
-@broken.register
+@violations.register
 def _(constraint: Forbid, facts: Facts, chosen: Chosen) -> list[str]:
     return [f"{job} is selected" for job in constraint.jobs if job in chosen]
 
 
-@broken.register
+@violations.register
 def _(constraint: Imply, facts: Facts, chosen: Chosen) -> list[str]:
     first, second = constraint.if_, constraint.then
     alone = first in chosen and second not in chosen
     return [f"{first} is selected, {second} is not"] if alone else []
 
 
-@broken.register
+@violations.register
 def _(constraint: Together, facts: Facts, chosen: Chosen) -> list[str]:
     missing = [job for job in constraint.jobs if job not in chosen]
     split = 0 < len(missing) < len(constraint.jobs)
     return [f"some are selected, but not {', '.join(missing)}"] if split else []
 
 
-@broken.register
+@violations.register
 def _(constraint: Apart, facts: Facts, chosen: Chosen) -> list[str]:
     both = sorted(set(filter(chosen.__contains__, constraint.jobs)))
     return [f"{', '.join(both)} are all selected"] if len(both) > 1 else []
 
 
-@broken.register
+@violations.register
 def _(constraint: Resource, facts: Facts, chosen: Chosen) -> list[str]:
     used = total(amount for job, amount in constraint.use.items() if job in chosen)
     over = used > as_written(constraint.capacity)
     return [f"{float(used):.12g} of {constraint.capacity:.12g} used"] if over else []
 
 
-@broken.register
+@violations.register
 def _(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
-    # What is held at a time only a schedule tells, and whether it could be kept `unseated`.
+    # Only a schedule tells what is held at a time; `seat_violations` says whether it could be kept.
     hopeless = sorted(job for job in chosen if constraint.use.get(job, 0) > constraint.capacity)
     return [f"{job} holds more than there are" for job in hopeless]
 
 
-def unseated(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
+def seat_violations(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
     """Say between which times a selection needs more seats than there are."""
     wide = {job.name: job.processors for job in facts.night.jobs}
     held = {
@@ -194,21 +197,21 @@ def unseated(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
     ]
 
 
-@broken.register
+@violations.register
 def _(constraint: AtMost, facts: Facts, chosen: Chosen) -> list[str]:
-    count = _count(constraint, facts, chosen)
+    count = _count_violation(constraint, facts, chosen)
     over = count > constraint.count
     return [f"{count} selected, at most {constraint.count} asked"] if over else []
 
 
-@broken.register
+@violations.register
 def _(constraint: AtLeast, facts: Facts, chosen: Chosen) -> list[str]:
-    count = _count(constraint, facts, chosen)
+    count = _count_violation(constraint, facts, chosen)
     under = count < constraint.count
     return [f"{count} selected, at least {constraint.count} asked"] if under else []
 
 
-def _count(constraint: AtMost | AtLeast, facts: Facts, chosen: Chosen) -> int:
+def _count_violation(constraint: AtMost | AtLeast, facts: Facts, chosen: Chosen) -> int:
     listed = constraint.jobs
     if listed is None:
         listed = tuple(facts.members(constraint.by, constraint.group))

@@ -19,7 +19,7 @@ from schedopt.instances.decimals import Whole, as_written, total
 from schedopt.instances.dssp import Instance, Job, refuse_nights
 from schedopt.instances.errors import InputError, shown
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp.machine import NEVER, Points, There, area
+from schedopt.validation.dssp.machine import NEVER, Machine, StepFunction, integral
 
 Nights = dict[str, range]  # the nights of each job
 MOST = int(sys.float_info.max)
@@ -29,7 +29,7 @@ MOST_KEPT = 1_000_000
 """Most names in all sets of jobs whose sums are kept, such as those of a season's nights."""
 
 
-class Picked(AbstractSet[str]):
+class JobSet(AbstractSet[str]):
     """The names of some jobs, each once, and their positions; a set is made where one is asked."""
 
     def __init__(self, names: tuple[str, ...], places: NDArray[np.intp]) -> None:
@@ -52,7 +52,7 @@ class Picked(AbstractSet[str]):
     __hash__ = object.__hash__  # one is looked up where it is the very same
 
 
-Chosen = Picked | frozenset[str]
+Chosen = JobSet | frozenset[str]
 
 
 class Facts:
@@ -72,22 +72,22 @@ class Facts:
         self.rate = self.fill * night.processors
         self.capacity = self.rate * self.deadline
         if night.beyond:
-            self.capacity = self.fill * area(self.there.everything, Fraction(0), self.deadline)
+            self.capacity = self.fill * integral(self.there.everything, Fraction(0), self.deadline)
         self.whole = _demands(night)
         self.scale = self.whole.scale
         self._added: dict[tuple[str | None, Chosen], dict[str | None, int]] = {}
 
     @cached_property
-    def there(self) -> There:
+    def there(self) -> Machine:
         """The machine over time."""
-        return There(self.night)
+        return Machine(self.night)
 
     @cached_property
-    def rates(self) -> Fraction | Points:
+    def rates(self) -> Fraction | StepFunction:
         """Capacity in a unit of time: r·P, or what it changes to."""
         if not self.night.beyond:
             return self.rate
-        return Points((time, self.fill * amount) for time, amount in self.there.everything)
+        return StepFunction((time, self.fill * amount) for time, amount in self.there.everything)
 
     @cached_property
     def earliest(self) -> dict[str, Fraction]:
@@ -149,7 +149,7 @@ class Facts:
 
     def places(self, names: Iterable[str]) -> NDArray[np.intp]:
         """Return the positions of some jobs, `KeyError` if one is none."""
-        if isinstance(names, Picked):
+        if isinstance(names, JobSet):
             return names.places
         return np.fromiter(map(self.night.index.__getitem__, names), np.intp)
 
@@ -171,7 +171,7 @@ class Facts:
 
     def total(self, names: Iterable[str]) -> Fraction:
         """Return the total demand of some jobs."""
-        if isinstance(names, Picked):
+        if isinstance(names, JobSet):
             return Fraction(self.added(None, names)[None], self.scale)
         return Fraction(self.whole.take(self.places(names)).total, self.scale)
 
@@ -222,7 +222,7 @@ class Facts:
         )
 
     def overfull(
-        self, work: Mapping[str, Fraction], rate: Fraction | Points
+        self, work: Mapping[str, Fraction], rate: Fraction | StepFunction
     ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
         """Yield each release, deadline and work between them, where that is too much.
 
@@ -246,11 +246,11 @@ class Facts:
         return [jobs[j].name for j in self.night.groups.get(by or "", {}).get(group or "", ())]
 
 
-def room_of(rate: Fraction | Points, start: Fraction, end: Fraction) -> Fraction:
+def room_of(rate: Fraction | StepFunction, start: Fraction, end: Fraction) -> Fraction:
     """Return the capacity between two times."""
     if end <= start:
         return Fraction(0)
-    return rate * (end - start) if isinstance(rate, Fraction) else area(rate, start, end)
+    return rate * (end - start) if isinstance(rate, Fraction) else integral(rate, start, end)
 
 
 _KEY = "_checked"
@@ -277,7 +277,7 @@ def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts
     return facts
 
 
-def alone(season: Instance, n: int = 0) -> Instance:
+def one_night_facts(season: Instance, n: int = 0) -> Instance:
     """Return a season's jobs as those of one night without rules, or of no particular night."""
     replace = msgspec.structs.replace
     jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)

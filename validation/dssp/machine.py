@@ -24,7 +24,7 @@ NEAR = 1 + Fraction(1, 10**11)  # what a completion may exceed a deadline by
 NEVER = Fraction(10) ** 400
 
 
-class Points(list[tuple[Fraction, Fraction]]):
+class StepFunction(list[tuple[Fraction, Fraction]]):
     """Times, ascending, and the amount from each on."""
 
     @cached_property
@@ -39,18 +39,18 @@ class Points(list[tuple[Fraction, Fraction]]):
         return self.areas[i] + self[i][1] * (end - self[i][0]) if i >= 0 else Fraction(0)
 
 
-def level(points: Points, time: Fraction) -> Fraction:
+def amount_at(points: StepFunction, time: Fraction) -> Fraction:
     """Return the amount at a time; 0 before time 0."""
     i = bisect_right(points, time, key=itemgetter(0))
     return points[i - 1][1] if i else Fraction(0)
 
 
-def area(points: Points, start: Fraction, end: Fraction) -> Fraction:
+def integral(points: StepFunction, start: Fraction, end: Fraction) -> Fraction:
     """Return the integral of the amount between two times."""
     return points.area(end) - points.area(start)
 
 
-class There:
+class Machine:
     """An instance's machine.
 
     ``pools``: without pools all processors, under an empty name.
@@ -63,51 +63,53 @@ class There:
             name: [(0, 0), *size] if isinstance(size, tuple) else [(0, size)]
             for name, size in night.pools.items()
         } or {"": [(0, night.processors), *night.changes]}
-        self._joint: dict[tuple[frozenset[str], Fraction | None, int], Points] = {}
+        self._joint: dict[tuple[frozenset[str], Fraction | None, int], StepFunction] = {}
         self.end = NEVER if night.end is None else as_written(night.end)
         self.pools = {name: self._reserved(name, given) for name, given in sizes.items()}
         self.resources = {
             name: self.ended(
-                _points([(0, 0), *given] if isinstance(given, tuple) else [(0, given)])
+                _step_function([(0, 0), *given] if isinstance(given, tuple) else [(0, given)])
             )
             for name, given in night.resources.items()
         }
         self.everything = self.together(self.pools)
 
-    def ended(self, points: Iterable[tuple[Fraction, Fraction]]) -> Points:
+    def ended(self, points: Iterable[tuple[Fraction, Fraction]]) -> StepFunction:
         """Return an amount, none of it from the end on."""
-        before = Points(takewhile(lambda point: point[0] < self.end, points))
-        return before if self.end == NEVER else Points([*before, (self.end, Fraction(0))])
+        before = StepFunction(takewhile(lambda point: point[0] < self.end, points))
+        return before if self.end == NEVER else StepFunction([*before, (self.end, Fraction(0))])
 
-    def _reserved(self, pool: str, given: Sequence[tuple[float, float]]) -> Points:
+    def _reserved(self, pool: str, given: Sequence[tuple[float, float]]) -> StepFunction:
         """Return a pool less its reservations, up to the end."""
-        points = _points(given)
+        points = _step_function(given)
         gone: dict[Fraction, int] = defaultdict(int, ((time, 0) for time, _ in points))
         for down in self.night.down:
             if (down.pool or "") == pool and (down.night is None or self.night.nights == 1):
                 gone[as_written(down.start)] += down.processors
                 gone[as_written(down.end)] -= down.processors
-        times, found = sorted(gone), Points()
+        times, found = sorted(gone), StepFunction()
         for time, away in zip(times, accumulate(gone[time] for time in times), strict=True):
-            found.append((time, max(Fraction(0), level(points, time) - away)))
+            found.append((time, max(Fraction(0), amount_at(points, time) - away)))
         return self.ended(found)
 
     def together(
         self, names: Collection[str], most: Fraction | None = None, need: int = 0
-    ) -> Points:
+    ) -> StepFunction:
         """Return the processors of some pools together: no more than some, or 1 where they do."""
         key = frozenset(names), most, need
         if key in self._joint:
             return self._joint[key]
         if most is not None:
-            found = Points((time, min(there, most)) for time, there in self.together(names))
+            found = StepFunction((time, min(there, most)) for time, there in self.together(names))
         elif need:
-            found = Points((time, Fraction(there >= need)) for time, there in self.together(names))
+            found = StepFunction(
+                (time, Fraction(there >= need)) for time, there in self.together(names)
+            )
         else:
             pools = [self.pools[name] for name in names]
             times = sorted({time for points in pools for time, _ in points})
-            found = Points(
-                (time, sum((level(points, time) for points in pools), Fraction(0)))
+            found = StepFunction(
+                (time, sum((amount_at(points, time) for points in pools), Fraction(0)))
                 for time in times
             )
         self._joint[key] = found
@@ -158,10 +160,10 @@ class There:
 
     def _alone(self, job: Job, start: Fraction, demand: Fraction, more: Fraction) -> Fraction:
         pools = self.allowed(job)
-        end = _when(self.together(pools, widest(job)), start, more * demand)
+        end = _completion_of_work(self.together(pools, most_processors(job)), start, more * demand)
         if job.critical_path is not None:
             runs = self.together(pools, need=job.processors)
-            return max(end, _when(runs, start, more * as_written(job.critical_path)))
+            return max(end, _completion_of_work(runs, start, more * as_written(job.critical_path)))
         for stage in job.stages or ():
             length = more * as_written(max(stage))
             if start < NEVER and length:
@@ -174,12 +176,12 @@ class There:
         """Return when a task can start on a pool: at once, or at a change."""
         asked = [(self.pools[pool], Fraction(job.processors))]
         asked += [(self.resources[name], as_written(a)) for name, a in job.holds.items()]
-        later = heapq.merge(*(_after(points, start) for points, _ in asked))
+        later = heapq.merge(*(_changes_after(points, start) for points, _ in asked))
         since: Fraction | None = None
         for time in chain([start], map(itemgetter(0), later)):
             if since is not None and since + length <= time:
                 return since
-            enough = all(level(points, time) >= need for points, need in asked)
+            enough = all(amount_at(points, time) >= need for points, need in asked)
             since = (time if since is None else since) if enough else None
         return NEVER if since is None else since
 
@@ -189,7 +191,7 @@ class There:
         """Say where pools, filled to a fraction, or resources are too small for the chosen jobs."""
         for union in self.unions(chosen):
             inside = {n: work[n] for n in chosen if {*self.allowed(self.jobs[n])} <= union}
-            points = Points((time, part * amount) for time, amount in self.together(union))
+            points = StepFunction((time, part * amount) for time, amount in self.together(union))
             yield from self._short(self.named(union), inside, points)
         for name, points in self.resources.items():
             held = {n: self.held(n, name) * work[n] for n in chosen}
@@ -211,7 +213,9 @@ class There:
         job = self.jobs[name]
         return as_written(job.holds.get(resource, 0.0)) / job.processors
 
-    def _short(self, what: str, work: Mapping[str, Fraction], points: Points) -> Iterator[str]:
+    def _short(
+        self, what: str, work: Mapping[str, Fraction], points: StepFunction
+    ) -> Iterator[str]:
         due = {
             n: as_written(self.night.deadline if (d := self.jobs[n].deadline) is None else d)
             for n in work
@@ -222,7 +226,7 @@ class There:
                     n for n in work if as_written(self.jobs[n].release) >= start and due[n] <= end
                 ]
                 asked = sum((work[n] for n in inside), Fraction(0))
-                room = area(points, start, end) if start < end else Fraction(0)
+                room = integral(points, start, end) if start < end else Fraction(0)
                 if asked > room:
                     a, b = float(start), float(end)
                     told = f"{float(asked):.12g} of {float(room):.12g} from {a:.12g} to {b:.12g}"
@@ -244,15 +248,15 @@ class There:
             yield from self._standing(task, slack)
         for name, points in self.resources.items():
             held = [(task, self.jobs[task.job].holds.get(name, 0.0)) for task in long]
-            yield from _held(f"resource {name}", held, points, slack)
+            yield from _overuse(f"resource {name}", held, points, slack)
         of_job: dict[str, list[PlacedTask]] = defaultdict(list)
         for task in long:
             of_job[task.job].append(task)
         for job in self.night.jobs:
             if job.max_processors is not None:
                 wide = [(task, float(job.processors)) for task in of_job[job.name]]
-                most = Points([(Fraction(0), Fraction(job.max_processors))])
-                yield from _held(f"max_processors of {job.name}", wide, most, slack)
+                most = StepFunction([(Fraction(0), Fraction(job.max_processors))])
+                yield from _overuse(f"max_processors of {job.name}", wide, most, slack)
         starts: dict[str, float] = {}
         ends: dict[str, float] = {}
         for task in tasks:
@@ -275,7 +279,7 @@ class There:
         return due + (as_written(late[-1][0]) if late else 0)
 
     def _standing(self, task: PlacedTask, slack: float) -> Iterator[str]:
-        job, on = self.jobs[task.job], standing(task)
+        job, on = self.jobs[task.job], processors_of(task)
         named = f"{task.job}[{task.stage}][{task.task}]"
         places = [place for p in on if (place := self.place(p)) is not None]
         if {pool for pool, _ in places} - {*self.allowed(job)} or len({p for p, _ in places}) > 1:
@@ -283,36 +287,38 @@ class There:
         first, last = Fraction(task.start + slack), Fraction(task.end - slack)
         for pool, k in places:
             points = self.pools[pool]
-            inside = takewhile(lambda point: point[0] < last, _after(points, first))
-            moments = chain([(first, level(points, first))], inside)
+            inside = takewhile(lambda point: point[0] < last, _changes_after(points, first))
+            moments = chain([(first, amount_at(points, first))], inside)
             gone = next((time for time, amount in moments if amount <= k), None)
             if gone is not None:
                 yield f"{named}: its processor is not there at {float(gone):.12g}"
 
 
-def standing(task: PlacedTask) -> tuple[int, ...]:
+def processors_of(task: PlacedTask) -> tuple[int, ...]:
     """Return the processors that a task runs on."""
     return (task.processor,) if task.processors is UNSET else tuple(task.processors)
 
 
-def widest(job: Job) -> Fraction | None:
+def most_processors(job: Job) -> Fraction | None:
     """Return the most processors a job's tasks hold at a time; None where that is open."""
     if job.max_processors is None:
         return None
     return Fraction(job.max_processors // job.processors * job.processors)
 
 
-def _points(given: Sequence[tuple[float, float]]) -> Points:
-    return Points(sorted({as_written(time): as_written(amount) for time, amount in given}.items()))
+def _step_function(given: Sequence[tuple[float, float]]) -> StepFunction:
+    return StepFunction(
+        sorted({as_written(time): as_written(amount) for time, amount in given}.items())
+    )
 
 
-def _after(points: Points, time: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
+def _changes_after(points: StepFunction, time: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
     """Return the changes after a time."""
     first = bisect_right(points, time, key=itemgetter(0))
     return map(points.__getitem__, range(first, len(points)))
 
 
-def _when(points: Points, start: Fraction, work: Fraction) -> Fraction:
+def _completion_of_work(points: StepFunction, start: Fraction, work: Fraction) -> Fraction:
     """Return when an amount of work from a start on is done."""
     if work <= 0:
         return start
@@ -322,8 +328,8 @@ def _when(points: Points, start: Fraction, work: Fraction) -> Fraction:
     return time + (done - points.areas[i]) / rate if rate else NEVER
 
 
-def _held(
-    what: str, held: Sequence[tuple[PlacedTask, float]], points: Points, slack: float
+def _overuse(
+    what: str, held: Sequence[tuple[PlacedTask, float]], points: StepFunction, slack: float
 ) -> Iterator[str]:
     """Say where concurrent tasks hold more than there is."""
     moments = {task.start + slack for task, _ in held} | {float(t) + slack for t, _ in points}
@@ -335,6 +341,6 @@ def _held(
             now += as_written(begin.pop()[1])
         while end and end[-1][0] <= time:
             now -= as_written(end.pop()[1])
-        room = level(points, Fraction(time))
+        room = amount_at(points, Fraction(time))
         if now > room * (1 + Fraction(ROUNDING)):
             yield f"{what}: {float(now):.12g} of {float(room):.12g} held at {time:.12g}"

@@ -19,14 +19,14 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.decimals import as_written
-from schedopt.validation.dssp.constraints import beyond, bounded, over
+from schedopt.validation.dssp.constraints import bounds_by_group, fair_share_periods, past_excess
 from schedopt.validation.dssp.facts import Facts
-from schedopt.validation.dssp.machine import Points, area
+from schedopt.validation.dssp.machine import StepFunction, integral
 
 ENERGY = "energy from "
 
 
-class Part(NamedTuple):
+class JobRow(NamedTuple):
     """lower <= sum of coefficient·x <= upper over jobs by name; None where there is no bound.
 
     ``unless_all`` are jobs that lift the lower bound when all of them are selected.
@@ -62,28 +62,28 @@ def windows(facts: Facts, asked: Sequence[str], start: str) -> Iterator[tuple[st
             yield key, Window(a, b, inside)
 
 
-def known(rule: Constraint) -> bool:
+def has_rows(rule: Constraint) -> bool:
     """Tell whether a side constraint is of a kind that has rows here, and of no kind beyond it."""
-    return type(rule) in parts.registry
+    return type(rule) in rows_of.registry
 
 
 @singledispatch
-def parts(rule: Constraint, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+def rows_of(rule: Constraint, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     """Yield a side constraint as rows; none for unknown kinds."""
     yield from ()
 
 
-@parts.register
-def _(rule: FairShare, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
-    for group, bounds in bounded(rule, facts).items():
+@rows_of.register
+def _(rule: FairShare, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+    for group, bounds in bounds_by_group(rule, facts).items():
         for share, floor in zip(bounds, (False, True), strict=True):
             if share is not None:
-                yield from _share(rule, facts, group, as_written(share), floor=floor)
+                yield from _fair_share_rows(rule, facts, group, as_written(share), floor=floor)
 
 
-def _share(
+def _fair_share_rows(
     rule: FairShare, facts: Facts, group: str, share: Fraction, *, floor: bool
-) -> Iterator[Part]:
+) -> Iterator[JobRow]:
     """Yield a cap, or a floor, which requires no more than all jobs of the group that fit in time.
 
     What was used before counts as used tonight, of more that there was to use.
@@ -93,109 +93,111 @@ def _share(
     what = f"{rule.by} {group} at {'least' if floor else 'most'}"
     if floor and not possible:
         return
-    _, _, before = next(over(rule, 1))
-    spent = before * beyond(rule, group, share)
+    _, _, before = next(fair_share_periods(rule, 1))
+    spent = before * past_excess(rule, group, share)
     if rule.of == "selected":  # in units of the demands, and of the share
         parts, whole = share.numerator, share.denominator
         body = {n: (whole - parts if n in mine else -parts) * d for n, d in facts.units.items()}
         bound = -spent * whole * facts.scale
-        yield Part(what, body, bound, None, possible) if floor else Part(what, body, None, bound)
+        yield (
+            JobRow(what, body, bound, None, possible) if floor else JobRow(what, body, None, bound)
+        )
         return
     body = {name: facts.units[name] for name in possible}
     bound = (share * facts.capacity - spent) * facts.scale
     if floor:
-        yield Part(what, body, min(bound, Fraction(sum(body.values()))), None)
+        yield JobRow(what, body, min(bound, Fraction(sum(body.values()))), None)
     else:
-        yield Part(what, body, None, bound)
+        yield JobRow(what, body, None, bound)
 
 
-@parts.register
-def _(rule: Seats, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+@rows_of.register
+def _(rule: Seats, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     # What tasks hold, seats times time, fits between any two times.
     held = {job: use for job, use in rule.use.items() if use}
     for job, use in held.items():
         if use > rule.capacity:
-            yield Part(job, _ones([job]), None, Fraction(0))
+            yield JobRow(job, _unit_coefficients([job]), None, Fraction(0))
     spans = dict.fromkeys(key[key.find(ENERGY) :] for key in asked if ENERGY in key)
     wide = {job.name: job.processors for job in facts.night.jobs}
     there = facts.there.ended([(Fraction(0), Fraction(rule.capacity))])
     for what, window in windows(facts, list(spans), ENERGY):
         body = {n: held[n] * facts.demand[n] / wide[n] for n in window.jobs if n in held}
-        yield Part(what, body, None, area(there, window.start, window.end))
+        yield JobRow(what, body, None, integral(there, window.start, window.end))
 
 
-def machine_parts(facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+def machine_rows(facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     """Yield the rows of a machine that changes: pools, resources, and precedence."""
     there, jobs = facts.there, facts.night.jobs
     for union in there.unions(facts.demand):
-        points = Points((time, facts.fill * amount) for time, amount in there.together(union))
+        points = StepFunction((time, facts.fill * amount) for time, amount in there.together(union))
         for key, window in windows(facts, asked, f"{there.named(union)} from "):
             inside = [n for n in window.jobs if {*there.allowed(there.jobs[n])} <= union]
             body = {n: facts.demand[n] for n in inside}
-            yield Part(key, body, None, area(points, window.start, window.end))
+            yield JobRow(key, body, None, integral(points, window.start, window.end))
     for name, points in there.resources.items():
         for key, window in windows(facts, asked, f"resource {name} from "):
             body = {n: there.held(n, name) * facts.demand[n] for n in window.jobs}
-            yield Part(key, body, None, area(points, window.start, window.end))
+            yield JobRow(key, body, None, integral(points, window.start, window.end))
     for job in jobs:
         for other in job.after:
             order = {job.name: Fraction(1), other: Fraction(-1)}
-            yield Part(f"after: {job.name}, {other}", order, None, Fraction(0))
+            yield JobRow(f"after: {job.name}, {other}", order, None, Fraction(0))
 
 
-def _ones(jobs: Iterable[str]) -> dict[str, Fraction]:
+def _unit_coefficients(jobs: Iterable[str]) -> dict[str, Fraction]:
     return dict.fromkeys(jobs, Fraction(1))
 
 
-@parts.register
-def _(rule: Require, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+@rows_of.register
+def _(rule: Require, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     for job in rule.jobs:
-        yield Part(job, _ones([job]), Fraction(1), None)
+        yield JobRow(job, _unit_coefficients([job]), Fraction(1), None)
 
 
-@parts.register
-def _(rule: Forbid, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+@rows_of.register
+def _(rule: Forbid, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     for job in rule.jobs:
-        yield Part(job, _ones([job]), None, Fraction(0))
+        yield JobRow(job, _unit_coefficients([job]), None, Fraction(0))
 
 
-@parts.register
-def _(rule: Imply, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+@rows_of.register
+def _(rule: Imply, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     if rule.if_ != rule.then:
         body = {rule.if_: Fraction(1), rule.then: Fraction(-1)}
-        yield Part("implied", body, None, Fraction(0))
+        yield JobRow("implied", body, None, Fraction(0))
 
 
-@parts.register
-def _(rule: Together, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+@rows_of.register
+def _(rule: Together, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     first, *others = dict.fromkeys(rule.jobs)
     for job in others:
-        yield Part(job, {first: Fraction(1), job: Fraction(-1)}, Fraction(0), Fraction(0))
+        yield JobRow(job, {first: Fraction(1), job: Fraction(-1)}, Fraction(0), Fraction(0))
 
 
-@parts.register
-def _(rule: Apart, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
-    yield Part("at most one", _ones(rule.jobs), None, Fraction(1))
+@rows_of.register
+def _(rule: Apart, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+    yield JobRow("at most one", _unit_coefficients(rule.jobs), None, Fraction(1))
 
 
-@parts.register
-def _(rule: AtMost, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
-    yield Part("count", _ones(_counted(rule, facts)), None, Fraction(rule.count))
+@rows_of.register
+def _(rule: AtMost, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+    yield JobRow("count", _unit_coefficients(_members(rule, facts)), None, Fraction(rule.count))
 
 
-@parts.register
-def _(rule: AtLeast, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
-    yield Part("count", _ones(_counted(rule, facts)), Fraction(rule.count), None)
+@rows_of.register
+def _(rule: AtLeast, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+    yield JobRow("count", _unit_coefficients(_members(rule, facts)), Fraction(rule.count), None)
 
 
-def _counted(rule: AtMost | AtLeast, facts: Facts) -> Iterable[str]:
+def _members(rule: AtMost | AtLeast, facts: Facts) -> Iterable[str]:
     return rule.jobs if rule.jobs is not None else facts.members(rule.by, rule.group)
 
 
-@parts.register
-def _(rule: Resource, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+@rows_of.register
+def _(rule: Resource, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     # Amounts beyond the capacity all mean the same: that the job cannot be selected.
     room = as_written(rule.capacity)
     beyond = 2 * room or Fraction(1)
     use = {job: min(as_written(amount), beyond) for job, amount in rule.use.items()}
-    yield Part("use", use, None, room)
+    yield JobRow("use", use, None, room)

@@ -21,9 +21,9 @@ from schedopt.instances.constraints import Constraint, FairShare, Resource, Seat
 from schedopt.instances.decimals import Whole as Decimals
 from schedopt.instances.decimals import as_written, lowest, total
 from schedopt.instances.dssp import Instance, Job
-from schedopt.validation.dssp.constraints import beyond, bounded, over
+from schedopt.validation.dssp.constraints import bounds_by_group, fair_share_periods, past_excess
 from schedopt.validation.dssp.facts import Facts, nights_of, room_of
-from schedopt.validation.dssp.parts import Part, known, machine_parts, parts, windows
+from schedopt.validation.dssp.parts import JobRow, has_rows, machine_rows, rows_of, windows
 
 Whole = NDArray[Any]  # integers: of 64 bits where sums fit, else Python's own
 Body = Mapping[str, Fraction] | Mapping[str, int] | Mapping[str, Fraction | int]
@@ -51,7 +51,7 @@ class LinearRow:
         """Write a row of integer sizes in lowest terms."""
         kept = (sizes != 0).astype(bool)
         common = int(np.gcd.reduce(sizes)) or 1
-        return cls(columns[kept], held(sizes[kept] // common), None, upper // common)
+        return cls(columns[kept], nonnegative_array(sizes[kept] // common), None, upper // common)
 
     @classmethod
     def of(
@@ -62,7 +62,7 @@ class LinearRow:
         numbers, scale = lowest(list(kept.values()))
         return cls(
             np.array(list(kept), dtype=np.intp),
-            whole(numbers),
+            exact_array(numbers),
             None if lower is None else ceil(lower * scale),
             None if upper is None else floor(upper * scale),
         )
@@ -78,7 +78,7 @@ class LinearRow:
         common = gcd(*numbers) or 1
         return LinearRow(
             self.columns[free],
-            whole([number // common for number in numbers]),
+            exact_array([number // common for number in numbers]),
             None if self.lower is None else -((used - self.lower) // common),
             None if self.upper is None else (self.upper - used) // common,
         )
@@ -110,8 +110,8 @@ class Program:
     ) -> None:
         jobs, self._own = facts.night.jobs, own or {}
         self.facts, self._asked, self._season = facts, asked, season
-        self._open = {n: frozenset(selectable(one).tolist()) for n, one in self._own.items()}
-        self._usually = selectable(facts)
+        self._open = {n: frozenset(selectable_jobs(one).tolist()) for n, one in self._own.items()}
+        self._usually = selectable_jobs(facts)
         able = np.array(
             sorted(frozenset(self._usually.tolist()).union(*self._open.values())), dtype=np.intp
         )
@@ -133,10 +133,10 @@ class Program:
         for n in self._nights:
             self._capacity(n, np.flatnonzero(night == n), able[job])
         for name in self._able if season is not None else ():
-            once = Part(f"once: {name}", {name: Fraction(1)}, None, Fraction(1))
+            once = JobRow(f"once: {name}", {name: Fraction(1)}, None, Fraction(1))
             self._throughout("", once)
         for position, rule in enumerate(constraints):
-            if known(rule):
+            if has_rows(rule):
                 self._state(label(rule, position), rule)
 
     def hold(self, name: str, worths: Mapping[str, float], chosen: Collection[str]) -> None:
@@ -147,7 +147,7 @@ class Program:
     def _capacity(self, n: int, columns: NDArray[np.intp], earned: NDArray[np.intp]) -> None:
         """Write the capacity of a night, given its columns and their jobs."""
         facts = self._on_night(n)
-        if not plain(facts):
+        if not is_unwindowed(facts):
             jobs = facts.night.jobs
             due = [facts.due[jobs[j].name] <= facts.deadline for j in earned[columns].tolist()]
             columns = columns[np.array(due, dtype=bool)]
@@ -155,12 +155,14 @@ class Program:
         self.rows[f"capacity{self._end(n)}"] = LinearRow.at_most(columns, sizes, room)
         if "count" in self._asked and self._season is None:
             some = (sizes > 0).astype(np.int64)
-            self.rows["count"] = LinearRow.at_most(columns, some, _most(sizes[some == 1], room))
+            self.rows["count"] = LinearRow.at_most(
+                columns, some, _most_jobs(sizes[some == 1], room)
+            )
         for key, window in windows(facts, self._asked_on(n), "capacity from "):
             inside = {name: facts.demand[name] for name in window.jobs}
             there = room_of(facts.rates, window.start, window.end)
-            self._on(n, "", Part(key, inside, None, there))
-        for part in machine_parts(facts, self._asked_on(n)) if facts.night.beyond else ():
+            self._on(n, "", JobRow(key, inside, None, there))
+        for part in machine_rows(facts, self._asked_on(n)) if facts.night.beyond else ():
             self._on(n, "", part)
 
     def _on_night(self, n: int) -> Facts:
@@ -196,7 +198,7 @@ class Program:
     def rewards(self) -> Whole:
         """What each column earns, in units."""
         lifts = np.zeros(len(self.names) - len(self._earned), dtype=np.int64)
-        return held(np.concatenate((self._earned, lifts)))
+        return nonnegative_array(np.concatenate((self._earned, lifts)))
 
     @cached_property
     def worth(self) -> int:
@@ -239,18 +241,18 @@ class Program:
             self._share(name, rule)
         elif isinstance(rule, Resource | Seats):  # each night has all of it
             for n in self._nights:
-                for part in parts(rule, self.facts, self._asked_on(n)):
+                for part in rows_of(rule, self.facts, self._asked_on(n)):
                     self._on(n, f"{name}: ", part)
         else:  # of whether jobs are run at all
-            for part in parts(rule, self.facts, self._asked):
+            for part in rows_of(rule, self.facts, self._asked):
                 self._throughout(f"{name}: ", part)
 
-    def _on(self, n: int, start: str, part: Part) -> None:
+    def _on(self, n: int, start: str, part: JobRow) -> None:
         """Write a row over jobs as one over the columns of a night."""
         here = {self._columns.get(job, {}).get(n, ""): c for job, c in part.body.items()}
         self._write(f"{start}{part.what}{self._end(n)}", here, part.lower, part.upper)
 
-    def _throughout(self, start: str, part: Part) -> None:
+    def _throughout(self, start: str, part: JobRow) -> None:
         """Write a row over jobs as one over all their columns."""
         key, here = f"{start}{part.what}", {x: c for j, c in part.body.items() for x in self._of(j)}
         if part.unless_all and part.lower is not None:
@@ -263,15 +265,15 @@ class Program:
 
     def _share(self, name: str, rule: FairShare) -> None:
         """Write the caps and floors of a fair share over the nights that it is taken over."""
-        for _, every, before in over(rule, len(self._nights)):
+        for _, every, before in fair_share_periods(rule, len(self._nights)):
             counted = {n: counts for n, counts in every.items() if counts}
-            for group, bounds in bounded(rule, self.facts).items():
+            for group, bounds in bounds_by_group(rule, self.facts).items():
                 for share, side in zip(bounds, ("most", "least"), strict=True):
                     if share is None:
                         continue
-                    key = f"{name}: {rule.by} {group} at {side}, {_when(rule, counted)}"
+                    key = f"{name}: {rule.by} {group} at {side}, {_nights_key(rule, counted)}"
                     part = as_written(share)
-                    bound = -before * beyond(rule, group, part)
+                    bound = -before * past_excess(rule, group, part)
                     if rule.of == "capacity":
                         there = (c * self._on_night(n).capacity for n, c in counted.items())
                         bound += part * sum(there)
@@ -303,11 +305,11 @@ class Program:
                     yield name, part * counted[n] * self.facts.demand[job]
 
 
-def selectable(facts: Facts) -> NDArray[np.intp]:
+def selectable_jobs(facts: Facts) -> NDArray[np.intp]:
     """Return the positions of the jobs that can be selected at all."""
     jobs = facts.night.jobs
     paths = [job.critical_path for job in jobs if job.critical_path is not None]
-    if plain(facts) and len(paths) == len(jobs) and not facts.night.beyond:
+    if is_unwindowed(facts) and len(paths) == len(jobs) and not facts.night.beyond:
         room = floor(facts.capacity * facts.scale)  # doubles are in the order of their decimals
         in_time = np.array(paths, dtype=np.float64) <= facts.night.deadline
         return np.flatnonzero(in_time & (facts.whole.numbers <= room).astype(bool))
@@ -315,13 +317,13 @@ def selectable(facts: Facts) -> NDArray[np.intp]:
         j
         for j, (name, demand) in enumerate(facts.demand.items())
         if facts.fits(name)
-        and demand <= _room(facts, jobs[j])
+        and demand <= _capacity_for(facts, jobs[j])
         and (demand <= facts.capacity or facts.due[name] > facts.deadline)
     )
     return np.fromiter(able, dtype=np.intp)
 
 
-def _room(facts: Facts, job: Job) -> Fraction:
+def _capacity_for(facts: Facts, job: Job) -> Fraction:
     """Return the capacity for a job from its release to its deadline, with r."""
     window = facts.release[job.name], facts.due[job.name]
     if not facts.night.pools:
@@ -329,12 +331,12 @@ def _room(facts: Facts, job: Job) -> Fraction:
     return facts.fill * room_of(facts.there.together(facts.there.allowed(job)), *window)
 
 
-def plain(facts: Facts) -> bool:
+def is_unwindowed(facts: Facts) -> bool:
     """Tell whether all jobs may run from 0 to the file's deadline."""
     return not facts.windowed and facts.deadline == as_written(facts.night.deadline)
 
 
-def _when(rule: FairShare, counted: Mapping[int, Fraction]) -> str:
+def _nights_key(rule: FairShare, counted: Mapping[int, Fraction]) -> str:
     """Return the key of the nights that a fair share covers."""
     first, last = min(counted), max(counted)
     if rule.half_life is not None:
@@ -342,7 +344,7 @@ def _when(rule: FairShare, counted: Mapping[int, Fraction]) -> str:
     return f"night {last}" if first == last else f"nights {first} to {last}"
 
 
-def whole(numbers: Sequence[int]) -> Whole:
+def exact_array(numbers: Sequence[int]) -> Whole:
     """Return integers as an array whose sums cannot overflow."""
     if sum(map(abs, numbers)) < ROOMY:
         return np.array(numbers, dtype=np.int64)
@@ -351,15 +353,24 @@ def whole(numbers: Sequence[int]) -> Whole:
     return array
 
 
-def held(numbers: Whole) -> Whole:
+def nonnegative_array(numbers: Whole) -> Whole:
     """Return nonnegative integers as an array whose sums cannot overflow."""
     few = numbers.dtype != object and int(numbers.max(initial=0)) * len(numbers) < ROOMY
-    return numbers if few else whole(numbers.tolist())
+    return numbers if few else exact_array(numbers.tolist())
 
 
-def _most(sizes: Whole, room: int) -> int:
+def _most_jobs(sizes: Whole, room: int) -> int:
     """Return the most jobs that fit: the lightest ones."""
-    return int(np.searchsorted(np.cumsum(np.sort(held(sizes))), room, side="right"))
+    return int(np.searchsorted(np.cumsum(np.sort(nonnegative_array(sizes))), room, side="right"))
 
 
-__all__ = ["FREE", "LinearRow", "Program", "Whole", "held", "plain", "selectable", "whole"]
+__all__ = [
+    "FREE",
+    "LinearRow",
+    "Program",
+    "Whole",
+    "exact_array",
+    "is_unwindowed",
+    "nonnegative_array",
+    "selectable_jobs",
+]

@@ -29,7 +29,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import is_count
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.facts import Chosen, Facts
-from schedopt.validation.dssp.machine import area
+from schedopt.validation.dssp.machine import integral
 from schedopt.validation.report import Report, same
 
 NORMAL = 1.96  # half the width of a normal's middle 95%, in standard deviations
@@ -56,7 +56,7 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
         raise InputError("1 to 10000 scenarios of a seed", found=found, place="options")
     told: Mapping[str, Any] = {} if isinstance(claim.risk, UnsetType) else claim.risk
     drawn = factors(facts.night, seed, DECIDING, count)
-    served = _Served(facts, chosen, drawn)
+    served = _ServiceOrder(facts, chosen, drawn)
     inside, _ = served.worth(measure, drawn)
     worth: float = inside
     if measure.kind == "chance":
@@ -88,7 +88,7 @@ def by_density(facts: Facts, fitting: Mapping[int, int]) -> list[int]:
     return sorted(fitting, key=lambda j: (-brings(j), j))
 
 
-class _Served:
+class _ServiceOrder:
     """Selected jobs as scenarios serve them."""
 
     def __init__(self, facts: Facts, chosen: Chosen, drawn: Integers) -> None:
@@ -173,7 +173,7 @@ class _Served:
             for start, end in sorted(spans):
                 inside = [i for i in among if start <= release[i] and due[i] <= end]
                 work = [int(asked[i] * scale) for i in inside]
-                room = int(rate * area(points, start, end) * scale * MILLION)
+                room = int(rate * integral(points, start, end) * scale * MILLION)
                 small = max(sum(work) * most, room) < 2**62
                 kind: Any = np.int64 if small else object
                 yield Window(inside, np.array(work, dtype=kind), room)

@@ -14,7 +14,7 @@ from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.chosen import check_chosen
 from schedopt.validation.dssp.facts import Chosen, Facts, facts_of
-from schedopt.validation.dssp.machine import standing
+from schedopt.validation.dssp.machine import processors_of
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-9  # rounding error allowed to sums of lengths, relative to the latest time
@@ -30,13 +30,13 @@ def check(
     report: Report,
 ) -> None:
     """Check a schedule under all rules; `InputError` if its ``fill`` is no number above 0."""
-    ends, slack = run(night, solution, claim, constraints, report)
-    least, most = earned(night, ends, slack)
+    ends, slack = check_tasks(night, solution, claim, constraints, report)
+    least, most = earned_interval(night, ends, slack)
     if claim.formulation:  # which runs no job for nothing; a rule that asks for it is kept in time
         due = {job.name: job.deadline or night.deadline for job in night.jobs}
         last = night.late[-1][0] if night.late else 0.0
         far = [n for n, end in ends.items() if end - slack > (due[n] + last) * (1 + 1e-11)]
-        _tell(report, "complete too late to be paid", far)
+        _report_first(report, "complete too late to be paid", far)
     report.expect(not claim.risk, "risk: said of a question that asks for none")
     objective = claim.objective
     near = objective is not None and (
@@ -45,7 +45,7 @@ def check(
     report.expect(near, f"objective: the schedule earns {most:.12g}, not {objective}")
 
 
-def run(
+def check_tasks(
     night: Instance,
     solution: Scheduled,
     claim: Document,
@@ -56,19 +56,19 @@ def run(
     facts = facts_of(night, claim)
     chosen = check_chosen(solution, facts, constraints, report)
     slack = ROUNDING * max((abs(task.end) for task in solution.tasks), default=0.0)
-    placed = _placed(night, solution, chosen, slack, report)
-    _stages(night, chosen, placed, slack, report)
-    _processors(facts, solution, slack, report)
+    placed = _check_lengths(night, solution, chosen, slack, report)
+    _check_stage_order(night, chosen, placed, slack, report)
+    _check_processors(facts, solution, slack, report)
     if night.beyond:
-        _tell(report, "the machine", list(facts.there.misplaced(solution, slack)))
+        _report_first(report, "the machine", list(facts.there.misplaced(solution, slack)))
         report.violations.extend(facts.there.waited(chosen))
-    _seats(solution, constraints, slack, report)
+    _check_seats(solution, constraints, slack, report)
     ends: dict[str, float] = dict.fromkeys(chosen, 0.0)
     for (job, _, _), task in placed.items():
         ends[job] = max(ends[job], task.end)
-    _completion(night, solution, ends, slack, report)
+    _check_completions(night, solution, ends, slack, report)
     busy = fsum(
-        (min(task.end, night.deadline) - min(task.start, night.deadline)) * len(standing(task))
+        (min(task.end, night.deadline) - min(task.start, night.deadline)) * len(processors_of(task))
         for task in solution.tasks
     )
     share = busy / float(facts.capacity / facts.fill)
@@ -79,7 +79,7 @@ def run(
     return ends, slack
 
 
-def _placed(
+def _check_lengths(
     night: Instance, solution: Scheduled, chosen: Chosen, slack: float, report: Report
 ) -> Placed:
     """Check that every task of every chosen job appears once, with its length."""
@@ -96,26 +96,30 @@ def _placed(
     for task in solution.tasks:
         key = (task.job, task.stage, task.task)
         if key not in lengths:
-            unknown.append(_named(key))
+            unknown.append(_task_label(key))
             continue
         if key in placed:
-            twice.append(_named(key))
+            twice.append(_task_label(key))
         placed[key] = task
         if not abs(task.end - task.start - lengths[key]) <= slack:
-            wrong.append(f"{_named(key)} {task.end - task.start:.12g} for {lengths[key]:.12g}")
+            wrong.append(f"{_task_label(key)} {task.end - task.start:.12g} for {lengths[key]:.12g}")
         if not task.start >= 0:
-            early.append(_named(key))
+            early.append(_task_label(key))
         elif task.start < releases[task.job] - slack:
-            early.append(f"{_named(key)}, released at {releases[task.job]:.12g}")
-    _tell(report, "tasks that are not of a job that is run", unknown)
-    _tell(report, "tasks that are there twice", twice)
-    _tell(report, "tasks of another length", wrong)
-    _tell(report, "tasks that start before 0 or their job's release", early)
-    _tell(report, "tasks that are missing", [_named(key) for key in lengths if key not in placed])
+            early.append(f"{_task_label(key)}, released at {releases[task.job]:.12g}")
+    _report_first(report, "tasks that are not of a job that is run", unknown)
+    _report_first(report, "tasks that are there twice", twice)
+    _report_first(report, "tasks of another length", wrong)
+    _report_first(report, "tasks that start before 0 or their job's release", early)
+    _report_first(
+        report, "tasks that are missing", [_task_label(key) for key in lengths if key not in placed]
+    )
     return placed
 
 
-def _stages(night: Instance, chosen: Chosen, placed: Placed, slack: float, report: Report) -> None:
+def _check_stage_order(
+    night: Instance, chosen: Chosen, placed: Placed, slack: float, report: Report
+) -> None:
     """Check that no task starts before all tasks of the stage before have ended."""
     starts: dict[tuple[str, int], float] = {}
     ends: dict[tuple[str, int], float] = {}
@@ -128,10 +132,10 @@ def _stages(night: Instance, chosen: Chosen, placed: Placed, slack: float, repor
         for (job, stage), start in starts.items()
         if (job, stage - 1) in ends and start < ends[job, stage - 1] - slack
     ]
-    _tell(report, "stages that start before the one before has ended", broken)
+    _report_first(report, "stages that start before the one before has ended", broken)
 
 
-def _processors(facts: Facts, solution: Scheduled, slack: float, report: Report) -> None:
+def _check_processors(facts: Facts, solution: Scheduled, slack: float, report: Report) -> None:
     """Check that processors exist and run one task at a time.
 
     A task of no length asks for none: it keeps its release and its stage, but may stand anywhere.
@@ -139,7 +143,7 @@ def _processors(facts: Facts, solution: Scheduled, slack: float, report: Report)
     on: dict[int, list[PlacedTask]] = defaultdict(list)
     wide = {job.name: job.processors for job in facts.night.jobs}
     for task in solution.tasks:
-        held = standing(task)
+        held = processors_of(task)
         takes = wide.get(task.job, 1)
         if task.start < task.end and (len({*held}) != takes or task.processor != held[0]):
             named = f"{task.job}[{task.stage}][{task.task}]"
@@ -148,7 +152,7 @@ def _processors(facts: Facts, solution: Scheduled, slack: float, report: Report)
             on[processor].append(task)
     count = facts.night.processors if not facts.night.beyond else facts.there.count
     strange = [str(p) for p in sorted(on) if not 0 <= p < count]
-    _tell(report, f"processors that are not among {count}", strange)
+    _report_first(report, f"processors that are not among {count}", strange)
     overlaps = []
     for processor, found in sorted(on.items()):
         tasks = [task for task in found if task.start < task.end - slack]
@@ -158,10 +162,10 @@ def _processors(facts: Facts, solution: Scheduled, slack: float, report: Report)
             for before, after in pairwise(tasks)
             if after.start < before.end - slack
         ]
-    _tell(report, "processors with two tasks at a time", overlaps)
+    _report_first(report, "processors with two tasks at a time", overlaps)
 
 
-def _seats(
+def _check_seats(
     solution: Scheduled, constraints: Sequence[Constraint], slack: float, report: Report
 ) -> None:
     """Check that concurrent tasks hold no more seats than there are."""
@@ -182,12 +186,12 @@ def _seats(
             held += change
             if change > 0 and held > rule.capacity:
                 over.append(f"{held} at {time:.12g}")
-        _tell(
+        _report_first(
             report, f"{label(rule, position)}: more held than the {rule.capacity} there are", over
         )
 
 
-def _completion(
+def _check_completions(
     night: Instance, solution: Scheduled, ends: dict[str, float], slack: float, report: Report
 ) -> None:
     told = solution.completion
@@ -198,7 +202,7 @@ def _completion(
         if job.name in ends
         and not (job.name in told and abs(told[job.name] - ends[job.name]) <= slack)
     ]
-    _tell(report, "completion: wrong for", wrong)
+    _report_first(report, "completion: wrong for", wrong)
     makespan = max(ends.values(), default=0.0)
     report.expect(
         abs(makespan - solution.makespan) <= slack,
@@ -206,16 +210,16 @@ def _completion(
     )
 
 
-def earned(night: Instance, ends: dict[str, float], slack: float) -> tuple[float, float]:
+def earned_interval(night: Instance, ends: dict[str, float], slack: float) -> tuple[float, float]:
     """Return the reward interval of a schedule: at a jump of U_D rounding may go either way."""
     reward = {job.name: job.reward for job in night.jobs}
     due = {job.name: job.deadline or night.deadline for job in night.jobs}
-    least = fsum(reward[n] * _paid(night, due[n], end + slack) for n, end in ends.items())
-    most = fsum(reward[n] * _paid(night, due[n], end - slack) for n, end in ends.items())
+    least = fsum(reward[n] * _paid_fraction(night, due[n], end + slack) for n, end in ends.items())
+    most = fsum(reward[n] * _paid_fraction(night, due[n], end - slack) for n, end in ends.items())
     return least, most
 
 
-def _paid(night: Instance, deadline: float, completion: float) -> float:
+def _paid_fraction(night: Instance, deadline: float, completion: float) -> float:
     """U_D as a fraction of the reward: 1 by the deadline, then along the points of ``late``."""
     if completion <= deadline * (1 + 1e-11):
         return 1.0
@@ -228,11 +232,11 @@ def _paid(night: Instance, deadline: float, completion: float) -> float:
     return y0 + (delay - x0) / (x1 - x0) * (y1 - y0)
 
 
-def _named(key: tuple[str, int, int]) -> str:
+def _task_label(key: tuple[str, int, int]) -> str:
     return f"{key[0]}[{key[1]}][{key[2]}]"
 
 
-def _tell(report: Report, what: str, found: list[str]) -> None:
+def _report_first(report: Report, what: str, found: list[str]) -> None:
     if found:
         more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
         report.violations.append(f"{what}: {', '.join(found[:MOST])}{more}")

@@ -18,8 +18,20 @@ from schedopt.instances.dssp import Instance, ScheduledNights, Selected, Selecte
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp import risk, schedule
 from schedopt.validation.dssp.chosen import check_chosen, check_fit
-from schedopt.validation.dssp.constraints import UnknownKindError, broken, unfair, unseated
-from schedopt.validation.dssp.facts import Chosen, Facts, Nights, alone, facts_of, nights_of
+from schedopt.validation.dssp.constraints import (
+    UnknownKindError,
+    fair_share_violations,
+    seat_violations,
+    violations,
+)
+from schedopt.validation.dssp.facts import (
+    Chosen,
+    Facts,
+    Nights,
+    facts_of,
+    nights_of,
+    one_night_facts,
+)
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-14  # relative error allowed to the objective: rounding in a sum of rewards
@@ -34,19 +46,21 @@ def check(
 ) -> None:
     """Check a selection, or one for each night; `InputError` if its ``fill`` is no number > 0."""
     if isinstance(solution, SelectedNights):
-        _season(instance, solution, claim, constraints, report)
+        _check_season(instance, solution, claim, constraints, report)
     else:
         facts = facts_of(instance, claim)
         uncertain = claim.options.get("risk") is not None and bool(claim.formulation)
-        chosen = _night(solution, facts, claim.objective, constraints, report, paid=not uncertain)
+        chosen = _check_night(
+            solution, facts, claim.objective, constraints, report, paid=not uncertain
+        )
         if uncertain:
             risk.check(facts, chosen, claim, report)
         else:
             report.expect(not claim.risk, "risk: said of a question that asks for none")
-        _believed(instance, claim, report)
+        _report_unproven(instance, claim, report)
 
 
-def _night(
+def _check_night(
     solution: Selected,
     facts: Facts,
     objective: float | None,
@@ -61,17 +75,19 @@ def _night(
     for position, constraint in enumerate(constraints):
         if isinstance(constraint, Seats):
             name = label(constraint, position)
-            report.violations.extend(f"{name}: {w}" for w in unseated(constraint, facts, chosen))
+            report.violations.extend(
+                f"{name}: {w}" for w in seat_violations(constraint, facts, chosen)
+            )
     reward = float(facts.earned(chosen)) if paid else 0.0
     report.expect(
         not paid or (objective is not None and abs(objective - reward) <= ROUNDING * reward),
         f"objective: the selected jobs earn {reward:.17g}, not {objective}",
     )
-    _ordered(solution, facts, chosen, report)
+    _check_objectives(solution, facts, chosen, report)
     return chosen
 
 
-def _ordered(solution: Selected, facts: Facts, chosen: Chosen, report: Report) -> None:
+def _check_objectives(solution: Selected, facts: Facts, chosen: Chosen, report: Report) -> None:
     """Check a selection's value for each objective, where there are several."""
     if len(facts.night.objectives) < 2:
         return
@@ -86,7 +102,7 @@ def _ordered(solution: Selected, facts: Facts, chosen: Chosen, report: Report) -
     report.expect(right, f"objectives: {ours}, not {given}")
 
 
-def _believed(instance: Instance, claim: Document, report: Report) -> None:
+def _report_unproven(instance: Instance, claim: Document, report: Report) -> None:
     """Report objectives that are believed although a certificate re-proves the first."""
     if isinstance(claim.certificate, UnsetType) or claim.solution_status != "optimal":
         return
@@ -96,17 +112,17 @@ def _believed(instance: Instance, claim: Document, report: Report) -> None:
         report.unchecked.append(f"objective {name}: its bound is believed, from {claim.solver}")
 
 
-def _season(
+def _check_season(
     season: Instance,
     solution: SelectedNights,
     claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    facts = facts_of(alone(season) if season.down else season, claim, nights=True)
+    facts = facts_of(one_night_facts(season) if season.down else season, claim, nights=True)
     own_night = {down.night for down in season.down}
     every = [
-        facts_of(alone(season, n), claim) if n in own_night else facts
+        facts_of(one_night_facts(season, n), claim) if n in own_night else facts
         for n in range(1, season.nights + 1)
     ]
     given = len(solution.nights)
@@ -125,27 +141,27 @@ def _season(
             selected=night.selected, demand=night.demand, capacity=room, shares=night.shares
         )
         own = Report()
-        worth += facts.earned(_night(chosen, tonight, None, (), own, paid=False))
+        worth += facts.earned(_check_night(chosen, tonight, None, (), own, paid=False))
         report.violations += [f"night {n}: {what}" for what in own.violations]
-    _once(season, facts, solution, report)
+    _check_runs_once(season, facts, solution, report)
     stated = claim.objective if claim.objective is not None else float("nan")
     least, most = float(worth), float(worth)
     if isinstance(solution, ScheduledNights):
-        least, most = _run(season, solution, claim, constraints, report)
+        least, most = _check_schedules(season, solution, claim, constraints, report)
     near = least <= stated <= most or same(least, stated) or same(most, stated)
     report.expect(near, f"objective: {most:.12g}, not {stated}")
     nights = nights_of(season) if constraints else {}
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
         try:
-            wrong = list(_broken(constraint, every, nights, solution))
+            wrong = list(_season_violations(constraint, every, nights, solution))
         except UnknownKindError as error:
             report.unjudged.append(f"{name}: {error}")
         else:
             report.violations.extend(f"{name}: {what}" for what in wrong)
 
 
-def _run(
+def _check_schedules(
     season: Instance,
     solution: ScheduledNights,
     claim: Document,
@@ -166,8 +182,8 @@ def _run(
         )
         if known:
             tonight = one_night(season, known, constraints, n)
-            ends, slack = schedule.run(tonight, ran, claim, tonight.constraints, own)
-            low, high = schedule.earned(tonight, ends, slack)
+            ends, slack = schedule.check_tasks(tonight, ran, claim, tonight.constraints, own)
+            low, high = schedule.earned_interval(tonight, ends, slack)
             least, most = least + low, most + high
         else:
             own.expect(not ran.tasks and not ran.completion, "there is nothing to run")
@@ -177,7 +193,9 @@ def _run(
     return least, most
 
 
-def _once(season: Instance, facts: Facts, solution: SelectedNights, report: Report) -> None:
+def _check_runs_once(
+    season: Instance, facts: Facts, solution: SelectedNights, report: Report
+) -> None:
     """Check that each job runs at most once, on one of its nights."""
     selected = solution.selected
     if len(set(selected)) < len(selected):
@@ -192,7 +210,7 @@ def _once(season: Instance, facts: Facts, solution: SelectedNights, report: Repo
             report.violations.append(f"night {n}: {what}")
 
 
-def _broken(
+def _season_violations(
     rule: Constraint, every: Sequence[Facts], nights: Nights, solution: SelectedNights
 ) -> Iterator[str]:
     """Say how a season violates a side constraint; ``every`` has the facts of each night."""
@@ -211,13 +229,13 @@ def _broken(
 
     if isinstance(rule, FairShare):
         rooms = [tonight.capacity for tonight in every]
-        for gets, when, asked in unfair(rule, facts, chosen, wanting, rooms):
+        for gets, when, asked in fair_share_violations(rule, facts, chosen, wanting, rooms):
             yield f"{gets} of what counts {when}, {asked}"
     elif isinstance(rule, Resource | Seats):
         for n, night in enumerate(chosen, start=1):
-            for what in broken(rule, facts, night):
+            for what in violations(rule, facts, night):
                 yield f"night {n}: {what}"
     elif hasattr(rule, "broken"):
         raise UnknownKindError(f"no checker knows {rule.kind()} over nights")
     else:
-        yield from broken(rule, facts, run)
+        yield from violations(rule, facts, run)

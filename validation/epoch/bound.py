@@ -77,7 +77,7 @@ def reproved(
 ) -> str | None:
     """Re-prove a claimed bound: see `validation.documents`."""
     try:
-        proven = _proven(instance, constraints, certificate, claim)
+        proven = _proven_bound(instance, constraints, certificate, claim)
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
     except ValueError as reason:
@@ -87,7 +87,7 @@ def reproved(
     return None
 
 
-def _proven(
+def _proven_bound(
     instance: Instance,
     constraints: Sequence[Constraint],
     certificate: Mapping[str, object],
@@ -102,7 +102,7 @@ def _proven(
         bundles = _bundles(instance, constraints)
         return least_overhead(instance, bundles, given.steps, powers=powers)
     if not isinstance(given, Narrowest) and claim.formulation == "partition":
-        return instance.nodes * _epochs(instance, constraints, given)
+        return instance.nodes * _fewest_epochs(instance, constraints, given)
     raise _NotShownError(f"a certificate of that kind says nothing of {claim.formulation}")
 
 
@@ -110,7 +110,7 @@ class _NotShownError(ValueError):
     """A step of a certificate that does not follow; the message says which."""
 
 
-def _epochs(
+def _fewest_epochs(
     instance: Instance,
     rules: Sequence[Constraint],
     given: Nodes | Leaders | Clique | Distances | Multipliers,
@@ -118,18 +118,18 @@ def _epochs(
     """Return the lower bound on the number of epochs that a certificate proves."""
     if isinstance(given, Nodes):
         k = instance.inequity
-        taken = sum(max(m, jobs[0] - k) for jobs in _sizes(instance, rules) for m in jobs)
+        taken = sum(max(m, jobs[0] - k) for jobs in _bundle_minima(instance, rules) for m in jobs)
         return -(-taken // instance.nodes)
     if isinstance(given, Leaders):
-        return _by_leaders(instance, given.leaders)
+        return _check_leaders(instance, given.leaders)
     if isinstance(given, Clique):
         for position, rule in enumerate(rules):
             if isinstance(rule, Apart) and label(rule, position) == given.constraint:
                 return len(set(rule.jobs))
         raise _NotShownError(f"no jobs are kept apart by {given.constraint!r}")
     if isinstance(given, Distances):
-        return _by_distances(instance, given.distances)
-    return _by_multipliers(instance, rules, given)
+        return _check_distances(instance, given.distances)
+    return _check_multipliers(instance, rules, given)
 
 
 def _bundles(instance: Instance, rules: Iterable[Constraint]) -> Iterable[set[str]]:
@@ -143,13 +143,13 @@ def _bundles(instance: Instance, rules: Iterable[Constraint]) -> Iterable[set[st
     return bundles
 
 
-def _sizes(instance: Instance, rules: Iterable[Constraint]) -> list[list[int]]:
+def _bundle_minima(instance: Instance, rules: Iterable[Constraint]) -> list[list[int]]:
     """Return the minima of each bundle, the largest first."""
     minimum = {job.name: job.minimum for job in instance.jobs}
     return [sorted((minimum[j] for j in b), reverse=True) for b in _bundles(instance, rules)]
 
 
-def _holds(instance: Instance, leader: int, size: int) -> int:
+def _jobs_that_fit(instance: Instance, leader: int, size: int) -> int:
     """Return how many jobs of some minimum or more an epoch with a largest minimum can hold."""
     nodes, k = instance.nodes, instance.inequity
     if k == 0:  # all get N/h, which is whole and has room for the leader
@@ -158,7 +158,7 @@ def _holds(instance: Instance, leader: int, size: int) -> int:
     return 1 + (nodes - leader) // max(1, size, leader - k)
 
 
-def _by_leaders(instance: Instance, leaders: Sequence[tuple[int, int]]) -> int:
+def _check_leaders(instance: Instance, leaders: Sequence[tuple[int, int]]) -> int:
     """Show that the i-th largest leader of any partition is at least the i-th given.
 
     Else only i - 1 epochs hold jobs of that minimum s or more. By induction their leaders are no
@@ -171,15 +171,15 @@ def _by_leaders(instance: Instance, leaders: Sequence[tuple[int, int]]) -> int:
     for size, times in leaders:
         if not 1 <= size <= instance.nodes or times < 1 or (before and size >= before[-1][0]):
             raise _NotShownError(f"leaders: {times} of {size} is out of place")
-        room = sum(_holds(instance, leader, size) * n for leader, n in before)
-        room += _holds(instance, size, size) * (times - 1)
+        room = sum(_jobs_that_fit(instance, leader, size) * n for leader, n in before)
+        room += _jobs_that_fit(instance, size, size) * (times - 1)
         if room >= int((minima >= size).sum()):
             raise _NotShownError(f"leaders: fewer than {times} more of {size} may do")
         before.append((size, times))
     return sum(times for _, times in before)
 
 
-def _by_distances(instance: Instance, distances: Sequence[int]) -> int:
+def _check_distances(instance: Instance, distances: Sequence[int]) -> int:
     """Show, for inequity 0, that a path of blocks is no shorter.
 
     The epoch of the largest job can take the largest jobs in exchange for others of its own: all
@@ -202,7 +202,7 @@ def _by_distances(instance: Instance, distances: Sequence[int]) -> int:
     return distances[-1]
 
 
-def _by_multipliers(instance: Instance, rules: Sequence[Constraint], given: Multipliers) -> int:
+def _check_multipliers(instance: Instance, rules: Sequence[Constraint], given: Multipliers) -> int:
     """Show that no epoch is worth more than ``most``: all jobs then need their value over it.
 
     In an epoch with a largest minimum v a job takes max(M, v - k, 1) nodes; what N nodes can be
@@ -270,7 +270,11 @@ def least_overhead(
         gone = set(step.widths)
         if not gone <= left:
             raise ValueError("widths: one drops out that is not there")
-        possible = _sums(left, total) if step.prime == 0 else _by_prime(left, step.prime, total)
+        possible = (
+            _widths_in_sums(left, total)
+            if step.prime == 0
+            else _widths_by_prime(left, step.prime, total)
+        )
         if gone & possible:
             raise ValueError(f"widths: {min(gone & possible)} is not shown to be in no schedule")
         left -= gone
@@ -281,7 +285,7 @@ def least_overhead(
     return max(used, nodes)
 
 
-def _by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
+def _widths_by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
     """Return the widths that may occur, going by the highest power of a prime alone.
 
     Where that power p^a is in some widths c·p^a and not in the total's denominator, the sum of 1/c
@@ -292,10 +296,10 @@ def _by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
         raise ValueError(f"widths: {shown(prime)} is more than any of them")
     if prime < 2 or any(prime % d == 0 for d in range(2, int(prime**0.5) + 1)):
         raise ValueError(f"widths: {prime} is no prime")
-    highest = max(_power(w, prime) for w in widths)
-    if highest == 0 or highest <= _power(total.denominator, prime):
+    highest = max(_prime_power(w, prime) for w in widths)
+    if highest == 0 or highest <= _prime_power(total.denominator, prime):
         return widths
-    group = [w for w in widths if _power(w, prime) == highest]
+    group = [w for w in widths if _prime_power(w, prime) == highest]
     inverse = {w: pow(w // prime**highest, -1, prime) for w in group}
     least: list[Fraction | None] = [Fraction(0)] + [None] * (prime - 1)
     changed = True
@@ -315,7 +319,7 @@ def _by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
     return kept
 
 
-def _sums(widths: set[int], total: Fraction) -> set[int]:
+def _widths_in_sums(widths: set[int], total: Fraction) -> set[int]:
     """Return the widths in any multiset whose 1/A sum to the total."""
     whole = lcm(*widths, total.denominator)
     units = int(whole * total)
@@ -330,7 +334,7 @@ def _sums(widths: set[int], total: Fraction) -> set[int]:
     return {w for w in widths if whole // w <= units and reached >> (units - whole // w) & 1}
 
 
-def _power(number: int, prime: int) -> int:
+def _prime_power(number: int, prime: int) -> int:
     power = 0
     while number % prime == 0:
         number, power = number // prime, power + 1

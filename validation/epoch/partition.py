@@ -25,7 +25,7 @@ def check(
     names = list(chain.from_iterable(epoch.nodes for epoch in epochs))
     nodes = list(chain.from_iterable(epoch.nodes.values() for epoch in epochs))
     check_jobs(instance, names, nodes, claim, report)
-    for e in _doubtful(instance, solution, np.array(nodes)):
+    for e in _suspect_epochs(instance, solution, np.array(nodes)):
         epoch = epochs[e]
         if not epoch.nodes:
             report.violations.append(f"epochs[{e}] has no job")
@@ -48,7 +48,9 @@ def check(
     check_rules(solution, constraints, report)
 
 
-def _doubtful(instance: Instance, solution: Partitioned, nodes: NDArray[np.int64]) -> list[int]:
+def _suspect_epochs(
+    instance: Instance, solution: Partitioned, nodes: NDArray[np.int64]
+) -> list[int]:
     """Return the epochs that may not be right."""
     many = np.array([len(epoch.nodes) for epoch in solution.epochs], dtype=np.int64)
     if not many.all() or not many.size:

@@ -36,7 +36,7 @@ def check(
     """
     pieces = solution.rectangles
     check_jobs(instance, list(pieces), [p.nodes for p in pieces.values()], claim, report)
-    names, columns = list(pieces), _columns(pieces)
+    names, columns = list(pieces), _piece_arrays(pieces)
     start, end, _ = columns
     inside = (start >= -ROUNDING) & (start < end) & (end <= 1 + ROUNDING)
     for i in np.flatnonzero(~inside).tolist():
@@ -45,10 +45,10 @@ def check(
         for name, piece in pieces.items():
             right = piece.nodes.bit_count() == 1 or piece.nodes == instance.nodes
             report.expect(right, f"{name} gets {piece.nodes} nodes, where powers of two are asked")
-    _areas(instance, pieces, columns, claim, report)
-    instants = _instants(instance, columns, report)
+    _check_areas(instance, pieces, columns, claim, report)
+    instants = _check_instants(instance, columns, report)
     if set(map(attrgetter("first"), pieces.values())) - {None}:
-        _placed(instance, list(pieces.items()), instants, report)
+        _check_nodes(instance, list(pieces.items()), instants, report)
     check_rules(solution, constraints, report)
 
 
@@ -65,7 +65,7 @@ def check_rules(solution: Scheduled, constraints: Sequence[Constraint], report: 
     check_constraints(epoch_of, constraints, report, most_at_once)
 
 
-def _areas(
+def _check_areas(
     instance: Instance,
     pieces: dict[str, Rectangle],
     columns: Columns,
@@ -98,14 +98,14 @@ def _areas(
         )
 
 
-def _columns(pieces: Mapping[str, Rectangle]) -> Columns:
+def _piece_arrays(pieces: Mapping[str, Rectangle]) -> Columns:
     """Return when pieces start and end, and their nodes."""
     rows = [(piece.start, piece.end, piece.nodes) for piece in pieces.values()]
     start, end, nodes = np.array(rows, dtype=np.float64).reshape(-1, 3).T
     return start, end, nodes
 
 
-def _instants(instance: Instance, columns: Columns, report: Report) -> list[float]:
+def _check_instants(instance: Instance, columns: Columns, report: Report) -> list[float]:
     """Check that all nodes are busy between any two ends of rectangles; return the instants."""
     start, end, nodes = columns
     times = np.unique(np.concatenate(([0.0, 1.0], start, end)))
@@ -122,7 +122,7 @@ def _instants(instance: Instance, columns: Columns, report: Report) -> list[floa
     return found
 
 
-def _placed(
+def _check_nodes(
     instance: Instance,
     pieces: list[tuple[str, Rectangle]],
     instants: list[float],

@@ -59,22 +59,22 @@ def check(
     report: Report,
 ) -> None:
     """Check an allocation, and add what is wrong to the report."""
-    done = _completions(instance, solution, claim, report)
+    done = _check_completions(instance, solution, claim, report)
     if done is None:
         return
-    _objective(instance, done, claim, report)
-    _certificate(solution, claim, report)
+    _check_objective(instance, done, claim, report)
+    _check_certificate(solution, claim, report)
     if solution.proportions is not UNSET:
-        _proportional(instance, solution, report)
+        _check_proportional(instance, solution, report)
         if constraints:
             report.unjudged.append("side constraints, on shares that are given as proportions")
         return
-    if _epochs(instance, solution, done, report):
+    if _check_epochs(instance, solution, done, report):
         for position, constraint in enumerate(constraints):
-            _kept(constraint, label(constraint, position), instance, solution, report)
+            _check_rule(constraint, label(constraint, position), instance, solution, report)
 
 
-def _completions(
+def _check_completions(
     instance: Instance, solution: Allocated, claim: Document, report: Report
 ) -> Floats | None:
     """Check names, times and the order; return when each job completes, None where that is not."""
@@ -92,11 +92,11 @@ def _completions(
         return None
     done = np.empty(len(of))
     done[of] = when
-    right = _in_order(instance, solution.order, done)
+    right = _is_completion_order(instance, solution.order, done)
     report.expect(right, "order: not all jobs by their completion times")
     if claim.options.get("order") is not None and claim.formulation == "allocation":
         asked = [name.strip() for name in str(claim.options["order"]).split(",")]
-        right = _in_order(instance, asked, done)
+        right = _is_completion_order(instance, asked, done)
         report.expect(right, "order: jobs complete in another than was asked for")
     return done
 
@@ -106,7 +106,7 @@ def _positions(instance: Instance, names: Collection[str]) -> Places:
     return np.fromiter(map(instance.index.get, names, repeat(-1)), np.intp, len(names))
 
 
-def _in_order(instance: Instance, order: Sequence[str], done: Floats) -> bool:
+def _is_completion_order(instance: Instance, order: Sequence[str], done: Floats) -> bool:
     """Tell whether an order is that in which jobs complete, of all of them."""
     of = _positions(instance, order)
     if len(of) != len(done) or not np.array_equal(np.sort(of), np.arange(len(done))):
@@ -115,7 +115,7 @@ def _in_order(instance: Instance, order: Sequence[str], done: Floats) -> bool:
     return bool((when[:-1] <= when[1:] * (1 + 1e-12)).all())
 
 
-def _objective(instance: Instance, done: Floats, claim: Document, report: Report) -> None:
+def _check_objective(instance: Instance, done: Floats, claim: Document, report: Report) -> None:
     flows = done - instance.arrivals
     if instance.objective == "makespan":
         ours = float(done.max())
@@ -128,14 +128,14 @@ def _objective(instance: Instance, done: Floats, claim: Document, report: Report
     report.expect(met, f"objective: completions make {ours:.12g}, not {claim.objective}")
 
 
-def _certificate(solution: Allocated, claim: Document, report: Report) -> None:
+def _check_certificate(solution: Allocated, claim: Document, report: Report) -> None:
     if solution.certified == "all":
         report.expect(claim.solution_status == "optimal", "certified over all orders, not optimal")
         given = claim.options.get("order") is not None
         report.expect(not given, "certified over all orders, of one given")
 
 
-def _epochs(instance: Instance, solution: Allocated, done: Floats, report: Report) -> bool:
+def _check_epochs(instance: Instance, solution: Allocated, done: Floats, report: Report) -> bool:
     """Check that epochs follow each other from 0, whose shares they are, and the work done."""
     epochs = solution.epochs
     names = list(chain.from_iterable(epoch.share for epoch in epochs))
@@ -167,11 +167,11 @@ def _epochs(instance: Instance, solution: Allocated, done: Floats, report: Repor
     if not faults:
         rates = rates_of(instance, job, share * instance.servers)
         work = np.bincount(job, rates * (end - start)[at], len(done)).astype(np.float64)
-        _work(instance, done, work, report)
+        _check_work(instance, done, work, report)
     return not faults
 
 
-def _work(instance: Instance, done: Floats, work: Floats, report: Report) -> None:
+def _check_work(instance: Instance, done: Floats, work: Floats, report: Report) -> None:
     """Check each job's work by its completion."""
     everyone, left = np.arange(len(done)), instance.sizes - work
     fastest = rates_of(instance, everyone, np.full(len(done), float(instance.servers)))
@@ -180,7 +180,7 @@ def _work(instance: Instance, done: Floats, work: Floats, report: Report) -> Non
         report.violations.append(f"work: {instance.names[j]} has {of} left when it completes")
 
 
-def _kept(
+def _check_rule(
     constraint: Constraint, name: str, instance: Instance, solution: Allocated, report: Report
 ) -> None:
     """Check a side constraint in every epoch."""
@@ -222,7 +222,7 @@ def _kept(
             report.violations.append(text)
 
 
-def _proportional(instance: Instance, solution: Allocated, report: Report) -> None:
+def _check_proportional(instance: Instance, solution: Allocated, report: Report) -> None:
     """Check completions under shares in fixed proportions, without writing shares out.
 
     With one speedup k^p, job i runs at N^p (u_i/U)^p, U the sum over the jobs in the system: in a

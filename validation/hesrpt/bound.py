@@ -60,7 +60,7 @@ def reproved(
     try:
         given = msgspec.convert(certificate, Certificate, strict=True)
         with np.errstate(all="ignore"):  # prices beyond all numbers show nothing
-            proven = _proven(instance, constraints, given, claim)
+            proven = _proven_bound(instance, constraints, given, claim)
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
     except (ValueError, LookupError, ArithmeticError) as reason:
@@ -71,7 +71,7 @@ def reproved(
     return None
 
 
-def _proven(
+def _proven_bound(
     instance: Instance, constraints: Sequence[Constraint], given: Certificate, claim: Document
 ) -> float:
     if claim.sense != "minimize":

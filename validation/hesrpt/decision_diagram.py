@@ -81,12 +81,12 @@ class Diagram:
             raise ValueError("diagram: rents are over 0")
         if not 1 <= given.parts <= 64 or given.block != 0:
             raise ValueError("diagram: not a number of parts, or a block")
-        view = _View(self, rents)
+        view = _PassGains(self, rents)
         one = np.zeros(1, dtype=np.int64)
         nodes = _Nodes(one, one, np.zeros(1), np.zeros((1, len(rents))))
         layers = []
         for depth in range(len(self.after)):
-            layer, nodes = self._grown(depth, nodes, view, given)
+            layer, nodes = self._extended_layer(depth, nodes, view, given)
             layers.append(layer)
         self.layers = layers
         least = np.zeros(len(nodes.base))
@@ -98,7 +98,9 @@ class Diagram:
             layer.child[whole >= goal] = -1
             least = rest.min(axis=1, initial=np.inf)
 
-    def _grown(self, depth: int, nodes: _Nodes, view: _View, given: Pass) -> tuple[_Layer, _Nodes]:
+    def _extended_layer(
+        self, depth: int, nodes: _Nodes, view: _PassGains, given: Pass
+    ) -> tuple[_Layer, _Nodes]:
         """Return the edges that leave nodes, and the nodes where they end."""
         jobs = np.arange(len(self.after))
         if self.layers:
@@ -116,7 +118,7 @@ class Diagram:
             return layer, _Nodes(none, none, np.zeros(0), nodes.gains[:0])
         old, end = np.unique(goes[begin, job], return_inverse=True)
         end = end.ravel()
-        for some, own in view.priced(nodes, begin, job):
+        for some, own in view.priced_edges(nodes, begin, job):
             prices[begin[some], job[some]] = own
         price = prices[begin, job]
         if given.parts > 1:
@@ -125,16 +127,16 @@ class Diagram:
             np.maximum.at(highest, end, tight[begin])
             at = np.clip(highest[end] + given.beyond, 0, len(view.rents) - 1)
             values = np.zeros(len(begin))
-            for some, behind in view.gained(nodes.gains, begin, job, price):
+            for some, behind in view.extended_gains(nodes.gains, begin, job, price):
                 values[some] = behind[np.arange(len(some)), at[some]]
-            end, old = _split(values, end, old, given.parts)
+            end, old = _split_nodes(values, end, old, given.parts)
         child[begin, job] = end
         order = np.argsort(end, kind="stable")
         starts = np.searchsorted(end[order], np.arange(len(old)))
         part = np.nextafter(price * self.sizes.low[job], -np.inf)
         cost = np.nextafter(nodes.base[begin] + part, -np.inf)[order]
         gains = np.full((len(old), nodes.gains.shape[1]), -np.inf)
-        for some, behind in view.gained(nodes.gains, begin, job, price):
+        for some, behind in view.extended_gains(nodes.gains, begin, job, price):
             rank = np.argsort(end[some], kind="stable")
             ends, at = np.unique(end[some][rank], return_index=True)
             gains[ends] = np.maximum(gains[ends], np.maximum.reduceat(behind[rank], at))
@@ -159,7 +161,7 @@ class Diagram:
             open_ += [(int(child[j]), (*begun, int(j))) for j in np.flatnonzero(child >= 0)]
 
 
-class _View:
+class _PassGains:
     """What jobs gain at the rents of a pass."""
 
     def __init__(self, diagram: Diagram, rents: Floats) -> None:
@@ -173,7 +175,7 @@ class _View:
                 ratio = p / Interval.exactly(rents)
                 self.units[j] = curve.p, ((one - p) * ratio.power(p / (one - p))).high
 
-    def own(self, j: int, price: Floats) -> Floats:
+    def most_gain(self, j: int, price: Floats) -> Floats:
         """Return the most a job gains at each rent, shape (e, R)."""
         machine = self.diagram.machine
         if j in self.units:
@@ -182,7 +184,7 @@ class _View:
             scale = Interval.exactly(np.maximum(price, 1e-300)).power(one / (one - p)).high
             return np.asarray(np.nextafter(scale[:, None] * units, np.inf))
         paid, rent = np.broadcast_arrays(np.maximum(price, 1e-300)[:, None], self.rents)
-        return machine.most_gained(j, paid.ravel(), rent.ravel()).reshape(paid.shape)
+        return machine.gain_bounds(j, paid.ravel(), rent.ravel()).reshape(paid.shape)
 
     def _chunks(self, job: Ints) -> Iterator[tuple[int, Ints]]:
         size = max(1, CHUNK // len(self.rents))
@@ -191,14 +193,14 @@ class _View:
             for first in range(0, len(mine), size):
                 yield j, mine[first : first + size]
 
-    def gained(
+    def extended_gains(
         self, gains: Floats, begin: Ints, job: Ints, price: Floats
     ) -> Iterator[tuple[Ints, Floats]]:
         """Yield edges, and the gains of all placed jobs behind them, shape (some, R)."""
         for j, some in self._chunks(job):
-            yield some, np.nextafter(gains[begin[some]] + self.own(j, price[some]), np.inf)
+            yield some, np.nextafter(gains[begin[some]] + self.most_gain(j, price[some]), np.inf)
 
-    def priced(self, nodes: _Nodes, begin: Ints, job: Ints) -> Iterator[tuple[Ints, Floats]]:
+    def priced_edges(self, nodes: _Nodes, begin: Ints, job: Ints) -> Iterator[tuple[Ints, Floats]]:
         """Yield edges, with safe prices for the jobs that they place."""
         diagram = self.diagram
         jobs, servers = np.arange(len(diagram.after)), Interval.exactly(diagram.machine.servers)
@@ -211,15 +213,15 @@ class _View:
             )
             spent = np.nextafter(nodes.gains[begin[some]] + fixed, np.inf)
             budgets = np.nextafter(costs.total().low[:, None] - spent, -np.inf)
-            guess = self._guess(j, budgets)
+            guess = self._estimated_price(j, budgets)
             prices = np.zeros(len(some))
             for slack in SLACKS:
                 tried = guess * (1.0 - slack)
-                sure = (self.own(j, tried) <= budgets).any(axis=1)
+                sure = (self.most_gain(j, tried) <= budgets).any(axis=1)
                 prices = np.where((prices == 0) & sure, tried, prices)
             yield some, prices
 
-    def _guess(self, j: int, budgets: Floats) -> Floats:
+    def _estimated_price(self, j: int, budgets: Floats) -> Floats:
         """Return about the best price at which a job gains a budget at some rent, shape (e,)."""
         machine, curve = self.diagram.machine, self.diagram.machine.curves[j]
         if j in self.units:
@@ -239,7 +241,7 @@ class _View:
         return np.asarray(price.max(axis=1))
 
 
-def _split(values: Floats, end: Ints, old: Ints, parts: int) -> tuple[Ints, Ints]:
+def _split_nodes(values: Floats, end: Ints, old: Ints, parts: int) -> tuple[Ints, Ints]:
     """Return ends after splitting nodes by values, and what the new nodes were."""
     order = np.argsort(end, kind="stable")
     starts = np.searchsorted(end[order], np.arange(len(old)))

@@ -25,7 +25,7 @@ Bools = NDArray[np.bool_]
 HALVINGS = 60
 
 
-def gain(
+def gain_bounds(
     above: Above,
     price: Floats,
     rent: Floats,
@@ -65,28 +65,28 @@ class Servers:
     team_least: Floats
     team_most: Floats
 
-    def most_earned(self, prices: Floats, present: Bools) -> Floats:
+    def earnings_bound(self, prices: Floats, present: Bools) -> Floats:
         """Return upper bounds on earnings, one for each of R rows.
 
         ``prices`` of work are not negative, ``present`` says who is there, both of shape (R, M).
         """
-        rents = self._rents(prices, present)
+        rents = self._clearing_rents(prices, present)
         total = np.nextafter(rents * self.servers, inf)
         gains = np.zeros_like(prices)
         for j in np.flatnonzero(present.any(axis=0)):
             here = present[:, j] & (prices[:, j] > 0)
-            gains[here, j] = self.most_gained(int(j), prices[here, j], rents[here])
+            gains[here, j] = self.gain_bounds(int(j), prices[here, j], rents[here])
             unpaid = present[:, j] & (prices[:, j] <= 0)
             gains[unpaid, j] = np.nextafter(-rents[unpaid] * self.least[j], inf)
         return (Interval.exactly(total) + Interval.exactly(gains).total()).high
 
-    def most_gained(self, j: int, price: Floats, rent: Floats) -> Floats:
+    def gain_bounds(self, j: int, price: Floats, rent: Floats) -> Floats:
         """Return bounds on max_k (price s_j(k) - rent k) within the job's bounds."""
         k = np.clip(self.curves[j].demand(rent / price), self.least[j], self.most[j])
-        above = self.curves[j].above(k)
-        return gain(above, price, rent, k, (float(self.least[j]), float(self.most[j])))
+        above = self.curves[j].upper_lines(k)
+        return gain_bounds(above, price, rent, k, (float(self.least[j]), float(self.most[j])))
 
-    def _excess(self, prices: Floats, present: Bools, rents: Floats) -> Floats:
+    def _excess_demand(self, prices: Floats, present: Bools, rents: Floats) -> Floats:
         """Return about how many servers jobs take at a rent beyond those there are, shape (R,)."""
         taken = np.zeros_like(prices)
         for j in np.flatnonzero(present.any(axis=0)):
@@ -97,17 +97,19 @@ class Servers:
             taken[here, j] = np.clip(np.nan_to_num(wish), self.least[j], self.most[j])
         return np.asarray(taken.sum(axis=1) - self.servers)
 
-    def _rents(self, prices: Floats, present: Bools) -> Floats:
+    def _clearing_rents(self, prices: Floats, present: Bools) -> Floats:
         """Return about the rent at which all servers are taken, (R,); 0 where they never are."""
         scale = np.maximum(prices.max(axis=1, initial=0.0), 1e-250)
-        alone = [float(np.max(curve.above(np.array([self.servers]))[0])) for curve in self.curves]
+        alone = [
+            float(np.max(curve.upper_lines(np.array([self.servers]))[0])) for curve in self.curves
+        ]
         scale = scale * max(max(alone) / self.servers, 1e-250)
         low, high = np.log(scale) - 60.0, np.log(scale) + 60.0
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            over = self._excess(prices, present, np.exp(middle)) > 0
+            over = self._excess_demand(prices, present, np.exp(middle)) > 0
             low, high = np.where(over, middle, low), np.where(over, high, middle)
-        none = self._excess(prices, present, np.exp(np.log(scale) - 60.0)) <= 0
+        none = self._excess_demand(prices, present, np.exp(np.log(scale) - 60.0)) <= 0
         return np.where(none, 0.0, np.exp(high))
 
 
@@ -121,23 +123,23 @@ def machine_of(instance: Instance, constraints: Sequence[Constraint], by: str | 
             members.setdefault(job.groups[by], []).append(j)
     teams = dict.fromkeys(members, (0.0, servers))
 
-    def held(share: float) -> Interval:
+    def bounds_of_share(share: float) -> Interval:
         return Interval.decimals(share) * Interval.exactly(servers)
 
     for rule in constraints:
         if isinstance(rule, Shares):
             mine = [j for j, job in enumerate(instance.jobs) if job.name in rule.jobs]
             if rule.at_least:
-                least[mine] = np.maximum(least[mine], float(held(rule.at_least).low))
+                least[mine] = np.maximum(least[mine], float(bounds_of_share(rule.at_least).low))
             if rule.at_most is not None and rule.at_most < 1:
-                most[mine] = np.minimum(most[mine], float(held(rule.at_most).high))
+                most[mine] = np.minimum(most[mine], float(bounds_of_share(rule.at_most).high))
         elif isinstance(rule, FairShare) and rule.by == by:
             for group in teams.keys() & {*rule.at_least, *rule.at_most}:
                 low, high = teams[group]
                 if rule.at_least.get(group):
-                    low = max(low, float(held(rule.at_least[group]).low))
+                    low = max(low, float(bounds_of_share(rule.at_least[group]).low))
                 if rule.at_most.get(group, 1.0) < 1:
-                    high = min(high, float(held(rule.at_most[group]).high))
+                    high = min(high, float(bounds_of_share(rule.at_most[group]).high))
                 teams[group] = low, high
     bounded = [group for group, (low, high) in teams.items() if low > 0 or high < servers]
     inside = np.zeros((len(bounded), count), dtype=np.bool_)

@@ -22,11 +22,11 @@ LOG_ERROR, EXP_ERROR = 2.0**-46, 2.0**-48
 MOST_EXPONENT = 690.0
 
 
-def _down(x: Floats) -> Floats:
+def _round_down(x: Floats) -> Floats:
     return np.nextafter(x, -inf)
 
 
-def _up(x: Floats) -> Floats:
+def _round_up(x: Floats) -> Floats:
     return np.nextafter(x, inf)
 
 
@@ -49,15 +49,17 @@ class Interval:
         array = np.asarray(x, dtype=np.float64)
         whole = array == np.round(array)  # whole numbers up to 2^53 are what was written
         whole &= np.abs(array) < 2.0**53
-        return Interval(np.where(whole, array, _down(array)), np.where(whole, array, _up(array)))
+        return Interval(
+            np.where(whole, array, _round_down(array)), np.where(whole, array, _round_up(array))
+        )
 
     def __add__(self, other: Interval) -> Interval:
         """Return sums."""
-        return Interval(_down(self.low + other.low), _up(self.high + other.high))
+        return Interval(_round_down(self.low + other.low), _round_up(self.high + other.high))
 
     def __sub__(self, other: Interval) -> Interval:
         """Return differences."""
-        return Interval(_down(self.low - other.high), _up(self.high - other.low))
+        return Interval(_round_down(self.low - other.high), _round_up(self.high - other.low))
 
     def __mul__(self, other: Interval) -> Interval:
         """Return products."""
@@ -69,21 +71,22 @@ class Interval:
                 self.high * other.high,
             )
         )
-        return Interval(_down(corners.min(axis=0)), _up(corners.max(axis=0)))
+        return Interval(_round_down(corners.min(axis=0)), _round_up(corners.max(axis=0)))
 
     def __truediv__(self, other: Interval) -> Interval:
         """Return quotients by numbers over 0."""
         if not (other.low > 0).all():
             raise ValueError("a division by what may be 0")
-        return self * Interval(_down(1.0 / other.high), _up(1.0 / other.low))
+        return self * Interval(_round_down(1.0 / other.high), _round_up(1.0 / other.low))
 
     def total(self, axis: int = -1) -> Interval:
         """Return sums along an axis: n numbers lose n - 1 last bits of the sum of their sizes."""
         sizes = np.maximum(np.abs(self.low), np.abs(self.high)).sum(axis=axis)
         count = self.low.shape[axis]
-        error = _up(sizes * (count * 2.0**-51))
+        error = _round_up(sizes * (count * 2.0**-51))
         return Interval(
-            _down(self.low.sum(axis=axis) - error), _up(self.high.sum(axis=axis) + error)
+            _round_down(self.low.sum(axis=axis) - error),
+            _round_up(self.high.sum(axis=axis) + error),
         )
 
     def log(self) -> Interval:

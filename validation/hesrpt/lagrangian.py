@@ -49,9 +49,9 @@ def least_cost(
         bill = bill + above.total() * Interval.exactly(machine.team_most[rows[0]])
         for j in np.flatnonzero(teams[name]).tolist():
             pays[j] = own
-    machine, total = _for_one_job(machine), np.zeros(len(given.jobs))
+    machine, total = _one_job_machine(machine), np.zeros(len(given.jobs))
     for j, job in enumerate(given.jobs):
-        one = _Job(machine, j, _at(sizes, j), _at(costs, j))
+        one = _Job(machine, j, _job_entry(sizes, j), _job_entry(costs, j))
         if not one.costs(job, ends, lengths, pays[j]):
             raise ValueError(f"rents: job {j + 1} may cost less than {job.cost}")
         total[j] = job.cost
@@ -68,7 +68,7 @@ def _expect_falling(times: Floats, rents: Floats) -> Floats:
     return rents
 
 
-def _for_one_job(machine: Servers) -> Servers:
+def _one_job_machine(machine: Servers) -> Servers:
     """Return the machine for one job: no more than its team may have, no less if it is alone."""
     least, most = machine.least.copy(), machine.most.copy()
     for team, low, high in zip(machine.teams, machine.team_least, machine.team_most, strict=True):
@@ -83,7 +83,7 @@ def lengths_of(times: Interval) -> Interval:
     return Interval(times.low[1:], times.high[1:]) - Interval(times.low[:-1], times.high[:-1])
 
 
-def _at(numbers: Interval, j: int) -> Interval:
+def _job_entry(numbers: Interval, j: int) -> Interval:
     return Interval(numbers.low[j : j + 1], numbers.high[j : j + 1])
 
 
@@ -103,7 +103,7 @@ class _Job:
         if not (fine and np.isfinite(prices).all() and (prices > 0).all() and job.beyond > 0):
             return False
         most = self.machine.most[self.j : self.j + 1]
-        fastest = Interval.exactly(self.machine.curves[self.j].above(most)[0])
+        fastest = Interval.exactly(self.machine.curves[self.j].upper_lines(most)[0])
         if not (Interval.exactly(job.beyond) * fastest).high <= self.cost.low:
             return False
         every = np.append(prices, job.beyond)
@@ -117,7 +117,7 @@ class _Job:
         shape = (len(prices), len(rents))
         price = np.broadcast_to(prices[:, None], shape).ravel()
         rent = np.broadcast_to(rents, shape).ravel()
-        rates = self.machine.most_gained(self.j, price, rent).reshape(shape)
+        rates = self.machine.gain_bounds(self.j, price, rent).reshape(shape)
         gains = Interval.exactly(rates) * lengths
         sums = np.cumsum(gains.high, axis=1)
         off = np.cumsum(np.abs(gains.high), axis=1) * (len(rents) * 2.0**-51)

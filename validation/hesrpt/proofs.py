@@ -49,18 +49,18 @@ class Proof:
         """Return validated prices by job, shape (M,)."""
         if prices.keys() != self.index.keys():
             raise NotShownError("prices: not one for each job")
-        return _sound(np.array([prices[name] for name in self.names]))
+        return _checked_prices(np.array([prices[name] for name in self.names]))
 
     def worth(self, prices: Floats) -> float:
         """Return the sum of price times size, from below."""
-        return _number((Interval.exactly(prices) * self.sizes).total().low)
+        return _checked_bound((Interval.exactly(prices) * self.sizes).total().low)
 
     def teams(self, by: str | None) -> dict[str, Bools]:
         """Return a mask of jobs, shape (M,), for each group of a grouping."""
         own = [None if by is None else job.groups.get(by) for job in self.instance.jobs]
         return {name: np.array([of == name for of in own]) for name in own if name is not None}
 
-    def levels(self, present: Bools) -> Floats:
+    def cost_rates(self, present: Bools) -> Floats:
         """Return the cost rates of the present jobs, from below, shape (R,)."""
         low = np.where(present, self.costs.low, 0.0)
         return Interval(low, np.where(present, self.costs.high, 0.0)).total().low
@@ -87,7 +87,7 @@ class Proof:
             raise NotShownError("ranks: jobs differ in more than their sizes")
         if instance.objective == "weighted-flow-time" and len(weights) > 1:
             raise NotShownError("ranks: jobs differ in weight")
-        prices = _sound(np.array(given.prices, dtype=np.float64))
+        prices = _checked_prices(np.array(given.prices, dtype=np.float64))
         if len(prices) != len(self.names):
             raise NotShownError("ranks: not a price for each place")
         self.expect_feasible(prices, np.arange(len(prices)))
@@ -111,8 +111,8 @@ class Proof:
 
     def expect_rows(self, prices: Floats, present: Bools) -> None:
         """Raise if, in some row, the present jobs can earn more than they cost."""
-        most = self.machine.most_earned(prices, present)
-        beyond = ~(most <= self.levels(present))
+        most = self.machine.earnings_bound(prices, present)
+        beyond = ~(most <= self.cost_rates(present))
         if beyond.any():
             row = int(np.flatnonzero(beyond)[0])
             names = [self.names[j] for j in np.flatnonzero(present[row])]
@@ -121,7 +121,7 @@ class Proof:
     def of_makespan(self, given: Together) -> float:
         """Return the bound on the makespan that prices for all jobs together prove."""
         prices = self.price_list(given.prices)
-        most = self.machine.most_earned(prices[None], np.ones((1, len(prices)), dtype=np.bool_))
+        most = self.machine.earnings_bound(prices[None], np.ones((1, len(prices)), dtype=np.bool_))
         if not most[0] <= 1.0:
             raise NotShownError(f"all jobs together can earn {most[0]}, over 1")
         return self.worth(prices)
@@ -147,7 +147,9 @@ class Proof:
                 names = ", ".join(self.names[j] for j in order)
                 raise NotShownError(f"diagram: nothing closes the order {names}")
             prices = np.zeros(count)
-            for j, price in zip(order, _sound(np.array(own[order], dtype=float)), strict=True):
+            for j, price in zip(
+                order, _checked_prices(np.array(own[order], dtype=float)), strict=True
+            ):
                 prices[j] = price
                 row = prices.copy()
                 present = np.zeros(count, dtype=np.bool_)
@@ -190,14 +192,14 @@ class Proof:
         return same
 
 
-def _number(proven: Floats) -> float:
+def _checked_bound(proven: Floats) -> float:
     """Return a proven bound; raise if it is not a number."""
     if not np.isfinite(proven):
         raise NotShownError("prices: too large to be added up")
     return float(proven)
 
 
-def _sound(prices: Floats) -> Floats:
+def _checked_prices(prices: Floats) -> Floats:
     """Return prices that are finite and not negative."""
     if not (np.isfinite(prices).all() and (prices >= 0).all()):
         raise NotShownError("prices: not finite, or negative")

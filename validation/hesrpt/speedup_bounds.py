@@ -28,7 +28,7 @@ class Curve(Protocol):
         """Return s(k), as floats have it."""
         ...
 
-    def above(self, k0: Floats) -> Above:
+    def upper_lines(self, k0: Floats) -> Above:
         """Return value and slopes from above."""
         ...
 
@@ -53,7 +53,7 @@ class PowerCurve:
         """Return k^p."""
         return np.asarray(k**self.p)
 
-    def above(self, k0: Floats) -> Above:
+    def upper_lines(self, k0: Floats) -> Above:
         """Return the tangent: value k0^p, slope p k0^p / k0."""
         k, p = Interval.exactly(np.maximum(k0, LEAST)), Interval.decimals(self.p)
         value = k.power(p)
@@ -82,17 +82,17 @@ class AmdahlCurve:
         """Return k / ((1 - f) k + f)."""
         return np.asarray(k / ((1.0 - self.f) * k + self.f))
 
-    def above(self, k0: Floats) -> Above:
+    def upper_lines(self, k0: Floats) -> Above:
         """Return the tangent: value k/D, slope f/D², D = (1 - f) k + f."""
         k, f = Interval.exactly(np.maximum(k0, LEAST)), Interval.decimals(self.f)
-        below = self._below(k)
+        below = self._denominator(k)
         return (k / below).high, (f / below / below).high, (f / below / below).low
 
     def values(self, k: Floats) -> Interval:
         """Return k/D."""
-        return Interval.exactly(k) / self._below(Interval.exactly(k))
+        return Interval.exactly(k) / self._denominator(Interval.exactly(k))
 
-    def _below(self, k: Interval) -> Interval:
+    def _denominator(self, k: Interval) -> Interval:
         f = Interval.decimals(self.f)
         below = (Interval.exactly(1.0) - f) * k + f
         return Interval(np.maximum(below.low, LEAST), below.high)
@@ -125,7 +125,7 @@ class TableCurve:
         """Return the value between points."""
         return np.interp(k, self.k.high, self.s.high)
 
-    def above(self, k0: Floats) -> Above:
+    def upper_lines(self, k0: Floats) -> Above:
         """Return the value on the segment of k0, and slopes that no later or earlier one beats."""
         last = len(self.k.low) - 1
         at = np.clip(np.searchsorted(self.k.high, k0, side="right") - 1, 0, last)
@@ -140,7 +140,7 @@ class TableCurve:
 
     def values(self, k: Floats) -> Interval:
         """Return the values on segments, within rounding."""
-        high, middle = self.above(k)[0], self.estimate(k)
+        high, middle = self.upper_lines(k)[0], self.estimate(k)
         rounding = 1e-12 * np.maximum(high, float(self.s.high.max()))
         return Interval(np.maximum(middle - rounding, 0.0), np.maximum(high, middle + rounding))
 
@@ -167,10 +167,10 @@ def _curve(speedup: object, instance: Instance) -> Curve:
         curve = TableCurve(Interval.decimals(corners[:, 0]), Interval.decimals(corners[:, 1]))
     else:
         raise TypeError(f"no curve for {speedup}")
-    return _of_whole(curve, instance.servers) if instance.whole else curve
+    return _time_shared(curve, instance.servers) if instance.whole else curve
 
 
-def _of_whole(curve: Curve, servers: int) -> TableCurve:
+def _time_shared(curve: Curve, servers: int) -> TableCurve:
     """Return the speedup of time shared by the whole numbers of servers around."""
     if servers > MOST_WHOLE:
         raise ValueError(f"more than {MOST_WHOLE} whole servers")

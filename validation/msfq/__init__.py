@@ -69,8 +69,8 @@ def check(
     if [job.need for job in solution.classes] != needs:
         report.violations.append(f"classes: not those of the instance, {needs}")
         return
-    _weights(queue, solution, claim, report)
-    _services(queue, solution, report)
+    _check_weights(queue, solution, claim, report)
+    _check_services(queue, solution, report)
     times = {time.need: time.mean_response_time for time in solution.classes}
     logs.check_times(times, constraints, report)
     if isinstance(solution, Simulated):
@@ -84,7 +84,7 @@ def check(
         solved.check_table(queue, solution, claim, report)
 
 
-def _weights(queue: Instance, solution: Answer, claim: Document, report: Report) -> None:
+def _check_weights(queue: Instance, solution: Answer, claim: Document, report: Report) -> None:
     """Recompute E[T] and E[T^w] from the classes' times (section 6.1)."""
     seen = [
         (job, time.mean_response_time)
@@ -114,7 +114,7 @@ def _weights(queue: Instance, solution: Answer, claim: Document, report: Report)
         )
 
 
-def _services(queue: Instance, solution: Answer, report: Report) -> None:
+def _check_services(queue: Instance, solution: Answer, report: Report) -> None:
     """Check that no class is faster than its own service, but for a simulation's noise."""
     slack = 0.9 if isinstance(solution, Simulated) else 1 - 1e-9
     for job, time in zip(queue.classes, solution.classes, strict=True):

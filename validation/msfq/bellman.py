@@ -54,7 +54,7 @@ class RelativeValues(CertificateRecord, frozen=True, tag="relative-values"):
     values: str
 
 
-def shown(queue: Instance, given: RelativeValues) -> float:
+def proven_bound(queue: Instance, given: RelativeValues) -> float:
     """Return the bound that follows from relative values; `ValueError` says why none does."""
     pair = queue.one_or_all
     if pair is None or not queue.memoryless or queue.servers < 2:
@@ -76,11 +76,11 @@ def shown(queue: Instance, given: RelativeValues) -> float:
     )
     if not fine:
         raise ValueError("values bend too much beyond their box")
-    values = unpacked(given.values, (given.large_most + 1, k + 2, given.small_most + 1))
-    return _least(_extended(values, given, k), rates, costs)
+    values = unpack_array(given.values, (given.large_most + 1, k + 2, given.small_most + 1))
+    return _least_change(_extend_values(values, given, k), rates, costs)
 
 
-def _extended(values: Floats, given: RelativeValues, k: int) -> Floats:
+def _extend_values(values: Floats, given: RelativeValues, k: int) -> Floats:
     """Extend values by k + 2 small and 2 large jobs beyond the box."""
     (w, b, e), (side, top) = given.bends, given.prices
     last_i, last_j = given.small_most, given.large_most
@@ -97,7 +97,7 @@ def _extended(values: Floats, given: RelativeValues, k: int) -> Floats:
     return np.asarray(out, np.float64)
 
 
-def _least(h: Floats, rates: tuple[float, ...], costs: tuple[float, float]) -> float:
+def _least_change(h: Floats, rates: tuple[float, ...], costs: tuple[float, float]) -> float:
     """Return the least of cost and expected change over all states but the outermost."""
     l1, lk, m1, mk = rates
     k = h.shape[1] - 2
@@ -121,7 +121,7 @@ def _least(h: Floats, rates: tuple[float, ...], costs: tuple[float, float]) -> f
     return least
 
 
-def unpacked(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def unpack_array(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the numbers of an array; no more is unpacked than its shape may hold.
 
     `ValueError` if they are not as many as the shape says, too many, or not all finite.

@@ -78,7 +78,7 @@ class ResourcePrices(CertificateRecord, frozen=True, tag="resource-prices"):
     parts: tuple[PartPrices, ...]
 
 
-class Held(NamedTuple):
+class ResourceUse(NamedTuple):
     """A resource: what each job holds of it, and how much there is."""
 
     needs: list[int]
@@ -121,15 +121,15 @@ def reproved(
     Side constraints do not matter on a log: they only make schedules cost more.
     """
     if instance.log is None and claim.formulation in UNAIDED:
-        return _of_threshold(instance, constraints, certificate, claim)
+        return _reprove_threshold(instance, constraints, certificate, claim)
     if instance.log is None and claim.formulation == "optimal-policy":
-        return _of_values(instance, certificate, claim)
+        return _reprove_values(instance, certificate, claim)
     if instance.log is None or claim.formulation != "bound":
         return "a certificate that nobody re-proves here"
-    return _of_prices(instance, certificate, claim)
+    return _reprove_prices(instance, certificate, claim)
 
 
-def _of_prices(
+def _reprove_prices(
     instance: Instance, certificate: Mapping[str, object], claim: Document
 ) -> str | None:
     """Re-prove the bound of a log from prices."""
@@ -151,7 +151,7 @@ def _of_prices(
     return f"{float(claimed):.12g} claimed, {float(shown):.12g} shown"
 
 
-def _of_threshold(
+def _reprove_threshold(
     instance: Instance,
     constraints: Sequence[Constraint],
     certificate: Mapping[str, object],
@@ -180,13 +180,15 @@ def _of_threshold(
     )
 
 
-def _of_values(
+def _reprove_values(
     instance: Instance, certificate: Mapping[str, object], claim: Document
 ) -> str | None:
     """Re-prove the bound of an optimal policy from its relative values."""
     try:
         with np.errstate(over="raise", invalid="raise"):  # the least of no numbers is no bound
-            shown = bellman.shown(instance, msgspec.convert(certificate, bellman.RelativeValues))
+            shown = bellman.proven_bound(
+                instance, msgspec.convert(certificate, bellman.RelativeValues)
+            )
     except (ValueError, FloatingPointError) as reason:  # or what cannot be read
         return f"the certificate shows nothing: {reason}"
     if claim.bound is not None and claim.bound <= shown * (1 + ROUNDING) < inf:
@@ -223,12 +225,12 @@ def bound_of_prices(
     The queue is taken as a machine without partitions.
     """
     jobs = Jobs(queue, Fraction(*scale))
-    held, needs = {SERVERS: Held(jobs.need, queue.servers)}, queue.jobs.needs
+    held, needs = {SERVERS: ResourceUse(jobs.need, queue.servers)}, queue.jobs.needs
     if needs is not None and not queue.partitions:
         for name, column in zip(needs.names, needs.amounts.T.tolist(), strict=True):
             unit_of = gcd(*column) or 1  # no more is ever held than a whole number of these
             amount = queue.resources.get(name, 0) // unit_of
-            held[name] = Held([need // unit_of for need in column], amount)
+            held[name] = ResourceUse([need // unit_of for need in column], amount)
     if unknown := sorted(prices.keys() - held.keys()):
         raise ValueError(f"the certificate has prices of {unknown[0]}, which there is not")
     best = jobs.mean(Fraction(priced_responses(jobs, unit, grid, held, prices), unit))
@@ -244,7 +246,7 @@ def priced_responses(
     jobs: Jobs,
     unit: int,
     times: Sequence[int],
-    held: Mapping[str, Held],
+    held: Mapping[str, ResourceUse],
     given: Mapping[str, Sequence[int]],
 ) -> int:
     """Return the sum of least responses plus rents, less the most that resources earn, in units.
@@ -320,7 +322,7 @@ def busy_date_bound(jobs: Jobs, servers: int) -> Fraction:
     return max(Fraction(twice, 2 * servers) + Fraction(alone, 2) - came, Fraction(alone))
 
 
-def squashed_area_bound(jobs: Jobs, held: Held) -> Fraction:
+def squashed_area_bound(jobs: Jobs, held: ResourceUse) -> Fraction:
     """Return the least sum of responses, in ticks, by both relaxations together, of a resource."""
     needs, servers = held
     waiting: list[int] = []

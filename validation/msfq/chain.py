@@ -95,7 +95,7 @@ def msfq_times(system: System, l: int, lazy: bool, most: tuple[int, int]) -> tup
             return "closed", 0, 0, n
         return "open", n, 0, 0
 
-    def moves(state: State) -> Iterator[tuple[float, State]]:
+    def transitions(state: State) -> Iterator[tuple[float, State]]:
         mode, n, large, batch = state
         if n + batch < most_small:
             yield l1, settle("open" if mode == "empty" else mode, n + 1, large, batch)
@@ -108,7 +108,7 @@ def msfq_times(system: System, l: int, lazy: bool, most: tuple[int, int]) -> tup
         elif mode == "closed":
             yield batch * m1, settle("closed", n, large, batch - 1)
 
-    return _times(system, moves)
+    return _response_times(system, transitions)
 
 
 def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> tuple[float, float]:
@@ -133,7 +133,7 @@ def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> t
             c, i = c + 1, i - 1
         return "small", i, j, c
 
-    def moves(state: State) -> Iterator[tuple[float, State]]:
+    def transitions(state: State) -> Iterator[tuple[float, State]]:
         mode, i, j, c = state
         if i + c < most_small:
             yield l1, (mode, i + 1, j, c) if mode == "large" else settle(c, i + 1, j)
@@ -144,10 +144,12 @@ def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> t
         elif c:
             yield c * m1, settle(c - 1, i, j)
 
-    return _times(system, moves, ("small", 0, 0, 0))
+    return _response_times(system, transitions, ("small", 0, 0, 0))
 
 
-def _times(system: System, moves: Moves, start: State = ("empty", 0, 0, 0)) -> tuple[float, float]:
+def _response_times(
+    system: System, moves: Moves, start: State = ("empty", 0, 0, 0)
+) -> tuple[float, float]:
     """Return both classes' mean response times by Little's law."""
     solved = stationary(moves, [start], 10 * MOST_STATES)
     if solved is None:

@@ -41,19 +41,19 @@ class Chain:
     def __init__(self, queue: Instance, most: int) -> None:
         self.classes, self.servers, self.most = queue.classes, queue.servers, most
         self.rate = queue.arrival_rate
-        self.settled = cache(self._settled)
+        self.settled = cache(self._states_after_starts)
 
     def fits(self, busy: Busy, kind: int) -> bool:
         """Tell whether a job of a class fits beside those in service."""
         held = sum(job.need * n for job, n in zip(self.classes, busy, strict=True))
         return held + self.classes[kind].need <= self.servers
 
-    def _settled(self, state: State) -> dict[State, float]:
+    def _states_after_starts(self, state: State) -> dict[State, float]:
         """Return the odds of what follows once all that may start have started."""
         busy, head, behind = state
         if head == NOBODY or not self.fits(busy, head):
             return {state: 1.0}
-        busy = _changed(busy, head, 1)
+        busy = _with_change(busy, head, 1)
         if not behind:
             return {State(busy, NOBODY, 0): 1.0}
         odds: dict[State, float] = {}
@@ -63,28 +63,28 @@ class Chain:
                 odds[later] = odds.get(later, 0.0) + part * job.arrival_rate / self.rate
         return odds
 
-    def moves(self, state: State) -> Iterator[tuple[float, State]]:
+    def transitions(self, state: State) -> Iterator[tuple[float, State]]:
         """Yield the rate of each event, and the state after it."""
         busy, head, behind = state
         for kind, job in enumerate(self.classes):
             if head == NOBODY:
-                yield from self._spread(job.arrival_rate, State(busy, kind, 0))
+                yield from self._weighted_states(job.arrival_rate, State(busy, kind, 0))
             if busy[kind]:
-                after = State(_changed(busy, kind, -1), head, behind)
-                yield from self._spread(busy[kind] * job.service_rate, after)
+                after = State(_with_change(busy, kind, -1), head, behind)
+                yield from self._weighted_states(busy[kind] * job.service_rate, after)
         if head != NOBODY and ENDLESS < behind < self.most:
             yield self.rate, State(busy, head, behind + 1)
 
-    def _spread(self, rate: float, state: State) -> Iterator[tuple[float, State]]:
+    def _weighted_states(self, rate: float, state: State) -> Iterator[tuple[float, State]]:
         for later, part in self.settled(state).items():
             yield rate * part, later
 
-    def served(self, states: list[State], law: Floats) -> Floats:
+    def mean_in_service(self, states: list[State], law: Floats) -> Floats:
         """Return the mean number in service of each class, shape (C,)."""
         return np.asarray(law @ np.array([state.busy for state in states]))
 
 
-def _changed(busy: Busy, kind: int, by: int) -> Busy:
+def _with_change(busy: Busy, kind: int, by: int) -> Busy:
     return (*busy[:kind], busy[kind] + by, *busy[kind + 1 :])
 
 
@@ -104,7 +104,7 @@ def check(queue: Instance, solution: Expected, report: Report) -> None:
             abs(solution.limit - limit) <= NEAR * limit,
             f"limit: {solution.limit:.9g}, where {limit:.9g} start in a unit of time at most",
         )
-    ours = times(queue) if limit is not None else None
+    ours = response_times(queue) if limit is not None else None
     if ours is None:
         report.unchecked.append(f"times: recomputed on chains of {MOST_STATES:,} states at most")
         return
@@ -120,21 +120,21 @@ def saturated_rate(queue: Instance) -> float | None:
     """Return the completion rate where jobs always wait; None for too many states."""
     chain, needs = Chain(queue, 0), [job.need for job in queue.classes]
     widest = needs.index(max(needs))  # at any time none but these may be drawn for long
-    busy = _changed((0,) * len(needs), widest, queue.servers // max(needs))
-    solved = stationary(chain.moves, [State(busy, widest, ENDLESS)], MOST_STATES)
+    busy = _with_change((0,) * len(needs), widest, queue.servers // max(needs))
+    solved = stationary(chain.transitions, [State(busy, widest, ENDLESS)], MOST_STATES)
     if solved is None:
         return None
     rates = np.array([job.service_rate for job in queue.classes])
-    return float(chain.served(*solved) @ rates)
+    return float(chain.mean_in_service(*solved) @ rates)
 
 
-def times(queue: Instance) -> Floats | None:
+def response_times(queue: Instance) -> Floats | None:
     """Return the mean response time of each class, None where the chain would be too large."""
     most, rates = FEWEST, np.array([job.arrival_rate for job in queue.classes])
     empty = State((0,) * len(queue.classes), NOBODY, 0)
     while True:
         chain = Chain(queue, most)
-        if (solved := stationary(chain.moves, [empty], MOST_STATES)) is None:
+        if (solved := stationary(chain.transitions, [empty], MOST_STATES)) is None:
             return None
         states, law = solved
         behind = np.array([state.behind for state in states])
@@ -144,4 +144,4 @@ def times(queue: Instance) -> Floats | None:
         most = ceil(most * min(max(1.1 * log(LOST) / log(lost), 1.5), 8.0))
     first = np.bincount(np.array([state.head for state in states]) + 1, law, len(rates) + 1)[1:]
     waiting = first + law @ behind * rates / rates.sum()
-    return np.asarray((chain.served(states, law) + waiting) / rates)
+    return np.asarray((chain.mean_in_service(states, law) + waiting) / rates)

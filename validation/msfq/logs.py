@@ -42,27 +42,27 @@ def check(
     report: Report,
 ) -> None:
     """Check an answer for a log, and add what is wrong to the report."""
-    jobs, starts = queue.jobs, _starts(queue, solution, report)
+    jobs, starts = queue.jobs, _read_starts(queue, solution, report)
     if starts is None:
         return
-    _feasible(queue, jobs, starts, report)
+    _check_feasible(queue, jobs, starts, report)
     ends = starts + jobs.run
     response = ends - jobs.submit
     work = jobs.need * jobs.run
-    _expect(report, "jobs", solution.jobs, len(jobs))
-    _expect(report, "mean_response_time", solution.mean_response_time, response.mean())
+    _expect_close(report, "jobs", solution.jobs, len(jobs))
+    _expect_close(report, "mean_response_time", solution.mean_response_time, response.mean())
     weighted = (work * response).sum() / work.sum()
-    _expect(report, "weighted_response_time", solution.weighted_response_time, weighted)
+    _expect_close(report, "weighted_response_time", solution.weighted_response_time, weighted)
     objective = weighted if queue.objective == "weighted" else response.mean()
-    _expect(report, "objective", claim.objective, objective)
+    _expect_close(report, "objective", claim.objective, objective)
     if isinstance(solution, Bracketed):
-        _bracket(solution, claim, report)
+        _check_bracket(solution, claim, report)
     if isinstance(solution, Replayed):
-        _measures(queue, jobs, solution, starts, report)
-    check_times(_times(jobs, response, constraints), constraints, report)
+        _check_measures(queue, jobs, solution, starts, report)
+    check_times(_times_by_need(jobs, response, constraints), constraints, report)
 
 
-def _starts(queue: Instance, solution: LogAnswer, report: Report) -> Floats | None:
+def _read_starts(queue: Instance, solution: LogAnswer, report: Report) -> Floats | None:
     """Return when each job started; None, and a report, where that cannot be read."""
     count = len(queue.jobs)
     if solution.jobs != count:
@@ -87,7 +87,7 @@ def _machines(queue: Instance, jobs: Jobs) -> Iterator[tuple[str, NDArray[np.boo
         yield f" of partition {name}", own, part
 
 
-def _feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report) -> None:
+def _check_feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report) -> None:
     """Check that every job starts, none before its submit, and that all fit their machines."""
     report.expect(bool(np.isfinite(starts).all()), "starts: not all are finite")
     early = starts < jobs.submit
@@ -121,19 +121,19 @@ def _feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report) -> No
     report.expect(bool(placed.all()), "partition: jobs of none that the machine has")
 
 
-def _bracket(solution: Bracketed, claim: Document, report: Report) -> None:
+def _check_bracket(solution: Bracketed, claim: Document, report: Report) -> None:
     """Check that the policy is the best tried, and the bound the greatest found."""
     got, bounds = solution.policies, solution.bounds
     report.expect(solution.policy in got, f"policy: {solution.policy} was not tried")
     if solution.policy in got and claim.objective is not None:
-        _expect(report, "policies: the best", claim.objective, min(got.values()))
-        _expect(report, f"policies: {solution.policy}", claim.objective, got[solution.policy])
+        _expect_close(report, "policies: the best", claim.objective, min(got.values()))
+        _expect_close(report, f"policies: {solution.policy}", claim.objective, got[solution.policy])
     if claim.bound is not None:
         best = max(bounds.values(), default=float("nan"))
-        _expect(report, "bound: the greatest of the bounds", claim.bound, best)
+        _expect_close(report, "bound: the greatest of the bounds", claim.bound, best)
 
 
-def _measures(
+def _check_measures(
     queue: Instance, jobs: Jobs, solution: Replayed, starts: Floats, report: Report
 ) -> None:
     """Recompute every measure of a replay."""
@@ -142,18 +142,20 @@ def _measures(
     report.expect(solution.slowdown_bound > 0, "slowdown_bound: not above 0")
     slowdown = np.maximum(response / np.maximum(jobs.run, solution.slowdown_bound), 1.0)
     length = ends.max() - jobs.submit.min()
-    _expect(report, "mean_wait", solution.mean_wait, wait.mean())
-    _expect(report, "mean_bounded_slowdown", solution.mean_bounded_slowdown, slowdown.mean())
-    _expect(report, "makespan", solution.makespan, length)
+    _expect_close(report, "mean_wait", solution.mean_wait, wait.mean())
+    _expect_close(report, "mean_bounded_slowdown", solution.mean_bounded_slowdown, slowdown.mean())
+    _expect_close(report, "makespan", solution.makespan, length)
     capacity = queue.servers * length
-    _expect(report, "utilization", solution.utilization, (jobs.need * jobs.run).sum() / capacity)
+    _expect_close(
+        report, "utilization", solution.utilization, (jobs.need * jobs.run).sum() / capacity
+    )
     lost = sum(
-        _lost(jobs.take(own), starts[own], ends[own], part.servers)
+        _lost_capacity(jobs.take(own), starts[own], ends[own], part.servers)
         for _, own, part in _machines(queue, jobs)
         if own.any()
     )
     lost /= capacity
-    _expect(report, "loss_of_capacity", solution.loss_of_capacity, lost)
+    _expect_close(report, "loss_of_capacity", solution.loss_of_capacity, lost)
     if solution.confidence is not None:
         report.expect(solution.confidence >= 0, "confidence: below 0")
     numbers = np.array(solution.resampled, dtype=np.float64)
@@ -164,11 +166,11 @@ def _measures(
     known = [key for key in groupings if jobs.labels(key) is not None]
     report.expect(list(solution.by) == known, f"by: {list(solution.by)}, where it is {known}")
     for key in known:
-        _by(key, jobs, solution.by.get(key, {}), response, wait, slowdown, report)
-    _fair(solution, report)
+        _check_groups(key, jobs, solution.by.get(key, {}), response, wait, slowdown, report)
+    _fairness(solution, report)
 
 
-def _by(  # noqa: PLR0917
+def _check_groups(  # noqa: PLR0917
     key: str,
     jobs: Jobs,
     claimed: Mapping[str, Measures],
@@ -191,15 +193,15 @@ def _by(  # noqa: PLR0917
             continue
         rows, got = order[edges[i] : edges[i + 1]], claimed[name]
         where = f"by {key} {name}"
-        _expect(report, f"{where}: jobs", got.jobs, len(rows))
+        _expect_close(report, f"{where}: jobs", got.jobs, len(rows))
         mean = response[rows].mean()
-        _expect(report, f"{where}: mean_response_time", got.mean_response_time, mean)
-        _expect(report, f"{where}: mean_wait", got.mean_wait, wait[rows].mean(), mean)
+        _expect_close(report, f"{where}: mean_response_time", got.mean_response_time, mean)
+        _expect_close(report, f"{where}: mean_wait", got.mean_wait, wait[rows].mean(), mean)
         slow = slowdown[rows].mean()
-        _expect(report, f"{where}: mean_bounded_slowdown", got.mean_bounded_slowdown, slow)
+        _expect_close(report, f"{where}: mean_bounded_slowdown", got.mean_bounded_slowdown, slow)
 
 
-def _fair(solution: Replayed, report: Report) -> None:
+def _fairness(solution: Replayed, report: Report) -> None:
     """Recompute Jain's index of the users' slowdowns."""
     users = solution.by.get("user")
     if not users:
@@ -207,10 +209,10 @@ def _fair(solution: Replayed, report: Report) -> None:
         return
     each = [user.mean_bounded_slowdown for user in users.values()]
     index = sum(each) ** 2 / (len(each) * sum(one**2 for one in each))
-    _expect(report, "fairness", solution.fairness, index)
+    _expect_close(report, "fairness", solution.fairness, index)
 
 
-def _lost(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> float:
+def _lost_capacity(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> float:
     """Integrate min(idle servers, servers that waiting jobs need) over the steps between events."""
     need = jobs.need.astype(np.int64)
     none = np.zeros_like(need)
@@ -222,7 +224,7 @@ def _lost(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> float:
     return float((np.minimum(waiting, idle)[:-1] * steps).sum())
 
 
-def _times(
+def _times_by_need(
     jobs: Jobs, response: Floats, constraints: Sequence[Constraint]
 ) -> dict[int, float | None]:
     """Return the mean response time of the jobs of each need that a side constraint names."""
@@ -247,7 +249,7 @@ def check_times(
         )
 
 
-def _expect(
+def _expect_close(
     report: Report, what: str, claimed: float | None, ours: float, scale: float | None = None
 ) -> None:
     ours = float(ours)

@@ -28,14 +28,14 @@ def check(queue: Instance, solution: Simulated, report: Report) -> None:
         if isinstance(time.jobs, int) and time.jobs >= ENOUGH:
             parts = (time.mean_response_time, time.mean_number, time.arrival_rate)
             if all(isinstance(part, float) for part in parts) and time.percentiles is not UNSET:
-                _little(time, ends, report)
+                _check_littles_law(time, ends, report)
             else:
                 report.unjudged.append(f"need {time.need}: {time.jobs} jobs, and not their times")
     if solution.arrivals >= 10 * ENOUGH:
-        _balance(queue, solution, ends, report)
+        _check_utilization(queue, solution, ends, report)
 
 
-def _little(time: Any, several: float, report: Report) -> None:
+def _check_littles_law(time: Any, several: float, report: Report) -> None:
     """Check N = λ·T, both measured apart, but for jobs that the run's ends cut off."""
     expected = time.arrival_rate * time.mean_response_time
     noise = time.arrival_rate * (time.confidence or 0.0)
@@ -49,7 +49,9 @@ def _little(time: Any, several: float, report: Report) -> None:
     report.expect(order == sorted(order), f"percentiles: need {time.need}: not in order")
 
 
-def _balance(queue: Instance, solution: Simulated, several: float, report: Report) -> None:
+def _check_utilization(
+    queue: Instance, solution: Simulated, several: float, report: Report
+) -> None:
     """Compare the servers' mean use with the work that arrived, within backlog and noise."""
     pairs = list(zip(queue.classes, solution.classes, strict=True))
     told = [part for _, time in pairs for part in (time.arrival_rate, time.mean_number)]

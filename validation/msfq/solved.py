@@ -88,7 +88,7 @@ def check_curve(
             f"curve: recomputed at {looked} of {queue.servers:,} thresholds{why}"
         )
     optimal = claim.solution_status == "optimal"  # else some thresholds may not be looked at
-    _against(queue, solution, constraints, curves, report, optimal=optimal)
+    _compare_curve(queue, solution, constraints, curves, report, optimal=optimal)
 
 
 def recompute_curve(queue: Instance, variant: str) -> Recomputed | None:
@@ -104,7 +104,7 @@ def recompute_curve(queue: Instance, variant: str) -> Recomputed | None:
         return None
     if variant != "literal" and queue.load > LIGHT:
         return None
-    return _curves(System.of(queue), variant)
+    return _curves_on_chain(System.of(queue), variant)
 
 
 class _Curve:
@@ -119,13 +119,13 @@ class _Curve:
         """The thresholds that are left."""
         return [l for l, time in enumerate(self.small) if isnan(time)]
 
-    def look(self, thresholds: Iterable[int]) -> Recomputed:
+    def recompute(self, thresholds: Iterable[int]) -> Recomputed:
         """Recompute times at some thresholds."""
         from schedopt.validation.msfq import transforms
 
         some = tuple(sorted({*thresholds} & {*self.left}))
         if some:
-            for l, *pair in zip(some, *transforms.curve(self.system, some), strict=True):
+            for l, *pair in zip(some, *transforms.response_curve(self.system, some), strict=True):
                 self.small[l], self.large[l] = map(float, pair)
         return self.small, self.large, NEAR
 
@@ -137,7 +137,7 @@ class _Curve:
         began = time.perf_counter()
         part = max(2, system.k // SMALLER)
         scaled = system._replace(k=part, l1=system.l1 * part / system.k)
-        transforms.curve(scaled, (0, part // 2))
+        transforms.response_curve(scaled, (0, part // 2))
         return bool((time.perf_counter() - began) * SMALLER**GROWTH < seconds)
 
 
@@ -155,11 +155,11 @@ def _recompute_in_time(queue: Instance, solution: Thresholded, report: Report) -
     some = [l for l in (at - 1, at, at + 1) if 0 <= l < k]
     if report.until is None:
         spread = (0, k // 4, k // 2, 3 * k // 4, k - 1)
-        return curve.look(range(k) if k <= MOST_SERVERS else [*some, *spread])
+        return curve.recompute(range(k) if k <= MOST_SERVERS else [*some, *spread])
     if curve.left and not curve.fits(report.left / 2):  # there are three to be looked at
         report.late = True
         return None
-    times, began = curve.look(some), time.perf_counter()
+    times, began = curve.recompute(some), time.perf_counter()
     while left := curve.left:
         each = (time.perf_counter() - began) / max(1, len(some))
         many = min(int(report.left / 2 / max(each, 1e-6)), 2 * len(some) or 1)  # may take longer
@@ -168,16 +168,16 @@ def _recompute_in_time(queue: Instance, solution: Thresholded, report: Report) -
             break
         step = -(-len(left) // many)  # spread over all of them
         some, began = left[::step], time.perf_counter()
-        times = curve.look(some)
+        times = curve.recompute(some)
     return times
 
 
 @lru_cache(maxsize=1)
-def _curves(system: System, variant: str) -> Recomputed | None:
+def _curves_on_chain(system: System, variant: str) -> Recomputed | None:
     from schedopt.validation.msfq import chain
 
     if variant == "literal":
-        return _curve_of(system).look(range(system.k))
+        return _curve_of(system).recompute(range(system.k))
     times = [
         chain.snap_bound(partial(chain.msfq_times, system, l, True), system)
         for l in range(system.k)
@@ -206,7 +206,7 @@ def least_objective(
     return ours, min(kept, default=inf)
 
 
-def _against(
+def _compare_curve(
     queue: Instance,
     solution: Thresholded,
     constraints: Sequence[Constraint],
@@ -223,7 +223,7 @@ def _against(
         if claimed is None:  # so long that floating point cannot tell
             hidden = optimal and (value <= best * (1 + near) or value < HUGE)
             wrong += [f"null at l = {l}, where it is {value:.9g}"] * hidden
-        elif not isnan(value) and not _agree(claimed, value, near):
+        elif not isnan(value) and not _times_agree(claimed, value, near):
             wrong.append(f"{claimed:.9g} at l = {l}, where it is {value:.9g}")
     if wrong:
         more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
@@ -232,7 +232,7 @@ def _against(
     for job in solution.classes:
         time, ours_ = job.mean_response_time, times[job.need]
         report.expect(
-            time is not None and _agree(time, ours_, near),
+            time is not None and _times_agree(time, ours_, near),
             f"need {job.need}: a mean response time of {time}, where it is {ours_:.9g}",
         )
     at = solution.curve[solution.threshold]
@@ -242,7 +242,7 @@ def _against(
     )
 
 
-def _agree(claimed: float, ours: float, near: float) -> bool:
+def _times_agree(claimed: float, ours: float, near: float) -> bool:
     """Tell whether a time is as recomputed; where this overflows, whether it is huge."""
     return abs(claimed - ours) <= near * ours if ours < inf else claimed >= HUGE
 
@@ -280,11 +280,11 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
     for job, each in zip(queue.classes, solution.classes, strict=True):
         told, own = each.mean_response_time, pair[job.need > 1]
         report.expect(
-            told is not None and _agree(told, own, TRUNCATED),
+            told is not None and _times_agree(told, own, TRUNCATED),
             f"need {job.need}: a mean response time of {told}, where the table's is {own:.9g}",
         )
     ours = system.objective(queue.objective, *pair)
     report.expect(
-        _agree(claim.objective, ours, TRUNCATED),
+        _times_agree(claim.objective, ours, TRUNCATED),
         f"objective: the table gets {ours:.9g} on a truncated chain, not {claim.objective:.9g}",
     )

@@ -41,7 +41,9 @@ ROOM, LARGEST = 2**22, 2**25
 
 
 @lru_cache(maxsize=8)
-def curve(system: System, thresholds: tuple[int, ...] | None = None) -> tuple[Floats, Floats]:
+def response_curve(
+    system: System, thresholds: tuple[int, ...] | None = None
+) -> tuple[Floats, Floats]:
     """Return the mean response times of small and of large jobs at some l, ascending, or at all.
 
     Takes time like k^4, and like k^3 for a few thresholds.
@@ -50,23 +52,25 @@ def curve(system: System, thresholds: tuple[int, ...] | None = None) -> tuple[Fl
     trivial = max(1, LARGEST // system.k**2)
     times = np.array(
         [
-            _times(system, l, law)
+            _response_times(system, l, law)
             for i in range(0, len(wanted), trivial)
             for l, law in zip(
-                wanted[i : i + trivial], _laws(system, wanted[i : i + trivial]), strict=True
+                wanted[i : i + trivial],
+                _cycle_start_laws(system, wanted[i : i + trivial]),
+                strict=True,
             )
         ]
     )
     return times[:, 0], times[:, 1]
 
 
-def _laws(system: System, thresholds: tuple[int, ...]) -> Floats:
+def _cycle_start_laws(system: System, thresholds: tuple[int, ...]) -> Floats:
     """Return π_0..π_{k-1} for some thresholds, ascending, shape (thresholds, k)."""
     k = system.k
     count = max(TURNS * k, 48) | 1
     radius = 10.0 ** (-DIGITS / k)
     half = np.arange(count // 2 + 1)  # the other points are their conjugates
-    gaps = _followed(system, 1.0 - radius * np.exp(2j * np.pi * half / count))
+    gaps = _iterated_roots(system, 1.0 - radius * np.exp(2j * np.pi * half / count))
     levels = np.arange(k)
     turn = np.exp(-2j * np.pi * np.outer(levels, half) / count)
     twice = np.where(half == 0, 1.0, 2.0)  # count is odd: no other is real
@@ -80,33 +84,33 @@ def _laws(system: System, thresholds: tuple[int, ...]) -> Floats:
     points = max(1, min(64, ROOM // (len(gaps) * k)))
     for first in range(0, len(half), points):
         some = slice(first, first + points)
-        phases, following = _phases(system, gaps[:-1, some]), np.log1p(-gaps[1:, some])
+        phases, following = _phase_transforms(system, gaps[:-1, some]), np.log1p(-gaps[1:, some])
         for block in blocks:
-            sums, known = _series(system, phases, following, np.array(thresholds[block]))
-            product = _real(average[:, some], sums.reshape(len(sums), -1))
+            sums, known = _series_terms(system, phases, following, np.array(thresholds[block]))
+            product = _real_product(average[:, some], sums.reshape(len(sums), -1))
             matrices[:, block] += product.reshape(k, -1, k)
-            rights[:, block] += _real(average[:, some], known)
+            rights[:, block] += _real_product(average[:, some], known)
     return np.array(
         [np.linalg.solve(np.eye(k) - matrices[:, i], rights[:, i]) for i in range(len(thresholds))]
     )
 
 
-def _real(left: Complex, right: Complex) -> Floats:
+def _real_product(left: Complex, right: Complex) -> Floats:
     """Return the real part of a product."""
     part: Floats = left.real @ right.real - left.imag @ right.imag
     return part
 
 
-def _followed(system: System, gap: Complex) -> Complex:
+def _iterated_roots(system: System, gap: Complex) -> Complex:
     """Return 1 - z, 1 - σ(z), 1 - σ(σ(z)), ..., as far as 1."""
     k, l1, lk, m1, mk = system
     gaps = [gap]
     while len(gaps) <= MOST_STEPS and np.abs(gaps[-1]).max() >= NEAR:
-        gaps.append(_busy(l1, k * m1, lk * _busy(lk, mk, l1 * gaps[-1])))
+        gaps.append(_busy_period(l1, k * m1, lk * _busy_period(lk, mk, l1 * gaps[-1])))
     return np.array(gaps)
 
 
-def _series(
+def _series_terms(
     system: System, phases: tuple[Complex, Complex, Complex], following: Complex, at: Any
 ) -> tuple[Complex, Complex]:
     """Return what multiplies π_n, by point, threshold and n, and what stands alone, but for n.
@@ -127,29 +131,29 @@ def _series(
     drained = drains - 1
     drained[..., 0] = idle[1] - 1
     powers = np.expm1(np.arange(k) * following[..., None])
-    higher = _over_steps(now * ratio, falls - 1) + (now * (ratio - 1)).sum(axis=0)[..., None]
-    lower = _over_steps(now, drained)
+    higher = _sum_over_steps(now * ratio, falls - 1) + (now * (ratio - 1)).sum(axis=0)[..., None]
+    lower = _sum_over_steps(now, drained)
     if at[0] == 0:
         lower[:, 0, 0] = (now[..., 0] * (idle[0] - 1)).sum(axis=0)
-    rest = _over_steps(now * above, powers) + (now * (above - 1)).sum(axis=0)[..., None]
+    rest = _sum_over_steps(now * above, powers) + (now * (above - 1)).sum(axis=0)[..., None]
     return np.where(np.arange(k) > at[:, None], higher, lower) - rest, known
 
 
-def _over_steps(by_threshold: Complex, by_number: Complex) -> Complex:
+def _sum_over_steps(by_threshold: Complex, by_number: Complex) -> Complex:
     """Return products of a factor by l and a factor by n, summed over steps."""
     products: Complex = np.moveaxis(by_threshold, 0, 2) @ np.moveaxis(by_number, 0, 1)
     return products
 
 
-def _phases(system: System, gap: Complex) -> tuple[Complex, Complex, Complex]:
+def _phase_transforms(system: System, gap: Complex) -> tuple[Complex, Complex, Complex]:
     """Return the transforms of a drain of n, of the fall from n to n - 1, and of a large job.
 
     Each at 1 - z = ``gap``; shapes (..., k), (..., k) and (...).
     """
     k, l1, lk, m1, mk = system
-    large = _busy(lk, mk, l1 * gap)
+    large = _busy_period(lk, mk, l1 * gap)
     s = lk * large
-    passage = _busy(l1, k * m1, s)
+    passage = _busy_period(l1, k * m1, s)
     falls: Complex = np.ones((*gap.shape, k), dtype=np.complex128)
     for j in range(k - 1, 0, -1):  # 1 less the transform of the time from j to j - 1
         rate = s + l1 * passage
@@ -162,7 +166,7 @@ def _phases(system: System, gap: Complex) -> tuple[Complex, Complex, Complex]:
     return drains, falls, 1.0 - large
 
 
-def _busy(arrival: float, service: float, s: Complex) -> Complex:
+def _busy_period(arrival: float, service: float, s: Complex) -> Complex:
     """Return 1 less the transform of an M/M/1 busy period."""
     drift = service - arrival + s
     return np.asarray(2.0 * s / (drift + np.sqrt(drift * drift + 4.0 * arrival * s)))
@@ -226,7 +230,7 @@ class _Cycle:
         means = np.empty((5, k))
         n = np.arange(1, k)
         mean, variance, area = self.fall[:, 1:]
-        means[:, 1:] = self._from(mean, variance, area, np.minimum(n, self.l))
+        means[:, 1:] = self._means_from(mean, variance, area, np.minimum(n, self.l))
         idle = 1.0 / (l1 + lk)
         second = self.vB + self.B**2
         large = [self.B, l1 * second / 2, mk * self.B**2, l1 * self.B, l1 * l1 * second]
@@ -242,10 +246,10 @@ class _Cycle:
         # from i to i - 1 for i = k..n: as an M/M/1 queue with i - 1 more beside it
         beside = over * (k - 1) + (over * over + over * -1.0) * 0.5
         areas = over * (k * self.system.m1 * self.b**2) + beside * self.b + area
-        means = self._from(over * self.b + mean, over * self.vb + variance, areas, self.l)
+        means = self._means_from(over * self.b + mean, over * self.vb + variance, areas, self.l)
         return np.array([(each.at, each.slope, each.square) for each in means])
 
-    def _from(self, mean: T, variance: T, area: T, batch: Any) -> list[T]:
+    def _means_from(self, mean: T, variance: T, area: T, batch: Any) -> list[T]:
         """Return the means from the time to ``batch``, its variance, and the small jobs over it."""
         _, l1, lk, m1, mk = self.system
         drain, spread = self.drain[0][batch], self.drain[1][batch]
@@ -265,7 +269,7 @@ class _Cycle:
         ]
 
 
-def _times(system: System, threshold: int, law: Floats) -> tuple[float, float]:
+def _response_times(system: System, threshold: int, law: Floats) -> tuple[float, float]:
     """Return both classes' mean response times from the law of n at the starts of cycles."""
     k, cycle = system.k, _Cycle(system, threshold)
     n = np.arange(k)
