@@ -60,7 +60,7 @@ def is_alarm(found: Result, value: float, *names: str) -> bool:
 @pytest.mark.usefixtures("lying")
 def test_solve_and_plan_see_dispatchers_that_beat_a_bound() -> None:
     for found in (schedopt.solve(NIGHT, formulation="schedule"), schedopt.plan(NIGHT).result):
-        assert is_alarm(found, 7.0, "search found", "selection proved the bound 0")
+        assert is_alarm(found, 7.0, "search found", "search proved the bound 0")
     assert schedopt.solve(NIGHT).objective == 0.0  # where nobody is asked, nobody contradicts
 
 
@@ -86,7 +86,7 @@ def test_replan_and_solve_see_a_start_that_is_called_impossible(
     monkeypatch.undo()
     monkeypatch.setattr(selection, "ENGINES", LOW)
     again = schedopt.replan(old, at=0, instance=NIGHT, formulation="schedule")
-    assert is_alarm(again.result, 7.0, "selection proved the bound 0")
+    assert is_alarm(again.result, 7.0, "search proved the bound 0")
 
 
 @pytest.mark.usefixtures("lying")
