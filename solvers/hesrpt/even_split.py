@@ -25,7 +25,7 @@ def split_evenly(instance: Instance, rules: Rules) -> Allocated | None:
         return None
     count = len(instance.jobs)
     left, ends, arrivals = instance.sizes.copy(), np.full(count, inf), instance.arrivals
-    time, epochs = float(arrivals.min()), []
+    time, epochs = 0.0, []
     while not np.isfinite(ends).all():
         here = np.flatnonzero((arrivals <= time) & ~np.isfinite(ends))
         coming = arrivals[arrivals > time]
