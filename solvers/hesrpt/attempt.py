@@ -15,6 +15,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.cone_programs import feasible, solve_program
+from schedopt.solvers.hesrpt.even_split import split_evenly
 from schedopt.solvers.hesrpt.feasibility import (
     always_satisfiable,
     is_possible,
@@ -103,6 +104,13 @@ class Attempt:
             self.value, self.solution, self._found_by = value, solution, by
             self._of_its_order = of_its_order
 
+    def take_even_split(self) -> None:
+        """Keep an even split if nothing is at hand, so that no time limit leaves nothing."""
+        if self.solution is None and not self.model.given and not self.model.changed:
+            split = split_evenly(self.instance, self.model.rules)
+            if split is not None:
+                self.take(split, None)
+
     def raise_bound(self, bound: float, by: str) -> None:
         """Keep a bound if it is the tightest so far."""
         if bound > self.bound:
@@ -144,6 +152,8 @@ class Attempt:
         """Solve one order's program; return the bound that it proves for that order."""
         if not installed("clarabel"):
             raise TimeoutError(str(missing("clarabel")))  # what prices prove is kept
+        if self.solution is not None and self.out_of_time():
+            return -inf  # setting a program up may take many seconds
         program = self.model.ordered(order, arrived)
         if program.rules.bounds and not is_possible(program, program.rules.names):
             return inf

@@ -41,6 +41,7 @@ def _best_order(attempt: Attempt) -> Termination:
     """Solve the program of the given order, or of the best by prices."""
     model = attempt.model
     given = model.last_first.tolist() if model.given else None
+    attempt.take_even_split()
     search = order_search(model.instance, model.rules, given)
     attempt.run_search(search)
     played, attempt.solution = attempt.solution, None  # a program's is wanted, if a worse one
@@ -63,12 +64,14 @@ def _over_timelines(attempt: Attempt) -> Termination:
     model, instance = attempt.model, attempt.instance
     last: Timeline = smiths_order(instance).tolist(), {}
     floor = _cost_each_alone(instance)
+    attempt.take_even_split()
     if instance.objective == "makespan" and not model.given:
         if all(bound.at_least <= 0.0 for bound in model.rules.bounds):
             return attempt.over_programs([(floor, last)], floor)
         program = model.ordered(*last)
         program.rules = without_floors(program.rules)
-        floor = max(floor, solve_program(program, attempt.seconds_left()).bound or 0.0)
+        if attempt.solution is None or not attempt.out_of_time():
+            floor = max(floor, solve_program(program, attempt.seconds_left()).bound or 0.0)
     attempt.raise_bound(floor, attempt.name)
     if not model.given and count_timelines(instance) > MOST_PROGRAMS:
         attempt.take_program(*plain_timeline(instance))

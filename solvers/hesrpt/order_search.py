@@ -334,6 +334,7 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
                 attempt.take(start, None)
         search = BestOrder(instance, model.rules, order, attempt.value, task.hints)
         if not search.playable and installed("clarabel"):
+            attempt.take_even_split()
             attempt.take_program(*plain_timeline(instance))
             search.value = attempt.value
         if attempt.run_search(search) and not attempt.is_closed():

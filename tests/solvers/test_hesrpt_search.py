@@ -228,6 +228,40 @@ def test_something_is_in_hand_without_any_time() -> None:
         assert result.bound is not None and 0.0 < result.bound < (result.objective or 0.0)
 
 
+TEAMS = FairShare(by="team", at_least={"a": 0.3}, at_most={"b": 0.5})
+SITES = FairShare(by="site", at_least={"x": 0.3}, at_most={"y": 0.6})
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("objective", "pause", "rules"),
+    [
+        ("makespan", 0.0, (TEAMS,)),
+        ("makespan", 1.0, (TEAMS,)),
+        ("makespan", 9.0, (TEAMS,)),  # nobody is there for a while
+        ("makespan", 0.0, (FairShare(by="team", at_most={"b": 0.5}),)),
+        ("mean-flow-time", 0.0, (TEAMS, SITES)),
+    ],
+)
+def test_no_limit_leaves_fair_shares_without_an_allocation(
+    objective: str, pause: float, rules: tuple[FairShare, ...], limit: float
+) -> None:
+    jobs = tuple(
+        Job(
+            name=f"j{i}",
+            size=1.0 + i % 7,
+            arrival=i * pause,
+            groups={"team": "abc"[i % 3], "site": "xy"[i % 2]},
+        )
+        for i in range(24)
+    )
+    instance = Instance(
+        name="fair", servers=10, objective=objective, speedup=Power(p=0.5), jobs=jobs
+    )
+    result = schedopt.solve(instance, constraints=rules, time_limit=limit)
+    assert result.solution_status in ("feasible", "optimal") and result.violations == ()
+
+
 @pytest.mark.parametrize("jobs", [64, 500])
 def test_waves_are_recomputed_one_by_one(jobs: int) -> None:
     instance = many(jobs, 7)
