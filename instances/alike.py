@@ -13,7 +13,7 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 TURN = np.uint64(29)
 
 
-def mixed(before: Words, more: Words | np.uint64) -> Words:
+def mix_hashes(before: Words, more: Words | np.uint64) -> Words:
     """Mix numbers into hashes; what differs before differs after."""
     both = (before ^ more) * MIX
     return both ^ (both >> TURN)
@@ -33,7 +33,7 @@ def alike(rows: Iterable[NDArray[Any]]) -> tuple[Positions, Positions] | None:
     given = list(rows)
     numbers = np.zeros(len(given[0]) if given else 0, dtype=np.uint64)
     for row in given:
-        numbers = mixed(numbers, row.view(np.uint64))
+        numbers = mix_hashes(numbers, row.view(np.uint64))
     slot, holder = slots(numbers)
     first = np.flatnonzero(holder >= 0)
     some = holder[slot]

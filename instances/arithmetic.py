@@ -16,6 +16,6 @@ def divisors(number: int) -> list[int]:
     return sorted({*small, *(number // d for d in small)}, reverse=True)
 
 
-def summed(numbers: NDArray[np.int64]) -> int:
+def exact_sum(numbers: NDArray[np.int64]) -> int:
     """Return the sum of whole numbers, which may have more than 64 bits."""
     return (int((numbers >> 31).sum()) << 31) + int((numbers & (2**31 - 1)).sum())

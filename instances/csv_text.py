@@ -30,19 +30,19 @@ _ODD = rf"^{_FORMULA.pattern}|\\(?:{_CODE})|{ACTING}".replace(r"\ud800-\udfff", 
 """Matches texts that are escaped or unescaped; polars knows no lone surrogates."""
 
 
-def guarded(text: str) -> str:
+def escape_cell(text: str) -> str:
     """Return a text escaped for a cell."""
-    safe = _UNSAFE.sub(_code, text)
+    safe = _UNSAFE.sub(_escape_code, text)
     return f"'{safe}" if _FORMULA.match(text) or _FORMULA.match(safe) else safe
 
 
-def unguarded(cell: str) -> str:
+def unescape_cell(cell: str) -> str:
     """Return the text of a cell."""
     plain = _ESCAPED.sub(lambda found: chr(int(found[0][2:], 16)), cell)
     return plain[1:] if cell.startswith("'") and _FORMULA.match(plain, 1) else plain
 
 
-def _code(match: re.Match[str]) -> str:
+def _escape_code(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
 
@@ -51,9 +51,9 @@ def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]], end: str = "\
     """Return CSV in which a spreadsheet takes no cell for a formula; nothing stands for None."""
     text = StringIO(newline="")
     table = csv.writer(text, lineterminator=end)
-    table.writerow(map(guarded, heads))
+    table.writerow(map(escape_cell, heads))
     for row in rows:
-        table.writerow(guarded(cell) if isinstance(cell, str) else cell for cell in row)
+        table.writerow(escape_cell(cell) if isinstance(cell, str) else cell for cell in row)
     return text.getvalue()
 
 
@@ -66,8 +66,8 @@ def written(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
     return as_csv(columns, zip(*told, strict=True)).encode()
 
 
-def guarded_columns(
-    table: pl.DataFrame, columns: Iterable[str], change: Callable[[str], str] = guarded
+def escape_columns(
+    table: pl.DataFrame, columns: Iterable[str], change: Callable[[str], str] = escape_cell
 ) -> pl.DataFrame:
     """Return a table with these columns of text escaped for cells, or changed otherwise."""
     import polars as pl
@@ -80,6 +80,6 @@ def guarded_columns(
     return table
 
 
-def unguarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
+def unescape_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
     """Return a table with these columns of text unescaped from cells."""
-    return guarded_columns(table, columns, unguarded)
+    return escape_columns(table, columns, unescape_cell)

@@ -89,24 +89,24 @@ def build_unchecked(record: type[G], **fields: Any) -> G:
 
 def _checked(record: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return validated fields; raise `InputError` where a file could not hold them."""
-    shape, holders = _shape(record)
+    shape, holders = _unchecked_type(record)
     try:
         seen = msgspec.convert(given, shape)
     except msgspec.ValidationError:
-        given = {key: _plain(value) for key, value in given.items()}
+        given = {key: _without_numpy(value) for key, value in given.items()}
         try:
             seen = msgspec.convert(given, shape)
         except msgspec.ValidationError:
-            return _as_in_a_file(record, given)
+            return _decode_as_file(record, given)
     for key in holders:
         if key in given:
             given[key] = getattr(seen, key)
     if not all(isinstance(rule, Constraint) for rule in given.get("constraints", ())):
-        return _as_in_a_file(record, given)
+        return _decode_as_file(record, given)
     return given
 
 
-def _as_in_a_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _decode_as_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return fields as if read from a file, which nearly always refuses them."""
     from schedopt.instances.decoding import decode
 
@@ -123,7 +123,7 @@ def _as_in_a_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _shape(record: Any) -> tuple[Any, list[str]]:
+def _unchecked_type(record: Any) -> tuple[Any, list[str]]:
     """Return a type with a record's fields but not its checks, and the fields that hold records.
 
     What a ``plain`` record stands for is no record: whoever holds it writes it out.
@@ -148,13 +148,13 @@ def _holds_records(info: Any) -> bool:
     return own or any(_holds_records(one) for one in inner if one is not None)
 
 
-def _plain(value: Any) -> Any:
+def _without_numpy(value: Any) -> Any:
     """Return numbers and arrays of numpy, and lists of them, as Python has them."""
     if isinstance(value, list | tuple):
-        return tuple(map(_plain, value))
+        return tuple(map(_without_numpy, value))
     if isinstance(value, dict):
-        return {_plain(key): _plain(inner) for key, inner in value.items()}
-    return _plain(value.tolist()) if hasattr(value, "dtype") else value
+        return {_without_numpy(key): _without_numpy(inner) for key, inner in value.items()}
+    return _without_numpy(value.tolist()) if hasattr(value, "dtype") else value
 
 
 def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> None:

@@ -48,37 +48,37 @@ class _Repeating(dict[str, Any]):
     key: str
 
 
-def explained(
+def decode_error(
     failure: msgspec.DecodeError | UnicodeDecodeError | RecursionError, data: bytes, wanted: Any
 ) -> InputError:
     """Return the `InputError` that says why msgspec could not decode a text."""
-    bad = _not_utf8(data)
+    bad = _utf8_error_offset(data)
     if isinstance(failure, UnicodeDecodeError) or bad >= 0:
         place = _line(data, bad)
         return InputError("text in UTF-8", found="bytes that are not", place=place)
     if not isinstance(failure, msgspec.ValidationError | RecursionError):
-        return _malformed(str(failure), data)
+        return _syntax_error(str(failure), data)
     try:
-        document = _lenient(data)
+        document = _parse_leniently(data)
     except RecursionError:
         return InputError("JSON", found=TOO_DEEP)
     except json.JSONDecodeError as error:
-        return _malformed(f"(byte {len(error.doc[: error.pos].encode())})", data)
-    return _located(failure, document, wanted)
+        return _syntax_error(f"(byte {len(error.doc[: error.pos].encode())})", data)
+    return _validation_error(failure, document, wanted)
 
 
 def repeated_key(data: bytes) -> InputError | None:
     """Return the `InputError` that names the first key that an object has twice, if one has."""
     try:
-        document = _lenient(data, _gathered)
+        document = _parse_leniently(data, _object_of_pairs)
     except RecursionError:
         return InputError("JSON", found=TOO_DEEP)
     except UnicodeDecodeError:
         return InputError("text in UTF-8", found="bytes that are not")
-    for place, value in _places(document):
+    for place, value in _values_with_places(document):
         if isinstance(value, _Repeating):
             found = f"the key {shown(value.key)} twice"
-            return InputError("each key once in an object", found=found, place=_written(place))
+            return InputError("each key once in an object", found=found, place=_format_place(place))
     return None
 
 
@@ -104,20 +104,22 @@ def lost_number(data: bytes, wanted: Any) -> InputError | None:
         return int(digits) if len(digits) <= MOST_DIGITS else MOST_WHOLE * 10
 
     document = json.loads(data, parse_float=decimal, parse_int=whole)
-    for place, value in _places(document):
+    for place, value in _values_with_places(document):
         if isinstance(value, _Lost):
-            return InputError(EXPECTED, found=shown(value.text)[1:-1], place=_written(place))
+            return InputError(EXPECTED, found=shown(value.text)[1:-1], place=_format_place(place))
         if isinstance(value, int) and not -(2**53) <= value <= 2**53:
-            types = _types(place, document, wanted)
+            types = _number_types(place, document, wanted)
             if abs(value) > MOST_WHOLE and types & {"float", "int"}:
                 expected = "a whole number of at most 100 digits"
-                return InputError(expected, found=shown(value), place=_written(place))
+                return InputError(expected, found=shown(value), place=_format_place(place))
             if types & {"float", "int"} == {"float"} and not held(str(value)):
-                return InputError(EXPECTED, found=shown(value), place=_written(place))
+                return InputError(EXPECTED, found=shown(value), place=_format_place(place))
     return None
 
 
-def _lenient(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+def _parse_leniently(
+    data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None
+) -> Any:
     """Read JSON where msgspec does not: a number that is out of range becomes infinite."""
 
     def integer(digits: str) -> int | float:
@@ -126,7 +128,7 @@ def _lenient(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None =
     return json.loads(data, parse_int=integer, object_pairs_hook=pairs)
 
 
-def _gathered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object from its pairs, marked where a key is repeated."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
@@ -136,7 +138,7 @@ def _gathered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return entries
 
 
-def _places(document: Any) -> Iterator[tuple[list[str | int], Any]]:
+def _values_with_places(document: Any) -> Iterator[tuple[list[str | int], Any]]:
     """Yield every value of a document with its place, in the order of the text."""
     place: list[str | int] = []
     levels: list[Iterator[tuple[str | int, Any]]] = [iter([("", document)])]
@@ -147,55 +149,55 @@ def _places(document: Any) -> Iterator[tuple[list[str | int], Any]]:
         else:
             place[len(levels) - 1 :] = [step[0]]
             yield place[1:], step[1]
-            levels.append(_inside(step[1]))
+            levels.append(_children(step[1]))
 
 
-def _inside(value: Any) -> Iterator[tuple[str | int, Any]]:
+def _children(value: Any) -> Iterator[tuple[str | int, Any]]:
     if isinstance(value, dict):
         return iter(value.items())
     return iter(enumerate(value if isinstance(value, list) else ()))
 
 
-def _located(failure: Exception, document: Any, wanted: Any) -> InputError:
+def _validation_error(failure: Exception, document: Any, wanted: Any) -> InputError:
     """Find the place of a validation failure in the document, and word it."""
     said = str(failure)
     at = _AT.search(said)
     what, path = (said[: at.start()], at[2]) if at else (said, "")
     if "out of range" in what:
-        for beyond, value in _places(document):
+        for beyond, value in _values_with_places(document):
             if isinstance(value, float) and not isfinite(value):
-                place = _written(beyond)
+                place = _format_place(beyond)
                 return InputError("a finite number", found="a number too large", place=place)
-    steps = _steps(path, document, wanted)
-    place = _written([step.key for step in steps[1:]])
+    steps = _follow_path(path, document, wanted)
+    place = _format_place([step.key for step in steps[1:]])
     if isinstance(failure.__cause__, InputError):
-        failure.__cause__.expected += _form(steps)
+        failure.__cause__.expected += _example_record(steps)
         return failure.__cause__.within(place)
-    expected, found = _worded(what, steps[-1].value, steps[-1].info)
+    expected, found = _describe_mismatch(what, steps[-1].value, steps[-1].info)
     if not what.startswith("Invalid"):
-        expected += _form(steps)
+        expected += _example_record(steps)
     if at and at[1]:  # keys are strings always: only an empty one can be wrong
         found = "an empty key"
     return InputError(expected, found=found, place=place)
 
 
-def _steps(path: str, document: Any, wanted: Any) -> list[_Step]:
+def _follow_path(path: str, document: Any, wanted: Any) -> list[_Step]:
     """Follow a path into the document and into the type; find the key written as ``[...]``."""
-    steps = [_Step("", document, _chosen(inspect.type_info(wanted), document))]
+    steps = [_Step("", document, _union_member(inspect.type_info(wanted), document))]
     for token in _TOKEN.finditer(path):
         _, value, info = steps[-1]
-        key = int(token[1]) if token[1] else token[2] or _culprit(value, path, document, wanted)
+        key = int(token[1]) if token[1] else token[2] or _failing_key(value, path, document, wanted)
         if key is None:
             break
         try:
             inner = value[key]
         except (KeyError, IndexError, TypeError):
             inner = None
-        steps.append(_Step(key, inner, _chosen(_part(info, key), inner)))
+        steps.append(_Step(key, inner, _union_member(_part_type(info, key), inner)))
     return steps
 
 
-def _culprit(entries: Any, path: str, document: Any, wanted: Any) -> str | None:
+def _failing_key(entries: Any, path: str, document: Any, wanted: Any) -> str | None:
     """Find the failing entry of a dictionary by bisection."""
     whole: dict[str, Any] = dict(entries or {})
     keys = list(whole)
@@ -213,7 +215,7 @@ def _culprit(entries: Any, path: str, document: Any, wanted: Any) -> str | None:
     return keys[0] if keys else None
 
 
-def _part(info: Any, key: str | int) -> Any:
+def _part_type(info: Any, key: str | int) -> Any:
     """Return msgspec's description of the value under a key, if there is one."""
     if isinstance(info, inspect.StructType) and key != info.tag_field:
         return next((f.type for f in info.fields if f.encode_name == key), None)
@@ -226,19 +228,19 @@ def _part(info: Any, key: str | int) -> Any:
     return info
 
 
-def _types(place: list[str | int], document: Any, wanted: Any) -> set[str]:
+def _number_types(place: list[str | int], document: Any, wanted: Any) -> set[str]:
     """Return which of `float` and `int` a type takes at a place of a document."""
-    info = _chosen(inspect.type_info(wanted), document)
+    info = _union_member(inspect.type_info(wanted), document)
     for key in place:
         document = document[key]
-        info = _chosen(_part(info, key), document)
+        info = _union_member(_part_type(info, key), document)
     kinds = info.types if isinstance(info, inspect.UnionType) else (info,)
     plain = [kind.type if isinstance(kind, inspect.Metadata) else kind for kind in kinds]
     known = {inspect.FloatType: "float", inspect.IntType: "int"}
     return {known[type(kind)] for kind in plain if type(kind) in known}
 
 
-def _chosen(info: Any, value: Any) -> Any:
+def _union_member(info: Any, value: Any) -> Any:
     """Pick the member of a union that the value is meant to be."""
     if isinstance(info, inspect.Metadata):
         info = info.type
@@ -254,7 +256,7 @@ def _chosen(info: Any, value: Any) -> Any:
     return members[0] if len(members) == 1 else info
 
 
-def _form(steps: list[_Step]) -> str:
+def _example_record(steps: list[_Step]) -> str:
     """Return an example of the record at, or around, a place, if there is one."""
     for step in reversed(steps):
         several = isinstance(step.info, inspect.VarTupleType)
@@ -267,7 +269,7 @@ def _form(steps: list[_Step]) -> str:
     return ""
 
 
-def _worded(what: str, value: Any, info: Any) -> tuple[str, str]:
+def _describe_mismatch(what: str, value: Any, info: Any) -> tuple[str, str]:
     """Return what was expected and what was found; ``info`` describes the type at that place."""
     if key := re.match(r"Object contains unknown field `(.*)`", what):
         fields = info.fields if isinstance(info, inspect.StructType) else ()
@@ -284,14 +286,14 @@ def _worded(what: str, value: Any, info: Any) -> tuple[str, str]:
     elif "out of range" in what:
         expected = "a number in range"
     elif plain := re.match(r"Expected (.*?)(?:, got .*)?$", what):
-        words = re.sub(r"`([a-z]+(?: \| [a-z]+)*)`", _either, plain[1])
+        words = re.sub(r"`([a-z]+(?: \| [a-z]+)*)`", _type_names, plain[1])
         expected = re.sub(r"(\d)\.0\b", r"\1", words)
     else:
         expected = what
     return expected, shown(value)
 
 
-def _either(found: re.Match[str]) -> str:
+def _type_names(found: re.Match[str]) -> str:
     """Return in words what types may stand at a place; that it may be null is left out."""
     kinds = [kind for kind in found[1].split(" | ") if kind != "null"] or ["null"]
     return " or ".join(_WORDS.get(kind, kind) for kind in kinds)
@@ -305,7 +307,7 @@ def _choices(info: Any) -> list[str]:
     return [str(value) for value in getattr(info, "values", ())]
 
 
-def _malformed(what: str, data: bytes) -> InputError:
+def _syntax_error(what: str, data: bytes) -> InputError:
     """Word a failure of the JSON itself, with line and column."""
     at = re.search(r"\(byte (\d+)\)", what)
     if at is None:
@@ -329,7 +331,7 @@ def _line(data: bytes, offset: int) -> str:
     return f"line {line}, column {column}"
 
 
-def _not_utf8(data: bytes) -> int:
+def _utf8_error_offset(data: bytes) -> int:
     """Return the offset of the first byte that is not UTF-8, -1 if there is none."""
     try:
         data.decode("utf-8")
@@ -338,7 +340,7 @@ def _not_utf8(data: bytes) -> int:
     return -1
 
 
-def _written(keys: list[str | int]) -> str:
+def _format_place(keys: list[str | int]) -> str:
     """Write the keys and indices that lead to a place: ``jobs[3].stages[0]``."""
     place = ""
     for key in keys:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from schedopt.instances.decimals import may_lose_whole
-from schedopt.instances.decode_errors import explained, lost_number, repeated_key
+from schedopt.instances.decode_errors import decode_error, lost_number, repeated_key
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import placed
 
@@ -34,8 +34,8 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     what was expected; also where a key is repeated, or no double holds a number (see
     `instances.decimals`).
     """
-    data = uncommented(data)
-    with placed(file=file), no_collection():
+    data = strip_comments(data)
+    with placed(file=file), garbage_collection_off():
         record = _decoded(data, wanted)
         if lost := lost_number(data, wanted):
             raise lost
@@ -47,11 +47,11 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
 def decode_part(data: bytes, wanted: type[T], *, file: str | None = None) -> T:
     """Decode a type with only some of the keys; others, repeated or not, are ignored."""
     with placed(file=file):
-        record: T = _decoded(uncommented(data), wanted)
+        record: T = _decoded(strip_comments(data), wanted)
     return record
 
 
-def uncommented(data: bytes) -> bytes:
+def strip_comments(data: bytes) -> bytes:
     """Return a text with spaces for lines that begin with ``//``: places stay what they are."""
     if b"/" not in data or b"//" not in data:  # one byte is found ten times as fast as two
         return data
@@ -82,15 +82,15 @@ def _decoded(data: bytes, wanted: Any) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
         rewritten = _rewritten(data) if _WHOLE.match(str(failure)) else None
         if rewritten is None:
-            raise explained(failure, data, wanted) from None
+            raise decode_error(failure, data, wanted) from None
     try:
         return msgspec.json.decode(rewritten, type=wanted)
     except (msgspec.DecodeError, RecursionError) as failure:
-        raise explained(failure, rewritten, wanted) from None
+        raise decode_error(failure, rewritten, wanted) from None
 
 
 @contextmanager
-def no_collection() -> Iterator[None]:
+def garbage_collection_off() -> Iterator[None]:
     """Suspend the garbage collector, which would scan a growing record again and again."""
     enabled = gc.isenabled()
     gc.disable()

@@ -46,7 +46,7 @@ def missing(package: str, place: str = "") -> InputError:
     )
 
 
-def lacking(error: ModuleNotFoundError) -> InputError:
+def missing_import(error: ModuleNotFoundError) -> InputError:
     """Return what to install where an import failed; raise the error again if nothing helps."""
     package = (error.name or "").partition(".")[0]
     if package not in EXTRAS:
@@ -80,7 +80,7 @@ def met(names: Sequence[str]) -> bool:
     return not names or any(shutil.which(name) or installed(name) for name in names)
 
 
-def unmet(needs: Iterable[Sequence[str]], solver: str = "") -> InputError:
+def unmet_need_error(needs: Iterable[Sequence[str]], solver: str = "") -> InputError:
     """Return what to install for the first of some needs that is not met."""
     names = next(names for names in needs if not met(names))
     brought = next((name for name in names if name in EXTRAS), None)

@@ -79,7 +79,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     unpacked.
     """
     path, most = located(path), most_read(most)
-    with _refused(path):
+    with _read_error(path):
         check_kind(path)
         with path.open("rb", buffering=0) as file:  # once: a pipe cannot be read again
             data = _read(file, most)
@@ -93,7 +93,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
 
 
 @contextmanager
-def _refused(path: Path) -> Iterator[None]:
+def _read_error(path: Path) -> Iterator[None]:
     """Turn a failure to read a file into an `InputError` that says why."""
     try:
         yield
@@ -111,7 +111,7 @@ def _refused(path: Path) -> Iterator[None]:
 def head_of(path: str | Path, most: int = 4096) -> bytes:
     """Return how a file begins, unpacked; of a pipe, which can be read once, nothing."""
     path = located(path)
-    with _refused(path):
+    with _read_error(path):
         check_kind(path)
         if is_stream(path):
             return b""
@@ -367,7 +367,7 @@ def replaced(path: str | Path) -> Iterator[BinaryIO]:
             with path.open("wb") as file:
                 yield file
         else:
-            with _neighbour(Path(os.path.realpath(path))) as file:  # behind a link, its target
+            with _temporary_name(Path(os.path.realpath(path))) as file:  # behind a link, its target
                 yield file
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
@@ -376,7 +376,7 @@ def replaced(path: str | Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _neighbour(path: Path) -> Iterator[BinaryIO]:
+def _temporary_name(path: Path) -> Iterator[BinaryIO]:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".schedopt-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -35,7 +35,7 @@ class Jobs(NamedTuple):
     kind: NDArray[np.intp]  # of each job, shape (jobs,)
 
 
-def _kinds(numbers: Floats) -> tuple[Floats, Positions]:
+def _distinct_jobs(numbers: Floats) -> tuple[Floats, Positions]:
     """Return the numbers of each kind of job, and the kind of each; columns are rows here."""
     numbers += 0.0  # -0 is 0
     found = alike(numbers)
@@ -90,7 +90,7 @@ def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
     name, *at = _positions(table.titles, columns)
     cells = [[_number(row[i], place) for i in at] for place, row in table.rows]
     numbers = np.array(cells, dtype=float).reshape(len(cells), len(at))
-    return Jobs([row[name] for _, row in table.rows], *_kinds(numbers.T.copy()))
+    return Jobs([row[name] for _, row in table.rows], *_distinct_jobs(numbers.T.copy()))
 
 
 def _of_large(data: bytes, columns: Sequence[str]) -> Jobs | None:
@@ -107,7 +107,7 @@ def _of_large(data: bytes, columns: Sequence[str]) -> Jobs | None:
     except pl.exceptions.PolarsError:
         return None
     names = table[NAME].str.strip_chars().fill_null("").to_list()
-    return Jobs(names, *_kinds(numbers.to_numpy().T.copy()))
+    return Jobs(names, *_distinct_jobs(numbers.to_numpy().T.copy()))
 
 
 def _lines(text: str) -> Iterable[Mapping[str, object]]:

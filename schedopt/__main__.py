@@ -25,7 +25,7 @@ def _run() -> None:
     """Run the command line; bad input ends with one message and exit status 2."""
     from schedopt.cli import app, streams
     from schedopt.instances.errors import InputError
-    from schedopt.instances.extras import lacking
+    from schedopt.instances.extras import missing_import
     from schedopt.solvers.clock import compiling
 
     streams.prepare()
@@ -40,7 +40,7 @@ def _run() -> None:
         print(f"schedopt: {error}", file=sys.stderr)
         sys.exit(2)
     except ModuleNotFoundError as error:
-        message = lacking(error)
+        message = missing_import(error)
         streams.discard()
         print(f"schedopt: {message}", file=sys.stderr)
         sys.exit(2)

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, structs
 
 from schedopt.instances import extras, plugins
 from schedopt.instances.constraints import Constraint, check_added, label
-from schedopt.instances.decoding import convert, no_collection
+from schedopt.instances.decoding import convert, garbage_collection_off
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import instance_type, module_path
@@ -29,7 +29,7 @@ OF_ENCODING = 10.0
 checker says another number as its own ``OF_ENCODING``."""
 
 
-@no_collection()
+@garbage_collection_off()
 def check(
     instance: Any,
     result: Document,
@@ -87,7 +87,7 @@ def check(
             checker.check(instance, solution, result, together, report)
             _judge_bound(instance, result, together, report)
         except ModuleNotFoundError as error:
-            report.unchecked.append(str(extras.lacking(error)))
+            report.unchecked.append(str(extras.missing_import(error)))
     return report
 
 

@@ -14,7 +14,7 @@ from schedopt.formulations.cp_sat import WholeModel
 from schedopt.formulations.protocol import Hints, Settings, Value
 from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.epoch import Instance, Rectangle, Scheduled
-from schedopt.instances.epoch.widths import coarser, grid, possible_widths
+from schedopt.instances.epoch.widths import coarsen, grid, possible_widths
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Option, checked
 
@@ -102,7 +102,7 @@ class Rectangles(WholeModel):
             every = [w for w in every if w & (w - 1) == 0 or w == nodes]
         self._allowed = widths
         self.possible = every
-        self.widths = coarser(every, nodes, jobs, MOST_UNITS, max(1, MOST_PIECES // jobs))
+        self.widths = coarsen(every, nodes, jobs, MOST_UNITS, max(1, MOST_PIECES // jobs))
         self.exact = self.widths == every
         self.units = grid(self.widths, nodes, jobs)
         above = np.searchsorted(every, instance.minima)

@@ -67,7 +67,7 @@ class Clock:
             return self._units(self._after(at, text))
         if _STAMP.fullmatch(text):
             self.told.add(column)
-            return self._units(self._since(_stamp(text), text))
+            return self._units(self._since(_parse_stamp(text), text))
         value = self._length(text, column)
         if value is not None:
             return value
@@ -127,7 +127,9 @@ class Clock:
             expected = f"a number or a duration; or a start with its date, as {start} sets it"
             raise InputError(expected, found=f"the time of day {shown(text)}")
         if isinstance(self.start, datetime) and isinstance(self.start.tzinfo, ZoneInfo):
-            return as_written(_first(Dates(self.start), at))  # clocks may be put back before
+            return as_written(
+                _next_time_of_day(Dates(self.start), at)
+            )  # clocks may be put back before
         return Fraction((_since_midnight(at) - _since_midnight(self.start)) % DAY)
 
     def _since(self, stamp: datetime, text: str) -> Fraction:
@@ -152,7 +154,7 @@ def start_of(text: str) -> datetime | time:
     if text.endswith("]"):
         return Dates.of(text).start
     if _STAMP.fullmatch(text):
-        return _stamp(text)
+        return _parse_stamp(text)
     raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=shown(text))
 
 
@@ -166,10 +168,10 @@ def time_of(text: str, unit: str, dates: Dates | None) -> float:
     at = _time_of_day(text)
     if at is None or dates is None:
         return Clock(SPELLED[unit], dates.start if dates else None).point(text, "time")
-    return _first(dates, at)
+    return _next_time_of_day(dates, at)
 
 
-def _first(dates: Dates, at: time) -> float:
+def _next_time_of_day(dates: Dates, at: time) -> float:
     """Return when a time of day is first, from the start on."""
     with dated(f"{at} after {dates.start.isoformat()}"):
         day = dates.start.date() + timedelta(days=at < dates.start.time())
@@ -187,7 +189,7 @@ def _since_midnight(at: datetime | time) -> int:
     return 3600 * at.hour + 60 * at.minute + at.second
 
 
-def _stamp(text: str) -> datetime:
+def _parse_stamp(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -212,14 +214,14 @@ def stages_of(text: str, clock: Clock) -> Stages:
     for stage in written.split(";"):
         tasks: list[float] = []
         for part in re.split(r"[+,]", stage):
-            count, length = _tasks(part.strip(), clock, room)
+            count, length = _task_lengths(part.strip(), clock, room)
             room -= count
             tasks += [length] * count
         made.append(tuple(tasks))
     return tuple(made)
 
 
-def _tasks(text: str, clock: Clock, room: int) -> tuple[int, float]:
+def _task_lengths(text: str, clock: Clock, room: int) -> tuple[int, float]:
     found = _TASKS.fullmatch(text)
     digits, length = found.groups() if found else ("1", text)
     if len(digits) > 7 or not 1 <= int(digits) <= room:

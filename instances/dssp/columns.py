@@ -53,14 +53,16 @@ class Columns:
     def of(cls, table: Table, reward: str | None, groups: str | None) -> Columns:
         """Classify a table's columns; ``groups`` names groupings; `InputError` if one is wrong."""
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
-        titles = set(map(_plain, table.titles))
+        titles = set(map(_normalized, table.titles))
         aliases = FRAMES if titles >= FRAMES.keys() else {}
         timed = titles & {"task_time", "frame_time"}
         if not timed and ("tasks" in titles or "demand" not in titles):
             aliases = {"estimate": "task_time"}
         if "name" not in titles:
             aliases = {**aliases, "job": "name"}  # as plans call it
-        at = table.positions(lambda title: _spelled(aliases.get(_plain(title), title), asked or ()))
+        at = table.positions(
+            lambda title: _known_spelling(aliases.get(_normalized(title), title), asked or ())
+        )
         fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
         seats = [title for title in at if title.startswith(SEATS)]
         holds = [title for title in at if title.startswith(HOLDS)]
@@ -113,13 +115,13 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _plain(title: str) -> str:
+def _normalized(title: str) -> str:
     return title.lower().replace(" ", "_")
 
 
-def _spelled(title: str, asked: Sequence[str]) -> str:
+def _known_spelling(title: str, asked: Sequence[str]) -> str:
     """Return a known title in its own spelling, unless it is a requested grouping."""
-    plain = _plain(title)
+    plain = _normalized(title)
     if plain in TIMES and title in asked:
         return title
     for prefix in (SEATS, HOLDS):
@@ -151,7 +153,7 @@ def _check(
         lengths = column in ("demand", "critical_path")
         optional = column == "priority" or column in TIMES or (lengths and staged)
         needed = not optional and not (column == "reward" and reward)
-        near = [title for title in others if _alike(_plain(title), column)]
+        near = [title for title in others if _is_misspelt(_normalized(title), column)]
         if column in at:
             continue
         if near:  # it would pass for a grouping, and what it holds would go unused
@@ -162,14 +164,14 @@ def _check(
     if missing:
         if missing[-2:] == ["demand", "critical_path"]:
             missing[-2:] = ["tasks"]
-        named = next((title for title in others if "name" in _plain(title)), None)
+        named = next((title for title in others if "name" in _normalized(title)), None)
         expected = " and ".join(f"a column {column!r}{ALSO.get(column, '')}" for column in missing)
         if "name" in missing and named:
             expected += f"; call {shown(named)} 'name' if it is the job's"
         raise InputError(expected, found=", ".join(map(shown, at)), place=table.head)
 
 
-def _alike(title: str, column: str) -> bool:
+def _is_misspelt(title: str, column: str) -> bool:
     """Tell whether a title looks like a misspelt column."""
     if column in TIMES:
         return difflib.SequenceMatcher(None, column, title).ratio() >= NEAR
@@ -180,7 +182,7 @@ def _groupings(
     others: Mapping[str, Sequence[str]], asked: Sequence[str] | None
 ) -> tuple[list[str], dict[str, str]]:
     """Return which of the other columns are groupings, and why the rest are not."""
-    why = {title: _no_grouping(title, cells) for title, cells in others.items()}
+    why = {title: _why_no_grouping(title, cells) for title, cells in others.items()}
     groupings = [title for title, reason in why.items() if not reason]
     if asked is not None:
         for title in asked:
@@ -193,10 +195,10 @@ def _groupings(
     return groupings, {title: why[title] for title in why if title not in groupings}
 
 
-def _no_grouping(title: str, cells: Sequence[str]) -> str:
+def _why_no_grouping(title: str, cells: Sequence[str]) -> str:
     """Return why a column is no grouping by default; empty where it is one."""
-    if _plain(title) in _FIELDS:
-        meant = MEANT.get(_plain(title))
+    if _normalized(title) in _FIELDS:
+        meant = MEANT.get(_normalized(title))
         return f"call it {meant!r} if that is what it says" if meant else "no field of a job's own"
     filled = [cell for cell in cells if cell]
     if cells and not filled:

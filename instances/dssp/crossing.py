@@ -39,7 +39,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
     room = max(LARGEST, int(values["fraction"] * int(demand.sum())))
     owners = {by: draw.integers(0, values[f"{by}s"], count) for by in ("team", "show")}
     ratio = reward / demand
-    free = _filled(-ratio, demand, room, ())
+    free = _fill_capacity(-ratio, demand, room, ())
     caps = []
     for by, owner in owners.items():
         size = values[f"{by}s"]
@@ -47,7 +47,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
         most *= draw.uniform(0.6, 1.1, size)
         most[draw.random(size) < 0.3] = room
         caps.append((owner, most))
-    known = _filled(-ratio * draw.lognormal(0.0, 0.5, count), demand, room, caps)
+    known = _fill_capacity(-ratio * draw.lognormal(0.0, 0.5, count), demand, room, caps)
     names = {by: numbered(f"{by}-", values[f"{by}s"]) for by in owners}
     rules: list[SideConstraint] = []
     for (by, owner), (_, most) in zip(owners.items(), caps, strict=True):
@@ -58,15 +58,15 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
             FairShare(
                 name=f"shares of {by}s",
                 by=by,
-                at_most=_parts(names[by], most / room, np.ceil, most < room),
-                at_least=_parts(names[by], least / room, np.floor, least > 0),
+                at_most=_draw_shares(names[by], most / room, np.ceil, most < room),
+                at_least=_draw_shares(names[by], least / room, np.floor, least > 0),
             )
         )
     jobs = numbered("job-", count)
     if values["rules"] == "all":
-        rules += _counts(draw, names, owners, known)
-        rules += _resources(draw, jobs, known)
-        rules += _sets(draw, jobs, known)
+        rules += _draw_counts(draw, names, owners, known)
+        rules += _draw_resources(draw, jobs, known)
+        rules += _draw_job_sets(draw, jobs, known)
     made = tuple(
         Job(
             name=jobs[j],
@@ -87,7 +87,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
     )
 
 
-def _filled(key: Any, demand: Ints, room: int, caps: Any) -> Ints:
+def _fill_capacity(key: Any, demand: Ints, room: int, caps: Any) -> Ints:
     """Return jobs by a key, the least first, that fit the capacity and the groups' caps."""
     rooms, taken = [most.copy() for _, most in caps], []
     for j in np.argsort(key, kind="stable").tolist():
@@ -100,13 +100,13 @@ def _filled(key: Any, demand: Ints, room: int, caps: Any) -> Ints:
     return np.array(taken, dtype=np.int64)
 
 
-def _parts(names: list[str], parts: Any, outwards: Any, some: Any) -> dict[str, float]:
+def _draw_shares(names: list[str], parts: Any, outwards: Any, some: Any) -> dict[str, float]:
     """Return shares of some groups, rounded outwards to nine places."""
     rounded = np.clip(outwards(parts * 1e9) / 1e9, 0.0, 1.0).round(9)
     return {names[i]: float(rounded[i]) for i in np.flatnonzero(some).tolist()}
 
 
-def _counts(draw: Any, names: Any, owners: Any, known: Ints) -> Iterator[SideConstraint]:
+def _draw_counts(draw: Any, names: Any, owners: Any, known: Ints) -> Iterator[SideConstraint]:
     """Yield most jobs of a fifth of the teams, and fewest of a fifth of the shows."""
     for by, kind, part in (("team", AtMost, 0.95), ("show", AtLeast, 1.05)):
         held = np.bincount(owners[by][known], minlength=len(names[by]))
@@ -115,7 +115,7 @@ def _counts(draw: Any, names: Any, owners: Any, known: Ints) -> Iterator[SideCon
             yield kind(name=f"count of {names[by][i]}", by=by, group=names[by][i], count=count)
 
 
-def _resources(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstraint]:
+def _draw_resources(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstraint]:
     """Yield resources that bind, or nearly, what the known selection uses."""
     for i in range(RESOURCES):
         use = np.where(draw.random(len(jobs)) < USERS, draw.integers(1, 100, len(jobs)), 0)
@@ -125,7 +125,7 @@ def _resources(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstrai
             yield Resource(name=f"resource-{i + 1}", capacity=float(room), use=used)
 
 
-def _sets(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstraint]:
+def _draw_job_sets(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstraint]:
     """Yield sets apart, together and implied, disjoint, which the known selection keeps."""
     chosen = np.zeros(len(jobs), dtype=np.bool_)
     chosen[known] = True

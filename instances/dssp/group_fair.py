@@ -36,11 +36,11 @@ def _group_fair(families: Mapping[str, Recipe], seed: int, values: Mapping[str, 
     held = np.bincount(owner[chosen], amounts[chosen], minlength=len(names))
     least = np.floor(held * draw.uniform(1.0 - SLACK, 1.0, len(names)))
     most = np.ceil(held * draw.uniform(1.0, 1.0 + SLACK, len(names)))
-    rules = tuple(_bounds(bounded, night, names, least, most))
+    rules = tuple(_group_bounds(bounded, night, names, least, most))
     return replace(night, name=f"group-fair-{bounded}-{night.name}", constraints=rules)
 
 
-def _bounds(
+def _group_bounds(
     bounded: str, night: Instance, names: list[str], least: Any, most: Any
 ) -> Iterator[SideConstraint]:
     """Yield the bounds of all groups; a resource has no floor, so profits are bounded above."""

@@ -166,14 +166,16 @@ def convert(
             processors=processors or 0,
             deadline=due,
             jobs=jobs,
-            constraints=tuple(_seats(columns, reading, held)),
+            constraints=tuple(_seat_constraints(columns, reading, held)),
             resources={
-                name: _points(clock, n, f"option {HOLDS}{name}") if isinstance(n, str) else n
-                for name, n in _amounts(HOLDS, columns.resources, held)
+                name: _amount_changes(clock, n, f"option {HOLDS}{name}")
+                if isinstance(n, str)
+                else n
+                for name, n in _resource_amounts(HOLDS, columns.resources, held)
             },
             **machine,
-            start=_zoned(clock),
-            unit=clock.unit if _zoned(clock) else "s",
+            start=_start_with_zone(clock),
+            unit=clock.unit if _start_with_zone(clock) else "s",
         )
     if tell is not None:
         for line in [*columns.notes(instance), *reading.notes(len(jobs))]:
@@ -224,13 +226,13 @@ def _machine(
     with placed("option end"):
         last = None if end is None else clock.end(end.strip(), "option end")
     return {
-        "changes": _counts(clock, capacity or "", "option capacity"),
-        "pools": {name: _size(clock, n, f"option {POOL}{name}") for name, n in sizes.items()},
+        "changes": _processor_changes(clock, capacity or "", "option capacity"),
+        "pools": {name: _pool_size(clock, n, f"option {POOL}{name}") for name, n in sizes.items()},
         "end": last,
     }
 
 
-def _points(
+def _amount_changes(
     clock: Clock, given: str, place: str, *, whole: bool = False
 ) -> tuple[tuple[float, float], ...]:
     """Return the times from which each amount holds."""
@@ -245,21 +247,21 @@ def _points(
     return tuple(found)
 
 
-def _counts(clock: Clock, given: str, place: str) -> tuple[tuple[float, int], ...]:
+def _processor_changes(clock: Clock, given: str, place: str) -> tuple[tuple[float, int], ...]:
     """Return the times from which each number of processors holds."""
-    points = _points(clock, given, place, whole=True)
+    points = _amount_changes(clock, given, place, whole=True)
     return tuple((time, int(amount)) for time, amount in points)
 
 
-def _size(clock: Clock, given: float | str, place: str) -> int | tuple[tuple[float, int], ...]:
+def _pool_size(clock: Clock, given: float | str, place: str) -> int | tuple[tuple[float, int], ...]:
     """Return how many processors a pool has, or times from which on it has so many."""
     if isinstance(given, str):
-        return _counts(clock, given, place)
+        return _processor_changes(clock, given, place)
     expect(given == int(given) >= 1, "a whole number >= 1", given, place)
     return int(given)
 
 
-def _zoned(clock: Clock) -> str | None:
+def _start_with_zone(clock: Clock) -> str | None:
     """Return when time 0 is, where the start has a zone."""
     stamp = clock.start
     if not isinstance(stamp, datetime) or stamp.tzinfo is None:
@@ -268,7 +270,7 @@ def _zoned(clock: Clock) -> str | None:
     return f"{stamp.isoformat()}[{key}]" if key else stamp.isoformat()
 
 
-def _amounts(
+def _resource_amounts(
     prefix: str, kinds: Sequence[str], given: Mapping[str, float | str]
 ) -> Iterator[tuple[str, float | str]]:
     """Yield the amount of each resource column, from the options."""
@@ -283,11 +285,11 @@ def _amounts(
         yield kind, own[kind]
 
 
-def _seats(
+def _seat_constraints(
     columns: Columns, reading: JobReader, given: Mapping[str, float | str]
 ) -> Iterator[Seats]:
     """Yield a side constraint for each column of seats."""
-    for kind, number in _amounts(SEATS, columns.seats, given):
+    for kind, number in _resource_amounts(SEATS, columns.seats, given):
         whole = not isinstance(number, str) and number == int(number)
         expect(whole, "a whole number", number, f"option {SEATS}{kind}")
         yield Seats(name=kind, capacity=int(number), use=reading.use.get(kind, {}))

@@ -180,31 +180,31 @@ def bounding(night: Instance) -> Instance:
     and deadlines to the times after which nothing is paid. Side constraints speak of the planned
     demands and of the deadlines: they stay where these are the same, and seats stay in any case.
     """
-    if not night.late and not any(job.stages and _predicted(job) for job in night.jobs):
+    if not night.late and not any(job.stages and _with_prediction(job) for job in night.jobs):
         return night
     return replace(
         night,
-        jobs=tuple(_bounding(job, night.delay) for job in night.jobs),
-        deadline=_later(night.deadline, night.delay),
+        jobs=tuple(_bounding_job(job, night.delay) for job in night.jobs),
+        deadline=_delayed_deadline(night.deadline, night.delay),
         late=(),
         constraints=tuple(rule for rule in night.constraints if isinstance(rule, Seats)),
     )
 
 
-def _bounding(job: Job, delay: float) -> Job:
+def _bounding_job(job: Job, delay: float) -> Job:
     if job.deadline is not None and delay:
-        job = replace(job, deadline=_later(job.deadline, delay))
-    if job.stages and _predicted(job):
+        job = replace(job, deadline=_delayed_deadline(job.deadline, delay))
+    if job.stages and _with_prediction(job):
         job = replace(job, demand=None, critical_path=None)
     return job
 
 
-def _later(deadline: float, delay: float) -> float:
+def _delayed_deadline(deadline: float, delay: float) -> float:
     """Add a delay to a deadline, without rounding it down."""
     exact = as_written(deadline) + as_written(delay)
     near = float(exact)
     return near if as_written(near) >= exact else nextafter(near, inf)
 
 
-def _predicted(job: Job) -> bool:
+def _with_prediction(job: Job) -> bool:
     return job.demand is not None or job.critical_path is not None

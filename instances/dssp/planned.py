@@ -111,7 +111,7 @@ class Planned:
     def of(cls, jobs: Sequence[Job], demands: Floats, paths: Floats) -> Planned:
         """Add up what each job asks for; ``demands``, ``paths``: predicted, or NaN."""
         if np.isnan(demands).any():
-            work = _sums(
+            work = _exact_sums(
                 [
                     (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
                     for job in jobs
@@ -123,7 +123,7 @@ class Planned:
         else:
             work = Whole.of(demands)
         if np.isnan(paths).any():
-            longest = _sums(
+            longest = _exact_sums(
                 [
                     (job.critical_path,)
                     if job.critical_path is not None
@@ -153,7 +153,7 @@ def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadlin
     return float(1 - others * longest / as_written(deadline))
 
 
-def _sums(parts: Sequence[tuple[float, ...]]) -> Whole:
+def _exact_sums(parts: Sequence[tuple[float, ...]]) -> Whole:
     flat = np.fromiter(chain(*parts), dtype=np.float64)
     starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
     return Whole.of(flat).sums(starts)

@@ -58,7 +58,7 @@ def windows(
     ends = np.cumsum(count[::-1], axis=0)[::-1] > 0
     starts = np.cumsum(count, axis=1) > 0
     asked = np.cumsum(np.cumsum(asked[::-1], axis=0), axis=1)[::-1]
-    given, due = _until(rate, releases), _until(rate, deadlines)
+    given, due = _cumulative_capacity(rate, releases), _cumulative_capacity(rate, deadlines)
     room = due[None, :] - given[:, None]
     room = room * (1 - 1e-9) - 1e-12 * due.max()  # rounding never hides one that matters
     tight = ends & starts & (asked > room)
@@ -73,7 +73,7 @@ def windows(
     return kept
 
 
-def _until(rate: Steps, times: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cumulative_capacity(rate: Steps, times: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the cumulative capacity up to each of some times."""
     return np.array([float(rate.until(as_written(time))) for time in times.tolist()])
 

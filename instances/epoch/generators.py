@@ -69,7 +69,7 @@ def named(minima: Sequence[int]) -> tuple[Job, ...]:
 # --- planted ----------------------------------------------------------------------------------
 
 
-def _planted(seed: int, values: Mapping[str, Any]) -> Instance:
+def _planted_instance(seed: int, values: Mapping[str, Any]) -> Instance:
     """Make jobs that fill a known number of epochs to the last node.
 
     N is cut into parts that differ by k at most, once for each epoch; the parts are the minima, in
@@ -82,7 +82,7 @@ def _planted(seed: int, values: Mapping[str, Any]) -> Instance:
     draw = stream(seed)
     minima: list[int] = []
     for _ in range(epochs):
-        minima += _parts(draw, nodes, inequity, fewest, most)
+        minima += _split_nodes(draw, nodes, inequity, fewest, most)
     draw.shuffle(minima)
     return Instance(
         name=f"planted-{nodes}x{epochs}-k{inequity}-{seed}",
@@ -94,7 +94,7 @@ def _planted(seed: int, values: Mapping[str, Any]) -> Instance:
     )
 
 
-def _parts(draw: Draw, nodes: int, inequity: int, fewest: int, most: int) -> list[int]:
+def _split_nodes(draw: Draw, nodes: int, inequity: int, fewest: int, most: int) -> list[int]:
     """Cut N into `fewest` to `most` parts that differ by the inequity at most."""
     counts = [h for h in range(fewest, most + 1) if inequity > 0 or nodes % h == 0]
     if not counts:
@@ -131,7 +131,7 @@ GENERATORS: dict[str, Recipe] = by_name(
     _random("binomial", drawn_binomial, "binomial from 1 to twice their mean less 1"),
     Recipe(
         "planted",
-        _planted,
+        _planted_instance,
         {
             "nodes": _NODES,
             "epochs": whole(8, 1, 10**4, ": how many epochs the jobs fill"),

@@ -15,10 +15,10 @@ MOST_UNITS = 1 << 26  # the finest grid, in units of the quantum, on which sums 
 def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
     """Return the widths, ``least`` to N, that can occur in a schedule; the narrowest first."""
     gone = {w for _, some in steps(nodes, jobs, least) for w in some}
-    return [w for w in _short(nodes, jobs, least) if w not in gone]
+    return [w for w in _fitting_widths(nodes, jobs, least) if w not in gone]
 
 
-def _short(nodes: int, jobs: int, least: int) -> list[int]:
+def _fitting_widths(nodes: int, jobs: int, least: int) -> list[int]:
     """Return the widths whose rectangles fit into the quantum."""
     return [w for w in range(least, nodes + 1) if w * jobs >= nodes]
 
@@ -26,12 +26,12 @@ def _short(nodes: int, jobs: int, least: int) -> list[int]:
 def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
     """Return the widths ruled out, in order: (prime, widths); prime 0 is by all subset sums."""
     total = Fraction(jobs, nodes)
-    widths = set(_short(nodes, jobs, least))
+    widths = set(_fitting_widths(nodes, jobs, least))
     dropped: list[tuple[int, list[int]]] = []
     while True:
         kept = set(widths)
         for prime in _primes(nodes):
-            after = _balanced(kept, prime, total)
+            after = _drop_unbalanced(kept, prime, total)
             if after != kept:
                 dropped.append((prime, sorted(kept - after)))
             kept = after
@@ -40,7 +40,7 @@ def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
         widths = kept
     units = grid(widths, nodes, jobs)
     if units <= MOST_UNITS:
-        after = _exact(widths, units, jobs, nodes)
+        after = _keep_reachable(widths, units, jobs, nodes)
         if after != widths:
             dropped.append((0, sorted(widths - after)))
     return dropped
@@ -51,18 +51,18 @@ def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:
     return int(lcm(*widths, nodes) * Fraction(jobs, nodes))
 
 
-def coarser(
+def coarsen(
     widths: Sequence[int], nodes: int, jobs: int, most: int, count: int | None = None
 ) -> list[int]:
     """Leave out widths, never N, until the grid has few enough units (and widths)."""
     kept = list(widths)
     primes = [p for p in _primes(nodes) if any(w % p == 0 for w in kept)]
-    powers = {p: {w: _power(w, p) for w in kept} for p in primes}
+    powers = {p: {w: _prime_power(w, p) for w in kept} for p in primes}
     while grid(kept, nodes, jobs) > most or len(kept) > (count or nodes):
         ways: list[tuple[float, int, int]] = []
         for prime in primes:
             mine = [powers[prime][w] for w in kept]
-            highest, always = max(mine), _power(nodes, prime)
+            highest, always = max(mine), _prime_power(nodes, prime)
             if highest > always:
                 next_best = max(power for power in mine if power < highest)
                 bits = (highest - next_best) * log2(prime)
@@ -74,17 +74,17 @@ def coarser(
     return kept
 
 
-def _balanced(widths: set[int], prime: int, total: Fraction) -> set[int]:
+def _drop_unbalanced(widths: set[int], prime: int, total: Fraction) -> set[int]:
     """Drop widths with the most factors of a prime that no others can make up for.
 
     With p^a the highest power in any width and in the denominator of the total only a lower one,
     the sum of 1/c over the widths c·p^a of a multiset is a multiple of p. The smallest sum of 1/A
     for each residue is a shortest path.
     """
-    highest = max((_power(w, prime) for w in widths), default=0)
-    if highest == 0 or highest <= _power(total.denominator, prime):
+    highest = max((_prime_power(w, prime) for w in widths), default=0)
+    if highest == 0 or highest <= _prime_power(total.denominator, prime):
         return widths
-    group = [w for w in widths if _power(w, prime) == highest]
+    group = [w for w in widths if _prime_power(w, prime) == highest]
     step = {w: pow(w // prime**highest, -1, prime) for w in group}
     whole = lcm(*group, total.denominator)  # lengths in units of 1/whole
     length_of = {w: whole // w for w in group}
@@ -103,7 +103,7 @@ def _balanced(widths: set[int], prime: int, total: Fraction) -> set[int]:
     return widths - {w for w in group if length_of[w] + shortest.get(-step[w] % prime, most) > most}
 
 
-def _exact(widths: set[int], units: int, jobs: int, nodes: int) -> set[int]:
+def _keep_reachable(widths: set[int], units: int, jobs: int, nodes: int) -> set[int]:
     """Keep the widths that are in a multiset of heights that sum to the quantum, bit by bit."""
     whole = lcm(*widths, nodes)
     heights = {w: whole // w for w in widths}
@@ -118,7 +118,7 @@ def _exact(widths: set[int], units: int, jobs: int, nodes: int) -> set[int]:
     return {w for w, height in heights.items() if sums >> (units - height) & 1}
 
 
-def _power(number: int, prime: int) -> int:
+def _prime_power(number: int, prime: int) -> int:
     power = 0
     while number % prime == 0:
         number //= prime

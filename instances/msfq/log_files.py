@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedopt.instances.csv_text import guarded_columns, unguarded_columns
+from schedopt.instances.csv_text import escape_columns, unescape_columns
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
@@ -67,7 +67,7 @@ def write_jobs(jobs: Jobs, path: str | Path) -> None:
         sink = io.BytesIO() if packed else file
         if name.lower().removesuffix(".gz").endswith(".csv"):
             texts = [key for key in TEXTS if key in table.columns]
-            guarded_columns(table, texts).write_csv(sink)
+            escape_columns(table, texts).write_csv(sink)
         else:
             table.write_parquet(sink)
         if isinstance(sink, io.BytesIO):
@@ -115,7 +115,7 @@ def _table(path: Path) -> pl.DataFrame:
     head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
     _check_columns([title.strip().strip('"').strip() for title in head.split(delimiter_of(head))])
     table = read_frame(data)
-    return unguarded_columns(table, [key for key in table.columns if key in TEXTS])
+    return unescape_columns(table, [key for key in table.columns if key in TEXTS])
 
 
 def _check_columns(columns: Sequence[str]) -> None:

@@ -47,7 +47,7 @@ def made(seed: int, values: Mapping[str, Any]) -> Instance:
     count, servers = values["jobs"], values["servers"]
     need = needs(draw, count, servers)
     run = runs(draw, need)
-    gaps = np.exp(_below(draw, RUSH[0] * ALL_DAY, RUSH[1], LONGEST_GAP, count))
+    gaps = np.exp(_truncated_gamma(draw, RUSH[0] * ALL_DAY, RUSH[1], LONGEST_GAP, count))
     if values["load"] is not None:
         gaps *= float(need @ run) / (values["load"] * servers * float(gaps.sum()))
     name = f"lublin-feitelson-{count}-{servers}-{seed}"
@@ -117,7 +117,7 @@ def runs(draw: np.random.Generator, need: Ints) -> Floats:
     first = draw.random(len(need)) <= np.clip(SLOPE * need + LEVEL, 0.0, 1.0)
     logs = np.empty(len(need))
     for chosen, (shape, scale) in ((first, SHORT), (~first, LONG)):
-        logs[chosen] = _below(draw, shape, scale, LONGEST_RUN, int(chosen.sum()))
+        logs[chosen] = _truncated_gamma(draw, shape, scale, LONGEST_RUN, int(chosen.sum()))
     return np.maximum(1.0, np.floor(np.exp(logs)))
 
 
@@ -141,7 +141,7 @@ def arrivals(gaps: Floats) -> Floats:
     return times
 
 
-def _below(
+def _truncated_gamma(
     draw: np.random.Generator, shape: float, scale: float, most: float, count: int
 ) -> Floats:
     """Draw from a gamma distribution cut off above, shape (count,)."""

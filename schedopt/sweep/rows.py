@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
-from schedopt.instances.csv_text import guarded_columns, unguarded_columns
+from schedopt.instances.csv_text import escape_columns, unescape_columns
 from schedopt.instances.decimals import check_cells
 from schedopt.instances.encoding import to_builtins, to_json
 from schedopt.instances.errors import InputError, placed, shown
@@ -135,7 +135,7 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
             record["violations"] = to_json(record["violations"]).decode()
         plain = pl.DataFrame(records, schema=_types())
         texts = [name for name in plain.columns if plain[name].dtype == pl.String]
-        guarded_columns(plain, texts).write_csv(buffer)
+        escape_columns(plain, texts).write_csv(buffer)
     return buffer.getvalue()
 
 
@@ -188,4 +188,4 @@ def _cells(data: bytes) -> pl.DataFrame:
     check_cells(data, _NUMBERS)
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]
-    return unguarded_columns(found, texts)
+    return unescape_columns(found, texts)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from schedopt.instances.constraints import Constraint, Ruled, check_references
-from schedopt.instances.decoding import uncommented
+from schedopt.instances.decoding import strip_comments
 from schedopt.instances.errors import placed
 from schedopt.instances.files import decode, read_bytes
 from schedopt.problems import problem as record_of
@@ -54,7 +54,7 @@ def rules_from(data: bytes, problem: str) -> list[Constraint]:
 
 
 def _read(path: str | Path, kinds: Mapping[str, Any]) -> list[Constraint]:
-    data = uncommented(read_bytes(path))
+    data = strip_comments(read_bytes(path))
     union: Any = reduce(or_, kinds.values())
     if data.lstrip().startswith(b"{"):
         return [decode(data, union, file=str(path))]

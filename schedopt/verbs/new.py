@@ -3,7 +3,7 @@
 from importlib.resources import files
 from pathlib import Path
 
-from schedopt.instances.decoding import uncommented
+from schedopt.instances.decoding import strip_comments
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import encode, parse, write_bytes
 from schedopt.problems import problem as record_of
@@ -39,4 +39,4 @@ def new(problem: str, *, comments: bool = True) -> str:
         If there is no such problem.
     """
     text = record_of(problem).commented()
-    return (text if comments else encode(parse(uncommented(text)), indent=1)).decode()
+    return (text if comments else encode(parse(strip_comments(text)), indent=1)).decode()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from schedopt.instances.csv_text import unguarded, unguarded_columns, written
+from schedopt.instances.csv_text import unescape_cell, unescape_columns, written
 from schedopt.instances.decimals import check_cells
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
@@ -109,8 +109,8 @@ def read(path: str | Path) -> pl.DataFrame | None:
                 check_cells(data, [title for title in heads if given[title] != pl.String])
             table = pl.read_csv(BytesIO(data), schema_overrides=given)
             texts = [name for name in table.columns if table[name].dtype == pl.String]
-            table = unguarded_columns(table, texts).rename(
-                {name: unguarded(name) for name in table.columns}
+            table = unescape_columns(table, texts).rename(
+                {name: unescape_cell(name) for name in table.columns}
             )
     except pl.exceptions.PolarsError as error:
         raise InputError("a plan", found=shown(str(error)), file=str(path)) from None

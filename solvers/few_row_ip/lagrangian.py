@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.arithmetic import summed
+from schedopt.instances.arithmetic import exact_sum
 
 Floats = NDArray[np.float64]
 OPTIONS = {"presolve": "off", "solver": "simplex"}
@@ -133,4 +133,4 @@ def bound_of(columns: Columns, prices: Floats) -> Bound:
         reduced -= whole[i] * rows[i]
     fixed = sum(int(y) * int(b) for y, b in zip(whole, columns.room, strict=True))
     gained = np.flatnonzero(reduced > 0)
-    return Bound(fixed + summed(reduced[gained] * most[gained]), scale, whole, reduced)
+    return Bound(fixed + exact_sum(reduced[gained] * most[gained]), scale, whole, reduced)

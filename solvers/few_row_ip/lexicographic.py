@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.alike import alike
-from schedopt.instances.arithmetic import summed
+from schedopt.instances.arithmetic import exact_sum
 from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.branch_and_bound import NEAR, BranchAndBound, narrow_to_core
 from schedopt.solvers.few_row_ip.dominance import useful_counts
@@ -96,7 +96,7 @@ def _choose_best(
     for k in range(len(objectives)):
         if k and now() >= until:
             values.append(int(objectives[k] @ open_.base + open_.goals[k] @ open_.x))
-            rest = summed(np.maximum(open_.goals[k], 0) * open_.most)
+            rest = exact_sum(np.maximum(open_.goals[k], 0) * open_.most)
             bounds.append(int(objectives[k] @ open_.base) + rest)
             continue
         look, known = True, None

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.alike import mixed
+from schedopt.instances.alike import mix_hashes
 from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Integers
 
@@ -161,7 +161,7 @@ def _undominated_ways(table: Integers, row: int) -> Integers:
     like = [values for i, values in enumerate(table[:-1]) if i not in {0, row}]
     mark = np.zeros(table.shape[1], dtype=np.uint64)
     for values in like:
-        mark = mixed(mark, values.view(np.uint64))
+        mark = mix_hashes(mark, values.view(np.uint64))
     order = np.lexsort((table[row], mark)) if row else np.argsort(mark)
     again = np.ones(len(order) - 1, dtype=np.bool_)
     for values in like:

@@ -124,7 +124,7 @@ def clean(raw: Raw, machine: Instance, given: Mapping[str, Any]) -> Jobs:
     if rules["zero"] == "one":
         _change(raw, raw.run == 0, "of no run time, taken to be 1", "run", 1.0)
     _leave_out(raw, raw.run == 0, "of no run time")
-    _fit(raw, machine, clip=rules["wide"] == "clip")
+    _fit_to_partitions(raw, machine, clip=rules["wide"] == "clip")
     _order(raw)
     _estimates(raw, rules["overrun"], rules["unestimated"])
     if (most := given.get("jobs")) is not None:
@@ -157,7 +157,7 @@ def _partition(raw: Raw, machine: Instance) -> Labels | None:
     return None if again or len(known.names) == 1 else known
 
 
-def _fit(raw: Raw, machine: Instance, *, clip: bool) -> None:
+def _fit_to_partitions(raw: Raw, machine: Instance, *, clip: bool) -> None:
     """Leave out jobs of unknown partitions, and fit the others to theirs."""
     most, resources = np.array([float(machine.servers)]), [machine.resources]
     part, where = np.zeros(len(raw.submit), dtype=np.int64), "the machine's"
@@ -247,16 +247,16 @@ def _window(raw: Raw, start: float | None, end: float | None) -> None:
         outside |= raw.submit >= end
     known = raw.submit[np.isfinite(raw.submit)]
     if len(known) and outside[np.isfinite(raw.submit)].all():
-        low, high = (_at(raw, time) for time in (known.min(), known.max()))
-        window = f"{_at(raw, start) if start is not None else 'the beginning'} to "
-        window += f"{_at(raw, end) if end is not None else 'the end'}"
+        low, high = (_time_in_words(raw, time) for time in (known.min(), known.max()))
+        window = f"{_time_in_words(raw, start) if start is not None else 'the beginning'} to "
+        window += f"{_time_in_words(raw, end) if end is not None else 'the end'}"
         expected = f"a window with jobs in it: the log's were submitted from {low} to {high}"
         raise InputError(expected, found=f"none from {window}", place="option start, end")
     raw.rows -= int(np.count_nonzero(outside))
     raw.keep(~outside)
 
 
-def _at(raw: Raw, time: float) -> str:
+def _time_in_words(raw: Raw, time: float) -> str:
     """Return a time of the log as its options take it, and its date where that is known."""
     if raw.zero is None:
         return f"{time:.12g}"

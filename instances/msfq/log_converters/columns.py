@@ -64,7 +64,7 @@ def points(texts: pl.Series, lines: NDArray[np.int64], zone: str | None = None) 
     """Read numbers, or dates such as 2024-03-31T02:30:00, without an offset in a zone or UTC."""
     import polars as pl
 
-    plain, known = _plain(texts, lines)
+    plain, known = _stripped(texts, lines)
     none = np.zeros(len(texts), dtype=np.bool_)
     numbers = plain.cast(pl.Float64, strict=False)
     if (numbers.is_not_null() | ~known).all():
@@ -75,17 +75,17 @@ def points(texts: pl.Series, lines: NDArray[np.int64], zone: str | None = None) 
         "%Y-%m-%dT%H:%M:%S%.f%#z", strict=False, time_unit="us", time_zone="UTC"
     )
     bad = local.is_null() & offset.is_null() & known
-    _refuse(plain, bad, numbers, lines, "a number or a date such as 2024-03-31T02:30:00")
+    _refuse_bad_text(plain, bad, numbers, lines, "a number or a date such as 2024-03-31T02:30:00")
     skipped, twice = none, none
     utc = local.dt.replace_time_zone("UTC")
     if zone is not None:
-        utc, skipped, twice = _zoned(local, zone)
+        utc, skipped, twice = _to_utc(local, zone)
     stamps = utc.zip_with(utc.is_not_null(), offset)
     seconds = stamps.dt.epoch("us").cast(pl.Float64) / 1e6
     return Times(_seconds(seconds, known), True, skipped, twice)
 
 
-def _zoned(local: pl.Series, zone: str) -> tuple[pl.Series, NDArray[np.bool_], NDArray[np.bool_]]:
+def _to_utc(local: pl.Series, zone: str) -> tuple[pl.Series, NDArray[np.bool_], NDArray[np.bool_]]:
     """Return local times in UTC, and those that a clock change skipped or repeated."""
 
     def placed(times: pl.Series, which: Literal["earliest", "latest"]) -> pl.Series:
@@ -104,7 +104,7 @@ def lengths(texts: pl.Series, lines: NDArray[np.int64], unit: float = 1.0) -> Fl
     """Read durations: numbers of a unit, or [[days-]hours:]minutes:seconds."""
     import polars as pl
 
-    plain, known = _plain(texts, lines)
+    plain, known = _stripped(texts, lines)
     numbers = plain.cast(pl.Float64, strict=False)
     parts = [
         plain.str.extract(_LENGTH, group).cast(pl.Float64, strict=False) for group in (1, 2, 3, 4)
@@ -113,11 +113,11 @@ def lengths(texts: pl.Series, lines: NDArray[np.int64], unit: float = 1.0) -> Fl
     for part, seconds in zip(parts[:3], (86400.0, 3600.0, 60.0), strict=True):
         read = read + part.fill_null(0.0) * seconds
     bad = numbers.is_null() & read.is_null() & known
-    _refuse(plain, bad, numbers, lines, "a number, or [[days-]hours:]minutes:seconds")
+    _refuse_bad_text(plain, bad, numbers, lines, "a number, or [[days-]hours:]minutes:seconds")
     return _seconds((numbers * unit).zip_with(numbers.is_not_null(), read), known)
 
 
-def _plain(texts: pl.Series, lines: NDArray[np.int64]) -> tuple[pl.Series, pl.Series]:
+def _stripped(texts: pl.Series, lines: NDArray[np.int64]) -> tuple[pl.Series, pl.Series]:
     """Return stripped texts, and which are not empty."""
     plain = texts.fill_null("").str.strip_chars()
     if (lost := lost_cell(plain)) is not None:
@@ -132,7 +132,7 @@ def _seconds(values: pl.Series, known: pl.Series) -> Floats:
     return numbers
 
 
-def _refuse(
+def _refuse_bad_text(
     texts: pl.Series, bad: pl.Series, numbers: pl.Series, lines: NDArray[np.int64], expected: str
 ) -> None:
     """Raise `InputError` if a text is bad."""

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.decoding import no_collection
+from schedopt.instances.decoding import garbage_collection_off
 from schedopt.instances.epoch import Instance, Partitioned, Rectangle, Scheduled
 from schedopt.policies.registry import NotApplicableError, registered
 
@@ -52,7 +52,7 @@ def _keeps(found: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bool:
     return report.ok
 
 
-@no_collection()
+@garbage_collection_off()
 def _rotation(instance: Instance) -> Scheduled:
     """Give each job the whole machine in turn: what is always possible (section 4)."""
     total, nodes = len(instance.jobs), instance.nodes

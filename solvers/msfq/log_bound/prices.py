@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
-from schedopt.instances.arithmetic import summed
+from schedopt.instances.arithmetic import exact_sum
 from schedopt.solvers.clock import now
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
@@ -113,7 +113,7 @@ class PriceSearch:
             self.starts,
         )
         add_usage(self.starts, ticks.need, ticks.run, self._grid, self._used)
-        value: int = summed(self.costs) - ticks.servers * int(paid[-1])
+        value: int = exact_sum(self.costs) - ticks.servers * int(paid[-1])
         if self.bound is None or value > self.total:
             self.best = Prices(self._grid, whole, unit)
             self.total = value
