@@ -299,16 +299,16 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         """Return what came of it in a line; `document()` has all of it."""
-        facts = ", ".join(f"{key} {value}" for key, value in self._html_facts()[2:])
-        return f"<Result of {self.instance!r}: {self._html_facts()[1][1]}, {facts}>"
+        facts = ", ".join(f"{key} {value}" for key, value in self._facts()[2:])
+        return f"<Result of {self.instance!r}: {self._facts()[1][1]}, {facts}>"
 
     def _repr_html_(self) -> str:
-        return table(self._html_facts())
+        return table(self._facts())
 
-    def _html_frame(self) -> object:
+    def _framed(self) -> object:
         return self if self.solution is None else self.solution
 
-    def _html_facts(self) -> list[tuple[str, str]]:
+    def _facts(self) -> list[tuple[str, str]]:
         who = self.policy or f"{self.formulation} with {self.solver}"
         facts = [("instance", f"{self.instance} ({self.problem})"), ("found by", str(who))]
         if self.proved_by and self.proved_by != self.solver:
