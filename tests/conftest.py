@@ -58,6 +58,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: "notebooks_run" not in item.name)  # the longest goes first
     for item in items:
         if item.get_closest_marker("slow"):
             if not ALL:
