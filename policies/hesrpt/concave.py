@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from schedopt.instances.hesrpt import Instance
 from schedopt.instances.options import Option, is_number
-from schedopt.policies.hesrpt.shares import best_setting, share_policy
+from schedopt.policies.hesrpt.shares import best_setting, serve_in_order, share_policy
 from schedopt.policies.hesrpt.simulator import Floats, Jobs, ShareFunction
 from schedopt.policies.registry import NotApplicableError
 
@@ -68,17 +68,12 @@ def wham(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
             break
         fits = widths(instance, jobs, price).sum() <= instance.servers
         low, high = (low, price) if fits else (price, high)
-    few = _serve_in_order(widths(instance, jobs, high), float(instance.servers))
+    few = serve_in_order(widths(instance, jobs, high), float(instance.servers))
     if low:
-        few += _serve_in_order(
+        few += serve_in_order(
             widths(instance, jobs, low) - few, instance.servers - float(few.sum())
         )
     return few / instance.servers
-
-
-def _serve_in_order(wanted: Floats, servers: float) -> Floats:
-    """Return what each job gets, the first first, of servers that may not be enough."""
-    return np.clip(servers - (np.cumsum(wanted) - wanted), 0.0, wanted)
 
 
 def widths(instance: Instance, jobs: Jobs, price: float) -> Floats:
@@ -123,5 +118,5 @@ def fw_cam(instance: Instance, jobs: Jobs, left: Floats, price: float) -> Floats
     wide = widths(instance, jobs, price) / instance.servers
     order = np.lexsort((jobs, instance.arrivals[jobs]))
     shares = np.zeros(len(jobs))
-    shares[order] = _serve_in_order(wide[order], 1.0)
+    shares[order] = serve_in_order(wide[order], 1.0)
     return shares

@@ -242,9 +242,14 @@ def knee_shares(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> F
     knees = instance.each("knee", jobs, left / alpha) / instance.servers
     order = np.argsort(knees, kind="stable")
     shares = np.zeros(len(jobs))
-    before = np.concatenate([[0.0], np.cumsum(knees[order])[:-1]])
-    shares[order] = np.clip(1.0 - before, 0.0, knees[order])
+    shares[order] = serve_in_order(knees[order], 1.0)
     return shares
+
+
+def serve_in_order(wanted: Floats, servers: float) -> Floats:
+    """Return what each job gets, the first first, of servers that may not be enough."""
+    before = np.concatenate([[0.0], np.cumsum(wanted)[:-1]])
+    return np.clip(servers - before, 0.0, wanted)
 
 
 def best_setting(
