@@ -104,6 +104,8 @@ class Scenarios:
             Night(text, {n: Fraction(part, 10**6) for n, part in zip(names, one, strict=True)})
             for one in drawn
         ]
+        if not night.beyond:  # with r > 1 a job may ask for more than its window has
+            self.planned.able[1] = set(self._alone(self.planned))
         self.alone = [set(self._alone(each)) for each in self.longer]
 
     def _alone(self, each: Night) -> Iterator[str]:
