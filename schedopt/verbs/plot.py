@@ -95,11 +95,14 @@ def _is_frame(what: object) -> bool:
 def _kind(item: object) -> str:
     if _is_frame(item):
         return "a plan"
-    kinds = {Result: "results", Row: "rows of a bench", Variation: "rows of a what-if"}
-    return kinds.get(type(item), "an instance")
+    if isinstance(item, Result):
+        return "results"
+    if isinstance(item, Row):
+        return "rows of a bench"
+    return "rows of a what-if" if isinstance(item, Variation) else "an instance"
 
 
-def _draw_results(results: Sequence[Result], instance: AnyInstance | None) -> Any:
+def _draw_results(results: Sequence[Result], instance: Any) -> Any:
     drawn = [result for result in results if result.solution]
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")

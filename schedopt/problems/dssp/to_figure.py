@@ -25,7 +25,7 @@ MANY = 2_000  # tasks from which on edges would hide them
 THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
 MOST_WINDOWS = 12  # most releases and deadlines that are drawn; more would hide the picture
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
-Documents = Sequence[Result[Any]]
+Documents = Sequence[Any]  # results, each with a solution
 
 
 def jobs(night: Instance) -> Figure:
@@ -186,12 +186,13 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
     start, end = (np.array([getattr(t, of) for t, _ in on_each]) / unit for of in ("start", "end"))
     row = np.array([on for _, on in on_each], dtype=float)
     x, y = np.stack([start, end, end, start], axis=1), row[:, None] + [-0.5, -0.5, 0.5, 0.5]
+    corners: Any = np.stack([x, y], axis=-1)
     many = len(on_each) > MANY
     faces = [colour[labels[task.job]] for task, _ in on_each]
     thin = end - start < end.max(initial=0.0) / THIN  # of these a white edge would leave nothing
     edges = [face if few else "white" for face, few in zip(faces, thin, strict=True)]
     bars = PolyCollection(
-        np.stack([x, y], axis=-1),
+        corners,
         facecolors=faces,
         edgecolors="none" if many else edges,
         linewidths=0 if many else 0.6,
