@@ -153,9 +153,9 @@ def expect_drawable(
 
 def write_bench_page(report: Path, rows: RowTable, failures: Sequence[str]) -> None:
     """Write the page of a bench and say where it is."""
-    from schedopt.report import write
+    from schedopt.report import bench_page
 
-    write(rows, report, failures=failures)
+    bench_page.write(rows, report, failures=failures)
     say(f"wrote {report}: open it in a browser")
 
 

@@ -35,6 +35,7 @@ class Section:
 
     title: str
     words: str = ""  # what the part is about, in a sentence or two; plain text
+    facts: Mapping[str, str] = field(default_factory=dict)  # a list of names and words
     # Captions, and what draws the figure.
     pictures: tuple[tuple[str, Callable[[], Figure]], ...] = ()
     tables: tuple[Table, ...] = ()  # each can be sorted and downloaded
