@@ -192,9 +192,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Why one job is left out."""
 
     job: str
-    # ``never`` (it cannot be chosen, whatever else is), ``rule:NAME`` (this rule keeps it out) or
-    # ``outbid``.
-    reason: str
+    reason: str  # as in a plan
     words: str  # the same for people
     reward: float  # what it is worth
     # What it would have had to be worth to be in an optimum; None where nothing is enough, or
@@ -210,21 +208,10 @@ class RulePrice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What a rule costs."""
 
     rule: str
-    # The reward lost to it: the optimum without it, less the optimum. None: not known.
-    cost: float | None
+    cost: float | None  # the optimum without it, less the optimum; None: not known
     # Jobs that are chosen without it alone, and with it alone, in the optima that were found.
     gains: tuple[str, ...] = ()
     loses: tuple[str, ...] = ()
-    # Where the rule is on a grouping: how much more reward each group's jobs bring without it.
-    groups: dict[str, float] = {}
-    proven: bool = True
-
-
-class More(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The gain from more of something, found by solving again."""
-
-    what: str  # such as ``1 more processor``
-    worth: float | None  # how much more reward; None: not known
     proven: bool = True
 
 
@@ -233,59 +220,32 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     left_out: tuple[LeftOut, ...]  # one for each job that is left out, in the file's order
     rules: tuple[RulePrice, ...]
-    more: tuple[More, ...]
     unproven: int  # how many of these could not be solved to a proof in the time that there was
     seconds: float
 
 
-def explained(explanation: Explanation) -> Tables:
+def explained(told: Explanation) -> Tables:
     """Yield the tables of an explanation."""
-    if explanation.left_out:
-        yield Table.of(
-            "left out",
-            (
-                *map(tables.text, ("job", "reason")),
-                *map(tables.number, ("worth", "needed")),
-                tables.text("why"),
-            ),
-            (
-                (
-                    *(one.job, one.reason, one.reward),
-                    None if one.needed is None else _known(one.needed, one.proven),
-                    one.words,
-                )
-                for one in explanation.left_out
-            ),
+    text, number = tables.text, tables.number
+    if told.left_out:
+        columns = text("job"), text("reason"), number("worth"), number("needed"), text("why")
+        rows = (
+            (of.job, of.reason, of.reward, _proven(of.needed, of.proven, None), of.words)
+            for of in told.left_out
         )
-    if explanation.rules:
-        yield Table.of(
-            "what each rule costs",
-            (
-                tables.text("rule"),
-                tables.number("reward lost"),
-                *map(tables.text, ("in without it", "out without it", "groups")),
-            ),
-            (
-                (
-                    one.rule,
-                    _known(one.cost, one.proven),
-                    _named(one.gains),
-                    _named(one.loses),
-                    ", ".join(f"{group} {gain:+.6g}" for group, gain in one.groups.items() if gain),
-                )
-                for one in explanation.rules
-            ),
+        yield Table.of("left out", columns, rows)
+    if told.rules:
+        heads = text("rule"), number("reward lost"), text("in without it"), text("out without it")
+        prices = (
+            (of.rule, _proven(of.cost, of.proven, "unknown"), *map(_named, (of.gains, of.loses)))
+            for of in told.rules
         )
-    yield Table.of(
-        "what more would bring",
-        (tables.text("more"), tables.number("reward")),
-        ((one.what, _known(one.worth, one.proven)) for one in explanation.more),
-    )
+        yield Table.of("what each rule costs", heads, prices)
 
 
-def _known(value: float | None, proven: bool) -> Value:
+def _proven(value: float | None, proven: bool, unknown: str | None) -> Value:
     if value is None:
-        return "unknown"
+        return unknown
     return value if proven else tables.Cell(f"{number(value)} (not proven)", value)
 
 
