@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -23,9 +23,6 @@ from schedopt.instances.errors import InputError
 from schedopt.verbs import bench as benching
 from schedopt.verbs import carry as carrying
 from schedopt.verbs import whatif as varying
-
-if TYPE_CHECKING:
-    from schedopt.sweep.rows import Row
 
 MOST_SAID = 5  # most failed runs that are reported one by one
 MOST_FAILURES = 20  # most lines about failures that are printed; further ones are counted
@@ -122,83 +119,30 @@ def _say_some(lines: list[str], most: int) -> None:
         say(f"and {len(lines) - most:,} more that failed")
 
 
-@verb("schedopt summary rows.parquet --compare greedy,core --profiles")
-def summary(
-    file: Path,
-    *,
-    compare: list[str] | None = None,
-    profiles: bool = False,
-    json: bool = False,
-    latex: bool = False,
-    csv: bool = False,
-) -> None:
-    """Summarize the rows of a bench: gaps, wins, profiles and pairs of policies.
+@verb("schedopt summary rows.parquet --compare greedy")
+def summary(file: Path, *, compare: str | None = None, json: bool = False) -> None:
+    """Summarize the rows of a bench: gaps, wins, and one policy beside each other.
 
     Exit status: 0 on success, 2 bad input.
 
     Parameters
     ----------
     file : Rows that a bench wrote.
-    compare : Two policies, as A,B, compared instance by instance; repeatable.
-    profiles : Performance profiles.
-    latex : Print tables for LaTeX (booktabs), and nothing else.
-    csv : Print one table as CSV, and nothing else.
+    compare : A policy: its differences from each other one, instance by instance.
     """
-    from schedopt.analysis.pairs import compare_contenders
-    from schedopt.analysis.profiles import profiles as profiled
+    from schedopt.analysis.pairs import against
     from schedopt.analysis.summary import summary as summarize
-    from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import read_rows
     from schedopt.terminal import bench_tables
 
-    if json + latex + csv > 1:
-        raise InputError("one of --json, --latex and --csv", found="several")
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
-    pairs = [pair for text in compare or () for pair in compare_contenders(rows, *_two(text))]
-    found: dict[str, Any] = {"summary": summarize(rows)}
-    if profiles:
-        found["profiles"] = profiled(rows)
-    if pairs:
-        found["pairs"] = pairs
+    pairs = None if compare is None else against(rows, compare)
     if json:
-        print_json(found)
-    elif latex or csv:
-        print_bytes(_for_others(rows, found, csv=csv).encode())
+        print_json({"summary": summarize(rows), **({} if pairs is None else {"pairs": pairs})})
     else:
-        bench_tables.summary(rows)
-        bench_tables.profiles(found.get("profiles", ()))
-        bench_tables.pairs(pairs)
-
-
-def _for_others(rows: list[Row], found: dict[str, Any], *, csv: bool) -> str:
-    """Return the tables for a paper, or one table for a spreadsheet."""
-    from schedopt.analysis import tables
-    from schedopt.analysis.measured import measured as measured_instances
-    from schedopt.analysis.summary import overview
-    from schedopt.tables import to_csv, to_latex
-
-    pairs, profiles = found.get("pairs"), found.get("profiles")
-    asked = [
-        *([tables.pairs(pairs)] if pairs else ()),
-        *(tables.profiles(profiles) if profiles else ()),
-    ]
-    measured = [tables.measures(of) for of in measured_instances(rows)]
-    standings = [table for _, table in tables.standings(found["summary"], overview(rows))]
-    if not csv:
-        return "\n".join(map(to_latex, [*measured, *standings, *asked]))
-    own = asked or measured or standings
-    if len(own) > 1:
-        raise InputError("rows of one problem, and one table at a time", place="--csv")
-    return to_csv(own[0])
-
-
-def _two(text: str) -> tuple[str, str]:
-    names = [name.strip() for name in text.split(",")]
-    if len(names) != 2 or not all(names):
-        raise InputError("two policies, as A,B", found=repr(text), place="--compare")
-    return names[0], names[1]
+        bench_tables.summary(rows, pairs)
 
 
 @verb(

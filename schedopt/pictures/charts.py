@@ -31,16 +31,21 @@ def profiles(found: Sequence[Profile]) -> Figure:
         if mine[0].instances == 1:
             _alone(axes, mine)
             continue
-        steps = {profile.contender: profile.steps() for profile in mine}
-        far = max(ratios[-1] for ratios, _ in steps.values())
+        ratios = {one.contender: [r for r in one.ratios if isfinite(r)] for one in mine}
+        far = max((of[-1] for of in ratios.values() if of), default=1.0)
         most = min(FARTHEST, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
-        look = lines(steps)
-        for name, (ratios, shares) in steps.items():
+        look = lines(ratios)
+        for name, of in ratios.items():
             colour, dash = look[name]
-            drawn = {"color": colour, "linestyle": dash}
-            end = max(most, ratios[-1])
-            axes.step([*ratios, end], [*shares, shares[-1]], where="post", **drawn)
-            axes.plot([], [], label=label(name), **drawn)
+            shares = [i / mine[0].instances for i in range(len(of) + 1)]
+            axes.step(
+                [1.0, *of, max([most, *of])],
+                [*shares, shares[-1]],
+                where="post",
+                color=colour,
+                linestyle=dash,
+                label=label(name),
+            )
         axes.set_xlim(1, most)
         axes.set_ylim(0, 1.02)
         axes.set_xlabel("ratio to the best")

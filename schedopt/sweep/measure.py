@@ -24,7 +24,7 @@ from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
 from schedopt.sweep.plan import PlannedRun
-from schedopt.sweep.rows import Row
+from schedopt.sweep.rows import NOTHING, Row
 from schedopt.sweep.sources import Source
 from schedopt.validation.documents import result_of
 from schedopt.verbs.evaluate import evaluate
@@ -275,11 +275,9 @@ def _row(blank: Row, result: Result, reference: Result) -> Row:
         confidence=result.confidence or None,
         sampled=result.confidence is not msgspec.UNSET,
         gap=shortfall(result, reference),
-        difference=difference(result, reference),
         seconds=result.seconds.solve,
         violations=result.violations,
         measures=record_of(blank.problem).measures(result),
-        resampled=tuple(getattr(result.solution, "resampled", ())),
         termination=result.termination,
         message="; ".join(notes) or None,
     )
@@ -317,15 +315,6 @@ def shortfall(result: Result, reference: Result) -> float | None:
         return None if abs(by) > NOTHING else 0.0
     exact = reference.proven and result.confidence is msgspec.UNSET  # samples lie on both sides
     return max(0.0, by / abs(base)) if exact else by / abs(base)
-
-
-NOTHING = 1e-10  # a reference below this is 0, of which nothing is a fraction
-
-
-def difference(result: Result, reference: Result) -> float | None:
-    """Return a policy's absolute shortfall from a reference of 0; None for others."""
-    by, base = _short(result, reference) or (0.0, 0.0)
-    return by if abs(base) < NOTHING < abs(by) else None
 
 
 def _short(result: Result, reference: Result) -> tuple[float, float] | None:

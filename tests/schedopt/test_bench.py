@@ -11,7 +11,7 @@ from builders.reports import row as some_row
 from builders.reports import timeless
 
 import schedopt
-from schedopt.analysis.pairs import compare_contenders
+from schedopt.analysis.pairs import against
 from schedopt.analysis.summary import summary
 from schedopt.formulations.constraints import FairShare
 from schedopt.instances.epoch import Instance, Job
@@ -224,40 +224,14 @@ def test_replications_are_compared_one_by_one() -> None:
     draws = [1.1, 1.9, 1.3, 1.5, 1.2, 1.8, 1.7, 1.4, 1.6, 1.05, 1.15, 1.25]
     rows = [row("a", i, draw) for i, draw in enumerate(draws)]
     rows += [row("b", i, draw + 0.1) for i, draw in enumerate(draws)] + [row("c", 0, 1.35)]
-    (pair,) = compare_contenders(rows, "a", "b")
-    assert pair.compared == (12, "replication")
-    assert (pair.better, pair.worse) == (12, 0)
+    pair, other = against(rows, "a")
+    assert (pair.compared, pair.better, pair.worse) == (12, 12, 0)
     assert pair.low < pair.mean < pair.high < 0.1
-    (other,) = compare_contenders(
-        rows, "a", "c"
-    )  # which draws nothing, and is the same at each seed
-    assert (other.replications, other.better) == (12, sum(draw < 1.35 for draw in draws))
+    assert (other.compared, other.better) == (12, sum(draw < 1.35 for draw in draws))
     low, high = next((s.low, s.high) for s in summary(rows) if s.contender == "a")
     assert low is not None and high is not None and low < high
-
-
-def test_a_replication_without_a_number_leaves_the_others() -> None:
-    rows = [row("a", i, 1.1 + i / 10) for i in range(12)]
-    rows += [row("b", i, 1.2 + i / 10) for i in range(12)]
-    rows[3] = row("a", 3, None)
-    rows[23] = row("b", 11, None)
-    (pair,) = compare_contenders(rows, "a", "b")
-    assert (*pair.compared, pair.left_out, pair.better) == (10, "replication", 2, 10)
-    more = [*rows, *(row(p, 0, v, file="g") for p, v in (("a", 1.0), ("b", 1.5)))]
-    (both,) = compare_contenders(
-        more, "a", "b"
-    )  # on the first by the runs that both have: 1.62 and 1.72
-    assert (both.instances, both.left_out) == (2, 2)
-    assert both.mean == pytest.approx((0.1 / 1.72 + 0.5 / 1.5) / 2)
-    only = [*rows, row("a", 0, None, file="g"), row("b", 0, 1.5, file="g")]
-    (one,) = compare_contenders(only, "a", "b")  # nothing is left of the second
-    assert (*one.compared, one.left_out) == (10, "replication", 3)
-
-
-def test_several_instances_are_what_is_compared() -> None:
-    rows = [row(p, s, 1.5 + s, file=f) for p in "ab" for s in (0, 1) for f in ("f", "g")]
-    (pair,) = compare_contenders(rows, "a", "b")
-    assert pair.compared == (2, "instance")
+    more = [row(p, s, 1.5 + s, file=f) for p in "ab" for s in (0, 1) for f in ("f", "g")]
+    assert [pair.compared for pair in against(more, "a")] == [2]  # several instances are the unit
 
 
 def test_the_replay_of_a_log_is_no_sample() -> None:
@@ -270,18 +244,14 @@ def test_the_replay_of_a_log_is_no_sample() -> None:
     assert best.at_optimum == 1
 
 
-def test_a_gap_to_nothing_is_told_as_a_difference(tmp_path: Path) -> None:
+def test_a_reference_of_nothing_has_no_gap_and_still_ranks(tmp_path: Path) -> None:
     jobs = tuple(Job(name=f"j{i}", minimum=2) for i in range(2))
     alone = Instance(name="alone", nodes=4, inequity=0, jobs=jobs)
     path = tmp_path / "rows.jsonl"
-    rows = [
-        row("a", 0, 2.0, reference=0.0, gap=None, difference=2.0),
-        row("b", 0, 0.0, reference=0.0, gap=0.0),
-    ]
+    rows = [row("a", 0, 2.0, reference=0.0, gap=None), row("b", 0, 0.0, reference=0.0, gap=0.0)]
     path.write_bytes(b"\n".join(map(msgspec.json.encode, rows)) + b"\n")
     assert "reference 0" in run("summary", path).stdout
-    assert next(s.difference for s in summary(rows) if s.contender == "a") == 2
-    (pair,) = compare_contenders(rows, "b", "a")
+    (pair,) = against(rows, "b")
     assert (pair.better, pair.worse) == (1, 0)
     assert all(row.gap is None or row.gap < 1e6 for row in schedopt.bench(alone))
 
@@ -304,9 +274,9 @@ def test_a_bench_takes_instances_in_memory_and_policies_are_compared(tmp_path: P
     assert [row.file for row in rows] == [made[0].name] * 2 + [made[1].name] * 2
     again = schedopt.bench(made[0], policies=["greedy"])
     assert again[0].objective == rows[0].objective
-    (pair,) = compare_contenders(rows, "core", "greedy")
-    assert (pair.instances, pair.worse) == (2, 0)
-    assert compare_contenders(read_rows(tmp_path / "rows.jsonl"), "core", "greedy") == [pair]
+    (pair,) = against(rows, "core")
+    assert (pair.compared, pair.worse) == (2, 0)
+    assert against(read_rows(tmp_path / "rows.jsonl"), "core") == [pair]
     with pytest.raises(InputError, match="a name of its own"):
         schedopt.bench([made[0], made[0]], policies=["greedy"])
 
