@@ -166,12 +166,12 @@ def _short(value: float) -> str:
     return f"{value:.4g}" if abs(value) < 1e4 else number(value)
 
 
-def variations(rows: Sequence[Variation], *, on_page: bool = False) -> Table:
-    """Return each combination's optimum and shares; a terminal shows those of few groups."""
+def variations(rows: Sequence[Variation]) -> Table:
+    """Return each combination's optimum, and the shares of few groups."""
     groups = list(
         dict.fromkeys((by, group) for row in rows for by in row.shares for group in row.shares[by])
     )
-    if not on_page and len(groups) > MOST_SHARES:
+    if len(groups) > MOST_SHARES:
         groups = []
     columns = (
         *map(column.number, rows[0].values),
@@ -189,9 +189,9 @@ def variations(rows: Sequence[Variation], *, on_page: bool = False) -> Table:
             row.gap,
             row.termination if row.objective is None else row.solution_status,
             *(row.shares.get(by, {}).get(group) for by, group in groups),
-            None if on_page else row.seconds,
+            row.seconds,
             "; ".join([*row.violations, *row.conflict]),
         )
         for row in rows
     )
-    return Table.of("what if" if on_page else rows[0].instance, columns, lines).filled()
+    return Table.of(rows[0].instance, columns, lines).filled()

@@ -64,7 +64,7 @@ def bench(
     """
     from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import FORMATS, table
-    from schedopt.sweep.sources import instance_files, seeds_of
+    from schedopt.sweep.sources import instance_files, parse_seeds
     from schedopt.terminal import bench_tables
     from schedopt.terminal.progress import bar
     from schedopt.verbs.constraints import constraints_of_any
@@ -82,7 +82,7 @@ def bench(
     given["policies"] = [name for name in listed if name]
     if policy and not given["policies"]:
         raise InputError("names with commas between", found=repr(policy[0]), place="--policy")
-    given["seeds"] = [one for text in seed or ("0",) for one in seeds_of(text)]
+    given["seeds"] = [one for text in seed or ("0",) for one in parse_seeds(text)]
     given |= {"generated": generate or (), "grace": grace, "output": output}
     failures: list[str] = []
     try:
@@ -104,8 +104,6 @@ def bench(
         _say_some(failures, MOST_FAILURES)
         if report is not None:
             delivering.write_bench_page(report, rows, failures)
-    if str(output).endswith(".parquet"):
-        say(f"{output}: polars reads it; pandas does with pyarrow installed beside it")
     broken = [row for row in rows if row.termination == "error"]
     _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], MOST_SAID)
     raise typer.Exit(2 if failures else FAILED if broken else FOUND)
@@ -164,28 +162,28 @@ def whatif(
     vary : PLACE=VALUES, such as rules.cap.at_most.fx=0.2:0.6:0.1; repeatable.
     unit : What times with units become: s, m, h or d; the file's own if left out.
     jobs : Processes.
-    output : .jsonl (resumable, for plot) or .csv.
+    output : .jsonl; resumable, and for plot.
     """
     from schedopt.analysis.tables import variations
     from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import load
-    from schedopt.sweep.variations import FORMATS, table
+    from schedopt.sweep.journal import LINES, to_lines
     from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
 
     files = given.pop("constraints")
-    writable(output, FORMATS, [file, *files, *files_in(given["options"])])
+    writable(output, (LINES,), [file, *files, *files_in(given["options"])])
     instance = load(file)
     given["constraints"] = delivering.rules_for(files, instance)
     try:
         with bar("combinations") as progress:
             rows = varying.whatif(instance, vary, **given, output=output, progress=progress)
     except KeyboardInterrupt:
-        kept = output is not None and output.suffix == FORMATS[0]
-        say("interrupted" + (f"; run it again to go on, {output} keeps what is done" * kept))
+        going_on = f"; run it again to go on, {output} keeps what is done" * bool(output)
+        say("interrupted" + going_on)
         raise typer.Exit(INTERRUPTED) from None
     if json:
-        print_bytes(table(rows, FORMATS[0]))
+        print_bytes(to_lines(rows))
     else:
         show(variations(rows))
     if any(row.violations for row in rows):

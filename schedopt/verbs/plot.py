@@ -12,9 +12,10 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.solvers.result import Result
-from schedopt.sweep import rows, variations
+from schedopt.sweep import rows
+from schedopt.sweep.journal import LINES, read_lines
 from schedopt.sweep.rows import Row
-from schedopt.sweep.variations import Variation
+from schedopt.sweep.variations import Variation, is_variations
 from schedopt.verbs.load import instance_of_result, parse_results
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
@@ -151,8 +152,8 @@ def _read_several(paths: Sequence[str | Path]) -> list[Any]:
 
 def read(path: str | Path) -> Any:
     """Return what a file holds: an instance, a result, a list of results, or rows of a bench."""
-    if Path(path).suffix == ".jsonl" and variations.is_variations(read_bytes(path)):
-        return variations.read(Path(path))
+    if Path(path).suffix == LINES and is_variations(read_bytes(path)):
+        return read_lines(Path(path), Variation)
     if Path(path).suffix in rows.FORMATS:
         return rows.read_rows(path)
     data = read_bytes(path)
