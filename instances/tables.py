@@ -78,7 +78,7 @@ class Row:
         with placed(f"{self.place}, column {column.name!r}"):
             if column.kind in KINDS:
                 return KINDS[column.kind](text, column)
-            return getattr(self._clock, column.kind)(text, column.name)
+            return getattr(self._clock, column.kind)(text)
 
     def wrong(self, title: str, expected: str) -> InputError:
         """Return the error that names this cell."""
