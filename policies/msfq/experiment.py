@@ -1,6 +1,5 @@
 """The input of a simulation, and its results."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,8 +11,6 @@ from schedopt.instances.msfq.traces import Trace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Pace = Callable[[int], None]
-"""Called now and then with the number of arrivals so far; raising ends the simulation."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class Experiment:
     ``trace`` is simulated in place of random jobs. ``sized`` says that sizes come with the jobs;
     ``each`` to go on to the end and keep all response times; ``grid`` at which times to sample
     the numbers in the system; ``estimates`` that a rule in plain Python knows how long each job
-    takes; ``replication`` which of a seed's independent runs it is.
+    takes.
     """
 
     arrivals: int
@@ -36,26 +33,10 @@ class Experiment:
     each: bool = False
     grid: Floats = field(default_factory=lambda: np.empty(0))
     estimates: bool = False
-    replication: int = 0
-    pace: Pace | None = None
-
-
-class Counters(NamedTuple):
-    """The counters of a simulation: see `Measured`."""
-
-    sums: Floats
-    counts: Ints
-    levels: Ints
-    areas: Floats
-    came: Ints
-    histogram: Ints
-    phases: Floats
-    responses: Floats
-    samples: Ints
 
 
 class Measured(NamedTuple):
-    """What a simulation measures, over B batches and C classes.
+    """The counters of a simulation, over B batches and C classes; scalars are set at its end.
 
     ``sums`` and ``counts``, shape (B, C), are response times and completed jobs; ``levels``, (B,
     C), the jobs in the system when a batch begins; ``areas`` and ``came``, (C,), the number in the
@@ -74,13 +55,13 @@ class Measured(NamedTuple):
     came: Ints
     histogram: Ints
     phases: Floats
-    time: float
-    busy: float
-    most: int
     responses: Floats
     samples: Ints
-    elapsed: float
     oldest: Floats
+    time: float = 0.0
+    busy: float = 0.0
+    elapsed: float = 0.0
+    most: int = 0
 
 
 def invalid_start(name: str, found: str) -> InputError:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.policies.msfq.compiling import NATURAL, inlined, specialized
-from schedopt.policies.msfq.experiment import Counters
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, size_of
 from schedopt.policies.msfq.rule import FlatState, NextStart
 from schedopt.solvers.compiling import compiled
@@ -121,7 +121,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     sim: Simulator,
     pool: Any,
     of_class: Any,
-    counters: Counters,
+    counters: Measured,
 ) -> None:
     """Simulate a policy to the end, until the pool of jobs is full, or until a pause.
 
@@ -314,7 +314,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
 
 
 @compiled
-def _begin_counting(now: float, since: Any, counters: Counters, phase: int) -> None:
+def _begin_counting(now: float, since: Any, counters: Measured, phase: int) -> None:
     """Begin to count: discard what the warm-up counted."""
     for c in range(since.size):
         since[c], counters.areas[c] = now, 0.0

@@ -1,7 +1,7 @@
 """The disciplines of compiled replays: fixed orders, changing orders, rules by class."""
 
 from functools import cache
-from math import exp, inf, log10
+from math import exp, log10
 from math import log as ln
 from typing import Any, NamedTuple
 
@@ -49,14 +49,12 @@ STOP, SKIP, EASY = range(3)
 class Fixed(NamedTuple):
     """A fixed order; if ``oldest``, the oldest waiting job is the head, whatever the order.
 
-    But ``first``, where that is no -1, is the head as long as it waits. ``over`` takes what the
-    head leaves of each resource once it can start.
+    ``over`` takes what the head leaves of each resource once it can start.
     """
 
     line: Line
     oldest: bool
     fill: int
-    first: int
     plan: Plan
     over: Any
 
@@ -68,13 +66,11 @@ class Changing(NamedTuple):
     are ordered by; ``usage`` what each user has used up to ``real[0]``, ``rates`` the size of what
     each holds, ``shares`` all shares over the user's, ``by_user`` what that adds to priorities;
     ``constant`` is what does not change in a job's; ``over`` what the first that does not fit
-    leaves of each resource. ``first`` is a job that goes first, -1 for none. If not
-    ``weighted``, the order is WFP3.
+    leaves of each resource. If not ``weighted``, the order is WFP3.
     """
 
     weighted: bool
     fill: int
-    first: int
     weights: Any
     constant: Any
     shares: Any
@@ -166,8 +162,6 @@ def _first_waiting(machine: ReplayState, own: Fixed) -> Any:
     whole, line = machine.whole, own.line
     if not whole[WAITING]:
         return -1
-    if 0 <= own.first < whole[CAME] and machine.starts[own.first] > NEVER:
-        return own.first
     if not own.oldest:
         return line.order[following(0, line.anything, line.anything, 0.0, NEVER, line)]
     while machine.starts[whole[FRONT]] < NEVER:
@@ -247,9 +241,7 @@ def _compute_keys(now: float, waiting: int, jobs: Log, own: Changing) -> None:
         job = line[i]
         waited = now - jobs.submit[job]
         ratio = waited / jobs.planned[job]
-        if job == own.first:
-            keys[i] = -inf
-        elif own.weighted:
+        if own.weighted:
             old, stretched = min(1.0, waited / weights[MOST_AGE]), weights[STRETCH] * ratio
             changing = own.by_user[own.user[job]]
             keys[i] = -(own.constant[job] + changing + weights[AGE] * old + stretched)

@@ -32,14 +32,13 @@ class Order:
     ``key`` is ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, ``wfp3``,
     ``weighted``, of which ``priority`` tells the weights, or ``conservative``; ``fill`` one of
     `FILLS`. With ``arrival``, ``fill_key`` may be another fixed order, in which jobs may
-    pass the first. A job that is ``first`` goes before all others, whatever the key.
+    pass the first.
     """
 
     key: str
     fill: str = "stop"
     fill_key: str | None = None
     priority: Priority = field(default_factory=Priority)
-    first: int = -1
 
     @property
     def accounts(self) -> str | None:
@@ -142,7 +141,6 @@ def _replay_fixed_order(
         ),
         oldest=order.key == "arrival",
         fill=FILLS.index(order.fill),
-        first=order.first,
         plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(resources, np.int64),
     )
@@ -206,7 +204,6 @@ def _replay_weighted_order(jobs: Jobs, site: Site, order: Order, log: Log) -> Fl
     state = kernels.Changing(
         weighted=order.key == "weighted",
         fill=FILLS.index(order.fill),
-        first=order.first,
         weights=weights,
         constant=constant,
         shares=np.array([whole / share for share in shares]),
