@@ -224,8 +224,6 @@ def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) 
 
 def test_papers_and_spreadsheets_have_it_without_a_profile(rows: RowTable, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
-    said = run("summary", tmp_path / "rows.jsonl", "--latex").stdout
-    assert said.count("no schedule is below") == 1
     cells = csv.DictReader(run("summary", tmp_path / "rows.jsonl", "--csv").stdout.splitlines())
     assert {one["policy"]: float(one["response"]) for one in cells} == {
         row.policy: row.measures["response"] for row in rows
