@@ -147,7 +147,7 @@ def convert(path: Source, *, tell: Callable[[str], None] | None = None, **option
             deadline=deadline,  # type: ignore[arg-type]
             jobs=jobs,
             constraints=tuple(
-                Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))  # type: ignore[arg-type]
+                Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
                 for kind, n in seats.items()
             ),
             resources=_amounts(clock, HOLDS, columns, values),
