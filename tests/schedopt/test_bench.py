@@ -78,7 +78,7 @@ def test_every_format_holds_the_same_rows_and_resumes(
     assert read_rows(journal) == rows
     assert {*tmp_path.iterdir()} == {output, journal}
     if suffix == ".csv":
-        cells = [line["objective"] for line in csv.DictReader(output.open())]
+        cells = [line["objective"] for line in csv.DictReader(output.read_text().splitlines())]
         assert [float(cell) for cell in cells] == [row.objective for row in rows]
     if suffix == ".parquet":
         assert pl.read_parquet(output).equals(rows.to_polars())

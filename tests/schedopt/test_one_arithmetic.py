@@ -176,7 +176,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw = np.random.default_rng(1)
     n = 600
     jobs = Jobs.of(
-        np.sort(draw.uniform(0, 6 * WEEK, n)).round(),
+        np.sort(draw.uniform(0, 6 * 604800.0, n)).round(),
         draw.integers(1, 9, n),
         draw.lognormal(8.5, 1.0, n).round() + 1,
         user=[str(u) for u in draw.integers(0, 5, n).tolist()],
