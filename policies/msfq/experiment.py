@@ -19,9 +19,9 @@ class Experiment:
 
     ``warm`` of the ``arrivals`` are not counted; the others are told apart in ``batches``. A
     ``trace`` is simulated in place of random jobs. ``sized`` says that sizes come with the jobs;
-    ``each`` to go on to the end and keep all response times; ``grid`` at which times to sample
+    ``each`` to go on to the end and keep when each job starts; ``grid`` at which times to sample
     the numbers in the system; ``estimates`` that a rule in plain Python knows how long each job
-    takes.
+    takes; ``together`` that a rule is asked after all events of an instant, not after each.
     """
 
     arrivals: int
@@ -33,6 +33,7 @@ class Experiment:
     each: bool = False
     grid: Floats = field(default_factory=lambda: np.empty(0))
     estimates: bool = False
+    together: bool = False
 
 
 class Measured(NamedTuple):
@@ -42,7 +43,7 @@ class Measured(NamedTuple):
     C), the jobs in the system when a batch begins; ``areas`` and ``came``, (C,), the number in the
     system integrated over time, and arrivals; ``phases``, (2, 5), time in and entries of MSFQ's
     phases, 0 for an empty system; ``busy`` busy servers integrated over the ``time`` that was
-    counted. ``responses`` are those of single jobs, ``samples``, (G, C), the numbers in the system
+    counted. ``starts`` are those of single jobs, ``samples``, (G, C), the numbers in the system
     at the times of the grid, where asked for. ``elapsed`` includes the warm-up. ``oldest``, (C,),
     is how long the longest waiting job has waited at the end, 0 where none waits; ``most`` the
     largest number in the system.
@@ -55,7 +56,7 @@ class Measured(NamedTuple):
     came: Ints
     histogram: Ints
     phases: Floats
-    responses: Floats
+    starts: Floats
     samples: Ints
     oldest: Floats
     time: float = 0.0

@@ -28,17 +28,16 @@ class Times:
         self.stop, self.most = 0.0, 0
 
 
-def times(  # noqa: PLR0917
+def times(
     queue: Instance,
     name: str,
     rule: Rule,
     trace: Trace,
     run: Experiment,
-    together: bool = False,
 ) -> Times:
     """Simulate jobs under a fresh rule; where ``each`` counts, until none can start.
 
-    The rule is asked after each event or, with ``together``, after all events of an instant.
+    The rule is asked after each event or, where ``together`` counts, after all of an instant.
     """
     state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
@@ -66,7 +65,7 @@ def times(  # noqa: PLR0917
             state.arrive(Job(job, kind, state.needs[kind], arrival, known))
             arrived, inside = arrived + 1, inside + 1
             outcome.most = max(outcome.most, inside)
-        if together and state.now in ([end for end, _ in ends[:1]] + at[arrived : arrived + 1]):
+        if run.together and state.now in ([end for end, _ in ends[:1]] + at[arrived : arrived + 1]):
             continue
         while (started := next_start(name, rule, state)) is not None:
             state.start(started)
@@ -168,7 +167,7 @@ def _measure(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
         time=float(stop - began),
         busy=float(needs[kinds] @ np.maximum(inside - np.maximum(running, began), 0)),
         most=outcome.most,
-        responses=responses if run.each else np.empty(0),
+        starts=outcome.starts if run.each else np.empty(0),
         samples=samples,
         elapsed=float(stop - (0.0 if run.trace is None else came[0])),
         oldest=_oldest_waits(came, outcome, kinds, classes),

@@ -42,7 +42,7 @@ def simulate(
     always so for sizes that are not exponential. ``warm`` is by default a tenth of the arrivals,
     and none where each job counts. With ``plainly`` a flat rule is run in plain Python too; sizes
     then come with the jobs. ``more`` are other fields of the experiment: ``seed``, ``each``,
-    ``estimates``. `InputError` if the rule fails, or starts a job that it may not.
+    ``estimates``, ``together``. `InputError` if the rule fails, or starts a job that it may not.
     """
     if trace is not None:
         arrivals = min(arrivals, len(trace.times))
@@ -113,7 +113,7 @@ def _counters(run: Experiment, count: int) -> Measured:
         came=np.zeros(count, np.int64),
         histogram=np.zeros((count, BUCKETS), np.int64),
         phases=np.zeros((2, 5)),
-        responses=np.full(run.arrivals if run.each else 0, np.nan),
+        starts=np.full(run.arrivals if run.each else 0, np.nan),
         samples=np.zeros((len(run.grid), count), np.int64),
         oldest=np.zeros(count),
     )
@@ -139,6 +139,7 @@ def _inputs(queue: Instance, rule: Rule, run: Experiment) -> Inputs:
         warm=run.warm,
         sized=run.sized,
         to_the_end=run.each,
+        together=run.together,
         trace_times=trace.times,
         trace_classes=trace.classes,
         trace_sizes=trace.sizes,

@@ -11,7 +11,6 @@ from schedopt.analysis.contenders import contenders, group_rows
 from schedopt.analysis.pairs import against
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import Overview, overview, rank, summary
-from schedopt.analysis.words import as_sentences
 from schedopt.formats import counted
 from schedopt.pictures import charts
 from schedopt.problems import problem
@@ -67,14 +66,15 @@ def write(rows: Sequence[Row], path: str | Path, *, failures: Sequence[str] = ()
 
 def sections(rows: Sequence[Row], failures: Sequence[str] = ()) -> Iterator[Section]:
     """Yield the parts of the page."""
-    told = {name: " ".join(sentences) for name, sentences in as_sentences(rows).items()}
+    standings, problems = summary(rows), overview(rows)
+    told = {what.problem: tables.leader(standings, what) for what in problems}
     yield Section("In short", facts=told)
     if failures:
         table = Table.of("not used", [column.text("instance")], [[line] for line in failures])
         yield Section("Not used", tables=(table,))
     if measured := tuple(tables.measured_tables(rows)):
         yield Section("What is measured", words=MEASURED, tables=measured)
-    for what in overview(rows):
+    for what in problems:
         yield _of_problem(what, group_rows(rows, "problem")[what.problem])
     yield Section("All runs", tables=(_runs(rows),))
 

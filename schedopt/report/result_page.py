@@ -1,19 +1,16 @@
 """The page of one result: in short, in pictures and in tables."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from schedopt.analysis.tables import variations
 from schedopt.formats import number, percent
 from schedopt.instances.protocol import AnyInstance
-from schedopt.pictures import charts
 from schedopt.problems import problem_of
 from schedopt.problems.summary import CAUTION, Explanation, Section, explained
 from schedopt.report import page
 from schedopt.solvers.result import Result
-from schedopt.sweep.variations import Variation
 
 CHECKED = (
     "The result was recomputed from the raw instance, by code that shares nothing with what made "
@@ -32,12 +29,6 @@ PRICES = {
     "then make way for them.",
     "not proven": "The further solve was stopped: the true number may be larger.",
 }
-WHAT_IF = {
-    "objective": "The optimum with the values of the row in place of the file's.",
-    "gap": "How far objective and bound are apart, as a fraction of the objective; 0 is proven.",
-    "outcome": "What is in hand: optimal, feasible (not proven), or why there is nothing.",
-    "share": "Of the machine's time, what a group is given; with several nights, of all of them.",
-}
 
 
 def write(
@@ -45,17 +36,14 @@ def write(
     result: Result,
     path: str | Path,
     run: Result | None = None,
-    rows: Sequence[Variation] = (),
 ) -> None:
-    """Write the page of one result, as it is run, and of a what-if; ``path`` ends in .html."""
+    """Write the page of one result, as it is run; ``path`` ends in .html."""
     footer = CHECKED if result.checked else UNCHECKED
-    parts = sections(instance, result, run, rows)
+    parts = sections(instance, result, run)
     page.write(path, instance.name, problem_of(instance).title, parts, footer)
 
 
-def sections(
-    instance: AnyInstance, result: Result, run: Result | None, rows: Sequence[Variation]
-) -> Iterator[Section]:
+def sections(instance: AnyInstance, result: Result, run: Result | None) -> Iterator[Section]:
     """Yield the parts of the page."""
     record = problem_of(instance)
     bound = "" if result.bound is None else f"{number(result.bound)}, gap {percent(result.gap)}"
@@ -78,14 +66,3 @@ def sections(
         words = "Each by solving again: with the job asked for, or without the rule."
         tables = tuple(table.filled() for table in explained(told))
         yield Section("Why, and at what price", words=words, tables=tables, terms=PRICES)
-    if rows:
-        words = f"The optimum, solved again for each value of {' and '.join(rows[0].values)}."
-        drawn = [row for row in rows if row.objective is not None]
-        picture = ("The optimum, and who gets what", lambda: charts.variations(drawn))
-        yield Section(
-            "What if",
-            words=words if drawn else f"{words} For none of them was anything found.",
-            pictures=(picture,) if drawn else (),
-            tables=(variations(rows, on_page=True),),
-            terms=WHAT_IF,
-        )

@@ -149,12 +149,11 @@ def _replay_fixed_order(
 
 def machine_of(jobs: Jobs, site: Site) -> ReplayState:
     """Return a machine on which nothing runs, with room for the jobs that may run at once."""
-    from schedopt.policies.msfq.logs.event_loop_kernels import FAULT, NEVER, ReplayState
+    from schedopt.policies.msfq.logs.event_loop_kernels import NEVER, ReplayState
 
-    most, whole = _room_for_running(jobs, site), np.zeros(7, np.int64)
-    whole[FAULT] = -1
+    most = _room_for_running(jobs, site)
     return ReplayState(
-        whole,
+        whole=np.zeros(6, np.int64),
         starts=np.full(len(jobs), np.inf),
         ends=np.empty(most),
         jobs=np.empty(most, np.int32),
