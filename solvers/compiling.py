@@ -123,7 +123,7 @@ class Kernel:
         return self.inside._numba_type_
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _by_name, (self.__module__, self.__qualname__)
+        return _by_name, (self.__module__, vars(self)["__qualname__"])
 
 
 def _by_name(module: str, name: str) -> Any:
