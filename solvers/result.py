@@ -236,8 +236,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Document(Outcome, frozen=True, kw_only=True):
     """A result as a file holds it; a checker decodes what is in it afresh.
 
-    ``question`` is absent from results of earlier versions, ``constraints`` are those beyond the
-    instance file's, ``plan`` is the solution as the verb ``plan`` tells it: a row for each job.
+    Attributes
+    ----------
+    question : Question, optional
+        Absent from results of earlier versions.
+    constraints : tuple of dict
+        The side constraints beyond those in the instance file.
+    solution : dict
+        Empty where there is none.
+    plan : tuple of dict, optional
+        The same as the verb ``plan`` tells it: a row for each job.
     """
 
     question: Question | UnsetType = UNSET

@@ -12,9 +12,9 @@ from schedopt.instances.extras import installed
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import Certificate
-from schedopt.solvers.hesrpt import closed_form
 from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.solvers.hesrpt.decision_diagram import Diagram, Pass
+from schedopt.solvers.hesrpt.direct import prices as closed_prices
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, completes_after, count_sets
 from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
 from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves
@@ -78,7 +78,7 @@ class _PriceProof:
         order: Ints = rank.astype(np.int64)
         levels = levels_of(instance.costs, order)
         if instance.power is not None:
-            prices = closed_form.prices(levels, instance.power) / instance.servers**instance.power
+            prices = closed_prices(levels, instance.power) / instance.servers**instance.power
         else:
             prices = prices_of(self.curves, order, levels)[order]
         if float(np.sort(prices) @ instance.sizes[order]) < self.goal:

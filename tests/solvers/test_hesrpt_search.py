@@ -20,13 +20,13 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.policies.registry import registered
+from schedopt.solvers.hesrpt.direct import in_waves
 from schedopt.solvers.hesrpt.dominance import count_sets, limits_by_job
 from schedopt.solvers.hesrpt.feasibility import _served_in_turn
 from schedopt.solvers.hesrpt.lagrangian import RentBound, nearest_falling, upper_envelope
 from schedopt.solvers.hesrpt.lagrangian_search import LagrangianSearch
 from schedopt.solvers.hesrpt.order_search import BestOrder, order_search
 from schedopt.solvers.hesrpt.speedup_kernels import curves, speed
-from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.validation.hesrpt.allocation import check
 from schedopt.validation.report import Report
 
