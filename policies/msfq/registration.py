@@ -112,7 +112,7 @@ def _common_options(flat: bool) -> dict[str, Option]:
         ),
         "trace": Option(
             None,
-            "a file of arrivals: .csv (time, need, size) or .swf",
+            "a file of arrivals: .csv (time, need, size)",
             lambda v: isinstance(v, str),
         ),
         **LOG_OPTIONS,

@@ -108,7 +108,7 @@ def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> N
 
     Parameters
     ----------
-    files : A table of jobs (.csv, .xlsx, .parquet), workflows, or a log.
+    files : A table of jobs (.csv, .parquet), workflows, or a log.
     name : The instance's name.
     """
     writable(output, DOCUMENTS, [*files, *files_in(given["options"])])
