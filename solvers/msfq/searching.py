@@ -24,7 +24,7 @@ class QueueSearch(Search, Protocol):
     """A search for the best way to run a queue, stoppable between any two stages."""
 
     _stages: Iterator[object]
-    _done = False
+    _done: bool = False
 
     @property
     def infeasible(self) -> bool:
