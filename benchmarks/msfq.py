@@ -1,13 +1,11 @@
 """Multiserver jobs: the simulator beside plain Python and SimPy; thresholds by thousands.
 
-``python -m benchmarks.msfq [TABLE ...]``: simulators, cores and thresholds, or some of them.
+``python -m benchmarks.msfq [TABLE ...]``: simulators and thresholds, or some of them.
 """
 
 import random
-import time
 from collections.abc import Iterator
 from functools import partial
-from math import inf
 
 from benchmarks.rivals import simpy_cluster
 from benchmarks.tables import Measured, measurement, row, run
@@ -16,7 +14,6 @@ from schedopt import load
 from schedopt.formulations.msfq.process import System
 from schedopt.instances.msfq import Instance, JobClass
 from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.replications import pool, replicate
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.solvers.msfq.threshold.approximation import area
 from schedopt.solvers.msfq.threshold.exact import exact
@@ -51,36 +48,6 @@ def simulators() -> Measured:
 
 
 @measurement
-def cores() -> Measured:
-    """Time one long run as independent replications, on one core and on two, in turn."""
-    yield f"(m) one run of {8 * JOBS / 1e6:.0f} million arrivals, seconds of wall time: best of 5"
-    for name, rate, policy in (
-        ("one-or-all", 7.0, "msfq"),
-        ("borg-cell-b", 4.0, "adaptive-quickswap"),
-    ):
-        queue = load(f"example:{name}").scaled(rate)
-        chosen = plan(queue, policy)
-        wall, busy = {1: inf, 2: inf}, {1: inf, 2: inf}
-        answers = set()
-        for jobs in (1, 2) * 5:
-            began = time.process_time()
-            work = partial(replicate, queue, chosen, arrivals=8 * JOBS, replications=16, jobs=jobs)
-            seconds, runs = best_of(1, work)
-            busy[jobs] = min(busy[jobs], time.process_time() - began)
-            wall[jobs] = min(wall[jobs], seconds)
-            answers.add(pool(runs.done).sums.tobytes())
-        if len(answers) > 1:
-            raise SystemExit(f"{name}: another answer on two cores than on one")
-        beside = {
-            "--jobs 1": wall[1],
-            "--jobs 2": wall[2],
-            "CPU, 2 to 1": busy[2] / busy[1],
-            "of a core for one thread": f"{busy[1] / wall[1]:.0%}",  # less: others were at work
-        }
-        yield row(f"{name}, {policy}", wall[1] / wall[2], "times", least=1.9, **beside)
-
-
-@measurement
 def thresholds() -> Measured:
     """Time the curve over all thresholds by area, and single exact values."""
     yield "(l) thresholds of MSFQ: best of 5"
@@ -105,4 +72,4 @@ def _jobs() -> Iterator[tuple[float, int, tuple[tuple[float]]]]:
 
 
 if __name__ == "__main__":
-    run(simulators, cores, thresholds)
+    run(simulators, thresholds)

@@ -45,14 +45,9 @@ PAIRS = (
 )
 
 
-def words(paragraphs: Mapping[str, Sequence[str]]) -> str:
-    """Return what the bench says in sentences, a paragraph for each problem."""
-    several = len(paragraphs) > 1
-    told = "".join(
-        f"<p>{f'{escape(name)}: ' if several else ''}<strong>{escape(first)}</strong> "
-        f"{escape(' '.join(rest))}</p>\n"
-        for name, (first, *rest) in paragraphs.items()
-    )
+def words(lines: Mapping[str, str]) -> str:
+    """Return who is best, in a line for each problem."""
+    told = "".join(f"<p>{escape(name)}: {escape(line)}</p>\n" for name, line in lines.items())
     return f'<section class="words" aria-label="In short">\n<h2>In short</h2>\n{told}</section>'
 
 
@@ -60,11 +55,7 @@ MEASURED = (
     "Response, wait and slowdown are means over jobs; lost is the share of the servers that was "
     "idle though waiting jobs could have filled it. A replay is exact: "
     "± of batches is the half-width of a 95% interval, by batch means over the log, for the mean "
-    "of the process that the log is a part of. Resampled logs draw each user's weeks anew (Zakay "
-    "and Feitelson, 2014), the same for every policy; between which differences 95% of them lie "
-    "says how sure it is who is better: not settled where 0 lies between. They bring together "
-    "weeks of users who never met: where submits are when servers were free, as in some logs, "
-    "they queue far more. "
+    "of the process that the log is a part of. "
     "The bound is for schedules that preempt nobody; a reference that preempts is not held to it."
 )
 
