@@ -10,29 +10,26 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numba
 from numba.core import caching, event
 from numba.core.types import unliteral
 
 from schedopt.solvers.clock import compiling
-from schedopt.solvers.compiling import OURS, cache_folder
-
-if TYPE_CHECKING:
-    from schedopt.solvers.compiling import Kernel
+from schedopt.solvers.kernel_store import OURS, cache_folder
 
 INSIDE = {"cache": False, "no_cpython_wrapper": True}
 """Options of numba for a kernel that other kernels alone call: it is kept as part of them."""
 
 
-def dispatcher(kernel: "Kernel", inside: bool = False) -> Any:
+def dispatcher(function: FunctionType, options: Mapping[str, Any], inside: bool = False) -> Any:
     """Return a kernel as numba dispatches it: to Python, or (``inside``) to other kernels alone.
 
     numba would make a version of it for each constant that another kernel hands it: not here.
     """
-    options = {**kernel.options, "no_cfunc_wrapper": True, **(INSIDE if inside else {})}
-    made = numba.njit(**options)(kernel.py_func)
+    all_options = {**options, "no_cfunc_wrapper": True, **(INSIDE if inside else {})}
+    made = numba.njit(**all_options)(function)
     template = getattr(made, "get_call_template", None)
     if template is not None:  # None under NUMBA_DISABLE_JIT
 
