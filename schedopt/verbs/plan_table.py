@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -77,8 +77,8 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
     if ending == ".parquet":
         (table.frame() if isinstance(table, Plan) else table).write_parquet(buffer)
     else:
-        is_plan = isinstance(table, Plan)
-        buffer.write(written(table.columns() if is_plan else table.to_dict(as_series=False)))
+        named: Any = table.columns if isinstance(table, Plan) else table.to_dict
+        buffer.write(written(named()))
     write_bytes(path, buffer.getvalue())
 
 
