@@ -271,7 +271,6 @@ def start_times(
     *,
     at: str,
     policy: str = "easy",
-    waiting: Path | None = None,
     json: bool = False,
     output: Path | None = None,
     **given: Any,
@@ -288,7 +287,6 @@ def start_times(
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
     seed : Of the scenarios that are drawn.
-    waiting : A dump of squeue: who waits and runs at that time.
     output : A .csv to write.
     """
     from schedopt import tables as column
@@ -301,7 +299,7 @@ def start_times(
     writable(output, (".csv",))
     delivering.expect_result_file(output, [file])
     queue = load(file)
-    told = predicting.start_times(queue, at, policy, waiting=waiting, **given)
+    told = predicting.start_times(queue, at, policy, **given)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:
         write_bytes(output, as_csv(COLUMNS, rows).encode())
