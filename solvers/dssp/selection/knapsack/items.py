@@ -178,3 +178,24 @@ def divisor(numbers: Floats) -> float:
         if not np.array_equal(parts, np.floor(parts)):
             few = np.gcd.reduce(numbers.astype(np.int64), initial=few)
     return float(few)
+
+
+def undominated(
+    items: tuple[Floats, Floats, Mask], losses: Floats, slack: float, room: float
+) -> Mask:
+    """Return which items a solution may do otherwise with that is worth more than is known.
+
+    Where an item weighs no less than another and is worth no more, some best solution that has it
+    has the other too. So whoever is put in brings all that dominate it, and whoever is taken out
+    takes along all that it dominates; each of these costs its reduced reward. `items`: weights,
+    rewards, and which are in the break solution; `losses`: the reduced rewards; `slack`: what may
+    be lost in all.
+    """
+    weights, rewards, inside = items
+    first = np.arange(weights.size)
+    before = (weights[:, None] <= weights) & (rewards[:, None] >= rewards)
+    before &= ~before.T | (first[:, None] < first)  # of equal ones the first goes before
+    put = losses + before.T @ np.where(inside, 0.0, losses)
+    taken = losses + before @ np.where(inside, losses, 0.0)
+    fits = weights + before.T @ weights <= room
+    return np.where(inside, taken <= slack, (put <= slack) & fits)

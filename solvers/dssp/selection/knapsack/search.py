@@ -15,10 +15,13 @@ from schedopt.solvers.dssp.selection.knapsack.items import (
     Mask,
     divisor,
     summarize,
+    undominated,
     valid,
 )
 from schedopt.solvers.dssp.selection.knapsack.subset_sum import fill_from_start
 
+_COMPARED: Final = 3000  # items up to which all pairs are compared,
+_LONG: Final = 1 << 20  # once there are so many states
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
 _WINDOW: Final = 2048  # items on either side of the break item that the first incumbent looks at
@@ -43,7 +46,8 @@ class Core:
 
     If this takes long, the number of items is bounded from both sides (what the lightest items
     allow, and what the most rewarding ones ask for), and the relaxation with that bound, by one
-    multiplier, bounds the value: for rewards like demand + constant it is mostly met at once.
+    multiplier, bounds the value: for rewards like demand + constant it is mostly met at once. Where
+    states become many, it begins anew without the items that others dominate.
 
     Parameters
     ----------
@@ -95,6 +99,7 @@ class Core:
         self._most = float(self._given.sum() if worth.total is None else worth.total)
         self._offered = fsum(self._given[items.free])
         self._tightened, self._least = False, inf
+        self._compared = not self.exact  # whether dominated items are out
         self._best: tuple[float, Mask, float] | None = None  # value, jobs, reward
         self._by_item = items.ratios
         if items.weights is not needs:
@@ -169,6 +174,8 @@ class Core:
                 self._proven = True
             elif code == kernels.PAUSED and not self._tightened:
                 self._tighten()
+            elif self._at.length > _LONG and not self._compared:
+                self._drop_dominated()
             if now() >= end:
                 break
         return self._proven
@@ -359,6 +366,21 @@ class Core:
         bound = counting_bound(*items, self._room, value, value + float(at.gain))
         at.bound = max(value, min(float(at.bound), bound))
         self._tightened = True
+
+    def _drop_dominated(self) -> None:
+        """Begin anew without the items that others dominate."""
+        self._compared, count = True, self._rewards.size
+        if count > _COMPARED:
+            return
+        weights, inside = self._weights, np.arange(count) < self._broken
+        losses, slack = np.abs(self._rewards - self._ratios[self._broken] * weights), self._slack()
+        open_ = undominated((weights, self._rewards, inside), losses, slack, self._room)
+        open_ &= losses <= slack
+        best, kept = self._incumbent_by_item(), inside & ~open_
+        rest = np.zeros(best.size, np.bool_) if self._inside is None else self._inside
+        rest[self._order[kept]] = True
+        self._least = min(self._least, float(self._at.bound) + self._base)
+        self._start(self._order[open_], self._room - float(weights[kept].sum()), rest, best)
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
