@@ -146,7 +146,7 @@ class BranchAndBound:
             known, low, high = waiting.pop()
             if known <= self.value:
                 continue
-            waiting.extend(self._node(low, high))
+            waiting.extend((min(known, own), *ends) for own, *ends in self._node(low, high))
         self.bound = self.value
 
     def _node(self, low: Integers, high: Integers) -> list[tuple[int, Integers, Integers]]:
@@ -233,11 +233,16 @@ def narrow_to_core(
         start = relaxed(columns, until, NEAR).prices
     value, width = columns.worth(x), NEAR
     best: Bound | None = None
-    enough = True
+    enough, exact = True, False
     for _ in range(ROUNDS):
         bound = bound_of(columns, start)
+        if best is not None and bound.value > best.value and not exact:
+            start, exact = relaxed(columns, until).prices, True
+            bound = bound_of(columns, start)
         if best is None or bound.total * best.scale < best.total * bound.scale:
             best = bound
+        elif exact:
+            break
         size = np.abs(best.reduced)
         if (size <= best.slack_above(value)).sum() <= 2 * NEAR or now() >= until:
             break
