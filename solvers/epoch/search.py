@@ -129,8 +129,6 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
     kinds, wide, rooms = len(items.kinds), _most_kinds_in_epoch(items), _room_of_epoch(items)
     equal = items.inequity == 0
     draw = np.random.Generator(np.random.PCG64(1))
-    sizes = np.array([size for kind in items.kinds for size in kind.sizes])
-    distinct, rank = np.unique(-sizes, return_inverse=True)
     data = Data(
         inequity=items.inequity,
         rooms=rooms,
@@ -141,9 +139,7 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
         ),
         free=np.array([kind.free for kind in items.kinds]),
         begin=np.array([0, *accumulate(len(kind.sizes) for kind in items.kinds)]),
-        sizes=sizes,
-        rank=rank,
-        distinct=-distinct,
+        sizes=np.array([size for kind in items.kinds for size in kind.sizes]),
         clash=items.clash,
         salt=2 * draw.integers(0, 2**62, kinds) + 1,
     )
@@ -156,8 +152,6 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
         frame=np.zeros((most + 1, completion.COLUMNS), dtype=np.int64),
         table=np.empty((completion.TABLES, wide + 1, int(rooms[0]) + 1), dtype=np.int32),
         owner=np.zeros(completion.TABLES, dtype=np.int64),
-        alike=np.zeros(len(distinct), dtype=np.int64),
-        fewest=np.zeros(items.jobs + 1, dtype=np.int64),
     )
     stack.left[0] = [kind.count for kind in items.kinds]
     stack.frame[0, completion.KEY] = np.sum(data.salt * stack.left[0])
