@@ -16,7 +16,7 @@ from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key, order_of
 from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, is_plain, task_kinds, with_seats
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
-from schedopt.solvers.dssp.schedule.simulation_kernels import Play, simulate
+from schedopt.solvers.dssp.schedule.simulation_kernels import simulate
 
 JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
@@ -170,8 +170,8 @@ class DispatchOrders:
             by_key(self._dispatch, keys[self._kind_of], some, record, self._end, main)
         else:
             some = some[np.argsort(night.releases[some], kind="stable")]
-            kinds, play = self._kinds._replace(keys=keys), Play(self._end, main, NOTHING)
-            history = simulate(self.site, kinds, some, play, (starts, completion))
+            kinds = self._kinds._replace(keys=keys)
+            history = simulate(self.site, kinds, some, self._end, NOTHING, starts, completion)
         in_order = np.empty_like(starts)
         in_order[self._order] = starts
         simulated = Simulated(
