@@ -25,20 +25,14 @@ from schedopt.solvers.running import Run
 DROPPED: Final = 3
 """Jobs that a move drops at most."""
 
+AGAIN = 0.2
+"""Share of moves after which one of the sets to start from is pushed again."""
+
 PUSH = 0.3
 """The largest part of the night by which a job that was late is moved earlier in the order."""
 
 TURNS = 30
 """Dispatches of a set to start from, each with late jobs sooner, without success."""
-
-WHEELS = 3
-"""How many sets to start from are pushed so, in each order."""
-
-UNDER, OVER = -0.002, 0.012
-"""How much less or more capacity a move asks for than was completed in time before.
-
-Where much is idle, up to a quarter of that more.
-"""
 
 
 @dataclass
@@ -77,7 +71,8 @@ class DispatchSearch:
         self.ratio: Floats = np.log(np.clip(ratio, 1e-300, 1e300))
         self.span = float(night.deadlines.max(initial=night.deadline))
         self.best: Incumbent | None = None
-        self.moves = self.fruitless = 0
+        self.fruitless = 0
+        self._opened: list[Incumbent] = []
         self._now = Incumbent(np.zeros(len(night.jobs), dtype=np.bool_))
         self._opening = self._opening_moves(starts)
 
@@ -85,8 +80,11 @@ class DispatchSearch:
         """Make one move: dispatch once."""
         if next(self._opening, False):
             return
-        self.moves += 1
         self.fruitless += 1
+        if self._opened and self.draw.random() < AGAIN:
+            each = self._opened[self.draw.integers(len(self._opened))]
+            self._opening = self._late_jobs_sooner(each.jobs, each.order)
+            return
         jobs = self._neighbour(self._now.jobs)
         order, shift = self._now.order, self._now.shift
         if self.draw.random() < 0.05:
@@ -104,20 +102,17 @@ class DispatchSearch:
                 self._dispatch(Incumbent(start & self.orders.able, order))
 
     def _opening_moves(self, starts: Iterable[JobMask]) -> Iterator[bool]:
-        """Try all jobs once, then sets to start from in every order, and push the first of them.
+        """Try all jobs once, then sets to start from in every order.
 
         What all jobs earn may refute a bound, whatever the selection says.
         """
         self._dispatch(Incumbent(self.orders.able))
         yield True
-        opened = []
         for start in starts:
             for order in range(self.orders.count):
-                opened.append(Incumbent(start & self.orders.able, order))
-                self._dispatch(opened[-1])
+                self._opened.append(Incumbent(start & self.orders.able, order))
+                self._dispatch(self._opened[-1])
                 yield True
-        for each in opened[: WHEELS * self.orders.count]:
-            yield from self._late_jobs_sooner(each.jobs, each.order)
 
     def _late_jobs_sooner(self, jobs: JobMask, order: int) -> Iterator[bool]:
         """Dispatch some jobs again and again, each time with late ones sooner, if few."""
@@ -137,8 +132,7 @@ class DispatchSearch:
         """Drop up to a few jobs and fill up again, mostly with much reward for their demand."""
         draw, chosen = self.draw, np.flatnonzero(jobs)
         asked = float(self.demands[chosen].sum())
-        over = max(OVER * self.capacity, (self.capacity - asked) / 4)
-        wanted = min(self.capacity, asked + draw.uniform(UNDER * self.capacity, over))
+        wanted = asked + draw.uniform(0.0, max(0.0, self.capacity - asked) / 4)
         kept = jobs.copy()
         count = min(len(chosen), int(draw.integers(0, DROPPED + 1)))
         if count:
@@ -173,14 +167,15 @@ class DispatchSearch:
 
         The worth of what was tried is set.
         """
-        outcome, now = self.orders.run(tried.jobs, tried.order, tried.shift), self._now
-        tried.worth = float(outcome.earned.sum())
-        if tried.worth >= now.worth:
+        outcome = self.orders.run(tried.jobs, tried.order, tried.shift)
+        tried.worth, best = float(outcome.earned.sum()), self.best
+        good = tried.worth >= self._now.worth
+        if good or best is None:
             sound = self.keeps(outcome.done)
             kept = Incumbent(outcome.done, tried.order, tried.shift, tried.worth, outcome.simulated)
-            if sound and (self.best is None or tried.worth > self.best.worth * (1 + 1e-12)):
+            if sound and (best is None or tried.worth > best.worth * (1 + 1e-12)):
                 self.best, self.fruitless = kept, 0
-            if sound or self.best is None:
+            if sound or (good and best is None):
                 self._now = kept
         return tried.jobs & ~outcome.done
 
