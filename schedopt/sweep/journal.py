@@ -7,7 +7,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from schedopt.instances.decode_errors import lost_number
+from schedopt.instances.decode_errors import flaw_of
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
@@ -155,8 +155,8 @@ def rows_of(records: Iterable[object], kind: type[T], what: str, path: Path) -> 
             try:
                 if isinstance(record, bytes):
                     rows.append(msgspec.json.decode(record, type=kind))
-                    if lost := lost_number(record, kind):
-                        raise lost
+                    if flaw := flaw_of(record, kind):
+                        raise flaw
                 else:
                     rows.append(msgspec.convert(record, kind))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:

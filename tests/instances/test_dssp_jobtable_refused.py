@@ -21,7 +21,7 @@ WRONG: list[tuple[str | bytes, str]] = [
     ("", "expected a header"),
     ("\n , \n", "expected a header"),
     (HEADER, "found none; expected a row for each job, below the titles"),
-    (b"name\n\xff", "line 2: found bytes that are not; expected text in UTF-8"),
+    (b"name\n\xff", "line 2, column 1: found bytes that are not; expected text in"),
     ("name,demand,critical_path\n", "line 1: found 'name', 'demand', 'critical_path'; expected a"),
     ("name\n", "line 1: found 'name'; expected a column 'reward' (or option 'reward'"),
     ("name\n", "') and a column 'tasks' such as 12x0.5h (or"),
