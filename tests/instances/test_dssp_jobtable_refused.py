@@ -77,9 +77,9 @@ def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
         ("deadline", "2026-13-01", "2026-11-23T06:00"),
         ("deadline", "2026-11-23T06:00+01:00", "no offset"),
         ("tasks", "12", "stages such as 12x0.5h; 1x2h"),
-        ("spread", "0.9;1.1; 1.6", None),
-        ("spread", "0.9;x", "ratios such as"),
-        ("spread", "scenarios 1;two", "ratios such as"),
+        ("spread", "0.9", None),
+        ("spread", "1.1", "lognormal 0.5"),
+        ("spread", "lognormal x", "lognormal 0.5"),
         ("tasks", "0x1h", "from 1 to 1000000 tasks"),
         ("tasks", "9999999999x1h", "from 1 to 1000000 tasks"),
         *[
