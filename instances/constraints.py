@@ -20,34 +20,8 @@ from schedopt.instances.declarations import (
     check_bounds,
 )
 from schedopt.instances.errors import InputError, expect, joined, listing, shown, suggestion
-from schedopt.instances.fair_share import FairShare
+from schedopt.instances.fair_share import FairShare  # noqa: F401 - as all kinds are imported
 from schedopt.instances.naming import refuse_twice
-
-__all__ = [
-    "Apart",
-    "AtLeast",
-    "AtMost",
-    "Constraint",
-    "Count",
-    "FairShare",
-    "Forbid",
-    "Imply",
-    "Jobs",
-    "Name",
-    "NonNegative",
-    "Require",
-    "Resource",
-    "ResponseTime",
-    "Seats",
-    "Share",
-    "Shares",
-    "Together",
-    "check_added",
-    "check_names",
-    "check_references",
-    "check_rules",
-    "label",
-]
 
 
 class Shares(Constraint, frozen=True, tag="share"):

@@ -23,32 +23,6 @@ from schedopt.instances.errors import InputError, listing, placed, shown, sugges
 from schedopt.instances.examples import PREFIX, located
 from schedopt.instances.protocol import AnyInstance
 
-__all__ = [
-    "MOST_BYTES",
-    "MOST_READ",
-    "MOST_TABLE",
-    "PROBLEMS",
-    "beside",
-    "check_kind",
-    "check_rows",
-    "decode",
-    "dump",
-    "encode",
-    "example",
-    "instance_type",
-    "keep",
-    "load",
-    "located",
-    "module_path",
-    "parse",
-    "problem_of",
-    "read",
-    "read_bytes",
-    "replaced",
-    "stem",
-    "write_bytes",
-]
-
 PROBLEMS = plugins.Known("dssp", "hesrpt", "epoch", "msfq", kind="problems")
 MOST_BYTES = 256 * 2**20
 """The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
