@@ -4,10 +4,8 @@
 """
 
 import random
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from math import inf
 from typing import Any
 
 import msgspec
@@ -21,7 +19,6 @@ from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs import registration
 from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.replications import pool, replicate
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.solvers.msfq.threshold.approximation import area
 from schedopt.solvers.msfq.threshold.exact import exact
@@ -108,30 +105,6 @@ def simulators() -> Measured:
 
 
 @measurement
-def cores() -> Measured:
-    """Time one long run as independent replications, on one core and on two, in turn."""
-    yield f"(m) one run of {8 * JOBS / 1e6:.0f} million arrivals, seconds of wall time: best of 5"
-    for name, rate, policy in (
-        ("one-or-all", 7.0, "msfq"),
-        ("borg-cell-b", 4.0, "adaptive-quickswap"),
-    ):
-        queue = load(f"example:{name}").scaled(rate)
-        rule = plan(queue, policy)
-        wall, busy, answers = {1: inf, 2: inf}, {1: inf, 2: inf}, set()
-        for jobs in (1, 2) * 5:
-            began = time.process_time()
-            work = partial(replicate, queue, rule, arrivals=8 * JOBS, replications=16, jobs=jobs)
-            seconds, runs = best_of(1, work)
-            busy[jobs] = min(busy[jobs], time.process_time() - began)
-            wall[jobs] = min(wall[jobs], seconds)
-            answers.add(pool(runs.done).sums.tobytes())
-        if len(answers) > 1:
-            raise SystemExit(f"{name}: another answer on two cores than on one")
-        beside = {"--jobs 1": wall[1], "--jobs 2": wall[2], "CPU, 2 to 1": busy[2] / busy[1]}
-        yield row(f"{name}, {policy}", wall[1] / wall[2], "times", least=1.9, **beside)
-
-
-@measurement
 def thresholds() -> Measured:
     """Time the curve over all thresholds by area, and single exact values."""
     yield "(l) thresholds of MSFQ: best of 5"
@@ -199,4 +172,4 @@ def ten_million() -> Measured:
 
 
 if __name__ == "__main__":
-    run(simulators, cores, thresholds, replays, ten_million)
+    run(simulators, thresholds, replays, ten_million)

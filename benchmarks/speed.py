@@ -14,5 +14,5 @@ if __name__ == "__main__":
         *(dssp_schedule.dispatch, dssp_schedule.schedules),
         *(hesrpt.closed_form, hesrpt.program, hesrpt.unequal, hesrpt.gaps, hesrpt.regret),
         *(epoch.planted, epoch.tight, epoch.rectangles, epoch.uniform),
-        *(msfq.simulators, msfq.cores, msfq.thresholds, msfq.replays, msfq.ten_million),
+        *(msfq.simulators, msfq.thresholds, msfq.replays, msfq.ten_million),
     )

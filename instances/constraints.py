@@ -24,7 +24,6 @@ from schedopt.instances.fair_share import FairShare
 from schedopt.instances.naming import refuse_twice
 
 __all__ = [
-    "SCHEMA",
     "Apart",
     "AtLeast",
     "AtMost",
@@ -243,47 +242,6 @@ class ResponseTime(Constraint, frozen=True, tag="response-time"):
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
         """Yield the class, as the group of that need."""
         yield "need", "need", str(self.need)
-
-
-_BOUNDED = [
-    {"required": ["at_most"], "properties": {"at_most": {"minProperties": 1}}},
-    {"required": ["at_least"], "properties": {"at_least": {"minProperties": 1}}},
-    {"required": ["each"], "properties": {"each": {"type": "object"}}},
-]
-_REMEMBERED_TWICE = {
-    "required": ["window", "half_life"],
-    "properties": {"window": {"type": "integer"}, "half_life": {"type": "number"}},
-}
-_ONE_OF_TWO = [
-    {"required": [field], "properties": {field: {"type": "number"}}}
-    for field in ("at_most", "at_least")
-]
-_LISTED_OR_GROUPED = [
-    {
-        "required": ["jobs"],
-        "properties": {
-            "jobs": {"type": "array"},
-            "by": {"type": "null"},
-            "group": {"type": "null"},
-        },
-    },
-    {
-        "required": ["by", "group"],
-        "properties": {
-            "jobs": {"type": "null"},
-            "by": {"type": "string"},
-            "group": {"type": "string"},
-        },
-    },
-]
-SCHEMA: Mapping[str, Mapping[str, object]] = {
-    "FairShare": {"anyOf": _BOUNDED, "not": _REMEMBERED_TWICE},
-    "Each": {"anyOf": _ONE_OF_TWO},
-    "Shares": {"anyOf": _ONE_OF_TWO},
-    "AtMost": {"oneOf": _LISTED_OR_GROUPED},
-    "AtLeast": {"oneOf": _LISTED_OR_GROUPED},
-}
-"""What a JSON Schema says of each kind beyond the types of its fields."""
 
 
 def label(constraint: Constraint, position: int) -> str:

@@ -7,7 +7,7 @@ values themselves, which a page sorts by and a file keeps with all their digits.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
@@ -200,60 +200,3 @@ def _html_cell(side: str, text: str, value: Value) -> str:
     sorts = "" if held is None else plain(str(held))
     shown = STAMP.sub(HALVES, plain(text))
     return f'<td{side} data-value="{sorts}"><span class="name">{shown}</span></td>'
-
-
-# LaTeX.
-
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "`": r"\textasciigrave{}",
-    "'": r"\textquotesingle{}",
-    "–": "--",
-    "µ": r"$\mu$",
-    "…": r"\dots{}",
-}
-"""Characters special to LaTeX, and how they are written there."""
-
-
-def to_latex(table: Table) -> str:
-    """Return a table for LaTeX, below a comment on the packages that it needs."""
-    sides = "".join("r" if column.right else "l" for column in table.columns)
-    return "\n".join(
-        [
-            r"% \usepackage{booktabs,textcomp} \usepackage[T1]{fontenc}",
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{latex_escaped(table.title)}}}",
-            rf"\begin{{tabular}}{{{sides}}}",
-            r"\toprule",
-            _latex_line(table.heads),
-            r"\midrule",
-            *map(_latex_line, table.texts()),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
-def _latex_line(cells: Sequence[str]) -> str:
-    return " & ".join(map(latex_escaped, cells)) + r" \\"
-
-
-def latex_escaped(text: str) -> str:
-    """Return text that LaTeX prints as it is."""
-    return "".join(SPECIAL.get(letter, letter) for letter in printable(text))

@@ -90,18 +90,6 @@ Processors = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Ratio = Annotated[float, msgspec.Meta(ge=1e-6, le=1000)]
 
 
-ITS_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        {"required": ["stages"], "properties": {"stages": {"type": "array"}}},
-        {
-            "required": ["demand", "critical_path"],
-            "properties": {"demand": {"type": "number"}, "critical_path": {"type": "number"}},
-        },
-    ]
-}
-"""What the JSON Schema says of a job beyond the types of fields."""
-
-
 class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
     """Run times whose logarithms are normal, and whose mean is what was planned.
 

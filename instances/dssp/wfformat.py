@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from math import fsum, isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -24,7 +24,7 @@ from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read, stem
 from schedopt.instances.naming import pick, refuse_twice
-from schedopt.instances.options import number, one_of, taking, text
+from schedopt.instances.options import complete, number, one_of, text
 
 OPTIONS = {
     "name": text("a name"),
@@ -83,41 +83,22 @@ class Workflow(msgspec.Struct, frozen=True):
     order: tuple[int, ...]  # the tasks, predecessors first
 
 
-@taking("wfformat", OPTIONS)
-def convert(
-    paths: str | Path | Iterable[str | Path],
-    *,
-    name: str | None = None,
-    processors: int | None = None,
-    deadline: float | None = None,
-    reward: str = "size",
-) -> Instance:
-    """Make one instance of all workflows, each a job; in seconds.
+def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instance:
+    """Make one instance of all workflows (WfFormat files, perhaps gzipped), each a job; in seconds.
 
     A job is named after its file, and belongs to the groups ``workflow`` (the name that the file
-    gives) and ``system`` (the workflow system), where the file has them.
-
-    Parameters
-    ----------
-    paths : path or iterable of paths
-        WfFormat files (JSON, perhaps gzipped).
-    name : str, optional
-        The instance's name; if left out the file's, of several ``a and 2 more``.
-    processors : int
-        P. It has no default: a workflow does not know it.
-    deadline : float
-        D, in seconds. It has no default either.
-    reward : {"size", "linear", "banded"}
-        How rewards are made, from the size or from the position in the list of files.
+    gives) and ``system`` (the workflow system), where the file has them. Rewards are made from the
+    size, or from the position in the list of files.
 
     Raises
     ------
     InputError
         With the file, the place, what was found and what was expected.
     """
-    if processors is None or deadline is None:
-        missing = "processors" if processors is None else "deadline"
-        raise InputError(f"option {missing!r}, which a workflow cannot tell", place="option")
+    values = complete(options, OPTIONS, "wfformat")
+    for key in ("processors", "deadline"):
+        if values[key] is None:
+            raise InputError(f"option {key!r}, which a workflow cannot tell", place="option")
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     if not files:
         raise InputError("one WfFormat file or more", found="none")
@@ -126,12 +107,13 @@ def convert(
     jobs = []
     for rank, (path, own, workflow) in enumerate(zip(files, names, workflows, strict=True)):
         with placed(file=path):
-            jobs.append(_job(own, workflow, float(rank), reward))
+            jobs.append(_job(own, workflow, float(rank), values["reward"]))
+    several = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
     return Instance(
-        name=name or (names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"),
+        name=values["name"] or several,
         description=_description(workflows),
-        processors=processors,
-        deadline=float(deadline),
+        processors=values["processors"],
+        deadline=float(values["deadline"]),
         jobs=tuple(jobs),
     )
 

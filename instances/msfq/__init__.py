@@ -7,7 +7,6 @@ Multiserver Job Scheduling with Quickswap", 2025.
 from schedopt.instances.msfq.answers import (
     Bracketed,
     ClassTime,
-    Expected,
     LogAnswer,
     Measures,
     OptimalTable,
@@ -32,7 +31,6 @@ __all__ = [
     "ClassTime",
     "Deterministic",
     "Empirical",
-    "Expected",
     "Exponential",
     "Hyperexponential",
     "Instance",

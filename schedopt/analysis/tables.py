@@ -137,11 +137,9 @@ def profiles(found: Sequence[Profile]) -> Iterator[Table]:
 
 
 def measured_tables(rows: Iterable[Row]) -> Iterator[Table]:
-    """Yield for each measured instance the policies' measures, and how sure the best one is."""
+    """Yield for each measured instance the policies' measures."""
     for of in measured(rows)[:MOST_MEASURED]:
         yield measures(of)
-        if of.differences:
-            yield differences(of)
 
 
 def measures(of: Measured) -> Table:
@@ -169,32 +167,6 @@ def measures(of: Measured) -> Table:
                 row.seconds,
             )
             for name, row in of.rows
-        ),
-    )
-
-
-def differences(of: Measured) -> Table:
-    """Return how sure it is that the first contender is better than each other one."""
-    best, first = of.rows[0]
-    resampled = counted(len(first.resampled), "resampled log")
-    return Table.of(
-        f"{of.instance}: above {best}, here and on {resampled}",
-        (
-            column.text("policy"),
-            column.percent("here"),
-            column.interval("on 95% of them"),
-            column.text("so"),
-        ),
-        (
-            (
-                one.contender,
-                one.value,
-                Cell(between(one.low, one.high), one.low, one.high),
-                f"{best if one.low > 0 else one.contender} is better"
-                if one.settled
-                else "not settled",
-            )
-            for one in of.differences
         ),
     )
 

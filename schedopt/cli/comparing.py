@@ -129,7 +129,6 @@ def summary(
     compare: list[str] | None = None,
     profiles: bool = False,
     json: bool = False,
-    latex: bool = False,
     csv: bool = False,
 ) -> None:
     """Summarize the rows of a bench: gaps, wins, profiles and pairs of policies.
@@ -141,7 +140,6 @@ def summary(
     file : Rows that a bench wrote.
     compare : Two policies, as A,B, compared instance by instance; repeatable.
     profiles : Performance profiles.
-    latex : Print tables for LaTeX (booktabs), and nothing else.
     csv : Print one table as CSV, and nothing else.
     """
     from schedopt.analysis.pairs import compare_contenders
@@ -151,8 +149,8 @@ def summary(
     from schedopt.sweep.rows import read_rows
     from schedopt.terminal import bench_tables
 
-    if json + latex + csv > 1:
-        raise InputError("one of --json, --latex and --csv", found="several")
+    if json and csv:
+        raise InputError("one of --json and --csv", found="both")
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
@@ -164,20 +162,20 @@ def summary(
         found["pairs"] = pairs
     if json:
         print_json(found)
-    elif latex or csv:
-        print_bytes(_for_others(rows, found, csv=csv).encode())
+    elif csv:
+        print_bytes(_as_csv(rows, found).encode())
     else:
         bench_tables.summary(rows)
         bench_tables.profiles(found.get("profiles", ()))
         bench_tables.pairs(pairs)
 
 
-def _for_others(rows: list[Row], found: dict[str, Any], *, csv: bool) -> str:
-    """Return the tables for a paper, or one table for a spreadsheet."""
+def _as_csv(rows: list[Row], found: dict[str, Any]) -> str:
+    """Return one table for a spreadsheet: the one that is asked for, or that of the problem."""
     from schedopt.analysis import tables
     from schedopt.analysis.measured import measured as measured_instances
     from schedopt.analysis.summary import overview
-    from schedopt.tables import to_csv, to_latex
+    from schedopt.tables import to_csv
 
     pairs, profiles = found.get("pairs"), found.get("profiles")
     asked = [
@@ -186,8 +184,6 @@ def _for_others(rows: list[Row], found: dict[str, Any], *, csv: bool) -> str:
     ]
     measured = [tables.measures(of) for of in measured_instances(rows)]
     standings = [table for _, table in tables.standings(found["summary"], overview(rows))]
-    if not csv:
-        return "\n".join(map(to_latex, [*measured, *standings, *asked]))
     own = asked or measured or standings
     if len(own) > 1:
         raise InputError("rows of one problem, and one table at a time", place="--csv")

@@ -60,11 +60,7 @@ MEASURED = (
     "Response, wait and slowdown are means over jobs; lost is the share of the servers that was "
     "idle though waiting jobs could have filled it. A replay is exact: "
     "± of batches is the half-width of a 95% interval, by batch means over the log, for the mean "
-    "of the process that the log is a part of. Resampled logs draw each user's weeks anew (Zakay "
-    "and Feitelson, 2014), the same for every policy; between which differences 95% of them lie "
-    "says how sure it is who is better: not settled where 0 lies between. They bring together "
-    "weeks of users who never met: where submits are when servers were free, as in some logs, "
-    "they queue far more. "
+    "of the process that the log is a part of. "
     "The bound is for schedules that preempt nobody; a reference that preempts is not held to it."
 )
 

@@ -279,7 +279,6 @@ def _row(blank: Row, result: Result, reference: Result) -> Row:
         seconds=result.seconds.solve,
         violations=result.violations,
         measures=record_of(blank.problem).measures(result),
-        resampled=tuple(getattr(result.solution, "resampled", ())),
         termination=result.termination,
         message="; ".join(notes) or None,
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMATS = (LINES, ".csv", ".parquet")
-AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
+AS_JSON = ("options", "measures")  # what a cell of a table holds as JSON
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,8 +68,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Whether the checker has re-proved the reference's bound.
     measures : dict of str to float
         What else the policy got, by name, where its problem measures more than the objective.
-    resampled : tuple of float
-        The objective on instances resampled from this one, the same for all policies.
     difference : float or None
         Where the reference is 0, of which nothing is a fraction: how far the policy falls short of
         it, in the objective's unit; there is no gap then.
@@ -100,7 +98,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     sampled: bool = False
     bound_checked: bool = False
     measures: dict[str, float] = {}
-    resampled: tuple[float, ...] = ()
     difference: float | None = None
 
 

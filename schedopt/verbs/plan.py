@@ -122,7 +122,7 @@ def plan(
     Parameters
     ----------
     table : path, frame or Instance
-        A table of jobs (CSV, Excel, Parquet, a frame of pandas or polars), or an instance or the
+        A table of jobs (CSV, Parquet, a frame of pandas or polars), or an instance or the
         path of its .json.
     farm : path, optional
         A JSON file of what is the same every night; what is given beside it goes before it.

@@ -4,18 +4,14 @@ import csv
 import itertools
 import json
 import random
-import re
-import shutil
 import statistics
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from builders.cli import process, refused, run
+from builders.cli import refused, run
 from builders.reports import EVIL, row
-from hypothesis import given
-from hypothesis import strategies as st
 
 from schedopt import bench
 from schedopt.analysis.averages import FEW, MANY, interval
@@ -25,7 +21,6 @@ from schedopt.analysis.tables import standings
 from schedopt.analysis.words import as_sentences
 from schedopt.formats import percent
 from schedopt.sweep.rows import Row, table
-from schedopt.tables import SPECIAL, Table, latex_escaped, number, text, to_latex
 
 
 def test_an_interval_resamples_whole_groups() -> None:
@@ -198,39 +193,6 @@ def test_one_run_of_each_policy_has_no_averages(instances: int, head: str) -> No
     assert shown.texts()[0][1] == "25.00%"
 
 
-TEX = [*EVIL, 'a_b & c % $d$ #e {f} ~g ^h \\i <j> |k| "l" `m\' – µs …', "\\end{document}"]
-
-
-@given(st.text())
-def test_no_letter_is_left_that_latex_reads_as_something_else(name: str) -> None:
-    text = latex_escaped(name)
-    written = "|".join(re.escape(v) for v in SPECIAL.values())
-    left = re.sub(written, "", text)
-    assert not set(left) & set("\\{}$&#%_^~<>|\"`'")
-
-
-def test_a_table_has_as_many_cells_in_each_line() -> None:
-    rows = [row(instance=f"i{i}", policy=name, gap=i / 100) for i in range(12) for name in TEX]
-    ((_, shown),) = standings(summary(rows), overview(rows))
-    text = to_latex(shown)
-    assert text.startswith("% \\usepackage{booktabs")
-    lines = [line for line in text.splitlines() if line.endswith(r" \\")]
-    assert len(lines) == 1 + len(TEX)
-    assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {len(shown.heads) - 1}
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
-def test_latex_compiles(tmp_path: Path) -> None:
-    shown = Table.of(TEX[0], (text("policy"), number("x")), ((n, n) for n in TEX))
-    packages = "\\usepackage{booktabs,textcomp}\\usepackage[T1]{fontenc}"
-    source = (
-        f"\\documentclass{{article}}{packages}\\begin{{document}}{to_latex(shown)}\\end{{document}}"
-    )
-    (tmp_path / "t.tex").write_text(source, encoding="utf-8")
-    words = ["-halt-on-error", "-interaction=nonstopmode", "t.tex"]
-    process("pdflatex", *words, directory=tmp_path)
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     gaps = [1 / 3, 0.0, 2 / 7]
@@ -273,14 +235,6 @@ def test_csv_holds_both_ends_of_an_interval(words: tuple[str, ...], tmp_path: Pa
         assert known["low"] is not None
 
 
-def test_latex_has_a_table_for_each_thing_asked(file: Path) -> None:
-    text = printed_by(file, "--latex", "--profiles", "--compare", "a,a")
-    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 3
-    assert "performance" not in printed_by(file, "--latex")
-
-
-@pytest.mark.parametrize(
-    "words", ["--json --csv", "--csv --latex", "--csv --profiles --compare a,a"]
-)
+@pytest.mark.parametrize("words", ["--json --csv", "--csv --profiles --compare a,a"])
 def test_one_sort_of_output_at_a_time(file: Path, words: str) -> None:
     assert refused("summary", file, *words.split())

@@ -158,10 +158,6 @@ def _check_measures(
     _expect_close(report, "loss_of_capacity", solution.loss_of_capacity, lost)
     if solution.confidence is not None:
         report.expect(solution.confidence >= 0, "confidence: below 0")
-    numbers = np.array(solution.resampled, dtype=np.float64)
-    report.expect(
-        bool((np.isfinite(numbers) & (numbers > 0)).all()), "resampled: not all are above 0"
-    )
     groupings = ("user", "group", "queue", "partition", "need")
     known = [key for key in groupings if jobs.labels(key) is not None]
     report.expect(list(solution.by) == known, f"by: {list(solution.by)}, where it is {known}")

@@ -86,8 +86,7 @@ def convert(
     known = OptionsWith({**COMMON, **own}, prefix=beside, each=EACH)
     given = checked(options, known, f"convert of {kind} to jobs")
     with placed(file=path):
-        own_keys = [key for key in given if key in own or key.startswith("need:")]
-        raw = reader(path, **{key: given[key] for key in own_keys})
+        raw = reader(path, **{k: v for k, v in given.items() if k in own or k.startswith("need:")})
         bare = _machine(raw, given)
         jobs = cleaning.clean(raw, bare, given)
     name = given.get("name") or stem(path)
