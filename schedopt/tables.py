@@ -13,7 +13,6 @@ from html import escape
 from typing import Any, NamedTuple
 
 from schedopt import formats
-from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import printable
 
 
@@ -22,7 +21,6 @@ class Cell(NamedTuple):
 
     text: str
     value: float | str | None  # what a page sorts by and a file holds; None comes last
-    high: float | None = None  # the upper end of an interval, whose lower one is `value`
 
 
 Value = float | str | Cell | None  # a text stands in any column as it is; None is an empty cell
@@ -35,7 +33,6 @@ class Column:
     title: str
     write: Callable[[Any], str] = str
     right: bool = True
-    interval: bool = False  # a file holds its two ends in two columns
 
 
 def text(title: str) -> Column:
@@ -61,11 +58,6 @@ def percent(title: str) -> Column:
 def share(title: str) -> Column:
     """Return a column of shares as percentages, in one digit after the point."""
     return Column(title, "{:.1%}".format)
-
-
-def interval(title: str) -> Column:
-    """Return a column of intervals."""
-    return Column(title, interval=True)
 
 
 def flag(title: str) -> Column:
@@ -131,31 +123,6 @@ def _text(column: Column, value: Value) -> str:
 
 def _plain(value: Value) -> float | str | None:
     return value.value if isinstance(value, Cell) else value
-
-
-def to_csv(table: Table) -> str:
-    """Return a table as CSV, every number with all its digits."""
-    ends = [("low", "high") if column.interval else ("",) for column in table.columns]
-    heads = [
-        f"{head} {end}".strip() for head, own in zip(table.heads, ends, strict=True) for end in own
-    ]
-    rows = (
-        [
-            _high(value) if end == "high" else _visible(_plain(value))
-            for value, own in zip(row, ends, strict=True)
-            for end in own
-        ]
-        for row in table.rows
-    )
-    return as_csv(heads, rows)
-
-
-def _high(value: Value) -> float | None:
-    return value.high if isinstance(value, Cell) else None
-
-
-def _visible(value: float | str | None) -> float | str | None:
-    return printable(value) if isinstance(value, str) else value
 
 
 # HTML.

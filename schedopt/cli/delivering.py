@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schedopt.cli.common import DOCUMENTS, deliver, say, writable
 from schedopt.instances.errors import InputError, shown
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
     from schedopt.problems.summary import Plan, Replanned
     from schedopt.solvers.result import Result
-    from schedopt.sweep.variations import Variant, Variation
 
 PLANS = (".csv", ".parquet", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
@@ -127,7 +126,6 @@ def write_page(
     instance: AnyInstance,
     found: Result,
     report: Path | None,
-    rows: Sequence[Variation] = (),
     run: Result | None = None,
 ) -> None:
     """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
@@ -138,7 +136,7 @@ def write_page(
 
     if run is None and found.solution is not None:
         run = plans.carried_out(instance, found)
-    result_page.write(instance, found, report, run, rows)
+    result_page.write(instance, found, report, run)
     say(f"wrote {report}: open it in a browser")
 
 
@@ -165,37 +163,3 @@ def rules_for(files: Sequence[Path], instance: AnyInstance) -> list[Constraint]:
     from schedopt.verbs.constraints import read_rules
 
     return read_rules(files, problem_name(instance), instance)
-
-
-def plan_curves(
-    instance: AnyInstance,
-    vary: Sequence[str] | None,
-    report: Path | None,
-    given: Mapping[str, Any],
-) -> Sequence[Variant]:
-    """Return the places to vary for the curves on a page; refuse an unknown one at once."""
-    if not vary:
-        return ()
-    if report is None:
-        raise InputError("--report FILE.html beside it, or `schedopt whatif`", place="--vary")
-    from schedopt.verbs.whatif import variants_of
-
-    how = {name: given[name] for name in ASKED}
-    return variants_of(
-        instance, vary, constraints=rules_for(given["constraints"], instance), how=how
-    )
-
-
-ASKED = ("formulation", "solver", "options", "risk", "time_limit", "gap", "seed")
-"""Flags of `solve` that hold for its what-ifs too."""
-
-
-def solve_curves(questions: Sequence[Variant]) -> Sequence[Variation]:
-    """Return the rows of curves on a page."""
-    if not questions:
-        return ()
-    from schedopt.terminal.progress import bar
-    from schedopt.verbs.whatif import solve_variants
-
-    with bar("combinations") as progress:
-        return solve_variants(questions, progress=progress)

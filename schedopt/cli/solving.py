@@ -33,7 +33,6 @@ def solve(
     *,
     write: Path | None = None,
     report: Path | None = None,
-    vary: list[str] | None = None,
     json: bool = False,
     output: Path | None = None,
     template: str | None = None,
@@ -53,7 +52,6 @@ def solve(
     explain : Say why jobs are left out, and what each rule costs.
     write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
     report : An .html page of this one result: pictures, tables.
-    vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
     output : Write it: .json, or the plan as .csv, .parquet or .sh.
     """
     from schedopt.instances.files import load
@@ -72,7 +70,6 @@ def solve(
         asked = ("formulation", "constraints", "options")
         write_model(instance, write, **{name: given[name] for name in asked})
         say(f"wrote {write}: the model, for any solver")
-    questions = delivering.plan_curves(instance, vary, report, given)
     with live(file.name, limited=given["time_limit"] is not None) as watch:
         further = ticking("further solves")
         result = optimizing.solve(instance, **given, watch=watch, progress=further)
@@ -82,7 +79,7 @@ def solve(
         )
     if stopped():
         raise typer.Exit(INTERRUPTED)
-    delivering.write_page(instance, result, report, delivering.solve_curves(questions))
+    delivering.write_page(instance, result, report)
     raise typer.Exit(status(result))
 
 

@@ -39,11 +39,12 @@ def profiles(found: Sequence[Profile]) -> Figure:
         if mine[0].instances == 1:
             _alone(axes, mine)
             continue
-        steps = {profile.contender: profile.steps() for profile in mine}
-        far = max(ratios[-1] for ratios, _ in steps.values())
+        finite = {one.contender: [r for r in one.ratios if isfinite(r)] for one in mine}
+        far = max((ratios[-1] for ratios in finite.values() if ratios), default=1.0)
         most = min(FARTHEST, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
-        for name, (colour, dash) in lines(steps).items():
-            ratios, shares = [*steps[name][0]], [*steps[name][1]]
+        for name, (colour, dash) in lines(finite).items():
+            ratios = [1.0, *finite[name]]
+            shares = [i / mine[0].instances for i in range(len(ratios))]
             drawn: Any = {"color": colour, "linestyle": dash, "label": label(name)}
             axes.step(
                 [*ratios, max(most, ratios[-1])], [*shares, shares[-1]], where="post", **drawn

@@ -18,8 +18,7 @@ from schedopt.analysis.contenders import contenders, group_rows, scores_by_probl
 from schedopt.analysis.pairs import against
 from schedopt.analysis.profiles import ratio
 from schedopt.analysis.summary import Standing, overview, rank, summary
-from schedopt.analysis.tables import measured_tables
-from schedopt.analysis.words import as_sentences
+from schedopt.analysis.tables import leader, measured_tables
 from schedopt.formats import counted
 from schedopt.instances.encoding import to_json
 from schedopt.instances.files import write_bytes
@@ -76,7 +75,7 @@ def problems(
 ) -> dict[str, Any]:
     """Return each problem's policies: how they are drawn, how they stand, and their ratios."""
     found: dict[str, Any] = {}
-    for scores, _, _ in scores_by_problem(rows):
+    for scores in scores_by_problem(rows):
         found[scores.problem] = {
             "title": problem(scores.problem).title,
             "instances": [place[file] for file in scores.best],
@@ -132,7 +131,9 @@ def page(rows: Sequence[Row], failures: Sequence[str] = ()) -> str:
         style=asset("page.css"),
         version=escape(__version__),
         count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
-        words=sections.words(as_sentences(rows)) if rows else "",
+        words=sections.words({what.problem: leader(standings, what) for what in overview(rows)})
+        if rows
+        else "",
         problems="\n".join(
             [sections.measured(list(measured_tables(rows))), *_sections(rows, standings)]
         ),

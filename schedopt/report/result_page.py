@@ -1,7 +1,7 @@
 """The page of one result, with pictures and tables, in a single file."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from string import Template
@@ -9,18 +9,15 @@ from string import Template
 import msgspec
 
 from schedopt import __version__
-from schedopt.analysis.tables import variations
 from schedopt.formats import number, percent
 from schedopt.instances.files import write_bytes
 from schedopt.instances.protocol import AnyInstance
-from schedopt.pictures import charts
 from schedopt.pictures.svg import svg
 from schedopt.problems import problem_of
 from schedopt.problems.summary import CAUTION, Explanation, Section, explained
 from schedopt.report.assets import asset, content_policy, expect_html, script
 from schedopt.report.sections import definition_list, glossary
 from schedopt.solvers.result import Result
-from schedopt.sweep.variations import Variation
 from schedopt.tables import Table, plain, to_html
 
 SCRIPTS = ("base.js", "theme.js", "sorting.js", "result.js")
@@ -48,12 +45,6 @@ PRICES = {
     "groups": "How much more reward each group's jobs bring without the rule.",
     "not proven": "The further solve was stopped: the true number may be larger.",
 }
-WHAT_IF = {
-    "objective": "The optimum with the values of the row in place of the file's.",
-    "gap": "How far objective and bound are apart, as a fraction of the objective; 0 is proven.",
-    "outcome": "What is in hand: optimal, feasible (not proven), or why there is nothing.",
-    "share": "Of the machine's time, what a group is given; with several nights, of all of them.",
-}
 
 
 def write(
@@ -61,25 +52,22 @@ def write(
     result: Result,
     path: str | Path,
     run: Result | None = None,
-    rows: Sequence[Variation] = (),
 ) -> None:
     """Write the page of one result; ``path`` ends in .html."""
     expect_html(path)
-    write_bytes(Path(path), page(instance, result, run, rows).encode())
+    write_bytes(Path(path), page(instance, result, run).encode())
 
 
 def page(
     instance: AnyInstance,
     result: Result,
     run: Result | None = None,
-    rows: Sequence[Variation] = (),
 ) -> str:
     """Return the page of one result."""
     record = problem_of(instance)
     parts = [
         *record.sections(instance, result, run),
         *explanation_sections(result),
-        *what_if_sections(rows),
     ]
     return Template(asset("result.html")).substitute(
         policy=content_policy(script(SCRIPTS)),
@@ -151,20 +139,3 @@ def explanation_sections(result: Result) -> Iterator[Section]:
     words = "Each by solving again: with the job asked for, without the rule, on a larger machine."
     tables = tuple(table.filled() for table in explained(told))
     yield Section("Why, and at what price", words=words, tables=tables, terms=PRICES)
-
-
-def what_if_sections(rows: Sequence[Variation]) -> Iterator[Section]:
-    """Yield the curves of a what-if, and a row for each combination of values."""
-    if not rows:
-        return
-    places = " and ".join(rows[0].values)
-    words = f"The optimum, solved again for each value of {places}."
-    drawn = [row for row in rows if row.objective is not None]
-    pictures = (("The optimum, and who gets what", lambda: charts.variations(drawn)),)
-    yield Section(
-        "What if",
-        words=words if drawn else f"{words} For none of them was anything found.",
-        pictures=pictures if drawn else (),
-        tables=(variations(rows, on_page=True),),
-        terms=WHAT_IF,
-    )

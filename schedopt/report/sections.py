@@ -45,14 +45,9 @@ PAIRS = (
 )
 
 
-def words(paragraphs: Mapping[str, Sequence[str]]) -> str:
-    """Return what the bench says in sentences, a paragraph for each problem."""
-    several = len(paragraphs) > 1
-    told = "".join(
-        f"<p>{f'{escape(name)}: ' if several else ''}<strong>{escape(first)}</strong> "
-        f"{escape(' '.join(rest))}</p>\n"
-        for name, (first, *rest) in paragraphs.items()
-    )
+def words(lines: Mapping[str, str]) -> str:
+    """Return who is best, in a line for each problem."""
+    told = "".join(f"<p>{escape(name)}: {escape(line)}</p>\n" for name, line in lines.items())
     return f'<section class="words" aria-label="In short">\n<h2>In short</h2>\n{told}</section>'
 
 

@@ -11,9 +11,10 @@ from schedopt.instances.files import load, parse, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import problem, problem_of
 from schedopt.solvers.result import Result
-from schedopt.sweep import rows, variations
+from schedopt.sweep import rows
+from schedopt.sweep.journal import LINES, read_lines
 from schedopt.sweep.rows import Row
-from schedopt.sweep.variations import Variation
+from schedopt.sweep.variations import Variation, is_variations
 from schedopt.verbs import plan_table
 from schedopt.verbs.load import instance_of_result, parse_results
 
@@ -121,8 +122,8 @@ def _draw_results(results: Sequence[Result], instance: Any) -> Any:
 def _read(path: str | Path) -> list[Any]:
     """Return what a file holds: an instance, a plan, results, or rows."""
     ending = Path(path).suffix.lower()
-    if ending == ".jsonl" and variations.is_variations(read_bytes(path)):
-        return [*variations.read(Path(path))]
+    if ending == LINES and is_variations(read_bytes(path)):
+        return [*read_lines(Path(path), Variation)]
     if ending in plan_table.FORMATS and (plan := plan_table.read(path)) is not None:
         return [plan]
     if ending in rows.FORMATS:

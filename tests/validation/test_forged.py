@@ -146,9 +146,7 @@ def right() -> Result:
     return solve(QUEUE)
 
 
-def checked(result: Result, seconds: float | None, forgotten: bool = True) -> Report:
-    if forgotten:
-        solved._curve_of.cache_clear()
+def checked(result: Result, seconds: float | None) -> Report:
     return documents.check(QUEUE, result.claim(), [], seconds)
 
 
@@ -164,6 +162,23 @@ def test_with_time_all_of_it_is(right: Result, seconds: float | None) -> None:
     report = checked(right, seconds)
     assert report.violations == report.unchecked == []
     assert report.bound == "re-proved"
+
+
+def test_what_is_looked_at_first_is_the_threshold_and_beside_it(
+    right: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solved, "MANY", 1e-9)  # time for some, and not for all
+    monkeypatch.setattr(Report, "left", property(lambda _: 1.0))
+    at, curve = right.solution.threshold, list(right.solution.curve)
+    report = checked(right, 1.0)
+    looked = len({at - 1, at, at + 1, 0, 3, 6, 9, 11} & set(range(12)))
+    assert report.violations == []
+    assert f"recomputed at {looked} of 12 thresholds in the time" in report.unchecked[0]
+    assert report.bound.startswith("believed")
+    curve[at] *= 1.001
+    wrong = msgspec.structs.replace(right.solution, curve=tuple(curve))
+    report = checked(msgspec.structs.replace(right, solution=wrong), 1.0)
+    assert any("curve" in violation for violation in report.violations)
 
 
 def test_seconds_add_up_to_what_a_solve_takes(monkeypatch: pytest.MonkeyPatch) -> None:
