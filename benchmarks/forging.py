@@ -25,14 +25,7 @@ import msgspec
 from benchmarks import agree
 from benchmarks.tables import out
 from schedopt import check, evaluate, generate, load, solve
-from schedopt.instances.constraints import (
-    Apart,
-    Constraint,
-    FairShare,
-    Forbid,
-    ResponseTime,
-    Shares,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.decoding import convert
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import Each
@@ -72,7 +65,7 @@ class Case(NamedTuple):
 
     instance: Any
     right: Tree
-    worse: Tree | None
+    worse: Tree | None = None
 
 
 NO_NUMBERS = (float("nan"), float("inf"), -float("inf"))
@@ -103,6 +96,7 @@ DRAWN = {
     "msfq/bound": range(3),
 }
 """Seeds of what the contract suite draws: certificates of every kind are among them."""
+EXAMPLES = {"epoch": ("fig8", "fig7", "three-wide"), "hesrpt": ("twins", "amdahl-twins", "mixed")}
 RULES = ("fair-share cap", "fair-share floor of selected", "together", "resource", "seats")
 
 
@@ -116,14 +110,11 @@ def _certified(row: str) -> Iterator[Any]:
         yield from (agree.selection(kind, seed, 10) for kind in RULES for seed in range(3))
         yield problem("dssp").formulation("schedule")(load("example:predictions"))
         for seed, window in enumerate((1, 2, 3)):
-            rule = FairShare(by="team", each=Each(at_most=0.3), window=window)
+            rule = kinds.FairShare(by="team", each=Each(at_most=0.3), window=window)
             season = generate("dssp", "season", seed=seed, options={"nights": 3})
             yield msgspec.structs.replace(season, constraints=(rule,))
-    if row in ("epoch", "hesrpt"):
-        for name in ("fig8", "fig7", "three-wide", "twins", "amdahl-twins", "mixed"):
-            instance = load(f"example:{name}")
-            if type(instance).__struct_config__.tag == row:
-                yield instance
+    for name in EXAMPLES.get(row, ()):
+        yield load(f"example:{name}")
 
 
 def _worse(instance: Any, result: Any) -> Tree | None:
@@ -134,7 +125,7 @@ def _worse(instance: Any, result: Any) -> Tree | None:
     if row == "dssp":
         names = result.solution.selected
         job = next((j.name for j in instance.jobs if j.reward and j.name in names), None)
-        rule = [Forbid(jobs=(job,))] if job else []
+        rule = [kinds.Forbid(jobs=(job,))] if job else []
         other = solve(instance, formulation=result.formulation, constraints=rule)
     else:
         other = evaluate(instance, {"epoch": "heuristic-epoch", "hesrpt": "equi"}[row])
@@ -175,9 +166,9 @@ def falsified(right: Tree, draw: Random) -> Tree:
     return forged
 
 
-def pretended(worse: Tree, draw: Random, row: str) -> Tree:
+def pretended(case: Case, draw: Random, row: str) -> Tree:
     """Return a worse solution, said to be the optimum, with a certificate that was meddled with."""
-    forged = deepcopy(worse)
+    forged: Tree = deepcopy(case.worse or {})
     if "certificate" in forged:
         if draw.random() < 0.15:
             owners = [each for each in cases(row) if "certificate" in each.right]
@@ -213,23 +204,28 @@ def forge_claim(seed: int, row: str) -> str:
     """Forge a claim and check it; return what became of it: ``passes`` is what must not be."""
     draw = Random(f"claim {seed}")  # noqa: S311
     case = draw.choice(cases(row))
-    if seed % 2 or case.worse is None:
-        return judged(case, falsified(case.right, draw))
-    return judged(case, pretended(case.worse, draw, row))
+    told = seed % 2 or case.worse is None
+    return judged(case, falsified(case.right, draw) if told else pretended(case, draw, row))
 
 
 def judged(case: Case, forged: Tree) -> str:
     """Return what becomes of a forged claim."""
     if forged == case.right:
         return "unchanged"
-    try:
-        report = check(case.instance, document(forged))
-    except (InputError, msgspec.ValidationError):
-        return "refused"
-    if report.violations:
-        return "found"
+    became = checked(case.instance, forged)
+    if isinstance(became, str):
+        return became
     nothing = forged["bound"] is None and forged["solution_status"] != "optimal"
     return "claims nothing" if nothing else "passes"
+
+
+def checked(instance: Any, tree: Tree) -> Any:
+    """Return the report of a document in which nothing is wrong, else what became of it."""
+    try:
+        report = check(instance, document(tree))
+    except (InputError, msgspec.ValidationError):
+        return "refused"
+    return "found" if report.violations else report
 
 
 # --- forged questions: parts of two answers ---------------------------------------------------
@@ -243,7 +239,7 @@ class Question:
     instance: Any
     formulation: str = ""
     options: Tree = field(default_factory=dict)
-    added: tuple[Constraint, ...] = ()
+    added: tuple[kinds.Constraint, ...] = ()
     policy: str = ""
 
 
@@ -254,11 +250,11 @@ VARIED: dict[str, tuple[Tree, ...]] = {
     "threshold": ({"variant": "lazy"}, {"method": "area"}, {"method": "paper"}),
 }
 """Options that are asked for on instances beside those that are drawn."""
-RULED: dict[str, Callable[[Any], Constraint]] = {
-    "dssp": lambda night: Forbid(jobs=(max(night.jobs, key=lambda job: job.reward).name,)),
-    "epoch": lambda packing: Apart(jobs=tuple(job.name for job in packing.jobs[:2])),
-    "hesrpt": lambda jobs: Shares(jobs=(jobs.jobs[0].name,), at_most=0.3),
-    "msfq": lambda queue: ResponseTime(need=1, at_most=1.5),
+RULED: dict[str, Callable[[Any], kinds.Constraint]] = {
+    "dssp": lambda night: kinds.Forbid(jobs=(max(night.jobs, key=lambda job: job.reward).name,)),
+    "epoch": lambda packing: kinds.Apart(jobs=tuple(job.name for job in packing.jobs[:2])),
+    "hesrpt": lambda jobs: kinds.Shares(jobs=(jobs.jobs[0].name,), at_most=0.3),
+    "msfq": lambda queue: kinds.ResponseTime(need=1, at_most=1.5),
 }
 """Side constraints that are added, likewise."""
 
@@ -291,6 +287,11 @@ def results(row: str) -> tuple[Question, ...]:
     )
 
 
+def solve_question(instance: Any, formulation: str, options: Tree, added: Any, **how: Any) -> Any:
+    asked = {"formulation": formulation, "options": options, "constraints": added}
+    return solve(instance, threads=1, **asked, **how)
+
+
 @cache
 def answer(question: Question) -> Tree | None:
     """Return the document of an answer, None where there is none."""
@@ -299,33 +300,25 @@ def answer(question: Question) -> Tree | None:
             result: Any = evaluate(question.instance, question.policy, options=question.options)
         else:
             asked = (question.formulation, question.options, question.added)
-            result = _solve(question.instance, *asked, certificate=True)
+            result = solve_question(question.instance, *asked, certificate=True)
     except InputError:
         return None
     return None if result.solution is None or result.violations else tree_of(result)
-
-
-def _solve(instance: Any, formulation: str, options: Tree, added: Any, **how: Any) -> Any:
-    asked = {"formulation": formulation, "options": options, "constraints": added}
-    return solve(instance, threads=1, **asked, **how)
 
 
 _OPTIMA: dict[str, float | None] = {}
 
 
 def optimum(instance: Any, formulation: str, options: Tree, added: Any) -> float | None:
-    """Return the optimum of a question by its declared model; None where there is none.
-
-    Optimal policies have two engines, of which the declared model proves nothing.
-    """
+    """Return the optimum of a question by its declared model; None where there is none."""
     key = repr((identity(instance), formulation, sorted(options.items(), key=str), added))
     if key not in _OPTIMA and formulation == "bound":
         _OPTIMA[key] = agree.tested("builders.msfq").least(instance)
     elif key not in _OPTIMA:
         _OPTIMA[key] = None
         with suppress(InputError):
-            solver = None if formulation == "optimal-policy" else "model"
-            right = _solve(instance, formulation, options, added, solver=solver)
+            solver = None if formulation == "optimal-policy" else "model"  # which proves nothing
+            right = solve_question(instance, formulation, options, added, solver=solver)
             _OPTIMA[key] = right.objective if right.proven else None
     return _OPTIMA[key]
 
@@ -340,11 +333,7 @@ OFTEN = {
 """What is said in these keys of a document, and in the same of its question."""
 SELDOM = {"certificate": ("certificate",), "objective": CLAIMS, "solution": ("solution",)}
 CLAIMED = {"solution_status": "optimal", "termination": "optimal", "gap": 0.0}
-NO_SOLUTION = dict.fromkeys(("objective", "bound", "gap")) | {
-    "termination": "infeasible",
-    "solution_status": "none",
-    "solution": {},
-}
+NOTHING = {"solution_status": "none", "termination": "infeasible", "solution": {}}
 
 
 def _copy(tree: Tree, other: Tree, keys: tuple[str, ...]) -> None:
@@ -358,12 +347,11 @@ def forge_question(seed: int, rows: tuple[str, ...] = ROWS) -> tuple[str, list[s
     draw, right, other = Random(f"question {seed}"), None, None  # noqa: S311
     row = draw.choice(rows)
     while right is None:
-        of = draw.choice(rows) if draw.random() < 0.03 else row
-        source = draw.choice(results(of) if draw.random() < 0.2 else questions(of))
+        source = draw.choice(results(row) if draw.random() < 0.2 else questions(row))
         right = answer(source)
     near = [q for q in questions(row) if q.instance is source.instance]  # differ in little
     while other is None:
-        target = draw.choice(near if near and draw.random() < 0.6 else questions(row))
+        target = draw.choice(near if draw.random() < 0.6 else questions(row))
         other = answer(target)
     tree, often, parts = deepcopy(right), draw.choice((0.3, 0.6, 0.9, 1.0)), []
     for part, keys in (OFTEN | SELDOM).items():
@@ -373,7 +361,7 @@ def forge_question(seed: int, rows: tuple[str, ...] = ROWS) -> tuple[str, list[s
             _copy(tree["question"], other["question"], keys if part in OFTEN else ())
     for part, chance, change in (
         ("claim", 0.4, CLAIMED | {"bound": tree["objective"]}),
-        ("no solution", 0.05, NO_SOLUTION),
+        ("no solution", 0.05, NOTHING | dict.fromkeys(CLAIMS[:3])),
         ("certificate", 0.05, {"certificate": {"kind": draw.choice(("nodes", "order", "ranks"))}}),
     ):
         if draw.random() < chance:
@@ -388,19 +376,12 @@ def forge_question(seed: int, rows: tuple[str, ...] = ROWS) -> tuple[str, list[s
 
 def fate(instance: Any, tree: Tree) -> str:
     """Return what becomes of a document: ``passes`` is what must not be."""
-    try:
-        claim = document(tree)
-        report = check(instance, claim)
-    except (InputError, msgspec.ValidationError):
-        return "refused"
-    if report.violations:
-        return "found"
-    if not report.whole:
-        return "not judged"
-    if claim.termination == "infeasible":
-        return "believed"
-    if not claim.formulation:
-        return "true"  # a policy bounds nothing
+    report = checked(instance, tree)
+    if isinstance(report, str) or not report.whole:
+        return report if isinstance(report, str) else "not judged"
+    claim = document(tree)
+    if claim.termination == "infeasible" or not claim.formulation:
+        return "believed" if claim.formulation else "true"  # a policy bounds nothing
     proved, question = report.bound == "re-proved", claim.question or claim
     options = {key: value for key, value in question.options.items() if value is not None}
     known = set(problem(claim.problem).formulation(claim.formulation).known_options)
@@ -444,8 +425,7 @@ def forge_questions(count: int, rows: tuple[str, ...] = ROWS) -> Counter[tuple[s
     fates: Counter[tuple[str, str, str]] = Counter()
     seed = made = 0
     while made < count:
-        seed += 1
-        row, parts, became = forge_question(seed, rows)
+        row, parts, became = forge_question(seed := seed + 1, rows)
         made += became != "true"
         became = f"passes: {seed}" if became == "passes" else became
         fates.update((row, part, became) for part in parts if became != "true")
