@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from judge.nights import FEATURES, drawn
 from msgspec import structs
 
-from benchmarks.dssp_provable import night as provable
+from benchmarks.dssp_schedule import night as provable
 from schedopt import generate, solve
 from schedopt.formulations.dssp import Schedule
 from schedopt.instances import files
