@@ -20,35 +20,8 @@ from schedopt.instances.declarations import (
     check_bounds,
 )
 from schedopt.instances.errors import InputError, expect, joined, listing, shown, suggestion
-from schedopt.instances.fair_share import FairShare
+from schedopt.instances.fair_share import FairShare  # noqa: F401 - as all kinds are imported
 from schedopt.instances.naming import refuse_twice
-
-__all__ = [
-    "SCHEMA",
-    "Apart",
-    "AtLeast",
-    "AtMost",
-    "Constraint",
-    "Count",
-    "FairShare",
-    "Forbid",
-    "Imply",
-    "Jobs",
-    "Name",
-    "NonNegative",
-    "Require",
-    "Resource",
-    "ResponseTime",
-    "Seats",
-    "Share",
-    "Shares",
-    "Together",
-    "check_added",
-    "check_names",
-    "check_references",
-    "check_rules",
-    "label",
-]
 
 
 class Shares(Constraint, frozen=True, tag="share"):
@@ -72,28 +45,24 @@ class Shares(Constraint, frozen=True, tag="share"):
         check_bounds(self.at_least, self.at_most, "the jobs'")
 
 
-class Require(Constraint, frozen=True, tag="require"):
-    """These jobs are selected.
+class _OfJobs(Constraint, frozen=True):
+    """What is asked of some jobs.
 
     Attributes
     ----------
     jobs : tuple of str
-        The jobs that have to run.
+        Their names.
     """
 
     jobs: Jobs
 
 
-class Forbid(Constraint, frozen=True, tag="forbid"):
-    """These jobs are not selected.
+class Require(_OfJobs, frozen=True, tag="require"):
+    """These jobs are selected."""
 
-    Attributes
-    ----------
-    jobs : tuple of str
-        The jobs that must not run.
-    """
 
-    jobs: Jobs
+class Forbid(_OfJobs, frozen=True, tag="forbid"):
+    """These jobs are not selected."""
 
 
 class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):
@@ -116,28 +85,12 @@ class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):
         yield "then", self.then
 
 
-class Together(Constraint, frozen=True, tag="together"):
-    """All of these jobs are selected, or none (epoch: all in one epoch).
-
-    Attributes
-    ----------
-    jobs : tuple of str
-        Two jobs or more.
-    """
-
-    jobs: Jobs
+class Together(_OfJobs, frozen=True, tag="together"):
+    """All of these jobs are selected, or none (epoch: all in one epoch)."""
 
 
-class Apart(Constraint, frozen=True, tag="apart"):
-    """At most one of these jobs is selected (epoch: all in different epochs).
-
-    Attributes
-    ----------
-    jobs : tuple of str
-        Two jobs or more.
-    """
-
-    jobs: Jobs
+class Apart(_OfJobs, frozen=True, tag="apart"):
+    """At most one of these jobs is selected (epoch: all in different epochs)."""
 
 
 class _Counted(Constraint, frozen=True):
@@ -243,47 +196,6 @@ class ResponseTime(Constraint, frozen=True, tag="response-time"):
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
         """Yield the class, as the group of that need."""
         yield "need", "need", str(self.need)
-
-
-_BOUNDED = [
-    {"required": ["at_most"], "properties": {"at_most": {"minProperties": 1}}},
-    {"required": ["at_least"], "properties": {"at_least": {"minProperties": 1}}},
-    {"required": ["each"], "properties": {"each": {"type": "object"}}},
-]
-_REMEMBERED_TWICE = {
-    "required": ["window", "half_life"],
-    "properties": {"window": {"type": "integer"}, "half_life": {"type": "number"}},
-}
-_ONE_OF_TWO = [
-    {"required": [field], "properties": {field: {"type": "number"}}}
-    for field in ("at_most", "at_least")
-]
-_LISTED_OR_GROUPED = [
-    {
-        "required": ["jobs"],
-        "properties": {
-            "jobs": {"type": "array"},
-            "by": {"type": "null"},
-            "group": {"type": "null"},
-        },
-    },
-    {
-        "required": ["by", "group"],
-        "properties": {
-            "jobs": {"type": "null"},
-            "by": {"type": "string"},
-            "group": {"type": "string"},
-        },
-    },
-]
-SCHEMA: Mapping[str, Mapping[str, object]] = {
-    "FairShare": {"anyOf": _BOUNDED, "not": _REMEMBERED_TWICE},
-    "Each": {"anyOf": _ONE_OF_TWO},
-    "Shares": {"anyOf": _ONE_OF_TWO},
-    "AtMost": {"oneOf": _LISTED_OR_GROUPED},
-    "AtLeast": {"oneOf": _LISTED_OR_GROUPED},
-}
-"""What a JSON Schema says of each kind beyond the types of its fields."""
 
 
 def label(constraint: Constraint, position: int) -> str:

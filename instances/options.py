@@ -3,18 +3,15 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, wraps
-from inspect import signature
+from functools import cache
 from math import inf, isfinite
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import msgspec
 
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
-P = ParamSpec("P")
-T = TypeVar("T")
 Options = Mapping[str, Any]  # values of options by name; what a value may be each `Option` says
 
 
@@ -89,24 +86,10 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
     return dict(given)
 
 
-def taking(whose: str, known: Mapping[str, Option]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that checks keywords of a function, except those that are None.
-
-    Keywords that are no options, such as callbacks, are the function's own.
-    """
-
-    def decorated(convert: Callable[P, T]) -> Callable[P, T]:
-        own = signature(convert).parameters.keys() - known.keys()
-
-        @wraps(convert)
-        def checking(*args: P.args, **given: P.kwargs) -> T:
-            told = {key: value for key, value in given.items() if key not in own}
-            checked({k: value for k, value in told.items() if value is not None}, known, whose)
-            return convert(*args, **given)
-
-        return checking
-
-    return decorated
+def complete(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:
+    """Return all options, checked, with the defaults of those that are None or not given."""
+    own = {key: value for key, value in given.items() if value is not None}
+    return {key: option.default for key, option in known.items()} | checked(own, known, whose)
 
 
 def split(pairs: Iterable[str]) -> dict[str, Any]:

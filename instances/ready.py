@@ -1,7 +1,7 @@
 """Ready jobs: a table of names, values and needs, as integers.
 
 The table is a CSV, JSON lines, a frame, a mapping of columns or a list of rows. Rows that say the
-same of everything but the name are one: of a rule's thousand jobs numbers are read once.
+same of everything but the name are one kind: of a rule's thousand jobs numbers are read once.
 """
 
 from collections import Counter
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,10 +17,11 @@ from schedopt.instances.alike import alike
 from schedopt.instances.decimals import SAFE, as_written, scale_of
 from schedopt.instances.errors import InputError, decoded, listing, placed, shown, suggestion
 from schedopt.instances.extras import installed
+from schedopt.instances.files import read_bytes
+from schedopt.instances.tables import read_csv, read_frame
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Positions = NDArray[np.intp]
 
 NAME = "name"
 MOST = 2**52  # largest number of a column, in its common unit
@@ -35,69 +37,51 @@ class Jobs(NamedTuple):
     kind: NDArray[np.intp]  # of each job, shape (jobs,)
 
 
-def _distinct_jobs(numbers: Floats) -> tuple[Floats, Positions]:
-    """Return the numbers of each kind of job, and the kind of each; columns are rows here."""
-    numbers += 0.0  # -0 is 0
-    found = alike(numbers)
-    if found is None:
-        return numbers.T.copy(), np.arange(numbers.shape[1])
-    first, number = found
-    return numbers[:, first].T.copy(), number
-
-
 def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> Jobs:
     """Read ready jobs; of the ``columns`` the ``resources`` are amounts, none below 0."""
     if isinstance(source, str | Path):
-        from schedopt.instances.files import read_bytes
-
         with placed(file=source):
             return read_jobs(read_bytes(source), columns, resources)
-    jobs = _of_text(source, columns) if isinstance(source, bytes) else _of_rows(source, columns)
-    for i, column in enumerate(columns):
-        _check(jobs, i, column, column in resources)
-    if len(set(jobs.names)) < len(jobs.names):
-        twice = next(name for name, count in Counter(jobs.names).items() if count > 1)
+    if isinstance(source, bytes):
+        names, numbers = _of_text(source, columns)
+    elif isinstance(source, Mapping) or hasattr(source, "columns"):
+        names, numbers = _of_frame(source, columns)
+    elif isinstance(source, Iterable):
+        names, numbers = _of_rows(source, columns)
+    else:
+        raise InputError("a table of ready jobs", found=type(source).__name__)
+    for column, values in zip(columns, numbers, strict=True):
+        wrong = ~np.isfinite(values) | ((values < 0) & (column in resources))
+        if wrong.any():
+            job = int(wrong.argmax())
+            expected = "a number >= 0" if column in resources else "a number"
+            place = f"job {shown(names[job])}, {column}"
+            raise InputError(expected, found=shown(float(values[job])), place=place)
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise InputError("each name once", found=f"{shown(twice)} twice", place=NAME)
-    return jobs
+    numbers += 0.0  # -0 is 0
+    if (kinds := alike(numbers)) is None:
+        return Jobs(names, numbers.T.copy(), np.arange(len(names)))
+    return Jobs(names, numbers[:, kinds[0]].T.copy(), kinds[1])
 
 
-def _check(jobs: Jobs, i: int, column: str, amount: bool) -> None:
-    """Refuse numbers that are none, or amounts below 0."""
-    numbers = jobs.numbers[:, i]
-    wrong = ~np.isfinite(numbers)
-    if amount:
-        wrong |= numbers < 0
-    if wrong.any():
-        kind = int(wrong.argmax())
-        job = int((jobs.kind == kind).argmax())
-        expected = "a number >= 0" if amount else "a number"
-        found = shown(float(numbers[kind]))
-        raise InputError(expected, found=found, place=f"job {shown(jobs.names[job])}, {column}")
-
-
-def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
-    from schedopt.instances.tables import read_csv
-
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    text = decoded(data)
+def _of_text(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats]:
+    """Read a CSV or JSON lines: names, and numbers of shape (columns, jobs)."""
+    text = decoded(data.removeprefix(b"\xef\xbb\xbf"))
     if text.lstrip().startswith("{"):
         return _of_rows(_lines(text), columns)
-    if len(data) >= LARGE and installed("polars"):
-        jobs = _of_large(data, columns)
-        if jobs is not None:
-            return jobs
-    table = read_csv(data)
+    if len(data) >= LARGE and installed("polars") and (read := _of_large(data, columns)):
+        return read
+    table = read_csv(text.encode())
     name, *at = _positions(table.titles, columns)
-    cells = [[_number(row[i], place) for i in at] for place, row in table.rows]
-    numbers = np.array(cells, dtype=float).reshape(len(cells), len(at))
-    return Jobs([row[name] for _, row in table.rows], *_distinct_jobs(numbers.T.copy()))
+    cells = [[_number(row[i], place) for place, row in table.rows] for i in at]
+    return [row[name] for _, row in table.rows], np.array(cells, dtype=float)
 
 
-def _of_large(data: bytes, columns: Sequence[str]) -> Jobs | None:
+def _of_large(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats] | None:
     """Read a CSV by polars; None where a cell is no number, to be read and named one by one."""
     import polars as pl
-
-    from schedopt.instances.tables import read_frame
 
     try:
         table = read_frame(data)
@@ -107,22 +91,18 @@ def _of_large(data: bytes, columns: Sequence[str]) -> Jobs | None:
     except pl.exceptions.PolarsError:
         return None
     names = table[NAME].str.strip_chars().fill_null("").to_list()
-    return Jobs(names, *_distinct_jobs(numbers.to_numpy().T.copy()))
+    return names, numbers.to_numpy().T.copy()
 
 
 def _lines(text: str) -> Iterable[Mapping[str, object]]:
     """Yield the rows of JSON lines."""
-    import msgspec
-
-    decode = msgspec.json.Decoder(dict[str, Any]).decode
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                yield decode(line)
-            except (msgspec.DecodeError, msgspec.ValidationError) as error:
-                raise InputError(
-                    "a JSON object on each line", found=str(error), place=f"line {number}"
-                ) from None
+                yield msgspec.json.decode(line, type=dict[str, Any])
+            except msgspec.DecodeError as error:
+                expected = "a JSON object on each line"
+                raise InputError(expected, found=str(error), place=f"line {number}") from None
 
 
 def _positions(titles: Sequence[str], columns: Sequence[str]) -> list[int]:
@@ -146,45 +126,41 @@ def _number(cell: object, place: str) -> float:
     raise InputError("a number", found=shown(cell), place=place)
 
 
-def _of_rows(source: Any, columns: Sequence[str]) -> Jobs:
-    """Read a frame, a mapping of columns, or rows."""
-    titles = getattr(source, "columns", source if isinstance(source, Mapping) else None)
-    if titles is not None:
-        at = [str(title) for title in titles]
-        _positions(at, columns)
-        names = [str(name) for name in source[NAME]]
-        cells_by_column = [_column(source[column], column, len(names)) for column in columns]
-        numbers = np.array(cells_by_column, dtype=float).reshape(len(columns), len(names)).T
-    else:
-        if not isinstance(source, Iterable):
-            raise InputError("a table of ready jobs", found=type(source).__name__)
-        names, cells, missing = [], [], set(columns)
-        for i, row in enumerate(source):
-            if not isinstance(row, Mapping) or NAME not in row:
-                raise InputError("an object with a name", found=shown(row), place=f"row {i + 1}")
-            place = f"job {shown(str(row[NAME]))}"
-            names.append(str(row[NAME]))
-            cells.append([_number(row.get(column), f"{place}, {column}") for column in columns])
-            missing.difference_update(row)
-        if names and missing:
-            wanted = next(column for column in columns if column in missing)
-            raise InputError(f"{shown(wanted)} in some row", found="it in none")
-        numbers = np.array(cells, dtype=float).reshape(len(cells), len(columns))
-    return Jobs(names, numbers, np.arange(len(names)))
+def _of_frame(source: Any, columns: Sequence[str]) -> tuple[list[str], Floats]:
+    """Read a frame, or a mapping of columns."""
+    _positions([str(title) for title in getattr(source, "columns", source)], columns)
+    names = [str(name) for name in source[NAME]]
+    return names, np.array([_column(source[key], key, len(names)) for key in columns])
 
 
 def _column(values: Any, column: str, count: int) -> Floats:
     """Return a column as floats, 0 for missing cells."""
     try:
         numbers = np.asarray(values, dtype=float)
-        if numbers.shape == (count,):
-            return np.where(np.isnan(numbers), 0.0, numbers)
     except (TypeError, ValueError):
-        pass
-    cells = [_number(cell, f"{column}, row {i + 1}") for i, cell in enumerate(values)]
-    if len(cells) != count:
-        raise InputError(f"{count} cells, as of {NAME}", found=str(len(cells)), place=column)
-    return np.array(cells)
+        places = (f"{column}, row {i + 1}" for i in range(len(values)))
+        numbers = np.array(list(map(_number, values, places)))
+    if numbers.shape != (count,):
+        raise InputError(f"{count} cells, as of {NAME}", found=str(numbers.size), place=column)
+    return np.where(np.isnan(numbers), 0.0, numbers)
+
+
+def _of_rows(source: Iterable[object], columns: Sequence[str]) -> tuple[list[str], Floats]:
+    """Read rows, of which each column is in one or more."""
+    rows = list[Mapping[str, object]]()
+    for i, row in enumerate(source):
+        if not isinstance(row, Mapping) or NAME not in row:
+            raise InputError("an object with a name", found=shown(row), place=f"row {i + 1}")
+        rows.append(row)
+    names = [str(row[NAME]) for row in rows]
+    for column in columns if rows else ():
+        if not any(column in row for row in rows):
+            raise InputError(f"{shown(column)} in some row", found="it in none")
+    cells = [
+        [_number(row.get(c), f"job {shown(n)}, {c}") for n, row in zip(names, rows, strict=True)]
+        for c in columns
+    ]
+    return names, np.array(cells, dtype=float)
 
 
 def capacity_of(given: Mapping[str, object]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.options import Option, checked
+from schedopt.instances.options import Option, complete
 
 if TYPE_CHECKING:  # at run time it would load all of numpy.random
     from numpy.random import Generator
@@ -61,9 +61,7 @@ class Recipe:
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise InputError("a whole number, 0 or more", found=shown(seed), place="seed")
-        given = checked(options, self.options, self.name)
-        defaults = {key: option.default for key, option in self.options.items()}
-        return self.make(seed, defaults | given)
+        return self.make(seed, complete(options, self.options, self.name))
 
 
 def by_name(*recipes: Recipe) -> dict[str, Recipe]:

@@ -3,15 +3,11 @@
 ``python -m schedopt.instances.schema`` writes the ``schema.json`` of every problem.
 """
 
-import sys
-from collections.abc import Mapping
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from schedopt.instances import constraints
 from schedopt.instances.declarations import EXAMPLES
 from schedopt.instances.encoding import to_json
 from schedopt.instances.files import PROBLEMS, instance_type, write_bytes
@@ -24,28 +20,16 @@ def schema(problem: str) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a problem's instance files."""
     record = instance_type(problem)
     components = msgspec.json.schema(record)
-    home = sys.modules[record.__module__]
     definitions = components.pop("$defs")
     for name, definition in definitions.items():
         own = parse_docstring(definition.get("description", ""))
         _describe(definition, docstring_of(record) if name == record.__name__ else own)
-        for rules in (constraints.SCHEMA, getattr(home, "SCHEMA", {})):
-            _join(definition, rules.get(name, {}))
     return {
         "$schema": DIALECT,
         "title": f"{problem} instance",
         **components,
         "$defs": definitions,
     }
-
-
-def _join(definition: dict[str, Any], rules: Mapping[str, Any]) -> None:
-    """Merge rules into a definition, recursively."""
-    for key, value in rules.items():
-        if isinstance(value, Mapping) and isinstance(definition.get(key), dict):
-            _join(definition[key], value)
-        else:
-            definition[key] = deepcopy(value)
 
 
 def encoded(problem: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Tables (CSV, Parquet, Excel, a frame of pandas or polars): one reader, and declared columns.
+"""Tables (CSV, Parquet, a frame of pandas or polars): one reader, and declared columns.
 
 Every cell becomes the text that a person would write: so one reader takes them all, and messages
 name the line of a CSV or the row of another table. What a column holds is said by a `Column`.
@@ -10,7 +10,6 @@ import csv
 import io
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from fractions import Fraction
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
-from zipfile import BadZipFile, ZipFile
 
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, decoded, placed, shown
@@ -80,7 +78,7 @@ class Row:
         with placed(f"{self.place}, column {column.name!r}"):
             if column.kind in KINDS:
                 return KINDS[column.kind](text, column)
-            return getattr(self._clock, column.kind)(text, column.name)
+            return getattr(self._clock, column.kind)(text)
 
     def wrong(self, title: str, expected: str) -> InputError:
         """Return the error that names this cell."""
@@ -129,30 +127,16 @@ KINDS: Mapping[str, Callable[[str, Column], Any]] = {
 # --- the reader -------------------------------------------------------------------------------
 
 
-class _Titled(Protocol):
+@runtime_checkable
+class Frame(Protocol):
+    """A frame of pandas or polars."""
+
     @property
     def columns(self) -> Iterable[object]:
         """The titles."""
 
 
-@runtime_checkable
-class PandasFrame(_Titled, Protocol):
-    """The methods of a pandas frame that are used."""
-
-    def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
-        """Yield the rows."""
-
-
-@runtime_checkable
-class PolarsFrame(_Titled, Protocol):
-    """The methods of a polars frame that are used."""
-
-    def iter_rows(self) -> Iterable[Sequence[object]]:
-        """Yield the rows."""
-
-
 CELL = 64  # bytes that a cell of text takes
-Frame = PandasFrame | PolarsFrame
 Source = str | Path | Frame  # where a table is: a file, or a frame in memory
 
 
@@ -166,21 +150,22 @@ class Table:
 
     @classmethod
     def read(cls, source: Source) -> Table:
-        """Read CSV in UTF-8, Parquet, Excel's first sheet or a frame; or raise `InputError`."""
+        """Read CSV in UTF-8, Parquet or a frame; or raise `InputError`."""
         if not isinstance(source, str | Path):
-            if isinstance(source, PolarsFrame):
+            if hasattr(source, "iter_rows"):
                 return _of_rows(source.columns, source.iter_rows())
-            if isinstance(source, PandasFrame):
+            if hasattr(source, "itertuples"):
                 return _of_rows(source.columns, source.itertuples(index=False, name=None))
             expected = "a path, or a frame of pandas or polars"
             raise InputError(expected, found=type(source).__name__)
-        data, name = read_bytes(source), Path(source).name.lower()
+        name = Path(source).name.lower()
+        if name.endswith((".xlsx", ".xls", ".ods")):
+            expected = "a table saved as CSV or Parquet"
+            raise InputError(expected, found="a workbook", file=str(source))
+        data = read_bytes(source)
         if name.removesuffix(".gz").endswith(".parquet"):
             frame = read_parquet(data, CELL)
             return _of_rows(frame.columns, frame.iter_rows())
-        if name.endswith(".xlsx"):
-            titles, *rows = read_sheet(data) or [[]]
-            return _of_rows(titles, rows, first=2)
         return read_csv(data)
 
     def positions(self, spelled: Callable[[str], str] = str) -> dict[str, int]:
@@ -214,9 +199,9 @@ class Table:
             yield Row(place, cells, at, clock)
 
 
-def _of_rows(titles: Iterable[object], rows: Iterable[Sequence[object]], first: int = 1) -> Table:
-    """Return a table whose first row has this number; empty rows are left out."""
-    cells = [(f"row {number}", list(map(_written, row))) for number, row in enumerate(rows, first)]
+def _of_rows(titles: Iterable[object], rows: Iterable[Sequence[object]]) -> Table:
+    """Return a table of rows that are numbered from 1; empty ones are left out."""
+    cells = [(f"row {number}", list(map(_written, row))) for number, row in enumerate(rows, 1)]
     named = [str(title).strip() for title in titles]
     return Table("columns", named, [row for row in cells if any(row[1])])
 
@@ -330,51 +315,3 @@ def _quietly() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
-
-
-_DAMAGED = (
-    BadZipFile,
-    zlib.error,
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    SyntaxError,
-    OSError,
-    RuntimeError,
-    ArithmeticError,
-)
-"""What the reader of a damaged workbook raises; SyntaxError is that of XML."""
-
-
-def read_sheet(data: bytes) -> list[Sequence[object]]:
-    """Return the rows of a workbook's first sheet, each as long as the first, its titles."""
-    need("openpyxl")
-    from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
-
-    try:
-        with ZipFile(BytesIO(data)) as packed:
-            check_rows(sum(part.file_size for part in packed.infolist()), 8)
-        sheet = load_workbook(BytesIO(data), read_only=True, data_only=True).worksheets[0]
-        sheet.reset_dimensions()  # some programs write wrong ones
-        rows = [_trimmed(row) for row in sheet.iter_rows(values_only=True)]
-    except InputError:
-        raise
-    except (*_DAMAGED, InvalidFileException) as error:
-        expected = "a workbook of Excel (.xlsx) with a sheet"
-        raise InputError(expected, found=shown(str(error))) from None
-    width = len(rows[0]) if rows else 0
-    for number, row in enumerate(rows, 1):
-        if len(row) > width:
-            expected = f"as many cells as the first row has titles, {width}"
-            raise InputError(expected, found=f"{len(row)}", place=f"row {number}")
-    return [["" if cell is None else cell for cell in rows[0]]] * bool(rows) + [
-        (*row, *[None] * (width - len(row))) for row in rows[1:]
-    ]
-
-
-def _trimmed(row: Sequence[object]) -> Sequence[object]:
-    """Return a row without the empty cells at its end, of which a sheet has any number."""
-    length = next((i for i in range(len(row), 0, -1) if row[i - 1] not in (None, "")), 0)
-    return row[:length]

@@ -25,14 +25,6 @@ def single_night(nights: int, who: str) -> None:
         raise NotApplicableError(f"{who} is for a single night, and there are {nights}")
 
 
-class InterruptedRunError(Exception):
-    """An interrupt came while a policy ran; ``solution`` is the record so far."""
-
-    def __init__(self, solution: Any) -> None:
-        super().__init__("interrupted")
-        self.solution = solution
-
-
 class UnstableError(NotApplicableError):
     """A queue grows without bound under a policy; the message names each class's load."""
 
@@ -91,9 +83,6 @@ class Policy:
         Options under which it is quick, for a first run that only compiles.
     waits : str
         Why it keeps people waiting where none of its options is given; empty where it does not.
-    parallel : bool
-        Whether it can use several cores; then ``run`` takes ``jobs``, how many, and ``watch``,
-        which is called with how much is done and how much there is.
     suits : {"", "alone", "beside"}
         Where a problem has instances of two sorts, those that say everything in their own file and
         those with a table beside it: which of them it is for; both where nothing is said.
@@ -111,7 +100,6 @@ class Policy:
     trial: Mapping[str, Any] = field(default_factory=dict)
     waits: str = ""
     suits: Suits = ""
-    parallel: bool = False
 
     def draws(self, options: Mapping[str, Any], beside: bool) -> bool:
         """Whether another seed may make another run, on an instance with files beside it or not."""

@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
-    from schedopt.verbs.start_times import explain_start, start_times
+    from schedopt.verbs.start_times import start_times
     from schedopt.verbs.whatif import whatif
 
     @overload
@@ -101,7 +101,6 @@ __all__ = [
     "evaluate",
     "example",
     "explain",
-    "explain_start",
     "generate",
     "hesrpt",
     "list_policies",
@@ -130,7 +129,6 @@ _HOMES = {
     "Result": "schedopt.solvers.result",
     "dump": "schedopt.instances.files",
     "example": "schedopt.instances.files",
-    "explain_start": "schedopt.verbs.start_times",
     "list_policies": "schedopt.verbs.contents",
     "summary": "schedopt.analysis.summary",
 }

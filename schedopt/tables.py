@@ -7,13 +7,12 @@ values themselves, which a page sorts by and a file keeps with all their digits.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
 
 from schedopt import formats
-from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import printable
 
 
@@ -22,7 +21,6 @@ class Cell(NamedTuple):
 
     text: str
     value: float | str | None  # what a page sorts by and a file holds; None comes last
-    high: float | None = None  # the upper end of an interval, whose lower one is `value`
 
 
 Value = float | str | Cell | None  # a text stands in any column as it is; None is an empty cell
@@ -35,7 +33,6 @@ class Column:
     title: str
     write: Callable[[Any], str] = str
     right: bool = True
-    interval: bool = False  # a file holds its two ends in two columns
 
 
 def text(title: str) -> Column:
@@ -61,11 +58,6 @@ def percent(title: str) -> Column:
 def share(title: str) -> Column:
     """Return a column of shares as percentages, in one digit after the point."""
     return Column(title, "{:.1%}".format)
-
-
-def interval(title: str) -> Column:
-    """Return a column of intervals."""
-    return Column(title, interval=True)
 
 
 def flag(title: str) -> Column:
@@ -118,10 +110,6 @@ class Table:
         rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
         return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
 
-    def first(self, most: int) -> Table:
-        """Return the table of the first rows."""
-        return replace(self, rows=self.rows[:most])
-
 
 def _text(column: Column, value: Value) -> str:
     if isinstance(value, Cell):
@@ -131,31 +119,6 @@ def _text(column: Column, value: Value) -> str:
 
 def _plain(value: Value) -> float | str | None:
     return value.value if isinstance(value, Cell) else value
-
-
-def to_csv(table: Table) -> str:
-    """Return a table as CSV, every number with all its digits."""
-    ends = [("low", "high") if column.interval else ("",) for column in table.columns]
-    heads = [
-        f"{head} {end}".strip() for head, own in zip(table.heads, ends, strict=True) for end in own
-    ]
-    rows = (
-        [
-            _high(value) if end == "high" else _visible(_plain(value))
-            for value, own in zip(row, ends, strict=True)
-            for end in own
-        ]
-        for row in table.rows
-    )
-    return as_csv(heads, rows)
-
-
-def _high(value: Value) -> float | None:
-    return value.high if isinstance(value, Cell) else None
-
-
-def _visible(value: float | str | None) -> float | str | None:
-    return printable(value) if isinstance(value, str) else value
 
 
 # HTML.
@@ -174,10 +137,9 @@ def to_html(
     table: Table,
     terms: Mapping[str, str] | None = None,
     *,
-    kind: str = "sortable",
     caption: bool = False,
 ) -> str:
-    """Return a table as HTML; ``terms``: what headings mean; ``kind``: the element's classes."""
+    """Return a table as HTML; ``terms``: what headings mean."""
     sides = ["" if column.right else ' class="text"' for column in table.columns]
     heads = "".join(
         f'<th{side} scope="col" title="{plain((terms or {}).get(head, ""))}">{plain(head or " ")}'
@@ -190,7 +152,7 @@ def to_html(
     )
     title = f"<caption><span>{plain(table.title)}</span></caption>" if caption else ""
     return (
-        f'<table class="{kind}">{title}\n<thead><tr>{heads}</tr></thead>\n'
+        f'<table class="sortable">{title}\n<thead><tr>{heads}</tr></thead>\n'
         f"<tbody>\n{''.join(lines)}</tbody></table>"
     )
 
@@ -200,60 +162,3 @@ def _html_cell(side: str, text: str, value: Value) -> str:
     sorts = "" if held is None else plain(str(held))
     shown = STAMP.sub(HALVES, plain(text))
     return f'<td{side} data-value="{sorts}"><span class="name">{shown}</span></td>'
-
-
-# LaTeX.
-
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "`": r"\textasciigrave{}",
-    "'": r"\textquotesingle{}",
-    "–": "--",
-    "µ": r"$\mu$",
-    "…": r"\dots{}",
-}
-"""Characters special to LaTeX, and how they are written there."""
-
-
-def to_latex(table: Table) -> str:
-    """Return a table for LaTeX, below a comment on the packages that it needs."""
-    sides = "".join("r" if column.right else "l" for column in table.columns)
-    return "\n".join(
-        [
-            r"% \usepackage{booktabs,textcomp} \usepackage[T1]{fontenc}",
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{latex_escaped(table.title)}}}",
-            rf"\begin{{tabular}}{{{sides}}}",
-            r"\toprule",
-            _latex_line(table.heads),
-            r"\midrule",
-            *map(_latex_line, table.texts()),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
-def _latex_line(cells: Sequence[str]) -> str:
-    return " & ".join(map(latex_escaped, cells)) + r" \\"
-
-
-def latex_escaped(text: str) -> str:
-    """Return text that LaTeX prints as it is."""
-    return "".join(SPECIAL.get(letter, letter) for letter in printable(text))

@@ -1,14 +1,13 @@
 """The optimal policy of a one-or-all system: no nonpreemptive policy does better."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from schedopt.formulations.msfq.process import Process, costs_changed, one_or_all
 from schedopt.formulations.msfq.without_constraints import WithoutConstraints
 from schedopt.formulations.protocol import Settings
-from schedopt.instances.constraints import Constraint
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, checked, is_count, is_number
 
@@ -50,11 +49,9 @@ class OptimalPolicy(WithoutConstraints):
     chapter 8.
     """
 
-    problem: ClassVar[str] = "msfq"
     refusing: ClassVar[str] = "for an optimal policy (formulation threshold takes response-time)"
     name: ClassVar[str] = "optimal-policy"
     engine: ClassVar[str] = "numeric"
-    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
         "tolerance": Option(1e-6, "a number above 0", lambda v: is_number(v) and v > 0, asks=False),
         "most": Option(MOST, "a whole number of states", is_count, asks=False),
@@ -65,7 +62,6 @@ class OptimalPolicy(WithoutConstraints):
         given = {"tolerance": tolerance, "most": most}
         self.options: Settings = checked(given, self.known_options, "optimal-policy")
         self.instance = queue
-        self.added: Sequence[Constraint] = ()
         self.certificate: dict[str, object] | None = None
         self.system = system = one_or_all(queue, "an optimal policy")
         self.add(*queue.constraints)

@@ -1,7 +1,7 @@
 """A one-or-all system as five numbers, and the decision processes behind optimal policies."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
@@ -182,15 +182,11 @@ def costs_changed(process: Process, declared: Process) -> bool:
 
     `InputError` if anything else was changed, or a cost is not above 0.
     """
-    names = [field.name for field in fields(declared)]
-    alike = type(process) is type(declared)
-    changed = [
-        name for name in names if not (alike and getattr(process, name) == getattr(declared, name))
-    ]
+    if type(process) is not type(declared) or process.system != declared.system:
+        expected = "the process of the instance, in which costs alone may be changed"
+        raise InputError(expected, found="another system", place="model")
+    changed = [name for name in COSTS if getattr(process, name) != getattr(declared, name)]
     for name in changed:
-        if name not in COSTS:
-            expected = "the process of the instance, in which costs alone may be changed"
-            raise InputError(expected, found=f"another {name}", place="model")
         cost = getattr(process, name)
         if not (is_number(cost) and cost > 0):
             raise InputError("a cost above 0", found=shown(cost), place=f"model.{name}")

@@ -15,12 +15,10 @@ from schedopt.instances.times import NUMBER
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
 """Prefixes of seats and of resources in titles and options, and of pools in options."""
 
-NEEDED = ("name", "reward", "priority", "demand", "critical_path")
+ALWAYS = ("name", "reward", "priority", "demand", "critical_path")
 LIMITS = ("after", "max_processors", "processors", "pools", "spread")
-TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
-"""Optional columns, which are groupings where the options say so."""
-
-KNOWN = (*NEEDED, *TIMES)
+KNOWN = (*ALWAYS, "tasks", "task_time", "release", "deadline", *LIMITS)
+"""Fields of jobs; those that are not in `ALWAYS` may be asked for as groupings instead."""
 FRAMES = {"frames": "tasks", "frame_time": "task_time"}
 """What farms call the columns of a stage of frames, where a table has both. The time of a task may
 also be called ``estimate``."""
@@ -28,7 +26,7 @@ MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
     ("arrival", "earliest", "not_before", "start", "submit"), "release"
 )
 """Titles of other tables, and the field that they probably are; taken for it they are not."""
-NEAR = 0.85  # similarity from which a title counts as a misspelling of one of `TIMES`
+NEAR = 0.8  # similarity from which a title counts as a misspelling of one of `KNOWN`
 
 _FIELDS = frozenset(
     {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "seats", "size", "weight"}
@@ -43,68 +41,56 @@ class Columns:
     at: dict[str, int]  # the position of each; those that are known have their own spelling
     fields: list[str]  # of jobs
     groupings: list[str]
-    seats: list[str]  # the kinds of them
-    resources: list[str]  # likewise
     left_out: dict[str, str]  # the other columns, each with the reason
     reward: str | None  # the reward function that stands in for a column of rewards
-    unasked: bool  # whether nobody asked for that
 
     @classmethod
     def of(cls, table: Table, reward: str | None, groups: str | None) -> Columns:
         """Classify a table's columns; ``groups`` names groupings; `InputError` if one is wrong."""
-        asked = None if groups is None else [title.strip() for title in groups.split(",")]
+        chosen = None if groups is None else [title.strip() for title in groups.split(",")]
         titles = set(map(_normalized, table.titles))
         aliases = FRAMES if titles >= FRAMES.keys() else {}
-        timed = titles & {"task_time", "frame_time"}
-        if not timed and ("tasks" in titles or "demand" not in titles):
+        if not titles & {"task_time", "frame_time"} and (
+            "tasks" in titles or "demand" not in titles
+        ):
             aliases = {"estimate": "task_time"}
         if "name" not in titles:
             aliases = {**aliases, "job": "name"}  # as plans call it
         at = table.positions(
-            lambda title: _known_spelling(aliases.get(_normalized(title), title), asked or ())
+            lambda title: _known_spelling(aliases.get(_normalized(title), title), chosen or ())
         )
-        fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
-        seats = [title for title in at if title.startswith(SEATS)]
-        holds = [title for title in at if title.startswith(HOLDS)]
-        unasked = reward is None and "reward" not in at and "priority" in at
-        made = "linear" if unasked else reward
+        fields = [t for t in at if t in KNOWN and (t in ALWAYS or t not in (chosen or ()))]
+        if reward is None and "reward" not in at and "priority" in at:
+            reward = "linear"
         others = {
             title: [row[i] for _, row in table.rows]
             for title, i in at.items()
-            if title not in (*fields, *seats, *holds)
+            if title not in fields and not title.startswith((SEATS, HOLDS))
         }
-        _check(table, at, fields, [*others], made)
-        groupings, left_out = _groupings(others, asked)
-        kinds = [title.removeprefix(SEATS) for title in seats]
-        resources = [title.removeprefix(HOLDS) for title in holds]
-        return cls(at, fields, groupings, kinds, resources, left_out, made, unasked)
+        _check(table, at, fields, [*others], reward)
+        return cls(at, fields, *_groupings(others, chosen), reward)
+
+    def named(self, prefix: str) -> list[str]:
+        """Return what the titles with a prefix name: kinds of seats, or resources."""
+        return [title.removeprefix(prefix) for title in self.at if title.startswith(prefix)]
 
     def notes(self, instance: Instance) -> Iterator[str]:
         """Yield what became of each column."""
-        fields = [*self.fields]
-        if self.unasked:
+        if self.reward and "reward" in self.fields:
+            yield f"column 'reward': left out: the reward is {self.reward}, as asked"
+        elif self.reward == "linear":
             yield (
                 "no column 'reward': rewards are linear in the priority, 500 less it and 0 at the "
                 "least; --option reward=banded or size makes others"
             )
-        elif self.reward and "reward" in fields:
-            fields.remove("reward")
-            yield f"column 'reward': left out: the reward is {self.reward}, as asked"
+        fields = [title for title in self.fields if title != "reward" or not self.reward]
         yield f"columns {', '.join(map(shown, fields))}: fields of the jobs"
-        rules = {rule.name: rule for rule in instance.constraints}
-        for kind in self.seats:
-            use = len(getattr(rules.get(kind), "use", ()))
-            holding = f"{use} of {len(instance.jobs)} jobs hold some"
-            yield f"column {shown(SEATS + kind)}: a side constraint of seats; {holding}"
-        for name in self.resources:
-            use = sum(name in job.holds for job in instance.jobs)
-            holding = f"{use} of {len(instance.jobs)} jobs hold some"
-            yield f"column {shown(HOLDS + name)}: a resource that running tasks hold; {holding}"
+        for title in self.at:
+            if title.startswith((SEATS, HOLDS)):
+                yield f"column {shown(title)}: what each running task holds"
         for title in self.groupings:
-            found = instance.groups.get(title, {})
-            without = len(instance.jobs) - sum(map(len, found.values()))
-            more = f"; {without} of {len(instance.jobs)} jobs in none" if without else ""
-            yield f"column {shown(title)}: a grouping of {counted(len(found), 'group')}{more}"
+            count = len(instance.groups.get(title, {}))
+            yield f"column {shown(title)}: a grouping of {counted(count, 'group')}"
         for title, reason in self.left_out.items():
             asks = "; --option groups=... makes it a grouping" if reason != "empty" else ""
             yield f"column {shown(title)}: left out: {reason}{asks}"
@@ -119,24 +105,14 @@ def _normalized(title: str) -> str:
     return title.lower().replace(" ", "_")
 
 
-def _known_spelling(title: str, asked: Sequence[str]) -> str:
+def _known_spelling(title: str, groupings: Sequence[str]) -> str:
     """Return a known title in its own spelling, unless it is a requested grouping."""
     plain = _normalized(title)
-    if plain in TIMES and title in asked:
-        return title
     for prefix in (SEATS, HOLDS):
         if plain.startswith(prefix) and title[len(prefix) :].strip():
             return f"{prefix}{title[len(prefix) :].strip()}"
-    return plain if plain in KNOWN else title
-
-
-ALSO = {
-    "reward": " (or option 'reward', or a column 'priority')",
-    "tasks": " such as 12x0.5h (or 'demand' and 'critical_path')",
-    "demand": " (or a column 'tasks')",
-    "critical_path": " (or a column 'tasks')",
-}
-"""What does in place of a column that is missing."""
+    known = plain in KNOWN and (plain in ALWAYS or title not in groupings)
+    return plain if known else title
 
 
 def _check(
@@ -147,52 +123,39 @@ def _check(
     reward: str | None,
 ) -> None:
     """Raise `InputError` where a column is missing, or seems to be misspelt."""
-    staged = "tasks" in fields or "task_time" in fields
-    missing = []
-    for column in KNOWN:
-        lengths = column in ("demand", "critical_path")
-        optional = column == "priority" or column in TIMES or (lengths and staged)
-        needed = not optional and not (column == "reward" and reward)
-        near = [title for title in others if _is_misspelt(_normalized(title), column)]
-        if column in at:
-            continue
-        if near:  # it would pass for a grouping, and what it holds would go unused
-            expected, found = f"a column {column!r}", ", ".join(map(shown, near))
-            raise InputError(expected, found=found, place=table.head)
-        if needed:
-            missing.append(column)
-    if missing:
-        if missing[-2:] == ["demand", "critical_path"]:
-            missing[-2:] = ["tasks"]
-        named = next((title for title in others if "name" in _normalized(title)), None)
-        expected = " and ".join(f"a column {column!r}{ALSO.get(column, '')}" for column in missing)
-        if "name" in missing and named:
-            expected += f"; call {shown(named)} 'name' if it is the job's"
-        raise InputError(expected, found=", ".join(map(shown, at)), place=table.head)
-
-
-def _is_misspelt(title: str, column: str) -> bool:
-    """Tell whether a title looks like a misspelt column."""
-    if column in TIMES:
-        return difflib.SequenceMatcher(None, column, title).ratio() >= NEAR
-    return bool(suggestion(title, [column]))
+    plain = {_normalized(title): title for title in others}
+    for column in KNOWN:  # misspelt it would pass for a grouping, and go unused
+        near = difflib.get_close_matches(column, plain, n=1, cutoff=NEAR)
+        if column not in at and near:
+            expected = f"a column {column!r}"
+            raise InputError(expected, found=shown(plain[near[0]]), place=table.head)
+    needed = {
+        "a column 'name'": "name" in at,
+        "a column 'reward' (or option 'reward', or a column 'priority')": reward or "reward" in at,
+        "a column 'tasks' such as 12x0.5h (or 'demand' and 'critical_path')": {
+            *("tasks", "task_time")
+        }.intersection(fields)
+        or {"demand", "critical_path"} <= at.keys(),
+    }
+    if missing := [words for words, there in needed.items() if not there]:
+        found = ", ".join(map(shown, at))
+        raise InputError(" and ".join(missing), found=found, place=table.head)
 
 
 def _groupings(
-    others: Mapping[str, Sequence[str]], asked: Sequence[str] | None
+    others: Mapping[str, Sequence[str]], chosen: Sequence[str] | None
 ) -> tuple[list[str], dict[str, str]]:
     """Return which of the other columns are groupings, and why the rest are not."""
     why = {title: _why_no_grouping(title, cells) for title, cells in others.items()}
-    groupings = [title for title, reason in why.items() if not reason]
-    if asked is not None:
-        for title in asked:
-            if title not in others:
-                hint = suggestion(title, others) or listing(others) or ": there is no other column"
-                expected = f"a column that is no field{hint}"
-                raise InputError(expected, found=shown(title), place="option groups")
-        groupings = list(dict.fromkeys(asked))
-        why |= {title: reason or "not asked for" for title, reason in why.items()}
-    return groupings, {title: why[title] for title in why if title not in groupings}
+    if chosen is None:
+        return [t for t in why if not why[t]], {t: why[t] for t in why if why[t]}
+    for title in chosen:
+        if title not in others:
+            hint = suggestion(title, others) or listing(others) or ": there is no other column"
+            expected = f"a column that is no field{hint}"
+            raise InputError(expected, found=shown(title), place="option groups")
+    left_out = {title: why[title] or "not asked for" for title in why if title not in chosen}
+    return list(dict.fromkeys(chosen)), left_out
 
 
 def _why_no_grouping(title: str, cells: Sequence[str]) -> str:
@@ -200,9 +163,7 @@ def _why_no_grouping(title: str, cells: Sequence[str]) -> str:
     if _normalized(title) in _FIELDS:
         meant = MEANT.get(_normalized(title))
         return f"call it {meant!r} if that is what it says" if meant else "no field of a job's own"
-    filled = [cell for cell in cells if cell]
+    filled = list(filter(None, cells))
     if cells and not filled:
         return "empty"
-    if filled and all(NUMBER.fullmatch(cell) for cell in filled):
-        return "numbers"
-    return ""
+    return "numbers" if filled and all(map(NUMBER.fullmatch, filled)) else ""

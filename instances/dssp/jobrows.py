@@ -15,7 +15,7 @@ from schedopt.instances.errors import InputError, listing, placed, shown, sugges
 from schedopt.instances.tables import Column, Row, Table
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
-SAID = 5  # most omitted rows that are named one by one
+FEW = 5  # most omitted rows that are named one by one
 BY_WORD = "priority:"  # before what words of a column of priorities are worth
 WORDS = f"{BY_WORD}urgent=8,high=4,normal=2,low=1"
 
@@ -25,10 +25,14 @@ TASK_TIME, TASKS = Column("task_time", "length"), Column("tasks", "tasks")
 TASK_COUNT = Column("tasks", "whole", least=1, needed=True)
 RELEASE, DEADLINE = Column("release", "point"), Column("deadline", "end")
 DEMAND, PATH = Column("demand", "length"), Column("critical_path", "length")
-AFTER, POOLS = Column("after", "names"), Column("pools", "names")
-MAX_PROCESSORS = Column("max_processors", "whole", least=1)
-PROCESSORS = Column("processors", "whole", least=1)
-SPREAD = Column("spread", "spread")
+OTHERS = (
+    Column("after", "names"),
+    Column("pools", "names"),
+    Column("max_processors", "whole", least=1),
+    Column("processors", "whole", least=1),
+    Column("spread", "spread"),
+)
+"""Columns whose cells are the fields of jobs, where they are not empty."""
 
 
 def worths_of(reward: str) -> dict[str, float]:
@@ -44,10 +48,6 @@ def worths_of(reward: str) -> dict[str, float]:
     return worths
 
 
-def _listed(jobs: list[str]) -> str:
-    return ", ".join(jobs[:SAID]) + ", ..." * (len(jobs) > SAID)
-
-
 class JobReader:
     """Reads rows into jobs, and keeps notes on them."""
 
@@ -61,20 +61,18 @@ class JobReader:
         self.backward: list[str] = []  # jobs that are due before their release
         self._seen: dict[str, str] = {}
         self._tasks = 0
-        self._seats = {name: Column(f"{SEATS}{name}", "whole") for name in columns.seats}
-        self._holds = {name: Column(f"{HOLDS}{name}", "number") for name in columns.resources}
+        self._seats = {name: Column(f"{SEATS}{name}", "whole") for name in columns.named(SEATS)}
+        self._holds = {name: Column(f"{HOLDS}{name}", "number") for name in columns.named(HOLDS)}
 
     def jobs(self, table: Table) -> Iterator[Job]:
         """Yield the jobs that are not left out; `InputError` names the row and the column."""
-        taken = {*self.columns.fields, *self.columns.groupings}
-        taken |= {column.name for column in (*self._seats.values(), *self._holds.values())}
-        at = {title: i for title, i in self.columns.at.items() if title in taken}
+        at = {t: i for t, i in self.columns.at.items() if t not in self.columns.left_out}
         if self.higher:
             texts = (row[at["priority"]] for _, row in table.rows)
             self.top = max((float(text) for text in texts if NUMBER.fullmatch(text)), default=0.0)
         for place, cells in table.rows:
             row = Row(place, cells, at, self.clock)
-            if (job := self._job(row)) is None:
+            if (job := self._windowed(self._job(row), row)) is None:
                 continue
             for kind, column in self._seats.items():
                 if count := row.value(column):
@@ -85,75 +83,55 @@ class JobReader:
         """Yield notes on times, and on how many jobs were read and left out."""
         if self.worths:
             yield "column 'priority': words, each with its reward as asked"
-        elif "priority" in self.columns.fields and self.higher:
-            yield (
-                "column 'priority': higher is more important, as asked: the highest, "
-                f"{self.top:g}, becomes 0, and others what they are below it"
-            )
+        elif self.higher:
+            yield f"column 'priority': higher is more important, as asked: {self.top:g} becomes 0"
         elif "priority" in self.columns.fields:
             other = "--option priority=higher where a higher one is, as in OpenCue and Deadline"
             yield f"column 'priority': a lower one is more important; {other}"
         if self.clock.told:
-            plain = ", ".join(sorted(self.clock.plain))
-            also = f"; plain numbers ({plain}) are taken in them too" if plain else ""
-            start = self.clock.start
-            bare = start is not None and start.tzinfo is None
-            dated = "; with a date and an offset, start=2026-11-22T20:00+01:00, plans tell the time"
-            yield f"times are in {self.clock.words}{also}{dated * bare}"
+            bare = self.clock.start is not None and self.clock.start.tzinfo is None
+            zoned = "; with a date and an offset, start=2026-11-22T20:00+01:00, plans tell the time"
+            yield f"times, and plain numbers, are in {self.clock.words}{zoned * bare}"
         if self.released:
             yield f"{counted(self.released, 'job')} released before the start: there from the start"
         if self.backward:
             what = "released at or after its deadline, so that it can never run"
             yield f"{counted(len(self.backward), 'job')} {what}: {_listed(self.backward)}"
-        if not self.overdue:
-            yield f"{counted(read, 'job')} read, none left out"
-            return
-        yield f"{counted(read, 'job')} read"
-        why = "left out: their deadline is over when the night starts"
-        yield f"{counted(len(self.overdue), 'job')} {why}: {_listed(self.overdue)}"
+        yield f"{counted(read, 'job')} read" + ", none left out" * (not self.overdue)
+        if self.overdue:
+            why = "left out: their deadline is over when the night starts"
+            yield f"{counted(len(self.overdue), 'job')} {why}: {_listed(self.overdue)}"
 
-    def _job(self, row: Row) -> Job | None:
+    def _job(self, row: Row) -> Job:
         name = row.value(NAME)
         if name in self._seen:
             raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
         self._seen[name] = row.place
-        stages = self._stages(row)
-        groups = {by: row.text(by) for by in self.columns.groupings if row.text(by)}
-        demand, path = row.value(DEMAND), row.value(PATH)
+        stages, demand, path = self._stages(row), row.value(DEMAND), row.value(PATH)
         if stages is None and (demand is None or path is None):
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
-        reward = None if self.columns.reward else row.value(REWARD)
-        priority = self._priority(row)
-        fields = {
-            "after": row.value(AFTER) or (),
-            "pools": row.value(POOLS),
-            "max_processors": row.value(MAX_PROCESSORS),
-            "processors": row.value(PROCESSORS) or 1,
-            "spread": row.value(SPREAD),
-            "holds": {
-                resource: amount
-                for resource, column in self._holds.items()
-                if (amount := row.value(column))
-            },
-        }
+        reward = 0.0 if self.columns.reward else row.value(REWARD)
+        priority, values = self._priority(row), {c.name: row.value(c) for c in OTHERS}
+        holds = {name: row.value(column) for name, column in self._holds.items()}
         with placed(row.place):
             job = build_unchecked(
                 Job,
                 name=name,
-                reward=reward or 0.0,
+                reward=reward,
                 priority=priority,
-                groups=groups,
+                groups={by: row.text(by) for by in self.columns.groupings if row.text(by)},
                 stages=stages,
                 demand=demand,
                 critical_path=path,
-                **fields,
+                holds={name: amount for name, amount in holds.items() if amount},
+                **{key: value for key, value in values.items() if value is not None},
             )
             if self.worths:
-                job = replace(job, reward=self.worths[row.text("priority")])
-            elif self.columns.reward:
+                return replace(job, reward=self.worths[row.text("priority")])
+            if self.columns.reward:
                 made = REWARDS[self.columns.reward](priority, job.planned_demand)
-                job = replace(job, reward=made)
-        return self._windowed(job, row)
+                return replace(job, reward=made)
+        return job
 
     def _priority(self, row: Row) -> float | None:
         """Return a job's priority; of words, how many are worth more."""
@@ -199,3 +177,7 @@ class JobReader:
         if self._tasks > MOST_TASKS:
             raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
         return stages
+
+
+def _listed(jobs: list[str]) -> str:
+    return ", ".join(jobs[:FEW]) + ", ..." * (len(jobs) > FEW)

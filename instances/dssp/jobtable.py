@@ -27,23 +27,23 @@ is named like a field of a job or of a night, becomes a grouping only where that
 left out, and `convert` says so. A job whose deadline is over before the night starts is left out.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp.clock import TONIGHT, Clock, start_of
+from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
 from schedopt.instances.dssp.jobrows import BY_WORD, WORDS, JobReader
 from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
-from schedopt.instances.options import Option, OptionsWith, is_number, one_of, taking, text
+from schedopt.instances.options import Option, OptionsWith, complete, is_number, one_of, text
 from schedopt.instances.tables import Source, Table
 from schedopt.instances.times import NUMBER, SPELLED
 
+Amount = float | tuple[tuple[float, float], ...]  # of a thing, or times from which it is so much
 OPTIONS = OptionsWith(
     {
         "name": text("a name"),
@@ -80,119 +80,33 @@ OPTIONS = OptionsWith(
         lambda v: isinstance(v, str) or (is_number(v) and v >= 0),
     ),
 )
-"""The options of `convert`; ``processors`` and ``deadline`` have no default. ``seats:NAME`` and
-``holds:NAME`` say how much there is of what a column of that title holds, ``pool:NAME`` how many
-processors of a pool."""
+"""The options of `convert`; ``processors`` (or pools) and ``deadline`` have no default.
+``seats:NAME`` and ``holds:NAME`` say how much there is of what a column of that title holds,
+``pool:NAME`` how many processors of a pool."""
+EXAMPLES = {"deadline": "8h", "processors": "16"}
 
-Tell = Callable[[str], None]  # called with each line about what became of the file
 
-
-@taking("table", OPTIONS)
-def convert(
-    path: Source,
-    *,
-    name: str | None = None,
-    processors: int | None = None,
-    deadline: float | str | None = None,
-    start: str | None = None,
-    unit: str = "s",
-    reward: str | None = None,
-    groups: str | None = None,
-    capacity: str | None = None,
-    end: str | None = None,
-    priority: str = "lower",
-    tell: Tell | None = None,
-    **held: float | str,
-) -> Instance:
+def convert(path: Source, *, tell: Callable[[str], None] | None = None, **options: Any) -> Instance:
     """Read a table of jobs.
 
     Parameters
     ----------
     path : path or frame
         CSV in UTF-8 or Parquet, perhaps gzipped; or a frame of pandas or polars.
-    name : str, optional
-        The instance's name; the file's stem if left out, ``jobs`` for a frame.
-    processors : int
-        P. It has no default, a table does not know it; pools take its place.
-    deadline : float or str
-        D: a number in the unit, or a time as cells write it. It has no default either.
-    start : str, optional
-        When the night starts: a time of day or a stamp, without which cells can hold neither. With
-        ``tonight`` before it a time of day is today's, where this machine is.
-    unit : {"s", "m", "h", "d"}
-        What plain numbers are in, and the instance's unit. It matters where some time has a unit of
-        its own; else numbers are taken as they are.
-    reward : {"linear", "size", "banded"} or str, optional
-        A reward function, in place of a column ``reward`` (also where there is one); or what each
-        word of a column ``priority`` is worth, such as ``priority:urgent=8,normal=2``. Where there
-        is neither, but a column ``priority``, it is ``linear``.
-    groups : str, optional
-        The columns that are groupings, with commas between; if left out, the columns of text that
-        are not named like a field.
-    capacity : str, optional
-        Times from which on there are so many processors, such as ``20:00=400,08:00=120``.
-    end : str, optional
-        A time after which nothing runs.
-    priority : {"lower", "higher"}
-        Which priorities are more important. Where higher ones are, they are counted down from the
-        highest, since in an instance lower ones are.
     tell : callable, optional
         Called with a line on what each column became, and on how many jobs there are.
-    **held : float or str
-        ``seats:NAME``, ``holds:NAME``, ``pool:NAME``: how much there is of NAME, the latter two
-        also as ``capacity`` has it.
+    **options
+        Those of `OPTIONS`. The name is the file's stem if left out, ``jobs`` for a frame.
 
     Raises
     ------
     InputError
         With the file, the line and the column, what was found and what was expected.
     """
-    sizes = {key.removeprefix(POOL): n for key, n in held.items() if key.startswith(POOL)}
-    clock, due = _clock(start, unit, deadline, processors or sizes or None)
-    machine = _machine(clock, capacity, sizes, end)
-    file = path if isinstance(path, str | Path) else None
-    with placed(file=file or "the frame"):
-        table = Table.read(path)
-        columns = Columns.of(table, reward, groups)
-        if not table.rows:
-            raise InputError("a row for each job, below the titles", found="none")
-        if priority == "higher" and "priority" not in columns.fields:
-            raise InputError("a column 'priority', which is higher where it is more important")
-        reading = JobReader(columns, clock, higher=priority == "higher")
-        jobs = tuple(reading.jobs(table))
-        instance = Instance(
-            name=name or (stem(file) if file else "jobs"),
-            description=f"Times are {clock.words}." if clock.told or start else None,
-            processors=processors or 0,
-            deadline=due,
-            jobs=jobs,
-            constraints=tuple(_seat_constraints(columns, reading, held)),
-            resources={
-                name: _amount_changes(clock, n, f"option {HOLDS}{name}")
-                if isinstance(n, str)
-                else n
-                for name, n in _resource_amounts(HOLDS, columns.resources, held)
-            },
-            **machine,
-            start=_start_with_zone(clock),
-            unit=clock.unit if _start_with_zone(clock) else "s",
-        )
-    if tell is not None:
-        for line in [*columns.notes(instance), *reading.notes(len(jobs))]:
-            tell(line)
-    return instance
-
-
-EXAMPLES = {"deadline": "8h", "processors": "16"}
-
-
-def _clock(
-    start: str | None, unit: str, deadline: float | str | None, machine: Any
-) -> tuple[Clock, float]:
-    """Return what reads times, and the deadline that it reads; both options have to be there."""
-    given = {"deadline": deadline, "processors": machine}
-    if deadline is None or machine is None:
-        missing = [key for key, value in given.items() if value is None]
+    values = complete(options, OPTIONS, "table")
+    pools = {key: n for key, n in values.items() if key.startswith(POOL)}
+    needed = {"deadline": values["deadline"], "processors": values["processors"] or pools or None}
+    if missing := [key for key, value in needed.items() if value is None]:
         example = " ".join(f"--option {key}={EXAMPLES[key]}" for key in missing)
         raise InputError(
             f"option {' and '.join(map(repr, missing))}, which a table cannot tell, as in "
@@ -200,96 +114,103 @@ def _clock(
             place="option",
         )
     with placed("option start"):
-        began = None if start is None else start_of(start.strip())
-        tonight = start is not None and start.strip().startswith(TONIGHT)
-        clock = Clock(
-            SPELLED[unit], began, zone=getattr(began, "tzinfo", None) if tonight else None
-        )
-    place = "option deadline"
-    if not isinstance(deadline, str):
-        clock.plain.add(place)
-        return clock, float(deadline)
-    with placed(place):
-        end = clock.end(deadline.strip(), place)
-        if end <= 0:
-            raise InputError("a time after the start", found=shown(deadline))
-    return clock, end
-
-
-def _machine(
-    clock: Clock,
-    capacity: str | None,
-    sizes: Mapping[str, float | str],
-    end: str | None,
-) -> dict[str, Any]:
-    """Return an instance's fields of the machine, as options say them."""
-    with placed("option end"):
-        last = None if end is None else clock.end(end.strip(), "option end")
-    return {
-        "changes": _processor_changes(clock, capacity or "", "option capacity"),
-        "pools": {name: _pool_size(clock, n, f"option {POOL}{name}") for name, n in sizes.items()},
-        "end": last,
+        clock = Clock.of(SPELLED[values["unit"]], values["start"])
+    deadline, end = (_end(clock, values[key], f"option {key}") for key in ("deadline", "end"))
+    capacity = values["capacity"]
+    machine: dict[str, Any] = {
+        "changes": _amount(clock, capacity, "option capacity", whole=True) if capacity else (),
+        "pools": {
+            key.removeprefix(POOL): _amount(clock, n, f"option {key}", whole=True)
+            for key, n in pools.items()
+        },
+        "end": end,
     }
+    file = path if isinstance(path, str | Path) else None
+    with placed(file=file or "the frame"):
+        table = Table.read(path)
+        columns = Columns.of(table, values["reward"], values["groups"])
+        higher = values["priority"] == "higher"
+        if not table.rows:
+            raise InputError("a row for each job, below the titles", found="none")
+        if higher and "priority" not in columns.fields:
+            raise InputError("a column 'priority', which is higher where it is more important")
+        reader = JobReader(columns, clock, higher=higher)
+        jobs = tuple(reader.jobs(table))
+        seats = _amounts(clock, SEATS, columns, values, whole=True)
+        for kind, number in seats.items():
+            expect(isinstance(number, int), "a whole number", number, f"option {SEATS}{kind}")
+        start = _start_with_zone(clock)
+        instance = Instance(
+            name=values["name"] or (stem(file) if file else "jobs"),
+            description=f"Times are {clock.words}." if clock.told or clock.start else None,
+            processors=values["processors"] or 0,
+            deadline=deadline,  # type: ignore[arg-type]
+            jobs=jobs,
+            constraints=tuple(
+                Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
+                for kind, n in seats.items()
+            ),
+            resources=_amounts(clock, HOLDS, columns, values),
+            **machine,
+            start=start,
+            unit=clock.unit if start else "s",
+        )
+    if tell is not None:
+        for line in (*columns.notes(instance), *reader.notes(len(jobs))):
+            tell(line)
+    return instance
 
 
-def _amount_changes(
-    clock: Clock, given: str, place: str, *, whole: bool = False
-) -> tuple[tuple[float, float], ...]:
-    """Return the times from which each amount holds."""
-    found: list[tuple[float, float]] = []
-    for part in given.split(",") if given else ():
-        time, _, amount = part.rpartition("=")
-        if not NUMBER.fullmatch(amount.strip()) or (whole and not float(amount).is_integer()):
+def _end(clock: Clock, value: float | str | None, place: str) -> float | None:
+    """Return a time after the start, of an option."""
+    with placed(place):
+        if not isinstance(value, str):
+            return None if value is None else float(value)
+        end = clock.end(value.strip())
+        expect(end > 0, "a time after the start", value, "")
+    return end
+
+
+def _amount(clock: Clock, value: float | str, place: str, *, whole: bool = False) -> Amount:
+    """Return an amount, or the times from which each amount holds, of an option."""
+    kind = int if whole else float
+    if not isinstance(value, str):
+        expect(value == kind(value), "a whole number", value, place)
+        return kind(value)
+    changes: list[tuple[float, float]] = []
+    for part in value.split(","):
+        time, _, amount = (text.strip() for text in part.rpartition("="))
+        if not NUMBER.fullmatch(amount) or (whole and not float(amount).is_integer()):
             expected = f"a time = a {'whole ' * whole}number"
             raise InputError(expected, found=shown(part), place=place)
         with placed(place):
-            found.append((clock.point(time.strip(), place), float(amount)))
-    return tuple(found)
+            changes.append((clock.point(time), kind(float(amount))))
+    return tuple(changes)
 
 
-def _processor_changes(clock: Clock, given: str, place: str) -> tuple[tuple[float, int], ...]:
-    """Return the times from which each number of processors holds."""
-    points = _amount_changes(clock, given, place, whole=True)
-    return tuple((time, int(amount)) for time, amount in points)
-
-
-def _pool_size(clock: Clock, given: float | str, place: str) -> int | tuple[tuple[float, int], ...]:
-    """Return how many processors a pool has, or times from which on it has so many."""
-    if isinstance(given, str):
-        return _processor_changes(clock, given, place)
-    expect(given == int(given) >= 1, "a whole number >= 1", given, place)
-    return int(given)
+def _amounts(
+    clock: Clock, prefix: str, columns: Columns, values: Mapping[str, Any], *, whole: bool = False
+) -> dict[str, Any]:
+    """Return how much there is of what each column with a prefix holds, from the options."""
+    names = columns.named(prefix)
+    for key in values:
+        if key.startswith(prefix) and key.removeprefix(prefix) not in names:
+            expected = f"a column {key}, with what each running task holds"
+            raise InputError(expected, found="none", place=f"option {key}")
+    for name in names:
+        if f"{prefix}{name}" not in values:
+            expected = f"option '{prefix}{name}', how many there are, which a table cannot tell"
+            raise InputError(expected, place="option")
+    keys = {name: f"{prefix}{name}" for name in names}
+    return {
+        name: _amount(clock, values[key], f"option {key}", whole=whole)
+        for name, key in keys.items()
+    }
 
 
 def _start_with_zone(clock: Clock) -> str | None:
     """Return when time 0 is, where the start has a zone."""
-    stamp = clock.start
-    if not isinstance(stamp, datetime) or stamp.tzinfo is None:
+    if clock.start is None or clock.start.tzinfo is None:
         return None
-    key = getattr(stamp.tzinfo, "key", "")
-    return f"{stamp.isoformat()}[{key}]" if key else stamp.isoformat()
-
-
-def _resource_amounts(
-    prefix: str, kinds: Sequence[str], given: Mapping[str, float | str]
-) -> Iterator[tuple[str, float | str]]:
-    """Yield the amount of each resource column, from the options."""
-    own = {key.removeprefix(prefix): n for key, n in given.items() if key.startswith(prefix)}
-    for kind in own.keys() - kinds:
-        expected = f"a column {prefix}{kind}, with what each running task holds"
-        raise InputError(expected, found="none", place=f"option {prefix}{kind}")
-    for kind in kinds:
-        if kind not in own:
-            expected = f"option '{prefix}{kind}', how many there are, which a table cannot tell"
-            raise InputError(expected, place="option")
-        yield kind, own[kind]
-
-
-def _seat_constraints(
-    columns: Columns, reading: JobReader, given: Mapping[str, float | str]
-) -> Iterator[Seats]:
-    """Yield a side constraint for each column of seats."""
-    for kind, number in _resource_amounts(SEATS, columns.seats, given):
-        whole = not isinstance(number, str) and number == int(number)
-        expect(whole, "a whole number", number, f"option {SEATS}{kind}")
-        yield Seats(name=kind, capacity=int(number), use=reading.use.get(kind, {}))
+    key = getattr(clock.start.tzinfo, "key", "")
+    return f"{clock.start.isoformat()}[{key}]" if key else clock.start.isoformat()

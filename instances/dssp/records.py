@@ -4,7 +4,7 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005, section 2.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, pairwise
@@ -35,7 +35,6 @@ from schedopt.instances.decimals import as_written, rounded_total, whole_total
 from schedopt.instances.declarations import Count, Name
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
-    ITS_SCHEMA,
     MOST_NIGHTS,
     Deadline,
     Job,
@@ -55,20 +54,6 @@ from schedopt.instances.protocol import BaseInstance
 Floats = NDArray[np.float64]
 PART = 4096
 """Names that are taken at once: so many stay in a processor's cache."""
-SCHEMA: Mapping[str, Mapping[str, object]] = {
-    "Instance": {
-        "oneOf": [{"required": ["processors"]}, {"required": ["pools"]}],
-        "properties": {
-            "capacity": {
-                "description": "Times, ascending, from which on there are so many processors; "
-                "`processors` before the first."
-            },
-            "pools": {"not": {"maxProperties": 0}},
-        },
-    },
-    "Job": ITS_SCHEMA,
-}
-"""What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 SideConstraint = (
     FairShare | Require | Forbid | Imply | Together | Apart | AtMost | AtLeast | Resource | Seats
 )

@@ -6,7 +6,7 @@ Sizes", 2019.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from math import fsum, inf, isfinite
 from typing import Annotated, Any, Literal
@@ -32,18 +32,6 @@ LEAST, MOST = 1e-100, 1e100
 Measure = Annotated[
     float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})
 ]
-_SPED_UP = {"required": ["speedup"], "properties": {"speedup": {"type": "object"}}}
-SCHEMA: Mapping[str, Mapping[str, object]] = {
-    "FairShare": {
-        "properties": {
-            "of": {"enum": ["capacity"]},
-            "past": {"maxProperties": 0},
-            **{name: {"enum": [None]} for name in ("each", "past_total", "window", "half_life")},
-        }
-    },
-    "Instance": {"anyOf": [_SPED_UP, {"properties": {"jobs": {"items": _SPED_UP}}}]},
-}
-"""What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 
 
 class Job(Given, kw_only=True, omit_defaults=True):

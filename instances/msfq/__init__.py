@@ -7,7 +7,6 @@ Multiserver Job Scheduling with Quickswap", 2025.
 from schedopt.instances.msfq.answers import (
     Bracketed,
     ClassTime,
-    Expected,
     LogAnswer,
     Measures,
     OptimalTable,
@@ -25,26 +24,3 @@ from schedopt.instances.msfq.sizes import (
     Lognormal,
     Shape,
 )
-
-__all__ = [
-    "BoundedPareto",
-    "Bracketed",
-    "ClassTime",
-    "Deterministic",
-    "Empirical",
-    "Expected",
-    "Exponential",
-    "Hyperexponential",
-    "Instance",
-    "JobClass",
-    "LogAnswer",
-    "Lognormal",
-    "Measures",
-    "OptimalTable",
-    "Partition",
-    "Replayed",
-    "Shape",
-    "SideConstraint",
-    "Simulated",
-    "Thresholded",
-]

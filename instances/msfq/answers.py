@@ -113,24 +113,6 @@ class OptimalTable(Answer, kw_only=True):
     truncation: float
 
 
-class Expected(Answer, kw_only=True):
-    """The long-run measures of a policy, solved rather than simulated.
-
-    Attributes
-    ----------
-    method : str
-        ``exact``.
-    utilization : float
-        The mean share of the servers that is busy.
-    limit : float
-        The arrival rate from which on the policy is unstable, at the same mix of classes.
-    """
-
-    method: str
-    utilization: float
-    limit: float
-
-
 class Simulated(Answer, kw_only=True):
     """The measures of a simulated policy.
 
@@ -147,8 +129,6 @@ class Simulated(Answer, kw_only=True):
         Of a policy that has one.
     phases : dict of str to float, optional
         Mean durations, where asked for.
-    replications : int, optional
-        Independent runs that were put together, where there is more than one.
     note : str, optional
         What is to be said of the run beside its numbers.
     """
@@ -158,7 +138,6 @@ class Simulated(Answer, kw_only=True):
     utilization: float
     threshold: int | UnsetType = UNSET
     phases: dict[str, float] | UnsetType = UNSET
-    replications: int | UnsetType = UNSET
     note: str | UnsetType = UNSET
 
 
@@ -281,9 +260,6 @@ class Replayed(_Packed, LogAnswer, kw_only=True):
         When each job started, `packed`.
     note : str, optional
         What is to be said beside the numbers.
-    resampled : tuple of float
-        The objective on logs resampled by user and week, where that was asked for: the same logs,
-        in the same order, for every policy.
     """
 
     mean_wait: float
@@ -298,7 +274,6 @@ class Replayed(_Packed, LogAnswer, kw_only=True):
     by: dict[str, dict[str, Measures]]
     schedule: bytes
     note: str | UnsetType = UNSET
-    resampled: tuple[float, ...] = ()
 
 
 class Bracketed(_Packed, LogAnswer, kw_only=True):

@@ -98,12 +98,4 @@ GENERATORS: dict[str, Recipe] = by_name(
         "Lublin and Feitelson, JPDC 63, 2003",
         beside=True,
     ),
-    Recipe(
-        "autocorrelated",
-        rigid.correlated,
-        rigid.CORRELATED,
-        "a log of a one-or-all system whose times between arrivals are exponential, but depend",
-        "Gaver and Lewis, Advances in Applied Probability 12, 1980",
-        beside=True,
-    ),
 )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.instances.csv_text import escape_columns, unescape_columns
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
 from schedopt.instances.files import MOST_TABLE, read_bytes, replaced
-from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, defects
+from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, check_jobs
 from schedopt.instances.tables import delimiter_of, read_frame, read_parquet
 
 if TYPE_CHECKING:
@@ -39,18 +40,17 @@ def check_name(name: str) -> None:
 
 
 def read_jobs(path: str | Path, servers: int) -> Jobs:
-    """Read a log's jobs; `InputError` tells all that is wrong, how often and where first."""
+    """Read a log's jobs; `InputError` tells what is wrong, how often and where first."""
     with placed(file=path):
         table = _table(Path(path))
         _check_columns(table.columns)
-        submit, need, run = (_numbers(table, key) for key in NEEDED)
-        estimate = _numbers(table, "estimate") if "estimate" in table.columns else None
-        more = {key.removeprefix(OF): _numbers(table, key) for key in table.columns if OF in key}
+        submit, need, run = (_column(table, key) for key in NEEDED)
+        estimate = _column(table, "estimate") if "estimate" in table.columns else None
+        more = {key.removeprefix(OF): _column(table, key) for key in table.columns if OF in key}
         needs = Needs.of(more) if more else None
-        if wrong := list(defects(submit, need, run, estimate, needs, servers)):
-            expected = "; ".join(dict.fromkeys(one.expected for one in wrong))
-            found = "; ".join(one.words for one in wrong)
-            raise InputError(f"{expected} (`schedopt convert` cleans a log)", found=found)
+        check_jobs(submit, need, run, estimate, needs)
+        expected = f"a need of at most {servers}, all servers"
+        _refuse(table["need"], need > servers, "row", expected)
         labels = {key: _labels(table, key) for key in GROUPINGS if key in table.columns}
         name = names_of(table["name"].cast(str)) if "name" in table.columns else None
         whole = need.astype(np.int32)
@@ -131,41 +131,66 @@ def _check_columns(columns: Sequence[str]) -> None:
             raise InputError(f"a column {column!r}", found=", ".join(columns), place="columns")
 
 
-def _numbers(table: pl.DataFrame, key: str) -> Floats:
+def _column(table: pl.DataFrame, key: str) -> Floats:
     """Return a column of numbers; only an estimate may be missing, which is NaN then."""
-    import polars as pl
-
-    column = table[key]
-
-    def check(bad: pl.Series, expected: str) -> None:
-        if bad.any():
-            first, found = first_of(table[key], bad)
-            raise InputError(expected, found=found, place=f"row {first}, column {key!r}")
-
-    if column.dtype == pl.String:
-        texts = column.str.strip_chars()
-        column = texts.cast(pl.Float64, strict=False)
-        check(column.is_null() & texts.is_not_null() & (texts != ""), "a number")
-    elif not column.dtype.is_numeric():
-        place = joined("columns", key)
-        raise InputError("a column of numbers", found=str(column.dtype), place=place)
-    if (lost := lost_cell(table[key])) is not None:
-        raise InputError(HELD, found=shown(table[key][lost]), place=f"row {lost}, column {key!r}")
-    column = column.cast(pl.Float64)
+    column = read_numbers(table[key], "row")[0]
     if key != "estimate":
-        check(column.is_null(), "a number in each row")
+        _refuse(table[key], np.isnan(column), "row", "a number in each row")
     if key.startswith("need"):
         words = "servers" if key == "need" else key.removeprefix(OF)
-        check(column != column.floor(), f"a whole number of {words}")
-    return column.fill_null(float("nan")).to_numpy(writable=True)
+        _refuse(table[key], column != np.floor(column), "row", f"a whole number of {words}")
+    return column
 
 
-def first_of(column: pl.Series, bad: pl.Series) -> tuple[int, str]:
-    """Return the row of the first bad cell, and words for how many more there are."""
-    first, count = int(bad.arg_max() or 0), int(bad.sum())
+UNKNOWN = ("", "unknown", "none", "n/a", "null", "nan", "unlimited", "partition_limit", "invalid")
+"""How logs write what is unknown."""
+
+
+def read_numbers(
+    column: pl.Series,
+    rows: str,
+    read: Callable[[str], float | None] | None = None,
+    expected: str = "a number",
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the numbers of a column, NaN where unknown, and which of them ``read`` read.
+
+    ``rows`` is ``row``, from 0, or ``line``, the first under the titles. `InputError` names the
+    first cell that is neither a number nor anything that ``read`` returns a number for.
+    """
+    import polars as pl
+
+    words: dict[str, float | None] = {}
+    texts = column.cast(pl.String).fill_null("").str.strip_chars()
+    if column.dtype == pl.String:
+        numbers = texts.cast(pl.Float64, strict=False)
+        others = numbers.is_null() & ~texts.str.to_lowercase().is_in(UNKNOWN)
+        words = {text: read(text) if read else None for text in texts.filter(others).unique()}
+        bad = [text for text, number in words.items() if number is None]
+        _refuse(column, texts.is_in(bad).to_numpy(), rows, expected)
+    elif column.dtype.is_numeric():
+        numbers = column.cast(pl.Float64)
+    else:
+        place = joined("columns", column.name)
+        raise InputError("a column of numbers", found=str(column.dtype), place=place)
+    if (lost := lost_cell(column)) is not None:
+        _refuse(column, np.arange(len(column)) == lost, rows, HELD)
+    told = texts.is_in(list(words)).to_numpy()
+    if words:
+        told_numbers = texts.replace_strict(words, default=None, return_dtype=pl.Float64)
+        numbers = numbers.fill_null(told_numbers)
+    return numbers.fill_null(float("nan")).to_numpy(writable=True), told
+
+
+def _refuse(column: pl.Series, bad: NDArray[np.bool_], rows: str, expected: str) -> None:
+    """Raise `InputError` about the first of some bad cells, with how many more there are."""
+    if not bad.any():
+        return
+    first, more = int(bad.argmax()), int(bad.sum()) - 1
     value = column[first]
     found = "an empty cell" if value is None or value == "" else shown(value)
-    return first, found + (f", and {count - 1} more like it" if count > 1 else "")
+    found += f", and {more} more like it" * bool(more)
+    place = f"{rows} {first + 2 * (rows == 'line')}, column {column.name!r}"
+    raise InputError(expected, found=found, place=place)
 
 
 def _labels(table: pl.DataFrame, key: str) -> Labels:

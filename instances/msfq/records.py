@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from math import fsum, inf
 from pathlib import Path
@@ -45,22 +45,6 @@ LEAST, MOST = 1e-30, 1e30  # the range of rates
 Rate = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})]
 MOST_SERVERS = 10**7
 """The most servers with classes: formulations and simulators hold an entry for each."""
-_LOG = r"^[^/\\\x00]*\.([Pp][Aa][Rr][Qq][Uu][Ee][Tt]|[Cc][Ss][Vv])(\.[Gg][Zz])?$"
-SCHEMA: Mapping[str, Mapping[str, object]] = {
-    "Instance": {
-        "oneOf": [
-            {
-                "required": ["classes"],
-                "properties": {"log": {"type": "null"}, "servers": {"maximum": MOST_SERVERS}},
-            },
-            {
-                "required": ["log"],
-                "properties": {"log": {"type": "string", "pattern": _LOG}, "classes": False},
-            },
-        ]
-    },
-}
-"""What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 
 
 class JobClass(Given, kw_only=True, omit_defaults=True):

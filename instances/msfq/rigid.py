@@ -57,47 +57,6 @@ def made(seed: int, values: Mapping[str, Any]) -> Instance:
     return bare.with_jobs(Jobs(submit=np.rint(arrivals(gaps)), need=need, run=run))
 
 
-CORRELATED = {
-    "jobs": OPTIONS["jobs"],
-    "servers": OPTIONS["servers"],
-    "load": Option(0.8, "a number between 0 and 1", lambda v: is_number(v) and 0 < v < 1),
-    "p1": Option(0.9, "a number between 0 and 1", lambda v: is_number(v) and 0 < v < 1),
-    "autocorrelation": Option(0.5, "from 0 to below 1", lambda v: is_number(v) and 0 <= v < 1),
-    "repeats": Option(0.0, "from 0 to below 1", lambda v: is_number(v) and 0 <= v < 1),
-    "objective": OPTIONS["objective"],
-}
-
-
-def correlated(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make a log of a one-or-all system with dependent exponential interarrival times.
-
-    The correlation of two that are n apart is ``autocorrelation`` to the power n, and that of what
-    two jobs need ``repeats`` to the power n: so likely a job needs what the one before it did, and
-    else what chance says (1 - 1/autocorr of the MJQM simulator).
-
-    Source: Gaver and Lewis, "First-order autoregressive gamma sequences and point processes",
-    Advances in Applied Probability 12, 1980.
-    """
-    draw = stream(seed)
-    count, servers, kept = values["jobs"], values["servers"], values["autocorrelation"]
-    need = np.where(draw.random(count) < values["p1"], 1, servers).astype(np.int32)
-    rate = values["load"] * servers / (values["p1"] + (1 - values["p1"]) * servers)
-    gaps = draw.exponential(1 / rate, count)
-    fresh = gaps * (draw.random(count) >= kept)
-    for i in range(1, count):
-        gaps[i] = kept * gaps[i - 1] + fresh[i]
-    run = draw.exponential(1.0, count)
-    if values["repeats"]:
-        places = np.arange(count)
-        fresh = draw.random(count) >= values["repeats"]
-        need = need[np.maximum.accumulate(np.where(fresh, places, 0))]
-    name = f"autocorrelated-{count}-{servers}-{seed}"
-    bare = Instance(
-        name=name, servers=servers, objective=values["objective"], log=f"{name}.parquet"
-    )
-    return bare.with_jobs(Jobs(np.cumsum(gaps), need, run))
-
-
 def needs(draw: np.random.Generator, count: int, servers: int) -> Ints:
     """Draw needs, shape (count,)."""
     kind = draw.random(count)

@@ -1,5 +1,6 @@
 """A log as a queue: a class for each need and the trace itself, or all its jobs, one by one."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from math import fsum
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import keep, write_bytes
 from schedopt.instances.msfq import log_converters
@@ -14,7 +16,7 @@ from schedopt.instances.msfq.log_converters.cleaning import BOUNDS
 from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
 from schedopt.instances.msfq.sizes import Empirical, Exponential
 from schedopt.instances.msfq.traces import COLUMNS
-from schedopt.instances.options import Option, OptionsWith, checked, one_of, taking, text
+from schedopt.instances.options import Option, OptionsWith, checked, complete, one_of, text
 
 CLASSES = BOUNDS | {
     "name": text("a name"),
@@ -45,21 +47,13 @@ def convert(
     checked({"as": options.get("as", "classes")}, {"as": KIND}, "convert")
     if options.get("as") == "jobs":
         return log_converters.convert(path, tell, **given)
-    made = classes(path, **checked(given, CLASSES, "convert to msfq classes"))
+    made = classes(path, **given)
     if tell is not None and made.description:
         tell(made.description)
     return made
 
 
-@taking("swf", CLASSES)
-def classes(
-    path: str | Path,
-    *,
-    needs: str = "exact",
-    sizes: str = "exponential",
-    trace: str | None = None,
-    **log_options: Any,
-) -> Instance:
+def classes(path: str | Path, **options: Any) -> Instance:
     """Make a queue of a log: arrival rates and mean run times of its jobs, by server need.
 
     A class's rate is its number of jobs over the time from the first arrival to the last. Poisson
@@ -68,33 +62,33 @@ def classes(
     With ``needs=powers`` there is a class for each power of two, to which needs are rounded up
     (never beyond the machine), rather than for each need. ``sizes=empirical`` keeps the log's run
     times as the distribution of sizes. ``trace`` is a CSV to write the arrivals to, for the
-    policies' option ``trace``; ``log_options`` are the name and the window. `InputError` names the
-    file and the line.
+    policies' option ``trace``.
     """
+    values = complete(options, CLASSES, "convert to msfq classes")
+    powers, trace = values["needs"] == "powers", values["trace"]
     if trace is not None:
         keep([path], trace)
-    given = {key: value for key, value in log_options.items() if value is not None}
-    log = log_converters.convert(path, format="swf", **given)
+    window = {key: value for key in (*BOUNDS, "name") if (value := values[key]) is not None}
+    log = log_converters.convert(path, format="swf", **window)
     jobs, span = log.jobs, log.jobs.span
     if span <= 0:
         found = f"{len(jobs)} at once"
         raise InputError("jobs that come at two times or more", found=found, file=str(path))
-    need = jobs.need.tolist()
-    if needs == "powers":
+    need, run = jobs.need.tolist(), jobs.run.tolist()
+    if powers:
         need = [min(log.servers, 1 << (n - 1).bit_length()) for n in need]
-    runs_of: dict[int, list[float]] = {}
-    for servers, run in zip(need, jobs.run.tolist(), strict=True):
-        runs_of.setdefault(servers, []).append(run)
+    runs_of: dict[int, list[float]] = defaultdict(list)
+    for servers, length in zip(need, run, strict=True):
+        runs_of[servers].append(length)
     made = []
     for servers, runs in sorted(runs_of.items()):
-        shape: AnyShape = Empirical(values=tuple(runs)) if sizes == "empirical" else Exponential()
+        empirical = values["sizes"] == "empirical"
+        shape: AnyShape = Empirical(values=tuple(runs)) if empirical else Exponential()
         rate, mean = len(runs) / span, fsum(runs) / len(runs)
         made.append(JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape))
     if trace is not None:  # the arrivals, in the order and at the times of the log
-        rows = zip(jobs.submit.tolist(), need, jobs.run.tolist(), strict=True)
-        lines = [",".join(COLUMNS), *(",".join(map(repr, row)) for row in rows)]
-        write_bytes(trace, ("\n".join(lines) + "\n").encode())
+        rows = zip(jobs.submit.tolist(), need, run, strict=True)
+        write_bytes(trace, as_csv(COLUMNS, rows).encode())
     words = (log.description or "").removesuffix(".")
-    if needs == "powers":
-        words += "; processors rounded up to powers of two"
+    words += "; processors rounded up to powers of two" * powers
     return replace(log, log=None, start=None, classes=tuple(made), description=f"{words}.")

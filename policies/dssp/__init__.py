@@ -1,9 +1,9 @@
 """dssp policies: what people select and dispatch with. Importing this registers them."""
 
 from schedopt.policies import registry
-from schedopt.policies.dssp import dispatchers, nightly, selectors
+from schedopt.policies.dssp import dispatchers, selectors
 from schedopt.policies.dssp.two_phase import two_phase
 
-__all__ = ["dispatchers", "nightly", "selectors", "two_phase"]
+__all__ = ["dispatchers", "selectors", "two_phase"]
 
 registry.settle("dssp")

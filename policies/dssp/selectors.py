@@ -1,9 +1,8 @@
 """The selectors: which jobs to try to complete by the deadline.
 
 All solve max Σ R_j x_j, Σ T_1(j) x_j <= r·P·D over the jobs with T_∞(j) <= D, exactly or not
-(Anderson et al., SPAA 2005, equations 1 and 2). They ignore side constraints.
-Where jobs have releases and deadlines of their own, the greedy ones keep what fits between each
-release and deadline too, without their guarantees; the others do not apply.
+(Anderson et al., SPAA 2005, equations 1 and 2). They ignore side constraints,
+and do not apply where releases and deadlines of jobs' own ask for more than one capacity.
 
 A selector is a function from `Items` to a mask over them; `selector` does the rest.
 """
@@ -11,10 +10,9 @@ A selector is a function from `Items` to a mask over them; `selector` does the r
 from collections.abc import Callable
 from typing import Any, Final
 
-from schedopt.formulations.dssp.rows import Row, selectable, window_rows
+from schedopt.formulations.dssp.rows import selectable, window_rows
 from schedopt.instances.dssp import FILL, Instance, Selected, selected
 from schedopt.instances.options import Option, is_number
-from schedopt.policies.dssp import windowed as in_windows
 from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
 from schedopt.solvers.dssp.selection.knapsack.items import Items, Mask
 
@@ -38,7 +36,6 @@ def selector(
     *,
     source: str,
     summary: str,
-    windowed: Callable[[Instance, list[Row], Items], Mask] | None = None,
     **options: Option,
 ) -> Callable[[Callable[..., Mask]], Callable[..., Mask]]:
     """Register a function ``choose(items, **options) -> mask`` as a policy with option `fill`.
@@ -50,9 +47,6 @@ def selector(
     ----------
     name, source, summary : str
         As in `Policy`.
-    windowed : callable, optional
-        Chooses where releases and deadlines of jobs' own ask for more than one capacity; without
-        it the selector does not apply there.
     **options : Option
         The selector's own.
     """
@@ -73,14 +67,11 @@ def selector(
             due = bool(instance.due[open_].all())
             room = demands.down(instance.room(r)) if due else int(demands.numbers.sum())
             items = Items.of_whole(instance.rewards, demands, room, open_)
-            if len(rows) < 2 and due:
-                mask = returned(choose(items, **given), name, "item", bool, len(items.weights))
-                return selected(instance, items.jobs(mask), r)
-            if windowed is None:
+            if len(rows) > 1 or not due:
                 raise NotApplicableError(
                     f"{name} is for one capacity: releases and deadlines of jobs' own ask for more"
                 )
-            mask = returned(windowed(instance, rows, items), name, "item", bool, len(items.weights))
+            mask = returned(choose(items, **given), name, "item", bool, len(items.weights))
             return selected(instance, items.jobs(mask), r)
 
         register(
@@ -103,7 +94,6 @@ def selector(
     "greedy",
     source="Anderson et al., SPAA 2005, section 3.1",
     summary="by reward over demand, whatever still fits",
-    windowed=in_windows.greedy,
 )
 def greedy(items: Items) -> Mask:
     """Take items by non-increasing ratio (ties in file order), skipping what does not fit."""
@@ -116,7 +106,6 @@ def greedy(items: Items) -> Mask:
     "greedy-half",
     source=f"{KPP}, chapter 2 (Ext-Greedy)",
     summary="the better of greedy and the most rewarding job: at least 1/2 of the optimum",
-    windowed=in_windows.greedy_half,
 )
 def greedy_half(items: Items) -> Mask:
     """Take the better of greedy and the single most rewarding item.

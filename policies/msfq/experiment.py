@@ -1,6 +1,5 @@
 """The input of a simulation, and its results."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,8 +11,6 @@ from schedopt.instances.msfq.traces import Trace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Pace = Callable[[int], None]
-"""Called now and then with the number of arrivals so far; raising ends the simulation."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +19,9 @@ class Experiment:
 
     ``warm`` of the ``arrivals`` are not counted; the others are told apart in ``batches``. A
     ``trace`` is simulated in place of random jobs. ``sized`` says that sizes come with the jobs;
-    ``each`` to go on to the end and keep all response times; ``grid`` at which times to sample
+    ``each`` to go on to the end and keep when each job starts; ``grid`` at which times to sample
     the numbers in the system; ``estimates`` that a rule in plain Python knows how long each job
-    takes; ``replication`` which of a seed's independent runs it is.
+    takes; ``together`` that a rule is asked after all events of an instant, not after each.
     """
 
     arrivals: int
@@ -36,32 +33,17 @@ class Experiment:
     each: bool = False
     grid: Floats = field(default_factory=lambda: np.empty(0))
     estimates: bool = False
-    replication: int = 0
-    pace: Pace | None = None
-
-
-class Counters(NamedTuple):
-    """The counters of a simulation: see `Measured`."""
-
-    sums: Floats
-    counts: Ints
-    levels: Ints
-    areas: Floats
-    came: Ints
-    histogram: Ints
-    phases: Floats
-    responses: Floats
-    samples: Ints
+    together: bool = False
 
 
 class Measured(NamedTuple):
-    """What a simulation measures, over B batches and C classes.
+    """The counters of a simulation, over B batches and C classes; scalars are set at its end.
 
     ``sums`` and ``counts``, shape (B, C), are response times and completed jobs; ``levels``, (B,
     C), the jobs in the system when a batch begins; ``areas`` and ``came``, (C,), the number in the
     system integrated over time, and arrivals; ``phases``, (2, 5), time in and entries of MSFQ's
     phases, 0 for an empty system; ``busy`` busy servers integrated over the ``time`` that was
-    counted. ``responses`` are those of single jobs, ``samples``, (G, C), the numbers in the system
+    counted. ``starts`` are those of single jobs, ``samples``, (G, C), the numbers in the system
     at the times of the grid, where asked for. ``elapsed`` includes the warm-up. ``oldest``, (C,),
     is how long the longest waiting job has waited at the end, 0 where none waits; ``most`` the
     largest number in the system.
@@ -74,13 +56,13 @@ class Measured(NamedTuple):
     came: Ints
     histogram: Ints
     phases: Floats
-    time: float
-    busy: float
-    most: int
-    responses: Floats
+    starts: Floats
     samples: Ints
-    elapsed: float
     oldest: Floats
+    time: float = 0.0
+    busy: float = 0.0
+    elapsed: float = 0.0
+    most: int = 0
 
 
 def invalid_start(name: str, found: str) -> InputError:

@@ -31,8 +31,6 @@ WIDEST = 1.9
 """The largest half-width, relative to the mean, that enters the inverse square root."""
 FEWEST = 30.0
 """Independent batches that it needs as well, estimated from the run itself."""
-SETTLED = 25.0
-"""Independent observations that each of several replications needs; a tenth is its warm-up."""
 
 
 class Interval(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.policies.msfq.compiling import NATURAL, inlined, specialized
-from schedopt.policies.msfq.experiment import Counters
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, size_of
 from schedopt.policies.msfq.rule import FlatState, NextStart
 from schedopt.solvers.compiling import compiled
@@ -45,8 +45,9 @@ class Inputs(NamedTuple):
     ``shapes``, shape (C, 4), are codes and parameters of size distributions; ``values`` empirical
     sizes end to end, those of class c from ``starts[c]`` on. ``holding`` is for how long nMSR holds
     each class's schedule. ``warm`` arrivals are not counted. ``sized`` says that sizes come with
-    the jobs, ``to_the_end`` that every job is to complete. The trace's arrays are empty where jobs
-    are random; ``grid`` holds times at which numbers in the system are sampled.
+    the jobs, ``to_the_end`` that every job is to complete, ``together`` that the rule is asked
+    after all events of an instant. The trace's arrays are empty where jobs are random; ``grid``
+    holds times at which numbers in the system are sampled.
     """
 
     k: int
@@ -61,6 +62,7 @@ class Inputs(NamedTuple):
     warm: int
     sized: bool
     to_the_end: bool
+    together: bool
     trace_times: Any
     trace_classes: Any
     trace_sizes: Any
@@ -121,7 +123,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     sim: Simulator,
     pool: Any,
     of_class: Any,
-    counters: Counters,
+    counters: Measured,
 ) -> None:
     """Simulate a policy to the end, until the pool of jobs is full, or until a pause.
 
@@ -133,7 +135,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     count = len(state.needs)
     sized = inputs.sized
     traced = inputs.trace_times.size > 0
-    each = counters.responses.size > 0
+    each = counters.starts.size > 0
     sampled = inputs.grid.size > 0
     number, in_system = sim.whole[NUMBER], sim.whole[IN_SYSTEM]
     batch, free = sim.whole[BATCH], sim.whole[FREE]
@@ -271,13 +273,15 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 counters.sums[batch & NATURAL, c] += response
                 counters.counts[batch & NATURAL, c] += 1
                 counters.histogram[c, bucket(response)] += 1
-            if not LEAN and each:
-                counters.responses[int(pool[job, WHICH])] = response
             pool[job, AFTER] = spare
             spare = job
         else:
             state.memory[0] = (state.memory[0] + 1) % count
             next_turn = now + exponential(sim.turn) * inputs.holding[state.memory[0]]
+        if not LEAN and inputs.together:
+            coming = next_arrival if number < inputs.arrivals else np.inf
+            if coming == now or (heap and sim.ends[0] == now):
+                continue
         while True:
             c = next_start(state, free)
             if c < 0:
@@ -294,6 +298,8 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             busy_area += (inputs.k - free) * (now - busy_since)
             busy_since = now
             free -= state.needs[c]
+            if not LEAN and each:
+                counters.starts[int(pool[job, WHICH])] = now
             if not LEAN and sized:
                 both = int(pool[job, WHICH]) << PLACE_BITS | job
                 heap = push(sim.ends, sim.ended, heap, now + pool[job, TAKES], both)
@@ -314,7 +320,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
 
 
 @compiled
-def _begin_counting(now: float, since: Any, counters: Counters, phase: int) -> None:
+def _begin_counting(now: float, since: Any, counters: Measured, phase: int) -> None:
     """Begin to count: discard what the warm-up counted."""
     for c in range(since.size):
         since[c], counters.areas[c] = now, 0.0

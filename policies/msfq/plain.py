@@ -16,9 +16,6 @@ from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.experiment import Experiment, Floats, Ints, Measured, invalid_start
 from schedopt.policies.msfq.rule import Choice, Job, Rule, State
 
-LOOK = 256
-"""Arrivals between two calls of ``pace``."""
-
 
 class Times:
     """When each job started and ended, NaN where it did not, and when the simulation stopped.
@@ -31,21 +28,20 @@ class Times:
         self.stop, self.most = 0.0, 0
 
 
-def times(  # noqa: PLR0917
+def times(
     queue: Instance,
     name: str,
     rule: Rule,
     trace: Trace,
     run: Experiment,
-    together: bool = False,
 ) -> Times:
     """Simulate jobs under a fresh rule; where ``each`` counts, until none can start.
 
-    The rule is asked after each event or, with ``together``, after all events of an instant.
+    The rule is asked after each event or, where ``together`` counts, after all of an instant.
     """
     state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
-    clock = _Clock(rule, run.seed, run.replication)
+    clock = _Clock(rule, run.seed)
     arrived, inside, count = 0, 0, len(trace.times)
     at, kinds, sizes = trace.times.tolist(), trace.classes.tolist(), trace.sizes.tolist()
     while True:
@@ -69,9 +65,7 @@ def times(  # noqa: PLR0917
             state.arrive(Job(job, kind, state.needs[kind], arrival, known))
             arrived, inside = arrived + 1, inside + 1
             outcome.most = max(outcome.most, inside)
-            if run.pace and arrived % LOOK == 0:
-                run.pace(arrived)
-        if together and state.now in ([end for end, _ in ends[:1]] + at[arrived : arrived + 1]):
+        if run.together and state.now in ([end for end, _ in ends[:1]] + at[arrived : arrived + 1]):
             continue
         while (started := next_start(name, rule, state)) is not None:
             state.start(started)
@@ -85,12 +79,12 @@ def times(  # noqa: PLR0917
 class _Clock:
     """The clock of a rule whose turn moves on with time."""
 
-    def __init__(self, rule: Rule, seed: int, replication: int) -> None:
+    def __init__(self, rule: Rule, seed: int) -> None:
         self.next = np.inf
         if rule.holding:
             from schedopt.policies.msfq.random_kernels import exponential, stream
 
-            self._draw, self._exponential = stream(seed, 8 * replication + 3), exponential
+            self._draw, self._exponential = stream(seed, 3), exponential
             self.next = self._exponential(self._draw) * rule.holding[rule.turn]
 
     def move_on(self, rule: Rule) -> None:
@@ -173,7 +167,7 @@ def _measure(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
         time=float(stop - began),
         busy=float(needs[kinds] @ np.maximum(inside - np.maximum(running, began), 0)),
         most=outcome.most,
-        responses=responses if run.each else np.empty(0),
+        starts=outcome.starts if run.each else np.empty(0),
         samples=samples,
         elapsed=float(stop - (0.0 if run.trace is None else came[0])),
         oldest=_oldest_waits(came, outcome, kinds, classes),

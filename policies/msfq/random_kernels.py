@@ -20,10 +20,7 @@ LOG_2, REST_OF_LOG_2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 
 @njit(cache=True)
 def stream(seed: int, number: int) -> Any:
-    """Return the state of one of a seed's streams, shape (4,).
-
-    Streams 1 to 4 are a run's own; those of its replication r are 8·r further on.
-    """
+    """Return the state of one of a seed's streams, shape (4,)."""
     x = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(number)
     state = np.empty(4, dtype=np.uint64)
     for i in range(4):

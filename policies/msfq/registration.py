@@ -6,26 +6,17 @@ from functools import partial
 from typing import Any, TypeVar
 
 from schedopt.instances.errors import InputError, listing, shown, suggestion
-from schedopt.instances.msfq import Expected, Instance, Replayed, Simulated
-from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.msfq import Instance, Replayed, Simulated
 from schedopt.instances.options import Option, is_count
-from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND
+from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
-from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, State, Watch
+from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, State
 from schedopt.policies.registry import Policy, Suits, register
 from schedopt.solvers.compiling import COMPILES
 
 FEWEST_ARRIVALS, PLAIN_ARRIVALS = 1000, 50_000
 ARRIVALS = 1_000_000 if COMPILES else PLAIN_ARRIVALS
 """Arrivals of a simulation: the least, and the defaults in plain Python and compiled."""
-MOST_REPLICATIONS = 1000
-
-
-TIMES = Option(
-    None,
-    "exact or simulated; exact where left out, if it is quick and no arrivals are asked for",
-    lambda v: v in ("exact", "simulated"),
-)
 
 
 class _FunctionRule(Rule):
@@ -38,15 +29,10 @@ class _FunctionRule(Rule):
         return self._function(state)
 
 
-Solved = Callable[[Instance, bool], Expected | None]
-"""``solved(queue, required)``: exact times; unless required, None if simulating is better."""
-
-
 @dataclass(frozen=True)
 class _RegisteredRule:
     make: Callable[..., Rule]
     flat: bool
-    solved: Solved | None = None
 
 
 _RULES: dict[str, _RegisteredRule] = {}
@@ -60,7 +46,6 @@ def admission_rule(
     source: str,
     summary: str,
     flat: bool = False,
-    solved: Solved | None = None,
     suits: Suits = "",
     **options: Option,
 ) -> Callable[[R], R]:
@@ -77,8 +62,6 @@ def admission_rule(
     flat : bool
         Whether the rule is a function of flat arrays (see `FlatState`), which is compiled. One of
         the `State` is run in plain Python, some hundred times as slow, and so with fewer arrivals.
-    solved : callable, optional
-        What the rule gets exactly, of an instance, where that can be had without simulating.
     suits : {"", "alone", "beside"}
         ``alone`` for a rule that is of no use on a log.
     **options : Option
@@ -94,7 +77,6 @@ def admission_rule(
     def decorate(rule: R) -> R:
         is_flat = issubclass(rule, FlatRule) if isinstance(rule, type) else flat
         make = rule if isinstance(rule, type) else _rule_of(rule, flat)
-        times = {} if solved is None else {"times": TIMES}
         register(
             Policy(
                 name=name,
@@ -102,15 +84,14 @@ def admission_rule(
                 run=partial(_run, name),
                 source=source,
                 summary=summary if is_flat else f"{summary} (in plain Python)",
-                options={**options, **times, **_common_options(is_flat)},
+                options={**options, **_common_options(is_flat)},
                 random=True,
                 replays=("beside", "trace"),
-                parallel=True,
                 trial={"arrivals": FEWEST_ARRIVALS},
                 suits=suits,
             )
         )
-        _RULES[name] = _RegisteredRule(make, is_flat, solved)
+        _RULES[name] = _RegisteredRule(make, is_flat)
         return rule
 
     return decorate
@@ -129,15 +110,9 @@ def _common_options(flat: bool) -> dict[str, Option]:
             "a whole number from 1000 to 10^11",
             lambda v: is_count(v) and FEWEST_ARRIVALS <= v <= 10**11,
         ),
-        "replications": Option(
-            None,
-            f"a whole number from 1 to {MOST_REPLICATIONS}; where left out as few as cores need, "
-            "and 1 for a short run",
-            lambda v: is_count(v) and v <= MOST_REPLICATIONS,
-        ),
         "trace": Option(
             None,
-            "a file of arrivals: .csv (time, need, size) or .swf",
+            "a file of arrivals: .csv (time, need, size)",
             lambda v: isinstance(v, str),
         ),
         **LOG_OPTIONS,
@@ -176,61 +151,29 @@ def _run(
     queue: Instance,
     *,
     seed: int = 0,
-    jobs: int = 1,
-    watch: Watch | None = None,
     arrivals: int | None = None,
-    replications: int | None = None,
     trace: str | None = None,
     estimates: str = "none",
     starts: str | None = None,
     slowdown_bound: float = SLOWDOWN_BOUND,
-    resamples: int = 0,
-    times: str | None = None,
     **own: Any,
-) -> Simulated | Expected | Replayed:
-    if queue.log is not None:
-        log = {"starts": starts, "slowdown_bound": slowdown_bound, "resamples": resamples}
-        return _replay(name, queue, own, estimates, log)
+) -> Simulated | Replayed:
+    """Simulate a rule on classes, or replay a log under it: by class, or job by job if it can."""
     from schedopt.policies.msfq.evaluation import evaluate_plan
-
-    chosen, solved = plan(queue, name, **own), _RULES[name].solved
-    if solved and (times == "exact" or (times is None and arrivals is None and trace is None)):
-        if trace is not None:
-            raise InputError("times=simulated, with a trace", found="exact", place="option times")
-        expected = solved(queue, times == "exact")
-        if expected is not None:
-            return expected
-    if arrivals is None:
-        arrivals = ARRIVALS if chosen.compiled else PLAIN_ARRIVALS
-    return evaluate_plan(
-        queue,
-        chosen,
-        seed=seed,
-        arrivals=arrivals,
-        replications=replications,
-        trace=trace,
-        estimates=estimates == "exact",
-        jobs=jobs,
-        watch=watch,
-    )
-
-
-def _replay(
-    name: str,
-    queue: Instance,
-    own: Mapping[str, Any],
-    estimates: str,
-    log: Mapping[str, Any],
-) -> Replayed:
-    """Replay a log with a log's options: job by job where that is faster, else by class."""
     from schedopt.policies.msfq.logs import class_rules, registration
 
+    if queue.log is None:
+        chosen = plan(queue, name, **own)
+        if arrivals is None:
+            arrivals = ARRIVALS if chosen.compiled else PLAIN_ARRIVALS
+        known = estimates == "exact"
+        return evaluate_plan(
+            queue, chosen, seed=seed, arrivals=arrivals, trace=trace, estimates=known
+        )
     if name in registration.LOG_POLICIES:
-        return registration.run(name, queue, **log, **own)
-
-    def begun(other: Instance) -> Floats:
-        chosen = plan(class_rules.classes(other), name, **own)
-        return class_rules.replay_classes(other, chosen, estimates=estimates == "exact")
-
+        return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
+    chosen = plan(class_rules.classes(queue), name, **own)
+    times = class_rules.replay_classes(queue, chosen, estimates=estimates == "exact")
+    registration.write_starts(times, starts, queue)
     note = "" if _RULES[name].flat else "replayed in plain Python"
-    return registration.measure_replay(queue, begun, estimates=estimates, note=note, **log)
+    return measure(queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note)

@@ -122,8 +122,6 @@ class State:
 
 Choice = int | Job | None
 """What starts next: the head of a class, a job, or nothing."""
-Watch = Callable[[int, int], None]
-"""Called with how many jobs have come so far, and how many will."""
 NONE = -1
 """Returned by flat rules in place of a class: none may start."""
 

@@ -10,55 +10,13 @@ from typing import Any
 import numpy as np
 
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.msfq import ClassTime, Expected, Instance
+from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import NONE, FlatRule, FlatState, State, slots
-from schedopt.policies.msfq.stability import require_stable
 from schedopt.policies.registry import NotApplicableError
 
-QUICK = 1200
-"""Phases up to which FCFS is solved unasked: a second or two."""
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"
-
-
-def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
-    """Return FCFS's exact mean response times; None where simulation is better or the only way.
-
-    If they are ``required``, however long they take, `NotApplicableError` says why there are none.
-    `UnstableError` if FCFS is not stable.
-    """
-    from schedopt.solvers.msfq.fcfs import MOST_PHASES, TooManyPhasesError, UnsettledError, fcfs
-
-    if not queue.memoryless:
-        if required:
-            raise NotApplicableError("exact times of fcfs are for exponential sizes")
-        return None
-    region = require_stable(queue, "fcfs")
-    try:
-        solution = fcfs(queue, MOST_PHASES if required else QUICK)
-    except (TooManyPhasesError, UnsettledError) as reason:
-        if required:
-            raise NotApplicableError(f"no exact times of fcfs: {reason}") from None
-        return None
-    return Expected(
-        mean_response_time=float(np.dot(queue.weights("mean"), solution.times)),
-        weighted_response_time=float(np.dot(queue.weights("weighted"), solution.times)),
-        classes=tuple(
-            ClassTime(
-                need=job.need,
-                mean_response_time=float(time),
-                mean_number=float(number),
-                arrival_rate=job.arrival_rate,
-            )
-            for job, time, number in zip(
-                queue.classes, solution.times, solution.numbers, strict=True
-            )
-        ),
-        method="exact",
-        utilization=queue.load,
-        limit=queue.arrival_rate / region.load,
-    )
 
 
 def _oldest_class(state: FlatState, free: int, fitting: bool) -> int:
@@ -75,7 +33,6 @@ def _oldest_class(state: FlatState, free: int, fitting: bool) -> int:
     "fcfs",
     source=f"{PAPER}, section 1.1",
     summary="first come, first served",
-    solved=exact_fcfs,
     flat=True,
 )
 def fcfs(state: FlatState, free: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from schedopt.instances.msfq import Empirical, Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.experiment import Counters, Experiment, Floats, Measured, invalid_start
+from schedopt.policies.msfq.experiment import Experiment, Floats, Measured, invalid_start
 from schedopt.policies.msfq.intervals import BATCHES
 from schedopt.policies.msfq.rule import FlatRule, FlatState, Plan, Rule, by_need, slots
 
@@ -42,8 +42,7 @@ def simulate(
     always so for sizes that are not exponential. ``warm`` is by default a tenth of the arrivals,
     and none where each job counts. With ``plainly`` a flat rule is run in plain Python too; sizes
     then come with the jobs. ``more`` are other fields of the experiment: ``seed``, ``each``,
-    ``estimates``, ``replication``, ``pace``. `InputError` if the rule fails, or starts a job that
-    it may not.
+    ``estimates``, ``together``. `InputError` if the rule fails, or starts a job that it may not.
     """
     if trace is not None:
         arrivals = min(arrivals, len(trace.times))
@@ -63,7 +62,7 @@ def simulate(
         return _simulate_compiled(queue, plan.name, rule, run)
     from schedopt.policies.msfq.plain import simulate_plainly
 
-    jobs = draw(queue, arrivals, run.seed, run.replication) if trace is None else trace
+    jobs = draw(queue, arrivals, run.seed) if trace is None else trace
     jobs = Trace(jobs.times[:arrivals], jobs.classes[:arrivals], jobs.sizes[:arrivals])
     return simulate_plainly(queue, plan.name, rule, jobs, run)
 
@@ -80,8 +79,6 @@ def _simulate_compiled(queue: Instance, name: str, rule: FlatRule, run: Experime
     while True:
         whole[kernels.PAUSE] = whole[kernels.NUMBER] + SLICE
         advance(inputs, state, simulator, pool, of_class, counters)
-        if run.pace:
-            run.pace(int(whole[kernels.NUMBER]))
         if whole[kernels.DONE]:
             break
         if whole[kernels.SPARE] < 0:  # the pool is full: twice as many places
@@ -91,27 +88,24 @@ def _simulate_compiled(queue: Instance, name: str, rule: FlatRule, run: Experime
     if whole[kernels.FAULT] >= 0:
         raise invalid_start(name, str(whole[kernels.FAULT]))
     now, free = real[kernels.NOW], whole[kernels.FREE]
-    oldest = np.zeros(len(queue.classes))
     for c in np.flatnonzero(state.waiting):
-        oldest[c] = now - pool[simulator.first[c], kernels.CAME_AT]
+        counters.oldest[c] = now - pool[simulator.first[c], kernels.CAME_AT]
     counters.areas[:] += np.add(state.waiting, state.running) * (now - simulator.since)
     counters.phases[0, whole[kernels.PHASE]] += now
     busy = real[kernels.BUSY_AREA] + (queue.servers - free) * (now - real[kernels.BUSY_SINCE])
     began = 0.0 if run.trace is None else float(run.trace.times[0])
-    return Measured(
-        **counters._asdict(),
+    return counters._replace(
         time=float(now - real[kernels.BEGAN]),
         busy=float(busy),
-        most=int(whole[kernels.MOST]),
         elapsed=float(now - began),
-        oldest=oldest,
+        most=int(whole[kernels.MOST]),
     )
 
 
-def _counters(run: Experiment, count: int) -> Counters:
+def _counters(run: Experiment, count: int) -> Measured:
     from schedopt.policies.msfq.kernels import BUCKETS
 
-    return Counters(
+    return Measured(
         sums=np.zeros((run.batches, count)),
         counts=np.zeros((run.batches, count), np.int64),
         levels=np.zeros((run.batches, count), np.int64),
@@ -119,8 +113,9 @@ def _counters(run: Experiment, count: int) -> Counters:
         came=np.zeros(count, np.int64),
         histogram=np.zeros((count, BUCKETS), np.int64),
         phases=np.zeros((2, 5)),
-        responses=np.full(run.arrivals if run.each else 0, np.nan),
+        starts=np.full(run.arrivals if run.each else 0, np.nan),
         samples=np.zeros((len(run.grid), count), np.int64),
+        oldest=np.zeros(count),
     )
 
 
@@ -144,6 +139,7 @@ def _inputs(queue: Instance, rule: Rule, run: Experiment) -> Inputs:
         warm=run.warm,
         sized=run.sized,
         to_the_end=run.each,
+        together=run.together,
         trace_times=trace.times,
         trace_classes=trace.classes,
         trace_sizes=trace.sizes,
@@ -179,7 +175,7 @@ def _simulator(queue: Instance, rule: FlatRule, run: Experiment) -> Simulator:
     from schedopt.policies.msfq.random_kernels import exponential, stream
 
     count, k, ahead = len(queue.classes), queue.servers, kernels.DRAWN_AHEAD
-    draws, when, turn = (stream(run.seed, 8 * run.replication + number) for number in (1, 2, 3))
+    draws, when, turn = (stream(run.seed, number) for number in (1, 2, 3))
     real, whole = np.zeros(7), np.zeros(15, np.int64)
     whole[kernels.FREE] = k
     whole[kernels.BATCH] = whole[kernels.FAULT] = -1
@@ -206,12 +202,11 @@ def _simulator(queue: Instance, rule: FlatRule, run: Experiment) -> Simulator:
     )
 
 
-def draw(queue: Instance, arrivals: int, seed: int, replication: int = 0) -> Trace:
+def draw(queue: Instance, arrivals: int, seed: int) -> Trace:
     """Return the very jobs that a compiled simulation with common sizes draws from a seed."""
     from schedopt.policies.msfq.random_kernels import jobs, stream
 
     inputs = _inputs(queue, Rule(), Experiment(arrivals, seed=seed, sized=True))
-    own = 8 * replication
     drawn = Trace(np.empty(arrivals), np.empty(arrivals, np.int64), np.empty(arrivals))
-    jobs(stream(seed, own + 1), stream(seed, own + 2), inputs, drawn)
+    jobs(stream(seed, 1), stream(seed, 2), inputs, drawn)
     return drawn

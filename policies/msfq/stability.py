@@ -1,8 +1,7 @@
 """Stability of policies: by theory before a simulation, and as observed in a run.
 
-Sources: Theorems 1 and 2 and Remark 1; for FCFS the saturated system, in a one-or-all system by the
-formula of Grosof, Harchol-Balter and Scheller-Wolf, SIGMETRICS PER 51, 2023 (the paper's
-reference 22).
+Sources: Theorems 1 and 2 and Remark 1; for FCFS in a one-or-all system the formula of Grosof,
+Harchol-Balter and Scheller-Wolf, SIGMETRICS PER 51, 2023 (the paper's reference 22).
 """
 
 from math import fsum, sqrt
@@ -45,26 +44,11 @@ def region(queue: Instance, policy: str) -> Region:
             for job, most in zip(queue.classes, room, strict=True)
         )
         return Region(fsum(part for _, part in parts), True, parts)
-    if policy == "fcfs" and queue.memoryless:
-        limit = _one_or_all_load(queue) if queue.one_or_all else _saturated_load(queue)
-        if limit is not None:
-            return limit
+    if policy == "fcfs" and queue.memoryless and queue.one_or_all:
+        return _one_or_all_load(queue)
     parts = tuple((job.need, job.work / queue.servers) for job in queue.classes)
     exact = queue.one_or_all is not None and policy in EXACT_ONE_OR_ALL
     return Region(queue.load, exact, parts)
-
-
-def _saturated_load(queue: Instance) -> Region | None:
-    """λ over the rate of the saturated system, in parts as the work; None for too many phases."""
-    from schedopt.solvers.msfq.fcfs import TooManyPhasesError, saturated_rate
-
-    try:
-        load = queue.arrival_rate / saturated_rate(queue)
-    except TooManyPhasesError:
-        return None
-    work = queue.weights("weighted")
-    parts = tuple((job.need, load * w) for job, w in zip(queue.classes, work, strict=True))
-    return Region(load, True, parts)
 
 
 def _one_or_all_load(queue: Instance) -> Region:

@@ -9,7 +9,7 @@ import numpy as np
 from schedopt.instances.msfq import ClassTime, Instance, Simulated
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.experiment import Floats, Measured
-from schedopt.policies.msfq.intervals import ENOUGH, SETTLED, Interval, interval, observations
+from schedopt.policies.msfq.intervals import ENOUGH, Interval, interval, observations
 
 PERCENTILES = (50, 90, 95, 99)
 
@@ -22,30 +22,22 @@ def summarize(
     threshold: int | None = None,
     trace: Trace | None = None,
     load: float | None = None,
-    replications: int = 1,
     note: str = "",
 ) -> Simulated:
     """Return the solution record of a simulation; a trace's own jobs say what each class weighs.
 
     Each class's mean is over its counted jobs; the confidence is that of a ratio of batch sums,
-    which allows for batches without a job of a rare class. Where the run, or each of several
-    replications, is too short for an interval there is none, and the note says so. A policy's own
-    ``load`` counts where it is higher than the instance's.
+    which allows for batches without a job of a rare class. Where the run is too short for an
+    interval there is none, and the note says so. A policy's own ``load`` counts where it is higher
+    than the instance's.
     """
     totals, jobs = measured.sums.sum(axis=0), measured.counts.sum(axis=0)
     means = totals / np.maximum(jobs, 1)
     weights = {name: _weights(queue, jobs, name, trace) for name in ("mean", "weighted")}
     enough = observations(queue, measured.time, load) if trace is None else inf
-    each = enough / replications
     notes = [note] if note else []
-    if replications > 1 and each < SETTLED:
-        enough = 0.0
-        notes.append(
-            f"too short replications for a confidence interval: each counts as {each:.0f} "
-            f"independent observations, of {SETTLED:.0f} that are needed"
-        )
     overall = _interval(measured, means, weights[queue.objective], enough)
-    if overall.half_width is None and enough:
+    if overall.half_width is None:
         notes.append(
             f"too short a run for a confidence interval: it counts as {overall.independent:.0f} "
             f"independent observations, of {ENOUGH:.0f} that are needed"
@@ -60,7 +52,6 @@ def summarize(
         utilization=measured.busy / (measured.time * queue.servers) if measured.time else 0.0,
         threshold=msgspec.UNSET if threshold is None else threshold,
         phases={str(p): float(time[p] / entries[p]) for p in range(1, 5) if entries[p]},
-        replications=replications if replications > 1 else msgspec.UNSET,
         note="; ".join(notes) or msgspec.UNSET,
     )
 

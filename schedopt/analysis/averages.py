@@ -3,38 +3,22 @@
 from collections.abc import Sequence
 from math import fsum
 
-LEVEL = 0.95  # the coverage that an interval aims at, unless told otherwise
 FEW = 10  # instances below which a bootstrap interval is rough: it then covers less than it aims at
-MANY = 2_500  # instances from which on resampling is replaced by its limit, the normal interval
-
-RESAMPLES = 2_000
 
 
 def interval(
-    groups: Sequence[Sequence[float]],
-    *,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    groups: Sequence[Sequence[float]], *, level: float = 0.95, resamples: int = 2_000, seed: int = 0
 ) -> tuple[float, float]:
     """Return an interval that aims to cover the mean of values in groups, such as runs by instance.
 
     Whole groups are resampled, since runs on one instance are not independent, and the percentiles
     of the means are read off (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section
-    13.3). From `MANY` groups on it is the normal interval of a ratio of sums instead, which is what
-    the percentiles tend to. No group may be empty; the same seed gives the same interval.
+    13.3). No group may be empty; the same seed gives the same interval.
     """
     import numpy as np
 
     counts = np.array([len(group) for group in groups], dtype=np.float64)
     sums = np.array([fsum(group) for group in groups])
-    if len(groups) >= MANY:
-        from statistics import NormalDist
-
-        mean = sums.sum() / counts.sum()
-        error = np.sqrt(((sums - mean * counts) ** 2).sum()) / counts.sum()
-        half = NormalDist().inv_cdf((1 + level) / 2) * float(error)
-        return float(mean) - half, float(mean) + half
     draw = np.random.Generator(np.random.PCG64(seed))
     means = np.empty(resamples)
     step = max(1, 5_000_000 // len(groups))  # memory for so many at a time

@@ -1,15 +1,12 @@
 """Performance profiles: the share of instances within a factor of the best."""
 
 from collections.abc import Iterable
-from math import inf, isfinite
+from math import inf
 
 import msgspec
 
-from schedopt.analysis.contenders import SAME, better, scores_by_problem
+from schedopt.analysis.contenders import better, scores_by_problem
 from schedopt.sweep.rows import Row
-
-TAUS = (1.0, 1.001, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0)
-"""Where a profile is read off for a table."""
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,20 +22,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     instances: int  # |P|: instances on which any contender has a score
     ratios: tuple[float, ...]  # r_ps for each instance on which this one has a score, ascending
 
-    def at(self, tau: float) -> float:
-        """Return ρ(τ): the share of instances with a ratio of at most τ."""
-        return sum(ratio <= tau * (1 + SAME) for ratio in self.ratios) / self.instances
-
-    def steps(self) -> tuple[list[float], list[float]]:
-        """Return the finite ratios at which the profile grows, 1 before them, and ρ at each."""
-        steps, shares = [1.0], [0.0]
-        for count, ratio in enumerate((r for r in self.ratios if isfinite(r)), start=1):
-            if ratio > steps[-1] * (1 + SAME):
-                steps.append(ratio)
-                shares.append(0.0)
-            shares[-1] = count / self.instances
-        return steps, shares
-
 
 def profiles(rows: Iterable[Row]) -> list[Profile]:
     """Return the performance profile of each contender, by problem."""
@@ -51,7 +34,7 @@ def profiles(rows: Iterable[Row]) -> list[Profile]:
                 sorted(ratio(value, scores.best[file], scores.sign) for file, value in of.items())
             ),
         )
-        for scores, _, _ in scores_by_problem(rows)
+        for scores in scores_by_problem(rows)
         if scores.best
         for name, of in scores.of.items()
     ]

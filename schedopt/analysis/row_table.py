@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import TYPE_CHECKING
 
 from schedopt.analysis.summary import overview, summary
 from schedopt.analysis.tables import standings
 from schedopt.formats import counted
 from schedopt.instances.showing import Framed
-from schedopt.sweep.rows import Row, table
+from schedopt.sweep.rows import Row, to_frame
 from schedopt.tables import to_html
 
 if TYPE_CHECKING:
@@ -24,9 +23,7 @@ class RowTable(Framed, list[Row]):
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a frame of polars: a column for each field, options as JSON."""
-        import polars as pl
-
-        return pl.read_parquet(BytesIO(table(self, ".parquet")))
+        return to_frame(self)
 
     def __repr__(self) -> str:
         """Return how many rows there are of what; `list(rows)` shows each."""

@@ -14,7 +14,7 @@ from schedopt.analysis.contenders import (
     better,
     from_bound,
     group_rows,
-    reference_seconds,
+    reference_is_zero,
     scores_by_problem,
 )
 from schedopt.sweep.rows import Row
@@ -36,17 +36,13 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     # The half-width of the mean gap's 95% interval that comes from simulation, were runs
     # independent; 0 where none was simulated.
     noise: float
-    difference: float | None  # of references that are 0: the mean difference from these
     worst: float | None  # the largest gap, and the instance that shows it
     worst_instance: str | None
-    worst_file: str | None
     instances: int  # on which any contender has a score
     scored: int  # on which this one has
     wins: int  # on which none has a better score; several can be the best of one instance
     at_optimum: int  # runs that meet a proven optimum; simulated ones, which are inexact, do not
-    proven: float  # the share of its runs whose reference is proven
-    seconds: float  # its own time: mean and sum
-    total_seconds: float
+    seconds: float  # its own mean time
     # Why rows have no gap: ``violations``, ``no reference``, ``not comparable`` where the policy
     # answers another question, ``reference 0``, or the run's end: ``time-limit``, ...
     endings: Mapping[str, int]
@@ -78,7 +74,10 @@ def overview(rows: Iterable[Row]) -> list[Overview]:
                 proven=len(files - unproven),
                 re_proved=len({row.file for row in mine if row.bound_checked} - unproven),
                 from_bounds=all(map(from_bound, mine)),
-                reference_seconds=reference_seconds(mine),
+                reference_seconds=sum(
+                    seconds
+                    for *_, seconds in {(r.file, r.reference, r.reference_seconds) for r in mine}
+                ),
             )
         )
     return found
@@ -86,19 +85,13 @@ def overview(rows: Iterable[Row]) -> list[Overview]:
 
 def summary(rows: Iterable[Row]) -> list[Standing]:
     """Summarize rows by problem and contender, in the order of the rows."""
-    found = []
-    for scores, mine, names in scores_by_problem(rows):
-        for name in scores.of:
-            own = [row for row in mine if names[row.key] == name]
-            found.append(_standing(scores, name, own))
-    return found
+    return [_standing(scores, name) for scores in scores_by_problem(rows) for name in scores.of]
 
 
-def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
-    of = scores.of[name]
+def _standing(scores: Scores, name: str) -> Standing:
+    rows, of = scores.rows[name], scores.of[name]
     gaps = [(row.gap, row) for row in rows if row.gap is not None]
     values = [gap for gap, _ in gaps]
-    differences = [row.difference for row in rows if row.difference is not None]
     worst = max(gaps, key=lambda pair: pair[0])[1] if gaps else None
     by_file = group_rows((row for _, row in gaps), "file")
     of_files = [[row.gap or 0.0 for row in mine] for mine in by_file.values()]
@@ -115,19 +108,15 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         low=low,
         high=high,
         noise=_noise([row for _, row in gaps]),
-        difference=fmean(differences) if differences else None,
         worst=worst.gap if worst else None,
         worst_instance=worst.instance if worst else None,
-        worst_file=worst.file if worst else None,
         instances=len(scores.best),
         scored=len(of),
-        wins=sum(not better(scores.best[f], value, scores.sign) for f, value in of.items()),
+        wins=sum(not better(scores.best[file], value, scores.sign) for file, value in of.items()),
         at_optimum=sum(
-            gap <= SAME and row.reference_proven and not simulated(row) for gap, row in gaps
+            gap <= SAME and row.reference_proven and not _simulated(row) for gap, row in gaps
         ),
-        proven=sum(row.reference_proven for row in rows) / len(rows),
         seconds=fmean(row.seconds for row in rows),
-        total_seconds=sum(row.seconds for row in rows),
         endings=dict(Counter(_why(row) for row in rows if row.gap is None)),
     )
 
@@ -135,13 +124,13 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
 def _noise(rows: Sequence[Row]) -> float:
     """Return the half-width of the 95% interval that simulation adds to a mean gap."""
     shares = [
-        (row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) if simulated(row) else 0.0
+        (row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) if _simulated(row) else 0.0
         for row in rows
     ]
     return hypot(*shares) / len(shares) if shares else 0.0
 
 
-def simulated(row: Row) -> bool:
+def _simulated(row: Row) -> bool:
     """Tell whether a run is a random sample; the replay of a log is deterministic."""
     return (row.sampled or bool(row.confidence)) and not row.measures
 
@@ -160,6 +149,6 @@ def _why(row: Row) -> str:
         return "violations"
     if row.termination != "completed":
         return row.termination
-    if row.difference is not None:
-        return "reference 0"
-    return "no reference" if row.reference is None else "not comparable"
+    if row.reference is None:
+        return "no reference"
+    return "reference 0" if reference_is_zero(row) else "not comparable"

@@ -1,4 +1,4 @@
-"""The rows of a bench as tables, for a terminal, a page and a file."""
+"""The rows of a bench as tables and in a line, for a terminal, a page and a file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING
 
 from schedopt import tables as column
 from schedopt.analysis.averages import FEW
-from schedopt.analysis.contenders import SAME
-from schedopt.analysis.measured import Measured, measured
+from schedopt.analysis.contenders import SAME, contenders, group_rows
 from schedopt.analysis.pairs import Pair
-from schedopt.analysis.profiles import TAUS, Profile
-from schedopt.analysis.summary import Overview, Standing
+from schedopt.analysis.summary import Overview, Standing, rank
 from schedopt.formats import between, counted, number, percent, signed
 from schedopt.sweep.rows import Row
 from schedopt.tables import Cell, Column, Table, Value
 
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.sweep.variations import Variation
-
-NONE = "–"
 
 WORDS = {
     "violations": "in violation",
@@ -31,7 +27,7 @@ WORDS = {
 STANDING = (
     column.text("policy"),
     column.percent("mean gap"),
-    column.interval("95% interval"),
+    Column("95% interval"),
     column.percent("median"),
     column.percent("worst"),
     column.text("on"),
@@ -42,6 +38,7 @@ STANDING = (
 )
 ALONE = (STANDING[0], column.percent("gap"), *STANDING[6:])  # where each policy has one run
 
+MISSING = Cell("–", None)
 MOST_MEASURED = 12  # measured instances that have a table of their own
 MOST_SHARES = 6  # groups whose shares a terminal shows
 
@@ -51,54 +48,63 @@ def standings(
 ) -> Iterator[tuple[Overview, Table]]:
     """Yield each problem with the table of its contenders."""
     for what in overviews:
-        mine = [standing for standing in found if standing.problem == what.problem]
-        yield what, standing_table(mine, _about(what))
+        gaps = "; gaps are over the bound" if what.from_bounds else ""
+        instances = counted(what.instances, "instance")
+        title = f"{what.problem}: {instances}, optimum proven for {what.proven:,}{gaps}"
+        yield what, standing_table([of for of in found if of.problem == what.problem], title)
 
 
-def standing_table(found: Iterable[Standing], title: str = "") -> Table:
+def standing_table(found: Sequence[Standing], title: str = "") -> Table:
     """Return the table of some contenders; one run of each needs no averages."""
-    found = list(found)
     alone = title and all(of.runs <= 1 for of in found)
     columns = ALONE if alone else STANDING
     lines = map(_standing, found)
     return Table.of(title, columns, ([line[of.title] for of in columns] for line in lines))
 
 
-def _about(what: Overview) -> str:
-    gaps = "; gaps are over the bound" if what.from_bounds else ""
-    instances = counted(what.instances, "instance")
-    return f"{what.problem}: {instances}, optimum proven for {what.proven:,}{gaps}"
-
-
 def _standing(of: Standing) -> dict[str, Value]:
     """Return a contender's cells by heading."""
-    mean: Value = of.mean
+    mean: Value = MISSING if of.mean is None else of.mean
     if of.mean is not None and of.noise > SAME:  # of simulated runs
         mean = Cell(f"{percent(of.mean)} ± {percent(of.noise)}", of.mean)
     optimal = Cell(f"{of.at_optimum:,} of {of.counted:,}", of.at_optimum)
     endings = ", ".join(f"{n:,} {WORDS.get(why, why)}" for why, n in of.endings.items())
-    if of.difference is not None:
-        endings += f" (off by {number(of.difference)} on average)"
-    missing = Cell(NONE, None)
     return {
         "policy": of.contender,
-        **dict.fromkeys(("gap", "mean gap"), missing if mean is None else mean),
-        "95% interval": Cell(between(of.low, of.high), of.low, of.high),
-        "median": missing if of.median is None else of.median,
-        "worst": missing if of.worst is None else of.worst,
+        **dict.fromkeys(("gap", "mean gap"), mean),
+        "95% interval": Cell(between(of.low, of.high), of.low),
+        "median": MISSING if of.median is None else of.median,
+        "worst": MISSING if of.worst is None else of.worst,
         "on": of.worst_instance if (of.worst or 0.0) > SAME else None,
         "wins": Cell(f"{of.wins:,} of {of.instances:,}", of.wins),
-        "optimal": optimal if of.counted else missing,
-        "time": of.seconds if of.counted else missing,
+        "optimal": optimal if of.counted else MISSING,
+        "time": of.seconds if of.counted else MISSING,
         "no gap": Cell(endings, of.runs - of.counted),
     }
 
 
+def leader(found: Iterable[Standing], what: Overview) -> str:
+    """Say which contender of a problem is best, and how far from the references it is."""
+    best, *others = rank(of for of in found if of.problem == what.problem)
+    if not best.scored:
+        return "No policy has a result that counts."
+    equal = [
+        of for of in others if (of.scored, of.mean, of.wins) == (best.scored, best.mean, best.wins)
+    ]
+    name = f"{best.contender} (and {len(equal):,} more)" if equal else best.contender
+    if best.mean is None:
+        return f"{name}: best on {best.wins:,} of {counted(best.instances, 'instance')}."
+    reference = "the optimum" if what.proven == what.instances else "the best that is known"
+    away = f"{percent(best.mean)} from {'the bound' if what.from_bounds else reference}"
+    sure = f" (95% interval {between(best.low, best.high)})" if best.low is not None else ""
+    return f"{name}: {away} on average{sure}."
+
+
 PAIR = (
     *map(column.text, ("problem", "policy", "beside")),
-    *map(column.count, ("compared", "left out", "better", "equal", "worse")),
+    *map(column.count, ("compared", "better", "equal", "worse")),
     Column("mean advantage", signed),
-    column.interval("95% interval"),
+    Column("95% interval"),
 )
 
 
@@ -110,132 +116,82 @@ def pairs(found: Iterable[Pair]) -> Table:
         (
             (
                 *(pair.problem, pair.a, pair.b),
-                Cell(counted(*pair.compared), pair.compared[0]),
-                *(pair.left_out, pair.better, pair.same, pair.worse, pair.mean),
-                Cell(between(pair.low, pair.high), pair.low, pair.high)
-                if pair.compared[0] >= FEW
-                else None,
+                *(pair.compared, pair.better, pair.same, pair.worse, pair.mean),
+                Cell(between(pair.low, pair.high), pair.low) if pair.compared >= FEW else None,
             )
             for pair in found
         ),
     )
 
 
-def profiles(found: Sequence[Profile]) -> Iterator[Table]:
-    """Yield for each problem the share of instances on which each is within a factor."""
-    for name in dict.fromkeys(of.problem for of in found):
-        mine = [of for of in found if of.problem == name]
-        title = f"{name}: share of {counted(mine[0].instances, 'instance')} "
-        yield Table.of(
-            f"{title}within a factor of the best",
-            (column.text("policy"), *(Column(f"{tau:g}", "{:.0%}".format) for tau in TAUS)),
-            ((of.contender, *map(of.at, TAUS)) for of in mine),
-        )
-
-
-# What is measured on single instances.
-
-
 def measured_tables(rows: Iterable[Row]) -> Iterator[Table]:
-    """Yield for each measured instance the policies' measures, and how sure the best one is."""
-    for of in measured(rows)[:MOST_MEASURED]:
-        yield measures(of)
-        if of.differences:
-            yield differences(of)
+    """Yield for each measured instance the policies' measures, the best policy first."""
+    rows = [row for row in rows if row.measures and row.objective is not None]
+    names = contenders(rows)
+    for mine in list(group_rows(rows, "file").values())[:MOST_MEASURED]:
+        yield _measures(sorted(mine, key=_place), names)
 
 
-def measures(of: Measured) -> Table:
+def _place(row: Row) -> tuple[bool, float]:
+    """Return a key that has the best first, and last what preempts where the bound does not."""
+    return row.reference is not None and row.gap is None, row.objective or 0.0
+
+
+def _measures(rows: Sequence[Row], names: dict[str, str]) -> Table:
     """Return each contender's measures on one instance."""
-    first, *others = dict.fromkeys(key for _, row in of.rows for key in row.measures)
-    bound = ""
-    if of.bound is not None:
-        proved = " (re-proved)" if of.bound_checked else ""
-        bound = f"; no schedule is below {number(of.bound)}{proved}"
-    return Table.of(
-        f"{of.instance}{bound}",
-        (
-            column.text("policy"),
-            column.number(first),
-            column.percent("over the bound"),
-            *(Column(head, _short) for head in others),
-            column.duration("time"),
-        ),
-        (
-            (
-                name,
-                row.measures.get(first),
-                row.gap,
-                *(row.measures.get(key) for key in others),
-                row.seconds,
-            )
-            for name, row in of.rows
-        ),
+    first, *others = dict.fromkeys(key for row in rows for key in row.measures)
+    title, bound = rows[0].instance, rows[0].reference_bound
+    if bound is not None:
+        proved = " (re-proved)" if rows[0].bound_checked else ""
+        title += f"; no schedule is below {number(bound)}{proved}"
+    columns = (
+        column.text("policy"),
+        column.number(first),
+        column.percent("over the bound"),
+        *(Column(head, _short) for head in others),
+        column.duration("time"),
     )
-
-
-def differences(of: Measured) -> Table:
-    """Return how sure it is that the first contender is better than each other one."""
-    best, first = of.rows[0]
-    resampled = counted(len(first.resampled), "resampled log")
-    return Table.of(
-        f"{of.instance}: above {best}, here and on {resampled}",
+    lines = (
         (
-            column.text("policy"),
-            column.percent("here"),
-            column.interval("on 95% of them"),
-            column.text("so"),
-        ),
-        (
-            (
-                one.contender,
-                one.value,
-                Cell(between(one.low, one.high), one.low, one.high),
-                f"{best if one.low > 0 else one.contender} is better"
-                if one.settled
-                else "not settled",
-            )
-            for one in of.differences
-        ),
+            *(names[row.key], row.measures.get(first), row.gap),
+            *(row.measures.get(key) for key in others),
+            row.seconds,
+        )
+        for row in rows
     )
+    return Table.of(title, columns, lines)
 
 
 def _short(value: float) -> str:
     return f"{value:.4g}" if abs(value) < 1e4 else number(value)
 
 
-# What a what-if finds.
-
-
-def variations(rows: Sequence[Variation], *, on_page: bool = False) -> Table:
-    """Return each combination's optimum and shares; a terminal shows those of few groups."""
-    shares = [row.shares for row in rows]
-    groups = list(dict.fromkeys((by, group) for of in shares for by in of for group in of[by]))
-    if not on_page and len(groups) > MOST_SHARES:
+def variations(rows: Sequence[Variation]) -> Table:
+    """Return each combination's optimum, and the shares of few groups."""
+    groups = list(
+        dict.fromkeys((by, group) for row in rows for by in row.shares for group in row.shares[by])
+    )
+    if len(groups) > MOST_SHARES:
         groups = []
-    return Table.of(
-        "what if" if on_page else rows[0].instance,
+    columns = (
+        *map(column.number, rows[0].values),
+        column.number("objective"),
+        column.percent("gap"),
+        column.text("outcome"),
+        *(column.share(f"share {group}") for _, group in groups),
+        column.duration("time"),
+        column.text(""),
+    )
+    lines = (
         (
-            *map(column.number, rows[0].values),
-            column.number("objective"),
-            column.percent("gap"),
-            column.text("outcome"),
-            *(column.share(f"share {group}") for _, group in groups),
-            column.duration("time"),
-            column.text(""),
-        ),
-        (
-            (
-                *(
-                    value if isinstance(value, float) else str(value)
-                    for value in row.values.values()
-                ),
-                row.objective,
-                row.gap,
-                row.termination if row.objective is None else row.solution_status,
-                *(row.shares.get(by, {}).get(group) for by, group in groups),
-                None if on_page else row.seconds,
-                "; ".join([*row.violations, *row.conflict]),
-            )
-            for row in rows
-        ),
-    ).filled()
+            *(v if isinstance(v, float) else str(v) for v in row.values.values()),
+            row.objective,
+            row.gap,
+            row.termination if row.objective is None else row.solution_status,
+            *(row.shares.get(by, {}).get(group) for by, group in groups),
+            row.seconds,
+            "; ".join([*row.violations, *row.conflict]),
+        )
+        for row in rows
+    )
+    return Table.of(rows[0].instance, columns, lines).filled()

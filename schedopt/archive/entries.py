@@ -168,7 +168,7 @@ def document(group_name: str, entry: Entry) -> Document:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file's text, and of the files beside it that it names."""
-    return FileSource(path).digest()
+    return FileSource(path).facts().digest
 
 
 def entry_from(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -23,9 +23,6 @@ from schedopt.instances.errors import InputError
 from schedopt.verbs import bench as benching
 from schedopt.verbs import carry as carrying
 from schedopt.verbs import whatif as varying
-
-if TYPE_CHECKING:
-    from schedopt.sweep.rows import Row
 
 MOST_SAID = 5  # most failed runs that are reported one by one
 MOST_FAILURES = 20  # most lines about failures that are printed; further ones are counted
@@ -67,7 +64,7 @@ def bench(
     """
     from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import FORMATS, table
-    from schedopt.sweep.sources import instance_files, seeds_of
+    from schedopt.sweep.sources import instance_files, parse_seeds
     from schedopt.terminal import bench_tables
     from schedopt.terminal.progress import bar
     from schedopt.verbs.constraints import constraints_of_any
@@ -85,7 +82,7 @@ def bench(
     given["policies"] = [name for name in listed if name]
     if policy and not given["policies"]:
         raise InputError("names with commas between", found=repr(policy[0]), place="--policy")
-    given["seeds"] = [one for text in seed or ("0",) for one in seeds_of(text)]
+    given["seeds"] = [one for text in seed or ("0",) for one in parse_seeds(text)]
     given |= {"generated": generate or (), "grace": grace, "output": output}
     failures: list[str] = []
     try:
@@ -107,8 +104,6 @@ def bench(
         _say_some(failures, MOST_FAILURES)
         if report is not None:
             delivering.write_bench_page(report, rows, failures)
-    if str(output).endswith(".parquet"):
-        say(f"{output}: polars reads it; pandas does with pyarrow installed beside it")
     broken = [row for row in rows if row.termination == "error"]
     _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], MOST_SAID)
     raise typer.Exit(2 if failures else FAILED if broken else FOUND)
@@ -122,83 +117,30 @@ def _say_some(lines: list[str], most: int) -> None:
         say(f"and {len(lines) - most:,} more that failed")
 
 
-@verb("schedopt summary rows.parquet --compare greedy,core --profiles")
-def summary(
-    file: Path,
-    *,
-    compare: list[str] | None = None,
-    profiles: bool = False,
-    json: bool = False,
-    latex: bool = False,
-    csv: bool = False,
-) -> None:
-    """Summarize the rows of a bench: gaps, wins, profiles and pairs of policies.
+@verb("schedopt summary rows.parquet --compare greedy")
+def summary(file: Path, *, compare: str | None = None, json: bool = False) -> None:
+    """Summarize the rows of a bench: gaps, wins, and one policy beside each other.
 
     Exit status: 0 on success, 2 bad input.
 
     Parameters
     ----------
     file : Rows that a bench wrote.
-    compare : Two policies, as A,B, compared instance by instance; repeatable.
-    profiles : Performance profiles.
-    latex : Print tables for LaTeX (booktabs), and nothing else.
-    csv : Print one table as CSV, and nothing else.
+    compare : A policy: its differences from each other one, instance by instance.
     """
-    from schedopt.analysis.pairs import compare_contenders
-    from schedopt.analysis.profiles import profiles as profiled
+    from schedopt.analysis.pairs import against
     from schedopt.analysis.summary import summary as summarize
-    from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import read_rows
     from schedopt.terminal import bench_tables
 
-    if json + latex + csv > 1:
-        raise InputError("one of --json, --latex and --csv", found="several")
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
-    pairs = [pair for text in compare or () for pair in compare_contenders(rows, *_two(text))]
-    found: dict[str, Any] = {"summary": summarize(rows)}
-    if profiles:
-        found["profiles"] = profiled(rows)
-    if pairs:
-        found["pairs"] = pairs
+    pairs = None if compare is None else against(rows, compare)
     if json:
-        print_json(found)
-    elif latex or csv:
-        print_bytes(_for_others(rows, found, csv=csv).encode())
+        print_json({"summary": summarize(rows), **({} if pairs is None else {"pairs": pairs})})
     else:
-        bench_tables.summary(rows)
-        bench_tables.profiles(found.get("profiles", ()))
-        bench_tables.pairs(pairs)
-
-
-def _for_others(rows: list[Row], found: dict[str, Any], *, csv: bool) -> str:
-    """Return the tables for a paper, or one table for a spreadsheet."""
-    from schedopt.analysis import tables
-    from schedopt.analysis.measured import measured as measured_instances
-    from schedopt.analysis.summary import overview
-    from schedopt.tables import to_csv, to_latex
-
-    pairs, profiles = found.get("pairs"), found.get("profiles")
-    asked = [
-        *([tables.pairs(pairs)] if pairs else ()),
-        *(tables.profiles(profiles) if profiles else ()),
-    ]
-    measured = [tables.measures(of) for of in measured_instances(rows)]
-    standings = [table for _, table in tables.standings(found["summary"], overview(rows))]
-    if not csv:
-        return "\n".join(map(to_latex, [*measured, *standings, *asked]))
-    own = asked or measured or standings
-    if len(own) > 1:
-        raise InputError("rows of one problem, and one table at a time", place="--csv")
-    return to_csv(own[0])
-
-
-def _two(text: str) -> tuple[str, str]:
-    names = [name.strip() for name in text.split(",")]
-    if len(names) != 2 or not all(names):
-        raise InputError("two policies, as A,B", found=repr(text), place="--compare")
-    return names[0], names[1]
+        bench_tables.summary(rows, pairs)
 
 
 @verb(
@@ -220,28 +162,28 @@ def whatif(
     vary : PLACE=VALUES, such as rules.cap.at_most.fx=0.2:0.6:0.1; repeatable.
     unit : What times with units become: s, m, h or d; the file's own if left out.
     jobs : Processes.
-    output : .jsonl (resumable, for plot) or .csv.
+    output : .jsonl; resumable, and for plot.
     """
     from schedopt.analysis.tables import variations
     from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import load
-    from schedopt.sweep.variations import FORMATS, table
+    from schedopt.sweep.journal import LINES, to_lines
     from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
 
     files = given.pop("constraints")
-    writable(output, FORMATS, [file, *files, *files_in(given["options"])])
+    writable(output, (LINES,), [file, *files, *files_in(given["options"])])
     instance = load(file)
     given["constraints"] = delivering.rules_for(files, instance)
     try:
         with bar("combinations") as progress:
             rows = varying.whatif(instance, vary, **given, output=output, progress=progress)
     except KeyboardInterrupt:
-        kept = output is not None and output.suffix == FORMATS[0]
-        say("interrupted" + (f"; run it again to go on, {output} keeps what is done" * kept))
+        going_on = f"; run it again to go on, {output} keeps what is done" * bool(output)
+        say("interrupted" + going_on)
         raise typer.Exit(INTERRUPTED) from None
     if json:
-        print_bytes(table(rows, FORMATS[0]))
+        print_bytes(to_lines(rows))
     else:
         show(variations(rows))
     if any(row.violations for row in rows):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schedopt.cli.common import DOCUMENTS, deliver, say, writable
 from schedopt.instances.errors import InputError, shown
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
     from schedopt.problems.summary import Plan, Replanned
     from schedopt.solvers.result import Result
-    from schedopt.sweep.variations import Variant, Variation
 
 PLANS = (".csv", ".parquet", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
@@ -87,7 +86,7 @@ def write_plan(
     from schedopt.verbs import plan_table as plans
 
     run = plans.carried_out(instance, found)
-    write_plan_file(plans.columns(instance, found, run), output, template)
+    write_plan_file(plans.plan_of(instance, found, run), output, template)
     if run is None:
         say(f"wrote {output}: when is not said, since not every job has tasks")
     else:
@@ -98,12 +97,13 @@ def write_plan(
 
 def write_plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
     """Write a plan as a table, or as a script by a template."""
-    from schedopt.problems.summary import table_of
+    from schedopt.problems.summary import Plan
     from schedopt.verbs import plan_table as plans
     from schedopt.verbs import script
 
     if output.suffix.lower() == PLANS[-1]:
-        script.write(table_of(table), output, template or script.PLAIN)
+        frame = table.frame() if isinstance(table, Plan) else table
+        script.write(frame, output, template or script.PLAIN)
     else:
         plans.write(table, output)
 
@@ -127,7 +127,6 @@ def write_page(
     instance: AnyInstance,
     found: Result,
     report: Path | None,
-    rows: Sequence[Variation] = (),
     run: Result | None = None,
 ) -> None:
     """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
@@ -138,7 +137,7 @@ def write_page(
 
     if run is None and found.solution is not None:
         run = plans.carried_out(instance, found)
-    result_page.write(instance, found, report, run, rows)
+    result_page.write(instance, found, report, run)
     say(f"wrote {report}: open it in a browser")
 
 
@@ -153,9 +152,9 @@ def expect_drawable(
 
 def write_bench_page(report: Path, rows: RowTable, failures: Sequence[str]) -> None:
     """Write the page of a bench and say where it is."""
-    from schedopt.report import write
+    from schedopt.report import bench_page
 
-    write(rows, report, failures=failures)
+    bench_page.write(rows, report, failures=failures)
     say(f"wrote {report}: open it in a browser")
 
 
@@ -165,37 +164,3 @@ def rules_for(files: Sequence[Path], instance: AnyInstance) -> list[Constraint]:
     from schedopt.verbs.constraints import read_rules
 
     return read_rules(files, problem_name(instance), instance)
-
-
-def plan_curves(
-    instance: AnyInstance,
-    vary: Sequence[str] | None,
-    report: Path | None,
-    given: Mapping[str, Any],
-) -> Sequence[Variant]:
-    """Return the places to vary for the curves on a page; refuse an unknown one at once."""
-    if not vary:
-        return ()
-    if report is None:
-        raise InputError("--report FILE.html beside it, or `schedopt whatif`", place="--vary")
-    from schedopt.verbs.whatif import variants_of
-
-    how = {name: given[name] for name in ASKED}
-    return variants_of(
-        instance, vary, constraints=rules_for(given["constraints"], instance), how=how
-    )
-
-
-ASKED = ("formulation", "solver", "options", "risk", "time_limit", "gap", "seed")
-"""Flags of `solve` that hold for its what-ifs too."""
-
-
-def solve_curves(questions: Sequence[Variant]) -> Sequence[Variation]:
-    """Return the rows of curves on a page."""
-    if not questions:
-        return ()
-    from schedopt.terminal.progress import bar
-    from schedopt.verbs.whatif import solve_variants
-
-    with bar("combinations") as progress:
-        return solve_variants(questions, progress=progress)

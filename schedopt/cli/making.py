@@ -108,7 +108,7 @@ def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> N
 
     Parameters
     ----------
-    files : A table of jobs (.csv, .xlsx, .parquet), workflows, or a log.
+    files : A table of jobs (.csv, .parquet), workflows, or a log.
     name : The instance's name.
     """
     writable(output, DOCUMENTS, [*files, *files_in(given["options"])])
@@ -121,7 +121,7 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
 
     Parameters
     ----------
-    files : An instance, results (several too), rows of a bench, one plan, or an old and a new one.
+    files : An instance, results (several too), rows of a bench, or a plan.
     instance : The results' instance: its deadline and its groups.
     output : .png (the default), .svg, .pdf or .html.
     """

@@ -54,7 +54,7 @@ def plan(
 
     Parameters
     ----------
-    table : A table of jobs (.csv, .xlsx, .parquet), an instance (.json), or example:NAME.
+    table : A table of jobs (.csv, .parquet), an instance (.json), or example:NAME.
     processors : How many there are.
     from_ : When the night starts.
     until : When jobs are due, after which nothing runs.

@@ -19,7 +19,6 @@ from schedopt.cli.common import (
     writable,
 )
 from schedopt.instances.errors import InputError, placed, printable
-from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import evaluate as evaluating
 from schedopt.verbs import ready as choosing
@@ -34,7 +33,6 @@ def solve(
     *,
     write: Path | None = None,
     report: Path | None = None,
-    vary: list[str] | None = None,
     json: bool = False,
     output: Path | None = None,
     template: str | None = None,
@@ -54,7 +52,6 @@ def solve(
     explain : Say why jobs are left out, and what each rule costs.
     write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
     report : An .html page of this one result: pictures, tables.
-    vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
     output : Write it: .json, or the plan as .csv, .parquet or .sh.
     """
     from schedopt.instances.files import load
@@ -73,7 +70,6 @@ def solve(
         asked = ("formulation", "constraints", "options")
         write_model(instance, write, **{name: given[name] for name in asked})
         say(f"wrote {write}: the model, for any solver")
-    questions = delivering.plan_curves(instance, vary, report, given)
     with live(file.name, limited=given["time_limit"] is not None) as watch:
         further = ticking("further solves")
         result = optimizing.solve(instance, **given, watch=watch, progress=further)
@@ -83,7 +79,7 @@ def solve(
         )
     if stopped():
         raise typer.Exit(INTERRUPTED)
-    delivering.write_page(instance, result, report, delivering.solve_curves(questions))
+    delivering.write_page(instance, result, report)
     raise typer.Exit(status(result))
 
 
@@ -92,7 +88,6 @@ def evaluate(
     file: Path,
     *,
     policy: str = "",
-    explain: str | None = None,
     json: bool = False,
     output: Path | None = None,
     template: str | None = None,
@@ -101,18 +96,15 @@ def evaluate(
     """Tell what policies get on an instance, and which side constraints they break.
 
     Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply,
-    130 interrupted (the replications of a simulation that are done are still written).
+    130 interrupted (policies that are done are still written).
 
     Parameters
     ----------
     policy : One name, or several with commas between: see `schedopt list policies`.
     option : An option of the policies, as KEY=VALUE; repeatable.
-    jobs : Cores for a long simulation; the answer is the same for any.
-    explain : A job of a log, by name or row: who ran in its place, and what an earlier start costs.
     output : Write it: .json, or the plan as .csv, .parquet or .sh.
     """
     from schedopt.instances.files import load
-    from schedopt.terminal.progress import bar
     from schedopt.terminal.results import results as show
 
     read = [file, *given["constraints"], *files_in(given["options"])]
@@ -122,12 +114,7 @@ def evaluate(
     names = [name.strip() for name in policy.split(",") if name.strip()]
     if len(names) > 1 and delivering.is_plan(output):
         raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
-    if explain is not None:
-        own = {name: given[name] for name in ("options", "policy_files")}
-        _explain_start(instance, explain, names, own, json, output)
-        return
-    with bar("arrivals") as watch:
-        results = evaluating.evaluate(instance, names, **given, watch=watch)
+    results = evaluating.evaluate(instance, names, **given)
     if not results:
         expected = "a policy, or several such as greedy,core: see `schedopt list policies`"
         raise InputError(expected, found=repr(policy), place="--policy")
@@ -146,29 +133,6 @@ def evaluate(
     if any(result.termination == "interrupted" for result in results):
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if all(result.solution for result in results) else 2)
-
-
-def _explain_start(
-    instance: AnyInstance, job: str, names: list[str], own: Any, json: bool, output: Path | None
-) -> None:
-    """Tell why a job of a log started no earlier."""
-    from schedopt.problems import problem_of
-    from schedopt.terminal.console import show
-
-    if len(names) != 1:
-        raise InputError("one policy", found=", ".join(names), place="--explain")
-    if delivering.is_plan(output):
-        raise InputError("a .json, with --explain", found=str(output), place="--output")
-    found, record = predicting.explain_start(instance, job, names[0], **own), problem_of(instance)
-    lines, table = record.start_lines(found), record.start_table(found)
-
-    def shown() -> None:
-        for line in lines:
-            print(printable(line))
-        if table is not None and table.rows:
-            show(table)
-
-    deliver(found, json, output, shown)
 
 
 @verb("schedopt check instances/dssp/night.json.gz result.json")

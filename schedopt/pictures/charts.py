@@ -10,15 +10,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted
-from schedopt.pictures.style import colours, label, lines, panels, set_title, single_panel
+from schedopt.pictures.style import (
+    colours,
+    decorate,
+    label,
+    lines,
+    panels,
+    set_title,
+    single_panel,
+)
 
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.profiles import Profile
     from schedopt.sweep.variations import Variation
     from schedopt.validation.reproduce.ledger import Outcome
 
-
 FARTHEST = 4.0  # ratios beyond this are not drawn
+MOST = 8  # curves in a panel; of more, the first
 
 
 def profiles(found: Sequence[Profile]) -> Figure:
@@ -31,21 +39,18 @@ def profiles(found: Sequence[Profile]) -> Figure:
         if mine[0].instances == 1:
             _alone(axes, mine)
             continue
-        steps = {profile.contender: profile.steps() for profile in mine}
-        far = max(ratios[-1] for ratios, _ in steps.values())
+        finite = {one.contender: [r for r in one.ratios if isfinite(r)] for one in mine}
+        far = max((ratios[-1] for ratios in finite.values() if ratios), default=1.0)
         most = min(FARTHEST, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
-        look = lines(steps)
-        for name, (ratios, shares) in steps.items():
-            colour, dash = look[name]
-            drawn = {"color": colour, "linestyle": dash}
-            end = max(most, ratios[-1])
-            axes.step([*ratios, end], [*shares, shares[-1]], where="post", **drawn)
-            axes.plot([], [], label=label(name), **drawn)
-        axes.set_xlim(1, most)
-        axes.set_ylim(0, 1.02)
-        axes.set_xlabel("ratio to the best")
-        axes.set_ylabel("share of instances")
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        for name, (colour, dash) in lines(finite).items():
+            ratios = [1.0, *finite[name]]
+            shares = [i / mine[0].instances for i in range(len(ratios))]
+            drawn: Any = {"color": colour, "linestyle": dash, "label": label(name)}
+            axes.step(
+                [*ratios, max(most, ratios[-1])], [*shares, shares[-1]], where="post", **drawn
+            )
+        axes.set(xlim=(1, most), ylim=(0, 1.02))
+        decorate(axes, x="ratio to the best", y="share of instances", legend="beside")
     return figure
 
 
@@ -54,11 +59,7 @@ def _alone(axes: Axes, found: Sequence[Profile]) -> None:
     scored = [one for one in reversed(found) if one.ratios and isfinite(one.ratios[0])]
     above = [100 * (one.ratios[0] - 1) for one in scored]
     axes.barh([label(one.contender) for one in scored], above)
-    axes.set_xlim(0, 1.05 * max([*above, 1.0]))
-    axes.set_xlabel("above the best, in %")
-
-
-MOST = 8  # curves in a panel; of more, the first
+    axes.set(xlim=(0, 1.05 * max([*above, 1.0])), xlabel="above the best, in %")
 
 
 def variations(rows: Sequence[Variation]) -> Figure:
@@ -66,42 +67,37 @@ def variations(rows: Sequence[Variation]) -> Figure:
     places = list(rows[0].values)
     along = max(places, key=lambda place: len({row.values[place] for row in rows}))
     others = [place for place in places if place != along]
-    groupings = list(dict.fromkeys(by for row in rows for by in row.shares))
-    count = 1 + (len(groupings) if not others else 0)
-    figure, grid = panels((8, 0.8 + 3 * count), count, sharex=True)
-    axes = grid[:, 0]
-    lines: dict[str, list[tuple[object, float]]] = {}
+    groupings = [] if others else list(dict.fromkeys(by for row in rows for by in row.shares))
+    figure, grid = panels((8, 3.8 + 3 * len(groupings)), 1 + len(groupings), sharex=True)
+    curves: dict[str, dict[str, list[tuple[object, float]]]] = {"": {}}
     for row in rows:
         name = ", ".join(f"{place} {row.values[place]}" for place in others)
         if row.objective is not None:
-            lines.setdefault(name, []).append((row.values[along], row.objective))
-    _lines(axes[0], lines, "objective")
-    for panel, by in zip(axes[1:], groupings, strict=False):
-        shares: dict[str, list[tuple[object, float]]] = {}
-        for row in rows:
+            curves[""].setdefault(name, []).append((row.values[along], row.objective))
+        for by in groupings:
             for group, share in row.shares.get(by, {}).items():
-                shares.setdefault(group, []).append((row.values[along], share))
-        _lines(panel, shares, f"share by {by}")
-        panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes[-1].set_xlabel(label(along))
+                of = curves.setdefault(by, {}).setdefault(group, [])
+                of.append((row.values[along], share))
+    for axes, by in zip(grid[:, 0], ("", *groupings), strict=True):
+        _curves(axes, curves.get(by, {}))
+        decorate(axes, y=f"share by {by}" if by else "objective", shares="y" if by else "")
+    grid[-1, 0].set_xlabel(label(along))
     if all(isinstance(row.values[along], int) for row in rows):
-        axes[-1].xaxis.get_major_locator().set_params(integer=True)
+        grid[-1, 0].xaxis.get_major_locator().set_params(integer=True)
     set_title(figure, label(rows[0].instance))
     return figure
 
 
-def _lines(axes: Axes, lines: Mapping[str, Sequence[tuple[object, float]]], what: str) -> None:
-    kept = dict(list(lines.items())[:MOST])
-    look = colours(dict.fromkeys(kept))
-    for name, points in kept.items():
+def _curves(axes: Axes, curves: Mapping[str, Sequence[tuple[object, float]]]) -> None:
+    kept = dict(list(curves.items())[:MOST])
+    for name, colour in colours(kept).items():
+        points = kept[name]
         numeric = all(isinstance(x, int | float) for x, _ in points)
         ordered = sorted(points, key=lambda point: float(str(point[0]))) if numeric else points
-        x: list[Any] = [point[0] if numeric else str(point[0]) for point in ordered]
-        y = [point[1] for point in ordered]
-        axes.plot(x, y, marker="o", markersize=3, color=look[name], label=label(name))
-    axes.set_ylabel(what)
-    if len(kept) > 1:
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+        x: list[Any] = [x if numeric else str(x) for x, _ in ordered]
+        y = [value for _, value in ordered]
+        axes.plot(x, y, marker="o", markersize=3, color=colour, label=label(name))
+    decorate(axes, legend="beside" if len(kept) > 1 else "")
 
 
 def curves(outcome: Outcome, title: str) -> Figure:
@@ -111,9 +107,6 @@ def curves(outcome: Outcome, title: str) -> Figure:
     for name, (x, y) in outcome.curves.items():
         colour = look[name.split(",")[0]]
         axes.plot(x, y, color=colour, linestyle="--" if "predicted" in name else "-", label=name)
-    axes.set_xlabel(outcome.xlabel)
-    axes.set_ylabel(outcome.ylabel)
     axes.set_ylim(bottom=0)
-    axes.set_title(title, fontsize=10)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    decorate(axes, title, outcome.xlabel, outcome.ylabel, legend="beside")
     return figure

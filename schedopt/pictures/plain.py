@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from schedopt.pictures.style import BLUE, keys, label, single_panel
+from schedopt.pictures.style import BLUE, decorate, keys, label, single_panel
 
 if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
@@ -39,6 +39,5 @@ def bars(title: str, values: Mapping[str, float], what: str) -> Figure:
     axes.barh(places, list(values.values()), color=BLUE)
     axes.set_yticks(places, [label(name) for name in values])
     axes.invert_yaxis()
-    axes.set_xlabel(what)
-    axes.set_title(label(title), fontsize=10)
+    decorate(axes, label(title), what)
     return figure

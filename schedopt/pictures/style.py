@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, timedelta
@@ -77,6 +77,27 @@ def set_title(figure: Figure, what: str) -> None:
         axes.set_title(what, fontsize=10)
 
 
+def decorate(
+    axes: Axes, title: str = "", x: str = "", y: str = "", *, shares: str = "", legend: str = ""
+) -> None:
+    """Write a title and what the axes are.
+
+    ``shares``: which axis, ``x`` or ``y``, is of percentages; ``legend``: ``inside``, ``beside``,
+    or none.
+    """
+    if title:
+        axes.set_title(title, fontsize=10)
+    if x:
+        axes.set_xlabel(x)
+    if y:
+        axes.set_ylabel(y)
+    if shares:
+        getattr(axes, f"{shares}axis").set_major_formatter(lambda value, _: f"{value:.0%}")
+    if legend:
+        beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        axes.legend(frameon=False, fontsize=8, **(beside if legend == "beside" else {}))
+
+
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 """Dashes of lines that overlap, as matplotlib and CSS call them."""
 
@@ -103,22 +124,19 @@ def lines(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 def names(results: Sequence[Result]) -> list[str]:
     """Return each result's name: its policy or formulation, and what distinguishes it."""
-    found = [(result.instance, str(result.policy or result.formulation)) for result in results]
-    tells: tuple[Callable[[Result], list[str]], ...] = (
-        _rules,
-        lambda result: [f"{key}={value}" for key, value in sorted(result.options.items())],
-        lambda result: [f"seed {result.seed}"],
-    )
-    for tell in tells:
-        told = [tell(result) for result in results]
-        of: dict[tuple[str, str], list[set[str]]] = {}
-        for one, words in zip(found, told, strict=True):
-            of.setdefault(one, []).append(set(words))
-        common = {one: set.intersection(*same) for one, same in of.items()}
-        found = [
-            (one[0], ", ".join([one[1], *(word for word in words if word not in common[one])]))
-            for one, words in zip(found, told, strict=True)
-        ]
+    who = [(result.instance, str(result.policy or result.formulation)) for result in results]
+    words = [
+        [*_rules(of), *map("{0[0]}={0[1]}".format, sorted(of.options.items())), f"seed {of.seed}"]
+        for of in results
+    ]
+    common = {
+        one: set.intersection(*(set(own) for own, of in zip(words, who, strict=True) if of == one))
+        for one in who
+    }
+    found = [
+        (one[0], ", ".join([one[1], *(word for word in own if word not in common[one])]))
+        for one, own in zip(who, words, strict=True)
+    ]
     twice = {one for one in found if found.count(one) > 1}
     return [f"{one[1]} ({i})" if one in twice else one[1] for i, one in enumerate(found, start=1)]
 

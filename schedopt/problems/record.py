@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, FormulationType, Sense
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
-    from schedopt.instances.starts import Because, StartTimes, WrongStart
+    from schedopt.instances.starts import StartTimes, WrongStart
     from schedopt.policies.registry import Policy
     from schedopt.problems.summary import (
         Explanation,
@@ -353,13 +353,7 @@ class Problem(Generic[I]):
     """Return the rest of an instance solved again, of its plan, a time and a state."""
     start_times: Hook[StartTimes] = Hook("start_times:start_times", expected=LOG)
     """Return when jobs of a log that wait at a time will start under a policy."""
-    explain_start: Hook[Because] = Hook("explaining:explain_start", expected=LOG)
-    """Return why a job of a log started no earlier under a policy."""
     _wrong_starts: Hook[Iterator[WrongStart]] = Hook("explaining:wrong_starts", expected=LOG)
-    start_lines: Hook[Iterator[str]] = Hook("explaining:lines", ())
-    """Yield the same in words."""
-    start_table: Hook[Table | None] = Hook("explaining:table")
-    """Return what ran in its place as a table."""
 
     def wrong_starts(self, instance: I, *given: Any, **own: Any) -> list[WrongStart]:
         """Return the first start of a log that is not a policy's; `InputError` without a log."""

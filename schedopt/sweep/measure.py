@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import IntEnum
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import msgspec
 
-from schedopt.instances.constraints import Constraint, check_added
+from schedopt.instances.constraints import check_added
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import MOST_FOUND, InputError, clipped
 from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.protocol import AnyInstance
-from schedopt.policies.from_file import PolicyFile, load
+from schedopt.policies.from_file import load
 from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
@@ -23,18 +21,14 @@ from schedopt.problems.question import Question
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
-from schedopt.sweep.plan import PlannedRun
-from schedopt.sweep.rows import Row
+from schedopt.sweep.plan import PlannedRun, Sweep
+from schedopt.sweep.rows import NOTHING, Row
 from schedopt.sweep.sources import Source
 from schedopt.validation.documents import result_of
 from schedopt.verbs.evaluate import evaluate
-from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.solve import solve
 
-Phase = IntEnum("Phase", ["READING", "REFERENCE", "WARMING", "RUN"])
-"""What a task is at with one of its runs; `WARMING` loads and compiles what the run needs."""
-
-Begin = Callable[[int, Phase], None]  # called with the number of a run and the phase that begins
+TOLERANCE = 1e-6  # the rounding of formulations whose tolerance is an option
 
 
 @dataclass(frozen=True)
@@ -44,75 +38,56 @@ class Task:
     source: Source
     digest: str  # the source's, when the sweep was planned
     runs: tuple[PlannedRun, ...]  # the rows that are wanted
-    constraints: tuple[Constraint, ...] = ()  # side constraints beyond the instance's own
-    time_limit: float | None = None  # seconds for each reference
-    certificate: bool = False  # whether the bounds of references are re-proved
-    seed: int = 0  # the solver's
-    policy_files: tuple[PolicyFile, ...] = ()  # files of policies that are run first
-    problem: str = ""  # of which problem the instance was when the sweep was planned
-    # Steps not to be tried again: why, and the seconds after which they were ended.
-    lost: Mapping[str, tuple[str, float | None]] = field(default_factory=dict)
+    sweep: Sweep
 
-    def step(self, run: int, phase: Phase) -> str:
-        """Return what `lost` calls a step: a run by its key, or the reference it asks for."""
-        key = self.runs[run].key
-        return f"reference of {key}" if phase is Phase.REFERENCE else key
-
-    def compute(self, rows: list[Any], begin: Begin) -> None:
+    def compute(self, rows: list[Any]) -> None:
         """Find the reference of each policy once, run each, and add rows to those given."""
-        for policies in self.policy_files:
+        for policies in self.sweep.policy_files:
             load(policies)
-        source = self.source.opened()
-        if source.digest() != self.digest:
-            raise InputError(
-                "the instance as it was when the sweep began",
-                found="other contents",
-                file=source.label,
-            )
+        source = self.source.packed()
+        if source.facts().digest != self.digest:
+            expected = "the instance as it was when the sweep began"
+            raise InputError(expected, found="other contents", file=source.label)
         instance = source.load()
-        check_added(instance, self.constraints)
-        references = _References(instance, self)
-        for i, run in enumerate(self.runs):
-            policy = references.record.policy(run.policy, self.constraints)
-            reference = references.find(i, policy, begin)
-            blank = _blank(self, run, instance, reference)
-            if run.key in self.lost:
-                why, seconds = self.lost[run.key]
-                ended = "error" if seconds is None else "time-limit"
-                row = msgspec.structs.replace(blank, termination=ended, message=why)
-                rows.append(msgspec.structs.replace(row, seconds=seconds or 0.0))
-                continue
+        check_added(instance, self.sweep.constraints)
+        references = References(instance, source, self.sweep)
+        for run in self.runs:
+            policy = references.record.policy(run.policy, self.sweep.constraints)
+            reference = references.find(policy, run)
             try:
-                begin(i, Phase.WARMING)
-                warm_policy(policy, instance)
-                begin(i, Phase.RUN)
-                row = _row(blank, _evaluated(self, run, policy, instance), reference)
+                result = self._evaluate(run, policy, instance)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
-                row = msgspec.structs.replace(blank, termination="error", message=one_line(error))
-            rows.append(row)
+                result = references.without_solution("error", one_line(error))
+            rows.append(_row(self, run, result, reference))
+
+    def _evaluate(self, run: PlannedRun, policy: Policy, instance: AnyInstance) -> Result:
+        result = evaluate(
+            instance,
+            run.policy,
+            options={k: v for k, v in run.options.items() if k in policy.options},
+            seed=run.seed,
+            constraints=self.sweep.constraints,
+        )
+        return expect_whole(result)
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of an instance."""
+    """The outcome of a task."""
 
     rows: list[Any]  # those of the runs that have ended
     why: str | None = None  # a line that says why there are no others
 
 
-def compute(task: Task, begin: Begin = lambda run, phase: None) -> Outcome:
+def compute(task: Task) -> Outcome:
     """Compute a task in this very process; whatever fails is said in the outcome."""
     rows: list[Any] = []
-    label, why = task.source.label, None
     try:
-        task.compute(rows, begin)
-    except InputError as error:
-        why = str(error)
-        why = why if label in why else f"{label}: {why}"
+        task.compute(rows)
     except Exception as error:  # noqa: BLE001  one instance must not end the others
-        why = f"{label}: {one_line(error)}"
-    return Outcome(rows=rows, why=why)
+        return Outcome(rows=rows, why=one_line(error))
+    return Outcome(rows=rows)
 
 
 def one_line(error: BaseException) -> str:
@@ -123,62 +98,76 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
-class _References:
-    """The references of policies: the optima that bound them."""
+def expect_whole(result: Result) -> Result:
+    """Return a result that was found in full: others are left for when the sweep goes on."""
+    if stopped() or result.termination == "interrupted":
+        raise KeyboardInterrupt
+    return result
 
-    def __init__(self, instance: AnyInstance, task: Task) -> None:
-        self._instance, self._task = instance, task
+
+class References:
+    """The references of policies on one instance: the optima that bound them."""
+
+    def __init__(self, instance: AnyInstance, source: Source, sweep: Sweep) -> None:
+        self._instance, self._sweep = instance, sweep
+        self._best_known = source.best_known()
         self.record = problem_of(instance)
-        self._known: dict[str, Result] = {}
+        self._solved: dict[bytes, Result] = {}
 
-    def find(self, i: int, policy: Policy, begin: Begin = lambda run, phase: None) -> Result:
+    def find(self, policy: Policy, run: PlannedRun) -> Result:
         """Return the reference of a run, without its bound where that is for others."""
-        options = self._task.runs[i].options
-        question = self.record.question(self._instance, policy, options, self._task.constraints)
+        constraints = self._sweep.constraints
+        question = self.record.question(self._instance, policy, run.options, constraints)
         if question is None:
-            return self.none("not-applicable")
-        key = _key(question)
-        if key not in self._known:
-            self._known[key] = self._answer(i, question, begin)
-        found = self._known[key]
+            return self.without_solution("not-applicable")
+        told = [question.instance.name, question.formulation, question.ruled, question.options]
+        key = to_json(told, order="sorted")
+        if key not in self._solved:
+            self._solved[key] = self._solve(question)
+        found = self._solved[key]
         if question.bounding:
             return found
         if found.solution_status == "none":
             return msgspec.structs.replace(found, termination="completed")
         return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)
 
-    def _answer(self, i: int, question: Question, begin: Begin) -> Result:
-        begin(i, Phase.WARMING)
-        warm(self.record.name)
-        step = self._task.step(i, Phase.REFERENCE)
-        if step in self._task.lost:
-            return self.none("error", f"no reference: {self._task.lost[step][0]}")
-        begin(i, Phase.REFERENCE)
+    def _solve(self, question: Question) -> Result:
         try:
-            return self._on_record(question) or _solved(question, self._task)
+            if found := self._on_record(question):
+                return found
+            _warm(self.record.name)
+            result = solve(
+                question.instance,
+                formulation=question.formulation,
+                constraints=self._sweep.constraints if question.ruled else (),
+                time_limit=self._sweep.time_limit,
+                certificate=self._sweep.certificate,
+                threads=1,
+                seed=self._sweep.seeds[0],
+                options=question.options,
+                many=True,
+            )
+            return expect_whole(result)
         except InputError:
             raise
         except Exception as error:  # noqa: BLE001  policies are measured without it
-            return self.none("error", f"no reference: {one_line(error)}")
+            return self.without_solution("error", f"no reference: {one_line(error)}")
 
     def _on_record(self, question: Question) -> Result | None:
         """Return the best known result, where the source has one that answers the question."""
-        data = self._task.source.known()
-        if data is None or (question.ruled and self._task.constraints):
+        if self._best_known is None or (question.ruled and self._sweep.constraints):
             return None
         if encode(question.instance) != encode(self._instance):
             return None
-        best = result_of(decode(data, Document))
+        best = result_of(decode(self._best_known, Document))
         formulation = self.record.formulation(question.formulation)
-        if best.formulation != formulation.name:
-            return None
-        known = formulation.known_options
-        for name, option in known.items():
-            if best.options.get(name, option.default) != question.options.get(name, option.default):
-                return None
-        return best
+        same = best.formulation == formulation.name and all(
+            best.options.get(name, option.default) == question.options.get(name, option.default)
+            for name, option in formulation.known_options.items()
+        )
+        return best if same else None
 
-    def none(self, termination: Termination, why: str = "") -> Result:
+    def without_solution(self, termination: Termination, why: str = "") -> Result:
         """Return the result of what has no solution."""
         return Result(
             instance=self._instance.name,
@@ -191,47 +180,34 @@ class _References:
 
 
 @cache
-def warm(problem: str) -> None:
+def _warm(problem: str) -> None:
     """Solve something tiny, so that loading a solver is not counted as an instance's time."""
     solve(parse(record_of(problem).tiny), many=True)
 
 
-def _solved(question: Question, task: Task) -> Result:
-    result = solve(
-        question.instance,
-        formulation=question.formulation,
-        constraints=task.constraints if question.ruled else (),
-        time_limit=task.time_limit,
-        certificate=task.certificate,
-        threads=1,
-        seed=task.seed,
-        options=question.options,
-        many=True,
-    )
-    return expect_whole(result)
-
-
-def _key(question: Question) -> str:
-    """Return a key of a question among others on the same instance."""
-    options = to_json(question.options, order="sorted").decode()
-    return f"{question.instance.name} {question.formulation or ''} {question.ruled} {options}"
-
-
-def _blank(task: Task, run: PlannedRun, instance: AnyInstance, reference: Result) -> Row:
+def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> Row:
+    """Return the row of a run beside its reference; one that beats a proven bound is an alarm."""
+    given_up = reference.solution_status == "none" and reference.termination != "not-applicable"
+    notes = [result.message, reference.message if given_up else ""]
+    bounds = reference
+    if what := _alarm(result, reference):
+        notes.append(what)
+        result = with_alarm(result, what)
+        bounds = msgspec.structs.replace(reference, objective=None, bound=None)
     return Row(
-        instance=instance.name,
-        problem=problem_of(instance).name,
+        instance=result.instance,
+        problem=result.problem,
         policy=run.policy,
-        objective=None,
+        objective=result.objective,
         reference=reference.objective,
         reference_bound=reference.bound,
         reference_proven=reference.proven,
         bound_checked=reference.bound_checked,
-        gap=None,
-        seconds=0.0,
+        gap=shortfall(result, bounds),
+        seconds=result.seconds.solve,
         seed=run.seed,
-        violations=(),
-        message=None,
+        violations=result.violations,
+        message="; ".join(str(note) for note in notes if note) or None,
         file=task.source.label,
         reference_seconds=reference.seconds.build + reference.seconds.solve,
         reference_formulation=reference.formulation or None,
@@ -240,48 +216,10 @@ def _blank(task: Task, run: PlannedRun, instance: AnyInstance, reference: Result
         reference_proved_by=reference.proved_by or None,
         key=run.key,
         options=dict(run.options),
-    )
-
-
-def _evaluated(task: Task, run: PlannedRun, policy: Policy, instance: AnyInstance) -> Result:
-    found = evaluate(
-        instance,
-        run.policy,
-        options={k: v for k, v in run.options.items() if k in policy.options},
-        seed=run.seed,
-        constraints=task.constraints,
-    )
-    return expect_whole(found)
-
-
-def expect_whole(result: Result) -> Result:
-    """Return a result that was found in full: others are left for when the sweep goes on."""
-    if stopped() or result.termination == "interrupted":
-        raise KeyboardInterrupt
-    return result
-
-
-def _row(blank: Row, result: Result, reference: Result) -> Row:
-    notes = [str(found.message) for found in (result, _ended(reference)) if found and found.message]
-    if what := _alarm(result, reference):
-        result = with_alarm(result, what)
-        notes, reference = (
-            [*notes, what],
-            msgspec.structs.replace(reference, objective=None, bound=None),
-        )
-    return msgspec.structs.replace(
-        blank,
-        objective=result.objective,
+        termination=result.termination,
         confidence=result.confidence or None,
         sampled=result.confidence is not msgspec.UNSET,
-        gap=shortfall(result, reference),
-        difference=difference(result, reference),
-        seconds=result.seconds.solve,
-        violations=result.violations,
-        measures=record_of(blank.problem).measures(result),
-        resampled=tuple(getattr(result.solution, "resampled", ())),
-        termination=result.termination,
-        message="; ".join(notes) or None,
+        measures=record_of(result.problem).measures(result),
     )
 
 
@@ -294,42 +232,11 @@ def _alarm(result: Result, reference: Result) -> str:
     if not record.comparable(result, reference):
         return ""
     near = getattr(record.formulation(reference.formulation), "tolerance", 0.0)
-    return alarm(result, reference, near if isinstance(near, float) else ASKED)
-
-
-ASKED = 1e-6  # the rounding of formulations whose tolerance is an option
-
-
-def _ended(reference: Result) -> Result | None:
-    """Return the reference if it was given up: rows repeat its message."""
-    stopped = reference.termination in ("time-limit", "error")
-    given_up = reference.solution_status == "none" and stopped
-    return reference if given_up else None
+    return alarm(result, reference, near if isinstance(near, float) else TOLERANCE)
 
 
 def shortfall(result: Result, reference: Result) -> float | None:
     """Return a policy's relative shortfall from its reference, if they compare."""
-    short = _short(result, reference)
-    if short is None:
-        return None
-    by, base = short
-    if abs(base) < NOTHING:
-        return None if abs(by) > NOTHING else 0.0
-    exact = reference.proven and result.confidence is msgspec.UNSET  # samples lie on both sides
-    return max(0.0, by / abs(base)) if exact else by / abs(base)
-
-
-NOTHING = 1e-10  # a reference below this is 0, of which nothing is a fraction
-
-
-def difference(result: Result, reference: Result) -> float | None:
-    """Return a policy's absolute shortfall from a reference of 0; None for others."""
-    by, base = _short(result, reference) or (0.0, 0.0)
-    return by if abs(base) < NOTHING < abs(by) else None
-
-
-def _short(result: Result, reference: Result) -> tuple[float, float] | None:
-    """Return how far a policy falls short, and of what, where the two can be compared."""
     record = record_of(result.problem)
     bounded = reference.formulation in record.from_bounds
     base = reference.bound if bounded else reference.objective
@@ -337,5 +244,8 @@ def _short(result: Result, reference: Result) -> tuple[float, float] | None:
         return None
     if not record.comparable(result, reference):
         return None
-    short = base - result.objective
-    return -short if reference.sense == "minimize" else short, base
+    short = base - result.objective if reference.sense == "maximize" else result.objective - base
+    if abs(base) < NOTHING:
+        return None if abs(short) > NOTHING else 0.0
+    exact = reference.proven and result.confidence is msgspec.UNSET  # samples lie on both sides
+    return max(0.0, short / abs(base)) if exact else short / abs(base)

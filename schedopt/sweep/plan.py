@@ -1,7 +1,7 @@
 """A sweep: which policies run on which instances how, and which rows that makes."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from schedopt.policies import from_file
 from schedopt.policies.from_file import PolicyFile
 from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
+from schedopt.sweep.sources import SourceFacts
 
 
 @dataclass(frozen=True)
@@ -47,23 +48,28 @@ class ProblemPlan:
     options: Options
 
 
-def problem_plans(sweep: Sweep, problems: Iterable[str]) -> dict[str, ProblemPlan]:
+def digest_of(*parts: object) -> str:
+    """Return a digest of all that a row depends on, this version of schedopt among it."""
+    data = to_json([*parts, __version__], order="sorted")
+    return hashlib.sha256(data).hexdigest()[:20]
+
+
+def problem_plans(sweep: Sweep, problems: Sequence[str]) -> dict[str, ProblemPlan]:
     """Return what a sweep means for each of the problems that its instances are of."""
-    problems = list(problems)
     for seed in sweep.seeds:
         if not 0 <= seed < 2**31:
             expected = "a whole number from 0 to 2^31 - 1"
             raise InputError(expected, found=shown(seed), place="seeds")
-    chosen = {problem: _policies(sweep.policies, problem, problems) for problem in problems}
+    chosen = _choose_policies(sweep.policies, problems)
     known = {
         problem: dict(record_of(problem).formulation().known_options)
         | {key: option for policy in policies for key, option in policy.options.items()}
         for problem, policies in chosen.items()
     }
-    everything = {key: option for of in known.values() for key, option in of.items()}
     for key in sweep.options:
-        if key not in everything:
-            checked({key: None}, everything, " or ".join(problems))
+        if not any(key in of for of in known.values()):
+            every = {key: option for of in known.values() for key, option in of.items()}
+            checked({key: None}, every, " or ".join(problems))
     return {
         problem: ProblemPlan(
             policies=tuple(chosen[problem]),
@@ -73,54 +79,48 @@ def problem_plans(sweep: Sweep, problems: Iterable[str]) -> dict[str, ProblemPla
     }
 
 
-def _policies(names: Sequence[str], problem: str, problems: Sequence[str]) -> list[Policy]:
-    record = record_of(problem)
-    own = [name for name in names if _is_of(name, problem, problems)]
-    if names and not own:
-        known = listing(record.policies())
-        raise InputError(f"a policy of {problem}{known}, which instances are of", found="none")
-    return [record.policy(name) for name in dict.fromkeys(own or record.policies())]
+def _choose_policies(names: Sequence[str], problems: Sequence[str]) -> dict[str, list[Policy]]:
+    """Return the policies of each problem; a name that is of none of them is an error."""
+    known = {problem: record_of(problem).policies() for problem in problems}
+    chosen: dict[str, list[Policy]] = {problem: [] for problem in problems}
+    for name in dict.fromkeys(names):
+        errors = []
+        for problem, own in chosen.items():
+            try:
+                own.append(record_of(problem).policy(name))
+            except InputError as error:
+                errors.append(error)
+        if len(errors) == len(problems) == 1:
+            raise errors[0]
+        if errors and len(errors) == len(problems):
+            every = [policy for of in known.values() for policy in of]
+            hint = suggestion(name, every) or listing(every)
+            raise InputError(f"a policy of {' or '.join(problems)}{hint}", found=shown(name))
+    for problem, own in chosen.items():
+        if names and not own:
+            expected = f"a policy of {problem}{listing(known[problem])}, which instances are of"
+            raise InputError(expected, found="none")
+    return {problem: own or list(known[problem].values()) for problem, own in chosen.items()}
 
 
-def _is_of(name: str, problem: str, problems: Sequence[str]) -> bool:
-    """Tell whether a policy is of this problem; raise if it is of none of them."""
-    failures = {}
-    for other in problems:
-        try:
-            record_of(other).policy(name)
-        except InputError as error:
-            failures[other] = error
-    if len(failures) < len(problems):
-        return problem not in failures
-    if len(problems) == 1:
-        raise failures[problem]
-    known = [policy for other in problems for policy in record_of(other).policies()]
-    hint = suggestion(name, known) or listing(known)
-    raise InputError(f"a policy of {' or '.join(problems)}{hint}", found=shown(name))
-
-
-SourceFacts = tuple[str, str, bool]
-"""What planning needs of a source: its problem, its digest, and whether it has companion files."""
-
-
-def runs(label: str, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> list[PlannedRun]:
+def runs(label: str, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> tuple[PlannedRun, ...]:
     """Return the runs that an instance contributes: by policy, then seed."""
-    problem, digest, beside = facts
-    told: list[Any] = [label, digest, __version__, sweep.constraints, sweep.time_limit]
-    told += [sweep.seeds[0], *(["certificate"] * sweep.certificate)]
-    common = hashlib.sha256(to_json(told, order="sorted"))
-    record = record_of(problem)
+    common = digest_of(
+        *(label, facts.digest, sweep.constraints, sweep.time_limit, sweep.seeds[0]),
+        sweep.certificate,
+    )
+    record = record_of(facts.problem)
     found: dict[str, PlannedRun] = {}
     for policy in of.policies:
-        if not sweep.policies and policy.suits not in ("", "beside" if beside else "alone"):
+        suits = ("", "beside" if facts.beside else "alone")
+        if not sweep.policies and policy.suits not in suits:
             continue  # of all of them those that are for such an instance
         formulation = record.measured_by(policy)
-        texts = from_file.digests_of(policy.name, problem)
-        own = {k: v for k, v in of.options.items() if k in policy.options or k in formulation}
-        for seed in sweep.seeds if policy.draws(own, beside) else sweep.seeds[:1]:
-            mark = common.copy()
-            mark.update(to_json([policy.name, seed, own], order="sorted"))
-            mark.update(to_json(texts) if texts else b"")
-            key = mark.hexdigest()[:20]
+        own: dict[str, Any] = {
+            k: v for k, v in of.options.items() if k in policy.options or k in formulation
+        }
+        texts = from_file.digests_of(policy.name, facts.problem)
+        for seed in sweep.seeds if policy.draws(own, facts.beside) else sweep.seeds[:1]:
+            key = digest_of(common, policy.name, seed, own, texts)
             found[key] = PlannedRun(key, policy.name, seed, own)
-    return list(found.values())
+    return tuple(found.values())

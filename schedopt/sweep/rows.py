@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
-from schedopt.instances.csv_text import escape_columns, unescape_columns
-from schedopt.instances.decimals import check_cells
+from schedopt.instances.csv_text import as_csv
 from schedopt.instances.encoding import to_builtins, to_json
-from schedopt.instances.errors import InputError, placed, shown
-from schedopt.instances.files import read_bytes
-from schedopt.instances.tables import plain_csv, read_parquet
-from schedopt.sweep.journal import LINES, read_lines, rows_of
+from schedopt.instances.errors import InputError, shown
+from schedopt.sweep.journal import LINES, read_lines, to_lines
 
 if TYPE_CHECKING:
     import polars as pl
 
 FORMATS = (LINES, ".csv", ".parquet")
-AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
+AS_JSON = ("options", "measures")  # fields that a cell of a table holds as JSON
+NOTHING = 1e-10  # a reference below this is 0, of which nothing is a fraction
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,11 +66,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Whether the checker has re-proved the reference's bound.
     measures : dict of str to float
         What else the policy got, by name, where its problem measures more than the objective.
-    resampled : tuple of float
-        The objective on instances resampled from this one, the same for all policies.
-    difference : float or None
-        Where the reference is 0, of which nothing is a fraction: how far the policy falls short of
-        it, in the objective's unit; there is no gap then.
     """
 
     instance: str
@@ -100,92 +93,43 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     sampled: bool = False
     bound_checked: bool = False
     measures: dict[str, float] = {}
-    resampled: tuple[float, ...] = ()
-    difference: float | None = None
 
 
-_NEEDED = [field.name for field in structs.fields(Row) if field.required]
-_NUMBERS = [field.name for field in structs.fields(Row) if field.type in (float, float | None)]
-
-
-def _types() -> dict[str, Any]:
-    """Return the type of each column of a .csv."""
+def to_frame(rows: Sequence[Row]) -> pl.DataFrame:
+    """Return rows as a frame of polars: a column for each field, options and measures as JSON."""
     import polars as pl
 
     own = {float: pl.Float64, float | None: pl.Float64, bool: pl.Boolean, int: pl.Int64}
-    return {field.name: own.get(field.type, pl.String) for field in structs.fields(Row)}
+    schema: dict[str, Any] = {
+        field.name: own.get(field.type, pl.String) for field in structs.fields(Row)
+    }
+    schema["violations"] = pl.List(pl.String)
+    records = [to_builtins(row) for row in rows]
+    for record in records:  # a column has one type
+        record |= {key: to_json(record[key]).decode() for key in AS_JSON}
+    return pl.DataFrame(records, schema=schema)
 
 
 def table(rows: Sequence[Row], suffix: str) -> bytes:
     """Return rows as the text or bytes of a file with an ending of `FORMATS`."""
     if suffix == LINES:
-        return b"".join(to_json(row) + b"\n" for row in rows)
-    import polars as pl
-
-    records = [to_builtins(row) for row in rows]
-    for record in records:  # a column has one type: options as JSON, since each has its own
-        for key in AS_JSON:
-            record[key] = to_json(record[key]).decode()
+        return to_lines(rows)
+    if suffix == ".csv":
+        names = Row.__struct_fields__
+        cells = ([_cell(name, getattr(row, name)) for name in names] for row in rows)
+        return as_csv(names, cells).encode()
     buffer = BytesIO()
-    if suffix == ".parquet":
-        schema = _types() | {"violations": pl.List(pl.String)}
-        pl.DataFrame(records, schema=schema).write_parquet(buffer)
-    else:  # a cell holds text: the list as JSON
-        for record in records:
-            record["violations"] = to_json(record["violations"]).decode()
-        plain = pl.DataFrame(records, schema=_types())
-        texts = [name for name in plain.columns if plain[name].dtype == pl.String]
-        escape_columns(plain, texts).write_csv(buffer)
+    to_frame(rows).write_parquet(buffer)
     return buffer.getvalue()
 
 
-def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
-    """Read the rows that a bench wrote; ``cut``: whether to cut off an unfinished last line."""
+def _cell(name: str, value: object) -> object:
+    return to_json(value).decode() if name in (*AS_JSON, "violations") else value
+
+
+def read_rows(path: str | Path) -> list[Row]:
+    """Read the rows that a bench wrote as JSON lines."""
     path = Path(path)
-    if path.suffix.lower() == LINES:
-        return read_lines(path, Row, "a bench", cut=cut)
-    return rows_of(_records(path, read_bytes(path)), Row, "a row of a bench", path)
-
-
-def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
-    import polars as pl
-
-    try:
-        found = read_parquet(data) if path.suffix.lower() == ".parquet" else _cells(data)
-        records = _of_rows(found).to_dicts() if data else []
-        for record in records:
-            if isinstance(record["violations"], str):
-                record["violations"] = msgspec.json.decode(record["violations"])
-            for key in AS_JSON:
-                if key in record:  # files of earlier releases have none
-                    record[key] = msgspec.json.decode(record[key])
-    except InputError as error:
-        if error.place:
-            with placed(file=path):
-                raise
-        raise InputError("rows of a bench", found=error.found, file=str(path)) from None
-    except (pl.exceptions.PolarsError, msgspec.DecodeError, TypeError) as error:
-        reason = shown(str(error))
-        raise InputError("rows of a bench", found=reason, file=str(path)) from None
-    return records
-
-
-def _of_rows(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table that has the columns of rows; it may have no row."""
-    missing = [name for name in _NEEDED if name not in table.columns]
-    if missing:
-        raise InputError("the columns of rows", found=f"no {missing[0]!r}")
-    return table
-
-
-def _cells(data: bytes) -> pl.DataFrame:
-    """Read the cells of a CSV, each column with its type."""
-    import polars as pl
-
-    schema = _types()
-    if b"\r" in data or b"\n\n" in data or not data.startswith(b"instance,"):
-        data = plain_csv(data)  # as a spreadsheet may have saved it
-    check_cells(data, _NUMBERS)
-    found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
-    texts = [name for name in found.columns if schema.get(name) == pl.String]
-    return unescape_columns(found, texts)
+    if path.suffix.lower() != LINES:
+        raise InputError(f"rows of a bench as {LINES}", found=shown(path.name), file=str(path))
+    return read_lines(path, Row)

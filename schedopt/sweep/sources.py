@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from schedopt import __version__
 from schedopt.instances.archived import PREFIX, members, result_path
@@ -27,8 +27,15 @@ from schedopt.instances.options import Options, checked, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
-MOST_DIGITS = 1000
 MOST_SEEDS = 1_000_000  # beyond this, a range of seeds is a slip of the pen
+
+
+class SourceFacts(NamedTuple):
+    """What planning needs of a source."""
+
+    problem: str
+    digest: str  # of the instance as it is now
+    beside: bool  # whether tables stand beside it
 
 
 @dataclass(frozen=True)
@@ -37,25 +44,17 @@ class Source:
 
     label: str = field(init=False, repr=False)  # a path, or what it is generated from
 
-    def opened(self) -> Source:
-        """Return the same source, its file read once for all that is asked of it now."""
-        return self
-
     def packed(self) -> Source:
-        """Return the same source for a machine that does not see our files."""
+        """Return the same source, its files read, for a machine that does not see them."""
         return self
 
-    def known(self) -> bytes | None:
+    def best_known(self) -> bytes | None:
         """Return the document of the best known result, None where there is none."""
         return None
 
-    def about(self) -> tuple[str, str, bool]:
-        """Return the problem, a digest of the instance, and whether tables stand beside it."""
+    def facts(self) -> SourceFacts:
+        """Return what planning needs."""
         raise NotImplementedError
-
-    def digest(self) -> str:
-        """Return a digest of the instance as it is now."""
-        return self.about()[1]
 
     def load(self) -> AnyInstance:
         """Return the instance."""
@@ -71,26 +70,22 @@ class FileSource(Source):
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", str(self.path))
 
-    def opened(self) -> Contents:
+    def packed(self) -> Contents:
         """Read the file, and those beside it that it names."""
         text = read_bytes(self.path)
         names, folder = beside(text, file=self.label), located(self.path).parent
         others = {name: read_bytes(folder / name, MOST_TABLE) for name in names}
-        return Contents(self.label, text, others)
+        return Contents(self.label, text, others, self.best_known())
 
-    def packed(self) -> Contents:
-        """Return the contents themselves."""
-        return replace(self.opened(), best=self.known())
-
-    def known(self) -> bytes | None:
+    def best_known(self) -> bytes | None:
         """Return the best known result of an instance of the archive."""
         if not self.label.startswith(PREFIX):
             return None
         return read_bytes(result_path(self.label.removeprefix(PREFIX)))
 
-    def about(self) -> tuple[str, str, bool]:
-        """Return the problem, a digest of the instance, and whether tables stand beside it."""
-        return self.opened().about()
+    def facts(self) -> SourceFacts:
+        """Return what planning needs."""
+        return self.packed().facts()
 
     def load(self) -> AnyInstance:
         """Read and decode the instance, strictly."""
@@ -106,16 +101,17 @@ class Contents(Source):
     others: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # those beside it
     best: bytes | None = field(default=None, repr=False)
 
-    def known(self) -> bytes | None:
+    def best_known(self) -> bytes | None:
         """Return the best known result, as it came along."""
         return self.best
 
-    def about(self) -> tuple[str, str, bool]:
-        """Return the problem, a digest of the texts, and whether there are several."""
+    def facts(self) -> SourceFacts:
+        """Return what planning needs; the digest is of all texts."""
         digest = hashlib.sha256(self.text)
         for other in self.others.values():
             digest.update(hashlib.sha256(other).digest())
-        return problem_of(self.text, file=self.label), digest.hexdigest(), bool(self.others)
+        problem = problem_of(self.text, file=self.label)
+        return SourceFacts(problem, digest.hexdigest(), bool(self.others))
 
     def load(self) -> AnyInstance:
         """Decode the instance, strictly."""
@@ -141,10 +137,11 @@ class GeneratedSource(Source):
         label = f"{self.family}/{self.generator},seed={self.seed}{options}"
         object.__setattr__(self, "label", label)
 
-    def about(self) -> tuple[str, str, bool]:
-        """Return the problem, a digest of all that it depends on, and whether it has tables."""
+    def facts(self) -> SourceFacts:
+        """Return what planning needs; the digest is of what the instance is made from."""
         digest = hashlib.sha256(f"{self.label} {__version__}".encode()).hexdigest()
-        return self.family, digest, record_of(self.family).generator(self.generator).beside
+        recipe = record_of(self.family).generator(self.generator)
+        return SourceFacts(self.family, digest, recipe.beside)
 
     def load(self) -> AnyInstance:
         """Make the instance."""
@@ -164,33 +161,12 @@ def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
     for instance in instances:
         if instance.name in found:
             raise InputError("instances, each of a name of its own", found=shown(instance.name))
-        data = encode(instance)
         with TemporaryDirectory() as folder:
-            if names := beside(data):
-                dump(instance, Path(folder) / "instance.json")
-            others = {name: read_bytes(Path(folder) / name, MOST_TABLE) for name in names}
-        found[instance.name] = Contents(instance.name, data, others)
+            path = Path(folder) / "instance.json"
+            dump(instance, path)
+            others = FileSource(path).packed().others
+        found[instance.name] = Contents(instance.name, encode(instance), others)
     return list(found.values())
-
-
-def replicated(
-    sources: Iterable[Source], seeds: tuple[int, ...]
-) -> Iterator[tuple[Source, tuple[int, ...]]]:
-    """Yield sources, each once, with the seeds of its runs; some draw nothing themselves."""
-    same: dict[str, list[GeneratedSource]] = {}
-    found: dict[str, Source] = {}
-    for source in sources:
-        made = source if isinstance(source, GeneratedSource) else None
-        if made is None or record_of(made.family).generator(made.generator).random:
-            found.setdefault(source.label, source)
-        else:
-            alike = same.setdefault(replace(made, seed=0).label, [])
-            alike.append(made)
-            found.setdefault(alike[0].label, alike[0])
-    runs = {alike[0].label: tuple({one.seed: 0 for one in alike}) for alike in same.values()}
-    for label, source in found.items():
-        own = runs.get(label, ())
-        yield source, own if len(own) > 1 and len(seeds) == 1 else seeds
 
 
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:
@@ -229,14 +205,14 @@ def generated(
 
     Raises `InputError` if the problem, the generator or an option is not known or not right.
     """
-    chosen = record_of(problem).generator(generator)
+    chosen, numbers = record_of(problem).generator(generator), list(seeds)
+    if len(numbers) > 1 and not chosen.random:
+        expected = f"one seed: {chosen.name} draws nothing; `--seed 1-3` replicates simulations"
+        raise InputError(expected, found=f"{len(numbers)}", place="--generate")
+    if any(seed < 0 for seed in numbers):
+        raise InputError("whole numbers >= 0", found=shown(min(numbers)), place="seeds")
     given = checked(options or {}, chosen.options, chosen.name)
-    made = []
-    for seed in seeds:
-        if seed < 0:
-            raise InputError("a whole number >= 0", found=shown(seed), place="seeds")
-        made.append(GeneratedSource(problem, chosen.name, seed, given))
-    return made
+    return [GeneratedSource(problem, chosen.name, seed, given) for seed in numbers]
 
 
 def parse_generated(text: str) -> list[GeneratedSource]:
@@ -248,27 +224,20 @@ def parse_generated(text: str) -> list[GeneratedSource]:
     if len(seeds) > 1:
         raise InputError("`seed` or `seeds`, not both", found=shown(text), place="--generate")
     return generated(
-        problem, generator or None, seeds=seeds_of(seeds[0] if seeds else 0), options=options
+        problem,
+        generator or None,
+        seeds=parse_seeds(str(seeds[0] if seeds else 0)),
+        options=options,
     )
 
 
-def seeds_of(given: int | str | Iterable[int]) -> list[int]:
-    """Return seeds given as a number, as numbers, or as text such as ``1-20``."""
-    if isinstance(given, bool) or not isinstance(given, int | str):
-        if isinstance(given, bool | float):
-            raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")
-        return list(given)
-    if isinstance(given, int):
-        return [given]
-    first, dash, last = given.partition("-")
-    plain = first.isdecimal() and (last.isdecimal() if dash else not last)
-    if not plain or len(given) > MOST_DIGITS:
-        raise InputError("seeds, such as 7 or 1-20", found=shown(given), place="seeds")
+def parse_seeds(text: str) -> range:
+    """Return the seeds of a text such as ``7`` or ``1-20``."""
+    first, dash, last = text.partition("-")
+    if not (first.isdecimal() and (last.isdecimal() if dash else not last) and len(text) < 1000):
+        raise InputError("seeds, such as 7 or 1-20", found=shown(text), place="seeds")
     low, high = int(first), int(last or first)
-    if high < low or high - low >= MOST_SEEDS:
-        raise InputError(
-            f"a first and a last seed, at most {MOST_SEEDS} in all",
-            found=shown(given),
-            place="seeds",
-        )
-    return list(range(low, high + 1))
+    if not 0 <= high - low < MOST_SEEDS:
+        expected = f"a first and a last seed, at most {MOST_SEEDS} in all"
+        raise InputError(expected, found=shown(text), place="seeds")
+    return range(low, high + 1)

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import product
-from pathlib import Path
+from math import prod
 from typing import Any
 
 import msgspec
 
-from schedopt import __version__
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.csv_text import as_csv
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.instances.files import encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem_of
-from schedopt.sweep.journal import LINES, read_lines
-from schedopt.sweep.measure import Begin, Task, expect_whole
+from schedopt.sweep.measure import Task, expect_whole
 from schedopt.sweep.sources import Source
 from schedopt.verbs.constraints import rules_from
 from schedopt.verbs.solve import solve
 
-FORMATS = (LINES, ".csv")
 MOST = 10_000  # combinations of one call
 Value = float | int | str | bool  # what stands at a place
 
@@ -44,8 +39,6 @@ SAME = (
 )
 """Fields of a row that equal those of the result's document."""
 
-FLAT = ("objective", "bound", "gap", "termination", "solution_status", "seconds")
-
 
 class Variation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One combination of values, solved."""
@@ -60,7 +53,6 @@ class Variation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     objective: float | None
     bound: float | None
     gap: float | None
-    numbers: dict[str, float] = {}  # what the solution says in single numbers, such as its demand
     shares: dict[str, dict[str, float]] = {}  # of a solution with shares: by grouping and group
     violations: tuple[str, ...] = ()
     conflict: tuple[str, ...] = ()
@@ -80,7 +72,7 @@ class VariedSource(Source):
 
     def read(self) -> tuple[AnyInstance, list[Constraint], dict[str, Value]]:
         """Return the instance, further rules and options, all of them read afresh."""
-        own, more, options = changed(self.document, self.rules, self.values)
+        own, more, options = with_values(self.document, self.rules, self.values)
         instance = parse(encode(own))
         return instance, rules_from(encode(more), problem_name(instance)), options
 
@@ -92,10 +84,10 @@ class Variant(Task):
     source: VariedSource
     how: Mapping[str, Any]  # further arguments of `schedopt.solve`
 
-    def compute(self, rows: list[Any], begin: Begin) -> None:
+    def compute(self, rows: list[Any]) -> None:
         """Solve the combination, and add its row to those given."""
         instance, rules, options = self.source.read()
-        how = {**self.how, "options": {**self.how.get("options", {}), **options}}
+        how = {**self.how, "options": {**self.how["options"], **options}}
         result = expect_whole(solve(instance, constraints=rules, **how))
         document = result.document()
         row = Variation(
@@ -103,11 +95,6 @@ class Variant(Task):
             values=dict(self.source.values),
             formulation=str(document.formulation),
             solver=str(document.solver),
-            numbers={
-                name: float(value)
-                for name, value in document.solution.items()
-                if isinstance(value, int | float) and not isinstance(value, bool)
-            },
             shares={by: dict(parts) for by, parts in problem_of(instance).shares(result).items()},
             message=str(document.message or ""),
             seconds=document.seconds.solve,
@@ -116,41 +103,10 @@ class Variant(Task):
         rows.append(row)
 
 
-def read(path: Path, *, cut: bool = False) -> list[Variation]:
-    """Read the rows of a what-if; ``cut``: whether to cut off an unfinished last line."""
-    return read_lines(path, Variation, "a what-if", cut=cut)
-
-
 def is_variations(data: bytes) -> bool:
     """Tell whether a file of rows is of a what-if."""
     first = data.lstrip().split(b"\n", 1)[0]
     return first.startswith(b'{"instance"') and b'"values":{' in first
-
-
-def table(rows: Sequence[Variation], ending: str) -> bytes:
-    """Return rows as a file of them: JSON lines, or CSV with a column for each place and share."""
-    if ending == LINES:
-        return b"".join(to_json(row) + b"\n" for row in rows)
-    flat = [_flat(row) for row in rows]
-    heads = dict.fromkeys(name for row in flat for name in row)
-    lines = ([row.get(head) for head in heads] for row in flat)
-    return as_csv([*heads], lines, end="\r\n").encode()
-
-
-def _flat(row: Variation) -> dict[str, Any]:
-    return {
-        "instance": row.instance,
-        **row.values,
-        **{name: getattr(row, name) for name in FLAT},
-        **row.numbers,
-        **{
-            f"share {by} {group}": share
-            for by, shares in row.shares.items()
-            for group, share in shares.items()
-        },
-        "conflict": "; ".join(row.conflict),
-        "message": row.message,
-    }
 
 
 @dataclass(frozen=True)
@@ -216,9 +172,7 @@ def combinations(varied: Sequence[Vary]) -> list[dict[str, Value]]:
     for place in places:
         if places.count(place) > 1:
             raise InputError("each place once", found=f"{place} twice", place="--vary")
-    count = 1
-    for vary in varied:
-        count *= len(vary.values)
+    count = prod(len(vary.values) for vary in varied)
     if count > MOST:
         raise InputError(f"at most {MOST:,} combinations", found=f"{count:,}", place="--vary")
     return [
@@ -226,7 +180,7 @@ def combinations(varied: Sequence[Vary]) -> list[dict[str, Value]]:
     ]
 
 
-def changed(
+def with_values(
     document: Mapping[str, Any], rules: Sequence[object], values: Mapping[str, Value]
 ) -> tuple[dict[str, Any], list[Any], dict[str, Value]]:
     """Return an instance's document, further rules and options with values at their places."""
@@ -284,8 +238,3 @@ def _names(holder: Any) -> dict[str, Any]:
                 if isinstance(name, str) and name:
                     found.setdefault(name, i)
     return found
-
-
-def key(told: object) -> str:
-    """Return a digest of all that a row depends on."""
-    return hashlib.sha256(to_json([told, __version__], order="sorted")).hexdigest()[:20]

@@ -103,7 +103,7 @@ def _format_of(path: Source, as_jobs: bool) -> str:
     kind = next((ENDINGS[ending] for ending in endings if ending in ENDINGS), "workflow")
     if kind == "workflow" and not as_jobs and head and not head.startswith((b"{", b"//")):
         expected = (
-            "a table (.csv, .tsv, .parquet, .xlsx), a workflow in JSON or a log (.swf) by "
+            "a table (.csv, .tsv, .parquet), a workflow in JSON or a log (.swf) by "
             "its ending; a log of another, such as a dump of sacct, is a CSV with --option as=jobs"
         )
         raise InputError(expected, found=shown(Path(path).name), file=str(path))

@@ -1,6 +1,6 @@
 """Evaluate: what policies get on an instance, checked like any solver's answer."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -13,11 +13,10 @@ from schedopt import __version__
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import load, parse
-from schedopt.instances.options import MARKS, Options, checked, most_at_once
+from schedopt.instances.options import MARKS, Options, checked
 from schedopt.instances.protocol import AnyInstance
 from schedopt.policies import from_file
 from schedopt.policies.registry import (
-    InterruptedRunError,
     NotApplicableError,
     Policy,
     UnstableError,
@@ -31,8 +30,6 @@ from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.constraints import Rules, read_rules
 from schedopt.verbs.stages import with_note
 
-Watch = Callable[[int, int], None]  # called with how much is done, and how much there is
-
 
 class _How(TypedDict, total=False):
     """What `evaluate` takes by name."""
@@ -41,8 +38,6 @@ class _How(TypedDict, total=False):
     seed: int
     constraints: Rules
     policy_files: Iterable[str | Path]
-    jobs: int
-    watch: Watch | None
 
 
 @overload
@@ -61,8 +56,6 @@ def evaluate(
     seed: int = 0,
     constraints: Rules = (),
     policy_files: Iterable[str | Path] = (),
-    jobs: int = 1,
-    watch: Watch | None = None,
 ) -> Result | list[Result]:
     """Run one policy or several on an instance.
 
@@ -81,11 +74,6 @@ def evaluate(
         ``violations`` say which are broken.
     policy_files : iterable of paths
         Python files that register policies; they are run.
-    jobs : int
-        Cores for a long simulation, which is split into independent replications; how many those
-        are does not depend on it, and so nothing in the result does.
-    watch : callable, optional
-        Called with how much of a simulation is done and how much there is.
 
     Returns
     -------
@@ -95,11 +83,8 @@ def evaluate(
     Raises
     ------
     InputError
-        If a policy or an option is not known, an option's value is not right, or there are to be
-        too many or too few jobs.
+        If a policy or an option is not known, or an option's value is not right.
     """
-    if not 1 <= jobs <= most_at_once():
-        raise InputError(f"from 1 to {most_at_once()} cores", found=shown(jobs), place="jobs")
     for path in policy_files:
         from_file.load(from_file.read(path))
     if isinstance(what, str | Path):
@@ -111,11 +96,10 @@ def evaluate(
     together = {key: option for each in chosen for key, option in each.options.items()}
     checked(options or {}, together, ", ".join(each.name for each in chosen))
     expect_separate_files(chosen, options or {})
-    further: dict[str, Any] = {"seed": seed, "jobs": jobs, "watch": watch}
     results: list[Result] = []
     with stoppable():
         for one in chosen:
-            results.append(_evaluated(what, one, options or {}, added, **further))
+            results.append(_evaluated(what, one, options or {}, added, seed))
             if stopped() or results[-1].termination == "interrupted":
                 break
     return results[0] if isinstance(policy, str) else results
@@ -184,7 +168,7 @@ def _evaluated(
     policy: Policy,
     options: Options,
     constraints: list[Constraint],
-    **further: Any,
+    seed: int,
 ) -> Result:
     record = record_of(policy.problem)
     own = {
@@ -201,20 +185,17 @@ def _evaluated(
         termination="not-applicable",
         solution_status="none",
         sense=record.sense,
-        seed=further["seed"],
+        seed=seed,
         options=settings,
         constraints=tuple(constraints),
     )
-    takes = {"seed": policy.random, "jobs": policy.parallel, "watch": policy.parallel}
-    further = {key: value for key, value in further.items() if takes[key]}
+    drawn = {"seed": seed} if policy.random else {}
     ended: Termination = "completed"
     began = now()
     try:
         warm(policy, instance)
         began = now()
-        solution = policy.run(instance, **own, **further)
-    except InterruptedRunError as stopped:
-        solution, ended = stopped.solution, "interrupted"
+        solution = policy.run(instance, **own, **drawn)
     except KeyboardInterrupt:
         return msgspec.structs.replace(blank, termination="interrupted")
     except NotApplicableError as reason:

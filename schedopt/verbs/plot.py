@@ -4,17 +4,18 @@ import html
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import load, parse, read_bytes, write_bytes
-from schedopt.instances.protocol import AnyInstance
-from schedopt.problems import problem as record_of
-from schedopt.problems import problem_of
+from schedopt.instances.protocol import AnyInstance, is_instance
+from schedopt.problems import problem, problem_of
 from schedopt.solvers.result import Result
-from schedopt.sweep import rows, variations
+from schedopt.sweep import rows
+from schedopt.sweep.journal import LINES, read_lines
 from schedopt.sweep.rows import Row
-from schedopt.sweep.variations import Variation
+from schedopt.sweep.variations import Variation, is_variations
+from schedopt.verbs import plan_table
 from schedopt.verbs.load import instance_of_result, parse_results
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
@@ -57,107 +58,81 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
 
 def _draw(what: Any, instance: AnyInstance | str | Path | None) -> Any:
     """Return the figure that suits what is given."""
-    paths = [what] if isinstance(what, str | Path) or _is_frame(what) else what
-    if isinstance(paths, Sequence) and paths and all(map(_is_frame, paths)):
-        return _draw_plans(paths, instance)
-    if isinstance(paths, Sequence) and paths and isinstance(paths[0], str | Path):
-        if (planned := _plans(paths, instance)) is not None:
-            return planned
-        what = read(paths[0]) if len(paths) == 1 else _read_several(paths)
-        if instance is None and isinstance(what, Result):
-            instance = instance_of_result(what, paths[0])
-    if isinstance(instance, str | Path):
+    alone = isinstance(what, str | Path | Result) or is_instance(what) or _is_frame(what)
+    given = [what] if alone else [*what]
+    items = [item for one in given for item in (_read(one) if _is_path(one) else [one])]
+    kinds = {_kind(item) for item in items}
+    if len(kinds) > 1 or (len(items) > 1 and kinds & {"an instance", "a plan"}):
+        expected = "one instance, one plan, or results or rows alone"
+        raise InputError(expected, found=f"{len(items)}: {', '.join(sorted(kinds))}")
+    if _is_path(instance):
         instance = load(instance)
-    parse_results = [what] if isinstance(what, Result) else what
-    if not isinstance(parse_results, Sequence):
-        return problem_of(what).draw(what)
-    if parse_results and isinstance(parse_results[0], Row):
-        return _profiles([row for row in parse_results if isinstance(row, Row)])
-    if parse_results and isinstance(parse_results[0], Variation):
-        from schedopt.pictures.charts import variations
+    match kinds.pop() if kinds else "":
+        case "an instance":
+            return problem_of(items[0]).draw(items[0])
+        case "a plan":
+            from schedopt.pictures.plan import plan
 
-        return variations([row for row in parse_results if isinstance(row, Variation)])
-    drawn = [result for result in parse_results if result.solution]
+            return plan(items[0], instance)
+        case "rows of a bench":
+            return _profiles(items)
+        case "rows of a what-if":
+            from schedopt.pictures.charts import variations
+
+            return variations(items)
+    if instance is None and len(items) == 1 and _is_path(given[0]):
+        instance = instance_of_result(items[0], given[0])
+    return _draw_results(items, instance)
+
+
+def _is_path(what: object) -> TypeGuard[str | Path]:
+    return isinstance(what, str | Path)
+
+
+def _is_frame(what: object) -> bool:
+    return hasattr(what, "columns") and hasattr(what, "to_dicts")
+
+
+def _kind(item: object) -> str:
+    if _is_frame(item):
+        return "a plan"
+    if isinstance(item, Result):
+        return "results"
+    if isinstance(item, Row):
+        return "rows of a bench"
+    return "rows of a what-if" if isinstance(item, Variation) else "an instance"
+
+
+def _draw_results(results: Sequence[Result], instance: Any) -> Any:
+    drawn = [result for result in results if result.solution]
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")
     several = dict.fromkeys(result.problem for result in drawn)
     if len(several) > 1:
         raise InputError("results of one problem", found=shown(list(several)))
     try:
-        return record_of(drawn[0].problem).draw_results(drawn, instance)
+        return problem(drawn[0].problem).draw_results(drawn, instance)
     except InputError:
         raise
-    except (ArithmeticError, AttributeError, LookupError, ValueError) as failure:
-        why = _reason(drawn, instance, failure)
-        raise InputError("results that `check` passes", found=why) from None
+    except (ArithmeticError, AttributeError, LookupError, ValueError):
+        found = "one with what cannot be drawn"
+        raise InputError("results that `check` passes", found=found) from None
 
 
-def _reason(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Exception) -> str:
-    """Return why results cannot be drawn; raise the failure where no reason is known."""
-    from schedopt.validation.documents import check
-
-    if instance is None:
-        return "some whose numbers cannot be drawn: give --instance to see why"
-    for result in drawn:
-        wrong = check(instance, result.document()).violations
-        if wrong:
-            return f"{wrong[0]} ({result.instance})"
-    raise failure
-
-
-def _plans(paths: Sequence[str | Path], instance: AnyInstance | str | Path | None) -> Any | None:
-    """Return the picture of a plan; None where files hold something else."""
-    from schedopt.verbs import plan_table as plans
-
-    if any(Path(path).suffix.lower() not in plans.FORMATS for path in paths):
-        return None
-    tables = [plans.read(path) for path in paths]
-    found = [table for table in tables if table is not None]
-    if not found:
-        return None
-    if len(found) < len(paths):
-        raise InputError("plans alone", found="other tables too")
-    return _draw_plans(found, instance)
-
-
-def _draw_plans(tables: Sequence[Any], instance: AnyInstance | str | Path | None) -> Any:
-    """Return the picture of a plan, up to its instance's deadline if that is known."""
-    from schedopt.pictures import plan as pictures
-
-    if len(tables) > 1:
-        raise InputError("one plan", found=f"{len(tables)} plans")
-    if isinstance(instance, str | Path):
-        instance = load(instance)
-    return pictures.plan(tables[0], getattr(instance, "deadline", None))
-
-
-def _is_frame(what: Any) -> bool:
-    return hasattr(what, "columns") and hasattr(what, "to_dicts")
-
-
-def _read_several(paths: Sequence[str | Path]) -> list[Any]:
-    """Return the results, or the rows, of several files as one list."""
-    found = []
-    for path in paths:
-        held = read(path)
-        several = held if isinstance(held, list) else [held]
-        if any(not isinstance(one, Result | Row) for one in several):
-            raise InputError("results or rows in each of several files", file=str(path))
-        found += several
-    if len({isinstance(one, Row) for one in found}) > 1:
-        raise InputError("files of results, or files of rows", found="both")
-    return found
-
-
-def read(path: str | Path) -> Any:
-    """Return what a file holds: an instance, a result, a list of results, or rows of a bench."""
-    if Path(path).suffix == ".jsonl" and variations.is_variations(read_bytes(path)):
-        return variations.read(Path(path))
-    if Path(path).suffix in rows.FORMATS:
-        return rows.read_rows(path)
+def _read(path: str | Path) -> list[Any]:
+    """Return what a file holds: an instance, a plan, results, or rows."""
+    ending = Path(path).suffix.lower()
+    if ending == LINES and is_variations(read_bytes(path)):
+        return [*read_lines(Path(path), Variation)]
+    if ending in plan_table.FORMATS and (plan := plan_table.read(path)) is not None:
+        return [plan]
+    if ending in rows.FORMATS:
+        return [*rows.read_rows(path)]
     data = read_bytes(path)
     held = parse_results(data, path)
-    return parse(data, file=str(path)) if held is None else held
+    if held is None:
+        return [parse(data, file=str(path))]
+    return held if isinstance(held, list) else [held]
 
 
 def _profiles(found: Sequence[Row]) -> Any:

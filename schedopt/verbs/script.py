@@ -2,10 +2,8 @@
 
 A template is a shell script. What stands between the lines ``#: each job`` and ``#: end`` is
 written once for each job that runs, in the order in which to release them, with the plan's value in
-place of each ``{{field}}``, quoted for the shell. Nothing of a template is evaluated. Where a shell
-would read a value once more, as in arithmetic or as the command itself, a field is refused; beside
-what reads its words once more, such as ``eval``, and in names of files, values have to be of
-letters, digits, ``.``, ``_`` and ``-`` alone.
+place of each ``{{field}}``, quoted for the shell. A quoted value of any letters is one word of a
+simple command; in all else that a shell can do with it, values have to be `INERT`.
 """
 
 from __future__ import annotations
@@ -14,15 +12,13 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, decoded, listing, placed, shown
 from schedopt.instances.files import read_bytes, write_bytes
-from schedopt.problems.summary import CLOCKED, FIXED
-from schedopt.verbs.shell_words import FIELD, Field, fields_of
+from schedopt.problems.summary import KINDS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +28,25 @@ ENDING = ".sh"  # how the names of scripts and of templates end
 BEGIN, END = "#: each job", "#: end"
 MADE = ("priority", "percent")
 """Fields beside a plan's columns: higher is sooner, from the number of jobs, or 100, down to 1."""
-NAME = re.compile(r"[A-Za-z0-9._-]+")  # a value that is safe wherever it is read once more
+FIELD = re.compile(r"\{\{\s*([^{}\n]*?)\s*\}\}")
+INERT = re.compile(r"[A-Za-z0-9_.:+][A-Za-z0-9_.:+-]*")
+"""A value that does nothing wherever a shell, or another program, reads it once more."""
+SHELLS = re.compile(r"#!\s*(/usr/bin/env\s+)?(\S*/)?(sh|bash|dash|ash|ksh|mksh|zsh)\b")
+QUOTED = re.compile(r"(?<!\$)'[^'\n]*'|\"[^\"\\`\n]*\"")
+SUBSTITUTED = re.compile(r"\$\([^()'\"`$]*\)")
+SIMPLE = re.compile(  # a command, and words that a shell reads once
+    r"\s*[./-]*\w[\w./-]*(\s+([\w@%+=:,./-]|\$\w|\\ |\{\{[^{}\n]*\}\})+)*\s*"
+)
+OPEN = re.compile(r"<<|[`'\"]|\(\(|\[\[|\w\[|\$[\[{](?!\{)|\\['\"]|\$\(\s*$", re.MULTILINE)
+"""What may reach over lines, so that of none of them it can be said what a shell makes of it."""
+READERS = re.compile(  # words before which, or among which, a word may be read once more
+    r"(?:^|[\s;|&(/!])(if|then|else|elif|do|while|until|for|case|\{|time|exec|command|builtin|coproc"
+    r"|nohup|env|nice|sudo|timeout|setsid|source|alias|eval|ssh|rsh|pdsh|su|xargs|parallel|at"
+    r"|batch|crontab|watch|trap|[gm]?awk|sed|let|declare|typeset|local|readonly|export|unset|read"
+    r"|mapfile|readarray|getopts|test|printf|(?:ba|da|a|k|mk|z)?sh|busybox|python[\d.]*|perl|ruby"
+    r"|node)(?=[\s;|&)]|$)|--wrap\b",
+    re.MULTILINE,
+)
 
 
 def templates() -> dict[str, str]:
@@ -71,7 +85,7 @@ def write(plan: pl.DataFrame, path: str | Path, template: str | Path = PLAIN) ->
 
 
 def read_template(template: str | Path) -> tuple[list[str], str]:
-    """Return a template's validated lines, and its name in messages."""
+    """Return a template's lines, and its name in messages."""
     known = templates()
     if str(template) in known:
         return known[str(template)].split("\n"), f"template {template}"
@@ -80,47 +94,63 @@ def read_template(template: str | Path) -> tuple[list[str], str]:
         raise InputError(what, found=shown(str(template)), place="template")
     with placed(file=template):
         lines = decoded(read_bytes(template)).replace("\r\n", "\n").split("\n")
-        fields_of(lines, *_block_marks(lines))
+        _block_marks(lines)
     return lines, str(template)
 
 
 def _block_marks(lines: list[str]) -> tuple[int, int]:
+    """Return the lines that begin and end the block; `InputError` if it cannot be written."""
+    if lines[0].startswith("#!") and not SHELLS.match(lines[0]):
+        raise InputError("a script for a shell that quotes as sh does", found=lines[0])
     marks = [n for n, line in enumerate(lines) if line.strip() in (BEGIN, END)]
     if [lines[n].strip() for n in marks] != [BEGIN, END]:
         raise InputError(f"one line `{BEGIN}`, and after it one `{END}`")
+    for n, line in enumerate(lines):
+        inside = marks[0] < n < marks[1]
+        if FIELD.search(line) and not (inside or line.startswith("#")):
+            raise InputError("fields in the block alone", found=line, place=f"line {n + 1}")
+        if inside and "{{" in FIELD.sub("", line):
+            expected = "{{ with }} on the same line"
+            raise InputError(expected, found=line.strip(), place=f"line {n + 1}")
     return marks[0], marks[1]
 
 
 def _fill(plan: pl.DataFrame, lines: list[str]) -> str:
+    """Return the script of a plan; `InputError` where a value might do more than be a word."""
     first, last = _block_marks(lines)
-    spots, readers = fields_of(lines, first, last)
-    block = lines[first + 1 : last]
-    fields = dict.fromkeys([*plan.columns, *FIXED, *CLOCKED, *MADE])
+    block, rows = lines[first + 1 : last], list(_in_order(plan))
+    fields = dict.fromkeys([*plan.columns, *KINDS, *MADE])
     for n, line in enumerate(block, start=first + 2):
-        if "{{" in FIELD.sub("", line):
-            raise InputError("{{ with }} on the same line", found=line.strip(), place=f"line {n}")
         for name in FIELD.findall(line):
             if name not in fields:
                 expected = f"a field of the plan{listing([*fields])}"
                 raise InputError(expected, found=shown(name), place=f"line {n}")
-    rows = list(_in_order(plan))
-    for spot, row in product(spots, rows):
-        if row.get(spot.name) is not None:
-            with placed(f"line {spot.line}"):
-                _expect_inert(spot, str(row[spot.name]), readers)
+    code = QUOTED.sub("", "\n".join(line for line in lines if not line.lstrip().startswith("#")))
+    risky, at = READERS.search(code) or OPEN.search(code), first + 2
+    for command in re.split(r"(?<!\\)\n", "\n".join(block)):
+        with placed(f"line {at}"):
+            _expect_words(command.replace("\\\n", " "), rows, risky[0].strip() if risky else "")
+        at += command.count("\n") + 1
     made = [line for row in rows for line in _block(block, row, first + 2)]
     return "\n".join([*lines[:first], *made, *lines[last + 1 :]])
 
 
-def _expect_inert(spot: Field, value: str, readers: set[str]) -> None:
-    """Refuse a value that would be an option, or a program to what reads words once more."""
-    if spot.may_be_option and value.startswith("-"):
-        expected = f"`--` before {spot.written}, or a value that does not begin with -"
-        raise InputError(expected, found=shown(value))
-    if (readers or spot.names_file) and not NAME.fullmatch(value):
-        where = f"beside {min(readers)}" if readers else "in the name of a file"
-        expected = f"letters, digits, `.`, `_` and `-` alone, {where}"
-        raise InputError(expected, found=shown(value))
+def _expect_words(command: str, rows: list[dict[str, Any]], risky: str) -> None:
+    """Refuse values that would be more to a shell than a word of a command, or an option."""
+    once = QUOTED.sub("x", SUBSTITUTED.sub("x", command))
+    simple = not risky and SIMPLE.fullmatch(once)
+    for spot in FIELD.finditer(command):
+        before = command[: spot.start()]
+        free = simple and once.count(spot[0]) == command.count(spot[0])
+        for value in (str(row.get(spot[1]) or "") for row in rows):
+            if not value or INERT.fullmatch(value):
+                continue
+            if not free:
+                expected = f"letters, digits and `._:+-` alone, beside {shown(risky or command)}"
+                raise InputError(expected, found=shown(value))
+            if value.startswith("-") and before[-1:].isspace() and " -- " not in before:
+                expected = f"`--` before {spot[0]}, or a value that does not begin with -"
+                raise InputError(expected, found=shown(value))
 
 
 def _in_order(plan: pl.DataFrame) -> Iterator[dict[str, Any]]:

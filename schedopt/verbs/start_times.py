@@ -1,6 +1,6 @@
-"""Start-times: when the jobs that wait at a time will start; and why one started no earlier."""
+"""Start-times: when the jobs that wait at a time will start."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,8 @@ from typing import Any
 from schedopt.formats import number
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
-from schedopt.instances.starts import Because, StartTimes
+from schedopt.instances.starts import StartTimes
 from schedopt.instances.times import Dates
-from schedopt.policies import from_file
 from schedopt.problems import problem_of
 
 
@@ -65,44 +64,6 @@ def start_times(
     given |= {} if waiting is None else {"waiting": waiting}
     time = time_of(at, queue) if isinstance(at, str) else at
     return problem_of(queue).start_times(queue, time, policy, **given)
-
-
-def explain_start(
-    queue: AnyInstance,
-    job: str | int,
-    policy: str = "easy",
-    *,
-    options: Mapping[str, Any] | None = None,
-    policy_files: Iterable[str | Path] = (),
-) -> Because:
-    """Return which jobs ran in a job's place between its submit and start, and by which rule.
-
-    Parameters
-    ----------
-    queue : Instance
-        Of a log.
-    job : str or int
-        The job's name, or where the log has no names its row from 0.
-    policy : str
-        One of those that replay logs.
-    options : mapping, optional
-        The policy's own.
-    policy_files : iterable of paths
-        Python files that register policies; they are run.
-
-    Returns
-    -------
-    Because
-        Beside it what it had cost, had the job been first in line from its submit on.
-
-    Raises
-    ------
-    InputError
-        If the instance has no log, or no such job, or the policy does not replay one.
-    """
-    for path in policy_files:
-        from_file.load(from_file.read(path))
-    return problem_of(queue).explain_start(queue, str(job), policy, options=options or {})
 
 
 def time_of(text: str, queue: AnyInstance) -> float:

@@ -1,34 +1,23 @@
 """What if: the optimum for every combination of values at places of an instance."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import load, write_bytes
-from schedopt.instances.options import Options, most_at_once
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import load
+from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.journal import LINES, Journal
-from schedopt.sweep.plan import PlannedRun
-from schedopt.sweep.pool import computed, leave_if_begun_by_ourselves
-from schedopt.sweep.variations import (
-    FORMATS,
-    Variant,
-    Variation,
-    VariedSource,
-    Vary,
-    combinations,
-    key,
-    read,
-    table,
-)
+from schedopt.sweep.plan import PlannedRun, Sweep, digest_of
+from schedopt.sweep.pool import computed, expect_jobs
+from schedopt.sweep.variations import Variant, Variation, VariedSource, Vary, combinations
 from schedopt.verbs.bench import keep_rows
 
 
@@ -67,7 +56,7 @@ def whatif(
         Processes.
     output : path, optional
         A .jsonl file, to which each row is appended as it is known, and whose rows are not solved
-        again; or a .csv, written at the end.
+        again.
     progress : callable, optional
         Called with combinations done and in all.
 
@@ -81,12 +70,11 @@ def whatif(
     InputError
         If a place, a value or something else given is not right; before anything is solved.
     """
-    if not 1 <= jobs <= most_at_once():
-        raise InputError(f"from 1 to {most_at_once()} processes", found=shown(jobs), place="jobs")
-    if output is not None and Path(output).suffix.lower() not in FORMATS:
-        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(str(output)))
-    if jobs > 1:
-        leave_if_begun_by_ourselves()
+    expect_jobs(jobs)
+    if output is not None and Path(output).suffix.lower() != LINES:
+        raise InputError(f"a name ending in {LINES}", file=str(output))
+    if isinstance(what, str | Path):
+        what = load(what)
     how = {
         "formulation": formulation,
         "solver": solver,
@@ -95,71 +83,37 @@ def whatif(
         "seed": seed,
         "options": dict(options or {}),
     }
-    asked = variants_of(what, vary, unit=unit, constraints=constraints, how=how)
-    return solve_variants(asked, jobs, None if output is None else Path(output), progress)
-
-
-def variants_of(
-    what: AnyInstance | str | Path,
-    vary: Sequence[str],
-    *,
-    unit: str | None = None,
-    constraints: Sequence[Constraint] = (),
-    how: Mapping[str, Any],
-) -> list[Variant]:
-    """Return what is to be solved, each combination read; ``how`` is for `schedopt.solve`."""
-    if isinstance(what, str | Path):
-        what = load(what)
     if not vary:
         raise InputError("PLACE=VALUES", found="nothing", place="--vary")
-    record = problem_of(what)
-    own = str(unit or getattr(what, "unit", "s"))
+    record, own = problem_of(what), str(unit or getattr(what, "unit", "s"))
     varied = [Vary.of(text, lambda text: record.quantity(text, what, own)) for text in vary]
     document = msgspec.json.decode(to_json(what))
     rules = tuple(msgspec.json.decode(to_json(list(constraints))))
-    asked = []
+    variants = []
     for values in combinations(varied):
         source = VariedSource(what.name, document, rules, values)
-        source.read()
-        mark = key([document, rules, values, how])
-        run = PlannedRun(mark, "", 0, {})
-        variant = Variant(source=source, digest=mark, runs=(run,), problem=record.name, how=how)
-        asked.append(variant)
-    return asked
-
-
-def solve_variants(
-    variants: Sequence[Variant],
-    jobs: int = 1,
-    output: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Variation]:
-    """Return a row for each combination; those that the output holds are taken from it."""
-    journaled = output is None or output.suffix.lower() == LINES
-    keys = [variant.digest for variant in variants]
-    rows = Journal(output if journaled else None, keys, read, table)
-    left = [variant for variant in variants if variant.digest not in rows]
-    kept, total = len(variants) - len(left), len(variants)
-
-    def advance(done: int, total: int) -> None:
-        if progress and done > kept:
-            progress(done, total)
-
-    outcomes = computed(left, min(jobs, max(1, len(left))))
+        source.read()  # before anything is solved
+        key = digest_of(document, rules, values, how)
+        run = PlannedRun(key, "", 0, {})
+        variants.append(Variant(source=source, digest=key, runs=(run,), sweep=Sweep(), how=how))
+    rows = Journal(
+        None if output is None else Path(output), [one.digest for one in variants], Variation
+    )
+    todo = [variant for variant in variants if variant.digest not in rows]
+    outcomes = computed(todo, min(jobs, max(1, len(todo))))
+    kept, total = len(variants) - len(todo), len(variants)
     try:
-        with stoppable(), closing(keep_rows(rows, outcomes, kept, total, advance)) as failures:
+        with stoppable(), closing(keep_rows(rows, outcomes, kept, total, progress)) as failures:
             for _, why in failures:
-                raise FinishedMessageError(why)
+                raise CompleteMessageError(why)
     finally:
         with finishing():
             found: list[Variation] = rows.finish()
-    if output is not None and not journaled:
-        write_bytes(output, table(found, output.suffix.lower()))
     return found
 
 
-class FinishedMessageError(InputError):
-    """An error with a finished message."""
+class CompleteMessageError(InputError):
+    """An error whose message says all there is to say."""
 
     def __str__(self) -> str:
         return self.expected

@@ -11,7 +11,6 @@ import pytest
 import schedopt
 from schedopt.instances.errors import InputError
 from schedopt.instances.protocol import identity
-from schedopt.sweep.rows import read_rows
 from schedopt.verbs import plan_table as plans
 
 BOM = b"\xef\xbb\xbf"
@@ -65,7 +64,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "state": lambda path: replanned(path, plan=PLAN, state=path),
     "ready": lambda path: schedopt.ready(path, {"cores": 9, "gb": 20}, ["priority"]).start,
     "jobs": lambda path: identity(schedopt.convert(path, options={"processors": 6, "deadline": 9})),
-    "rows": read_rows,
 }
 
 
@@ -74,8 +72,6 @@ def text_of(what: str, folder: Path) -> str:
     file = folder / "ours.csv"
     if what == "plan":
         plans.write(TABLE, file)
-    elif what == "rows":
-        schedopt.bench(["example:evening"], policies=["greedy", "core"], output=file)
     else:
         first = TABLE.filter(TABLE["start"] < 1.5)["job"].to_list()[0]
         file.write_text(

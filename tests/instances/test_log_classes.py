@@ -34,9 +34,9 @@ def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
     assert threes.arrival_rate == fours.arrival_rate == pytest.approx(1 / 100)
     assert files.parse(files.encode(queue)) == queue
     assert len(queues.convert(path, **{"as": "jobs"}).jobs) == 4
-    assert {"as", "needs", "wide", "submit"} <= set(queues.OPTIONS)
+    assert {"as", "needs", "zero", "submit"} <= set(queues.OPTIONS)
     assert "one of classes, jobs" in str(refusal(queues.convert, path, **{"as": "tasks"}))
-    assert "an option of convert to msfq classes" in str(refusal(queues.convert, path, wide="clip"))
+    assert "an option of convert to msfq classes" in str(refusal(queues.convert, path, zero="one"))
     with pytest.raises(InputError, match="an option of convert of swf to jobs"):
         queues.convert(path, **{"as": "jobs", "needs": "exact"})
     with pytest.raises(InputError, match="at two times or more"):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from builders.msfq import at_load, of_classes, one_or_all
 from builders.refusals import refusal
-from builders.swf import line, saved
 from scipy.stats import gamma
 
 import schedopt
@@ -87,10 +86,6 @@ def test_traces_are_read_in_order(tmp_path: Path) -> None:
     assert trace.times.tolist() == [0, 0, 1.5]
     assert trace.classes.tolist() == [0, 1, 0]
     assert trace.sizes.tolist() == [2, 1, 3]
-    lines = (line(1, 10, 60, 4), line(2, 12, 0), line(3, 15, 30, -1, asked=1))
-    trace = read_trace(saved(tmp_path, *lines, name="t.swf.gz"), queue)
-    assert trace.times.tolist() == [10, 15]
-    assert trace.classes.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -174,20 +169,3 @@ def test_a_load_is_approached(wanted: float) -> None:
     queue = drawn(20_000, load=wanted, servers=64)
     assert queue.servers == 64
     assert queue.load == pytest.approx(wanted, rel=0.02)
-
-
-@pytest.mark.parametrize("kept", [0.0, 0.6])
-def test_times_between_arrivals_are_exponential_and_depend_as_asked(kept: float) -> None:
-    wanted = {"jobs": 100_000, "servers": 16, "autocorrelation": kept}
-    queue = schedopt.generate("msfq", "autocorrelated", seed=1, options=wanted)
-    gaps = np.diff(queue.jobs.submit)
-    for lag in (1, 2):
-        assert np.corrcoef(gaps[lag:], gaps[:-lag])[0, 1] == pytest.approx(kept**lag, abs=0.03)
-    assert gaps.std() / gaps.mean() == pytest.approx(1.0, abs=0.05)
-    assert queue.load == pytest.approx(0.8, abs=0.04)
-    again = schedopt.generate("msfq", "autocorrelated", seed=1, options=wanted | {"repeats": kept})
-    needs = again.jobs.need.astype(float)
-    for lag in (1, 2):
-        assert np.corrcoef(needs[lag:], needs[:-lag])[0, 1] == pytest.approx(kept**lag, abs=0.03)
-    assert (needs == 1).mean() == pytest.approx(0.9, abs=0.01)
-    np.testing.assert_array_equal(again.jobs.submit, queue.jobs.submit)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.effort import tried
-from builders.msfq import of_classes, queue_of
+from builders.msfq import of_classes, queue_of, random_jobs
 from hypothesis import strategies as st
 
-from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.logs import class_rules
+from schedopt.policies.msfq.logs.registration import replay_log
 from schedopt.policies.msfq.registration import plan, rules
 from schedopt.policies.msfq.simulation import simulate
 
@@ -202,9 +202,13 @@ def said(value: object) -> str:
 
 
 @pytest.mark.parametrize(("name", "options", "definition"), CASES, ids=said)
-@tried(40, jobs=jobs_of)
+@tried(60, jobs=jobs_of, together=st.booleans())
 def test_a_rule_is_its_definition(
-    name: str, options: dict[str, Any], definition: Any, jobs: list[tuple[int, int, int]]
+    name: str,
+    options: dict[str, Any],
+    definition: Any,
+    jobs: list[tuple[int, int, int]],
+    together: bool,
 ) -> None:
     classes = PAIR if name in ("msfq", "two-threshold") else THREE
     queue = of_classes(6, *classes)
@@ -212,41 +216,26 @@ def test_a_rule_is_its_definition(
     kinds %= len(classes)
     trace = Trace(np.cumsum(gaps).astype(float), kinds, sizes.astype(float))
     need = [classes[kind][0] for kind in kinds.tolist()]
-    expected = responses(6, trace, need, definition(**options), together=False)
+    expected = responses(6, trace, need, definition(**options), together)
     chosen = plan(queue, name, **options)
-    found = [
-        simulate(queue, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
-        for plainly in (False, True)
-    ]
+    how: dict[str, Any] = {
+        "arrivals": len(jobs),
+        "trace": trace,
+        "each": True,
+        "together": together,
+    }
+    found = [simulate(queue, chosen, **how, plainly=plainly) for plainly in (False, True)]
     for one in found:
-        np.testing.assert_array_equal(np.nan_to_num(one.responses, nan=inf), expected)
+        np.testing.assert_array_equal(
+            np.nan_to_num(one.starts + trace.sizes - trace.times, nan=inf), expected
+        )
     for part in ("counts", "levels", "came", "oldest"):
         np.testing.assert_allclose(*(getattr(one, part) for one in found), err_msg=part)
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "definition"),
-    [case for case in CASES if case[0] != "two-threshold"],
-    ids=said,
-)
-@tried(40, jobs=jobs_of)
-def test_a_rule_on_a_log_is_its_definition(
-    name: str, options: dict[str, Any], definition: Any, jobs: list[tuple[int, int, int]]
-) -> None:
-    gaps, kinds, sizes = (np.array(part) for part in zip(*jobs, strict=True))
-    classes = PAIR if name == "msfq" else THREE
-    need = [classes[kind % len(classes)][0] for kind in kinds.tolist()]
-    need[: len(classes)] = [n for n, _ in classes][: len(need)]
-    if set(need) != {n for n, _ in classes}:
-        return
-    log = queue_of(Jobs.of(np.cumsum(gaps), need, sizes), 6)
-    trace = Trace(log.jobs.submit, np.zeros(len(need), np.int64), log.jobs.run)
-    expected = responses(6, trace, need, definition(**options), together=True)
-    if np.isinf(expected).any():
-        return
-    chosen = plan(class_rules.classes(log), name, **options)
-    starts = class_rules.replay_classes(log, chosen)
-    np.testing.assert_array_equal(starts + log.jobs.run - log.jobs.submit, expected)
-    assert (
-        starts.tolist() == class_rules._replay_in_python(log, name, chosen.make(), False).tolist()
-    )
+@pytest.mark.parametrize("name", ["fcfs", "first-fit", "msf"])
+@tried(40, seed=st.integers(0, 2**32 - 1))
+def test_a_rule_by_class_replays_a_log_as_job_by_job(name: str, seed: int) -> None:
+    log = queue_of(*random_jobs(seed))
+    chosen = plan(class_rules.classes(log), name)
+    assert class_rules.replay_classes(log, chosen).tolist() == replay_log(log, name).tolist()

@@ -1,6 +1,5 @@
 """Policies for logs: compiled replays against plain definitions, and what each policy promises."""
 
-import dataclasses
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -8,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders.cli import refused, run
 from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts
 from hypothesis import strategies as st
 
-import schedopt
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
 from schedopt.instances.msfq import Instance
@@ -21,7 +18,6 @@ from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import rules
-from schedopt.policies.msfq.logs.explanation import explain_wait
 from schedopt.policies.msfq.logs.machine import HALF_LIFE, Machine, run_to_end
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measure
 from schedopt.policies.msfq.logs.registration import (
@@ -77,70 +73,6 @@ def shares(queue: Instance) -> list[float]:
     return [float(max(map(Fraction, job, most)) * queue.servers) for job in each]
 
 
-@tried(
-    200,
-    seed=SEEDS,
-    name=st.sampled_from(["easy", "easy-sjbf", "sjf", "multifactor", "wfp3"]),
-    several=st.booleans(),
-)
-def test_a_job_that_goes_first_does_so_in_both(seed: int, name: str, several: bool) -> None:
-    one = random_parts(seed, 25).parts()[0].queue if several else queue_of(*random_jobs(seed))
-    first = seed % len(one.jobs)
-    own = LOG_POLICIES[name].order
-    assert own is not None
-    order = dataclasses.replace(own(), first=first)
-    starts = replay(one.jobs, one.servers, order, one.jobs.planned(), one.amounts)
-    machine = machine_for(Machine, one, LOG_POLICIES[name], "given", {})
-    assert starts.tolist() == run_to_end(machine, rules.of(order)).starts
-
-
-@tried(200, seed=SEEDS, policy=st.sampled_from(VARIANTS), several=st.booleans())
-def test_who_ran_instead(seed: int, policy: tuple[str, dict[str, Any]], several: bool) -> None:
-    name, own = policy
-    queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
-    jobs, row = queue.jobs, seed % len(queue.jobs)
-    starts = replay_log(queue, name, "exact", **own)
-    found = explain_wait(queue, name, row, "exact", own)
-    rows = next(part.rows for part in queue.parts() if row in part.rows)
-    others = rows[(starts[rows] >= jobs.submit[row]) & (starts[rows] < starts[row])]
-    assert [one.job for one in found.in_its_place] == list(map(str, others))
-    assert found.alone <= found.start == starts[row]
-    make = LOG_POLICIES[name].order
-    assert make is not None
-    order = make(**own)
-    passed = [one for one in found.in_its_place if one.rule == "passed"]
-    if order.fill == "stop" and order.key != "conservative":
-        assert not passed
-    if order.key == "conservative":
-        assert found.first is None
-        return
-    assert found.first.start >= found.alone
-    if order.fill != "skip" and not order.priority.limits:
-        assert found.first.start == found.alone  # nobody delays who is first in line
-    total = found.first.delay - found.first.gain + found.first.start - found.start
-    assert found.first.change * len(rows) == pytest.approx(total, abs=1e-6)
-
-
-def test_a_job_is_explained_in_words(tmp_path: Path) -> None:
-    file = tmp_path / "log.json"
-    schedopt.dump(queue_of(SMALL, 4), file)
-    said = run("evaluate", file, "--policy", "easy", "--explain", "3").stdout
-    assert "4 servers, planned 3; came at 2, started at 29 under easy, after 27" in said
-    assert "had nobody started since, it would have started after 8" in said
-    assert "2 others later by 7 together (at most 4, 4)" in said
-    assert "came before it" in said
-    assert "it needs 4 servers, and 2 were idle" in said
-    asked = ("evaluate", file, "--policy", "easy", "--explain", "3", "--json")
-    told = json.loads(run(*asked).stdout)
-    assert [one["rule"] for one in told["in_its_place"]] == ["order", "passed"]
-    for words, why in (
-        (["--policy", "easy", "--explain", "9"], "a row from 0 to 4"),
-        (["--policy", "easy,fcfs", "--explain", "0"], "one policy"),
-        (["--policy", "msfq", "--explain", "0"], "a policy that replays logs"),
-    ):
-        assert why in refused("evaluate", file, *words)
-
-
 @tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
 def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
     jobs, servers = random_jobs(seed)
@@ -154,8 +86,7 @@ def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
         assert machine.promises.keys() <= set(np.flatnonzero(starts > jobs.submit).tolist())
 
 
-@pytest.mark.parametrize("key", ["arrival", "smallest"])
-@pytest.mark.parametrize("gpus", [0, 500])
+@pytest.mark.parametrize(("key", "gpus"), [("arrival", 500), ("smallest", 0)])
 def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     draw = np.random.default_rng(3)
     n, servers = 1500, 700

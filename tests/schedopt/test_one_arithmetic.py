@@ -1,8 +1,6 @@
 """Tables and charts say of rows what counting by hand gives."""
 
-import csv
 import re
-from math import inf
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -17,25 +15,21 @@ from builders.reports import row
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.analysis.contenders import contenders, group_rows
-from schedopt.analysis.measured import measured
+from schedopt.analysis.contenders import contenders
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.row_table import RowTable
 from schedopt.analysis.summary import overview, summary
-from schedopt.analysis.tables import _about, measures, standing_table, standings
-from schedopt.analysis.words import as_sentences
+from schedopt.analysis.tables import leader, measured_tables, standings
 from schedopt.formats import percent
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
-from schedopt.instances.msfq.logs import Jobs, Labels
-from schedopt.policies.msfq.logs.resampling import DAY, WEEK, resampled
+from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.registry import registered
-from schedopt.report import write
-from schedopt.report.bench_page import named_by_contender, page, problems
+from schedopt.report.bench_page import write
 from schedopt.sweep.plan import Sweep
 from schedopt.sweep.rows import Row, read_rows, table
 from schedopt.sweep.sources import FileSource
-from schedopt.verbs.bench import _plan_tasks
+from schedopt.verbs.bench import plan_tasks
 
 CONTENDERS = (("a", {}), ("b", {}), ("c", {"fill": 0.5}), ("c", {"fill": 1.0}))
 OBJECTIVES = (None, 0.0, 2.0, 2.0 + 1e-12, 3.0, 8.0)
@@ -128,7 +122,6 @@ def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
 @tried(60, random_rows().filter(bool))
 def test_the_summary_says_what_counting_by_hand_gives(rows: list[Row]) -> None:
     shown, counted = cells_of(rows), by_hand(rows)
-    assert shown == cells_of(named_by_contender(rows))  # as a page names them
     assert set(shown) == set(counted)
     found = {standing.contender: standing for standing in summary(rows)}
     for name, mine in counted.items():
@@ -142,25 +135,14 @@ def test_the_summary_says_what_counting_by_hand_gives(rows: list[Row]) -> None:
 
 
 @tried(60, random_rows().filter(bool))
-def test_the_profile_begins_with_the_wins_and_the_page_has_its_ratios(rows: list[Row]) -> None:
-    named, found = named_by_contender(rows), profiles(rows)
+def test_the_profile_begins_with_the_wins(rows: list[Row]) -> None:
     standings = {standing.contender: standing for standing in summary(rows)}
-    place = {file: i for i, file in enumerate(group_rows(named, "file"))}
-    told = problems(named, list(standings.values()), place)
-    for profile in found:
+    for profile in profiles(rows):
         standing = standings[profile.contender]
-        steps, shares = profile.steps()
-        assert steps[0] == 1.0
-        assert shares[0] == pytest.approx(standing.wins / standing.instances)
-        assert [profile.at(ratio) for ratio in steps] == pytest.approx(shares)
-        page = told[profile.problem]
-        assert len(page["instances"]) == profile.instances
-        ratios = page["policies"][profile.contender]["ratios"]
-        assert set(ratios) <= set(page["instances"])
-        assert sorted(inf if r is None else r for r in ratios.values()) == list(profile.ratios)
+        assert sum(ratio == 1.0 for ratio in profile.ratios) == standing.wins
 
 
-def test_the_rows_that_once_were_counted_differently() -> None:
+def test_the_rows_that_once_were_counted_differently(tmp_path: Path) -> None:
     """What nobody solved is no instance, seeds are no cases, and unproven is not optimal."""
     rows = [
         row(instance="one", policy=p, seed=s, objective=v, gap=g, reference_proven=False)
@@ -170,10 +152,12 @@ def test_the_rows_that_once_were_counted_differently() -> None:
     rows += [row(instance="three", policy=p, objective=None) for p in "ab"]
     counted = {name: (mine["wins"], mine["optimal"]) for name, mine in cells_of(rows).items()}
     assert counted == {"a": ("2 of 2", "1 of 3"), "b": ("1 of 2", "1 of 2")}
-    web = page(rows)
+    write(rows, tmp_path / "page.html")
+    web = (tmp_path / "page.html").read_text()
     assert all(f">{cell}</span></td>" in web for cells in counted.values() for cell in cells)
 
 
+WEEK = 7 * 86400
 CLASSES = Path(__file__).parents[2] / "instances" / "msfq"
 
 
@@ -182,7 +166,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw = np.random.default_rng(1)
     n = 600
     jobs = Jobs.of(
-        np.sort(draw.uniform(0, 6 * WEEK, n)).round(),
+        np.sort(draw.uniform(0, 6 * 604800.0, n)).round(),
         draw.integers(1, 9, n),
         draw.lognormal(8.5, 1.0, n).round() + 1,
         user=[str(u) for u in draw.integers(0, 5, n).tolist()],
@@ -195,14 +179,14 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def rows(log: Path) -> RowTable:
     names = ["fcfs", "easy", "saf", "adaptive-quickswap"]
-    return schedopt.bench([log], policies=names, options={"resamples": 20})
+    return schedopt.bench([log], policies=names)
 
 
 def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
     sweep = Sweep()
 
     def planned(path: Path) -> set[str]:
-        ((task,), _) = _plan_tasks([FileSource(path)], sweep)
+        ((task,), _) = plan_tasks([FileSource(path)], sweep)
         return {run.policy for run in task.runs}
 
     every = registered("msfq")
@@ -216,22 +200,12 @@ def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
 
 def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) -> None:
     assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
-    assert all(len(row.resampled) == 20 for row in rows)
     assert all(row.confidence is None and row.measures["± of batches"] > 0 for row in rows)
-    for suffix in (".jsonl", ".csv", ".parquet"):
-        path = tmp_path / f"rows{suffix}"
-        path.write_bytes(table(rows, suffix))
-        assert read_rows(path) == list(rows)
-
-
-def test_papers_and_spreadsheets_have_it_without_a_profile(rows: RowTable, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
-    said = run("summary", tmp_path / "rows.jsonl", "--latex").stdout
-    assert said.count("no schedule is below") == 1
-    cells = csv.DictReader(run("summary", tmp_path / "rows.jsonl", "--csv").stdout.splitlines())
-    assert {one["policy"]: float(one["response"]) for one in cells} == {
-        row.policy: row.measures["response"] for row in rows
-    }
+    assert read_rows(tmp_path / "rows.jsonl") == list(rows)
+
+
+def test_a_picture_of_one_log_has_bars(rows: RowTable) -> None:
     (axes,) = schedopt.plot(rows).axes
     best = min(row.objective or 0.0 for row in rows)
     assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
@@ -240,55 +214,23 @@ def test_papers_and_spreadsheets_have_it_without_a_profile(rows: RowTable, tmp_p
 
 
 def test_the_table_leads_with_it(rows: RowTable) -> None:
-    (found,) = measured(rows)
-    shown = measures(found)
+    (shown,) = measured_tables(rows)
     assert shown.heads[:4] == ("policy", "response", "over the bound", "± of batches")
     (standing, *_), bound = summary(rows), rows[0].reference_bound or 0.0
     over = (rows[0].objective or 0.0) / bound - 1
-    assert shown.texts()[[name for name, _ in found.rows].index("fcfs")][2] == percent(over)
+    assert next(cells[2] for cells in shown.texts() if cells[0] == "fcfs") == percent(over)
     assert (standing.contender, standing.mean) == ("fcfs", pytest.approx(over))
-    assert "over the bound" in standing_table([standing], _about(overview(rows)[0])).title
-    (told,) = as_sentences(rows).values()
-    assert any("above the bound" in one for one in told)
-    best = min(rows, key=lambda row: row.objective or 0.0)
-    assert shown.rows[0][0] == best.policy == found.rows[0][0]
-    for one in found.differences:
-        own = next(row for row in rows if row.policy == one.contender)
-        assert one.value == pytest.approx((own.objective or 0) / (best.objective or 1) - 1)
-        ratios = np.array(own.resampled) / np.array(best.resampled) - 1
-        assert (one.low, one.high) == pytest.approx(np.quantile(ratios, [0.025, 0.975]))
+    best = min(rows, key=lambda row: row.objective or 0.0).policy
+    assert shown.rows[0][0] == best
+    assert leader(summary(rows), overview(rows)[0]).startswith(f"{best}: ")
 
 
 def test_a_page_has_it_too(rows: RowTable, tmp_path: Path) -> None:
     write(rows, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    section = text[text.index('class="measured"') : text.index('class="problem"')]
+    section = text[text.index("<h2>What is measured") : text.index("<h2>msfq")]
     assert "no schedule is below" in section
-    assert "20 resampled logs" in section
-    assert len(re.findall("<tr>", section)) == 1 + 4 + 1 + 3
-
-
-@pytest.mark.parametrize("unit", [WEEK, DAY, 1000.0])
-def test_resampled_logs_keep_users_and_hours(unit: float) -> None:
-    draw = np.random.default_rng(2)
-    n = 300
-    users = [str(u) if u else None for u in draw.integers(0, 4, n).tolist()]
-    submit = np.sort(draw.integers(0, int(10 * unit), n)).astype(float)
-    submit[0] = 0.0
-    jobs = Jobs.of(submit, draw.integers(1, 5, n), np.arange(1.0, n + 1), user=users)
-    first, again = list(resampled(jobs, 3)), list(resampled(jobs, 3))
-    labels: Any = jobs.user
-    week = unit if unit != 1000.0 else jobs.span / 10
-    for one, other in zip(first, again, strict=True):
-        assert one.submit.tolist() == other.submit.tolist()
-        was = one.run.astype(int) - 1  # run times tell jobs apart
-        own: Any = one.user
-        assert isinstance(own, Labels)
-        assert (own.codes == labels.codes[was]).all()
-        moved = (one.submit - jobs.submit[was]) / week
-        assert np.allclose(moved, np.rint(moved))
-        assert 0.4 * n < len(one) < 2 * n
-    assert first[0].run.tolist() != first[1].run.tolist()
+    assert len(re.findall("<tr>", section)) == 1 + 4
 
 
 def test_starts_of_several_policies_are_several_files(log: Path, tmp_path: Path) -> None:
@@ -305,6 +247,5 @@ def test_starts_of_several_policies_are_several_files(log: Path, tmp_path: Path)
 
 
 def test_a_terminal_shows_it(log: Path) -> None:
-    done = run("bench", log, "--policy", "fcfs,saf", "--option", "resamples=20")
+    done = run("bench", log, "--policy", "fcfs,saf")
     assert "over the bound" in done.stdout.replace("\n", " ") or "bound" in done.stdout
-    assert "resampled logs" in done.stdout

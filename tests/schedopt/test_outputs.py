@@ -14,7 +14,7 @@ from builders.refusals import refusal
 from schedopt.instances import files
 from schedopt.instances.errors import InputError
 from schedopt.sweep.journal import Journal
-from schedopt.sweep.rows import read_rows, table
+from schedopt.sweep.rows import Row, read_rows
 from schedopt.verbs.bench import bench
 
 BUNDLED = Path(files.__file__).parent
@@ -163,7 +163,7 @@ def test_a_row_that_a_kill_left_unfinished_is_cut_off(folder: Path, length: int)
     rows = bench(folder / "night.json", policies=["greedy", "core"], output=output)
     whole = output.read_bytes()
     output.write_bytes(whole + whole[:length])
-    found = Journal(output, [row.key for row in rows], read_rows, table).finish()
+    found = Journal(output, [row.key for row in rows], Row).finish()
     assert found == rows
     assert output.read_bytes() == whole
     assert read_rows(output) == rows

@@ -46,22 +46,21 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "evil.json"
 
 
-@pytest.fixture(scope="module")
-def pictures(evil: Path) -> list[Figure]:
-    files = [evil.with_name(f"{name}.json") for name in ("selection", "schedule", "several")]
-    found = [plot(file, instance=instance) for file in files for instance in (None, evil)]
-    return [*found, plot(evil)]
-
-
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".html"])
-def test_every_file_in_every_format(suffix: str, tmp_path: Path, pictures: list[Figure]) -> None:
+def test_every_file_in_every_format_the_same_bytes_each_time(
+    suffix: str, tmp_path: Path, evil: Path
+) -> None:
     text = suffix in (".svg", ".html")  # the others hold no names as they stand
-    for number, figure in enumerate(pictures if text else pictures[-2:]):
-        target = tmp_path / f"{number}{suffix}"
-        save(figure, target)
-        data = target.read_bytes()
-        assert len(data) > 2_000
-        assert b"<script" not in data
+    for name in ("selection", "schedule", "several", "evil") if text else ("evil",):
+        target = tmp_path / f"p{suffix}"
+        for instance in (None, evil) if name != "evil" else (None,):
+            written = []
+            for _ in range(1 if text else 2):
+                save(plot(evil.with_name(f"{name}.json"), instance=instance), target)
+                written.append(target.read_bytes())
+            assert len(written[0]) > 2_000
+            assert b"<script" not in written[0]
+            assert written[0] == written[-1]
 
 
 def test_a_night_of_thousands_of_tasks_is_pixels(tmp_path: Path) -> None:
@@ -176,19 +175,10 @@ def test_two_instances_are_told_apart_and_two_problems_refused(tmp_path: Path) -
     with pytest.raises(InputError, match="one problem"):
         plot([*found, evaluate("instances/epoch/fig8.json", "equi-epoch")])
     (tmp_path / "r.json").write_bytes(encode(found[0].document()))
-    assert "results or rows in each" in str(refusal(plot, [tmp_path / "r.json", NIGHT]))
+    assert "results or rows alone" in str(refusal(plot, [tmp_path / "r.json", NIGHT]))
     (tmp_path / "rows.jsonl").write_bytes(table([row()], ".jsonl"))
-    with pytest.raises(InputError, match="files of results, or files of rows"):
+    with pytest.raises(InputError, match="results or rows alone"):
         plot([tmp_path / "r.json", tmp_path / "rows.jsonl"])
-
-
-def test_a_picture_is_the_same_bytes_each_time(tmp_path: Path) -> None:
-    for suffix in (".pdf", ".png"):
-        written = []
-        for _ in range(2):
-            save(plot(load(NIGHT)), tmp_path / f"p{suffix}")
-            written.append((tmp_path / f"p{suffix}").read_bytes())
-        assert written[0] == written[1]
 
 
 def test_what_the_font_lacks_is_no_warning(tmp_path: Path) -> None:
@@ -222,48 +212,21 @@ def test_only_long_times_are_called_hours() -> None:
         assert {axes.get_xlabel() for axes in figure.axes} == {words}
 
 
-def rid_of_a_job(d: Any) -> None:
-    d["solution"]["tasks"][0]["job"] = "nobody"
-
-
-def no_capacity(d: Any) -> None:
-    d["solution"].update(capacity=0.0, shares={})
-
-
-def no_epochs(d: Any) -> None:
-    d["solution"]["epochs"] = []
-
-
-def unknown_in_an_epoch(d: Any) -> None:
-    nodes = d["solution"]["epochs"][0]["nodes"]
-    nodes["nobody"] = nodes.pop(next(iter(nodes)))
-
-
 @pytest.mark.parametrize(
-    ("example", "formulation", "change"),
+    ("example", "change"),
     [
-        ("dssp/greedy-trap.json", "schedule", rid_of_a_job),
-        ("dssp/greedy-trap.json", "selection", no_capacity),
-        ("epoch/fig8.json", "partition", no_epochs),
-        ("epoch/fig8.json", "partition", unknown_in_an_epoch),
+        ("dssp/greedy-trap.json", {"capacity": 0.0, "shares": {}}),
+        ("epoch/fig8.json", {"epochs": []}),
     ],
 )
-@pytest.mark.parametrize("told", [True, False])
 def test_a_result_that_was_tampered_with_is_refused_in_one_line(
-    example: str, formulation: str, change: Any, told: bool, tmp_path: Path
+    example: str, change: Any, tmp_path: Path
 ) -> None:
-    file = Path("instances") / example
-    document = msgspec.to_builtins(solve(file, formulation=formulation).document())
-    change(document)
+    document = msgspec.to_builtins(solve(Path("instances") / example).document())
+    document["solution"] |= change
     result = tmp_path / "result.json"
     result.write_bytes(msgspec.json.encode(document))
-    try:
-        plot(result, instance=file if told else None)
-    except InputError as error:
-        assert "that `check` passes" in str(error)
-        assert "\n" not in str(error)
-    else:
-        assert not told or change is not unknown_in_an_epoch
+    assert "that `check` passes" in str(refusal(plot, result))
 
 
 def test_tasks_too_narrow_for_an_edge_keep_their_colour() -> None:

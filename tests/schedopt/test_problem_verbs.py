@@ -168,7 +168,7 @@ def test_bench_says_which_reference_it_used(tmp_path: Path) -> None:
     assert rows[3].gap is None
     assert rows[3].objective is not None
     assert [row.reference_proven for row in rows] == [True, True, False, False]
-    assert read_rows(output) == rows
+    assert read_rows(f"{output}.jsonl") == rows
 
 
 def test_the_best_threshold_is_a_proven_reference_for_msfq_alone(tmp_path: Path) -> None:
@@ -272,14 +272,14 @@ def test_a_table_or_a_dump_is_a_log_where_that_is_asked_for(tmp_path: Path) -> N
 def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
     dump(queue_of(*random_jobs(7)), tmp_path / "a.json")
     source = FileSource(tmp_path / "a.json")
-    packed, digest = source.packed(), source.digest()
-    assert packed.digest() == digest
+    packed, digest = source.packed(), source.facts().digest
+    assert packed.facts().digest == digest
     original: Any = source.load()
     (tmp_path / "log.parquet").rename(tmp_path / "gone.parquet")
     moved: Any = packed.load()
     assert moved.jobs.submit.tolist() == original.jobs.submit.tolist()
     dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "b.json")
-    assert source.digest() != digest, "another log is another instance"
+    assert source.facts().digest != digest, "another log is another instance"
 
 
 def test_a_log_is_bounded(log: Path, tmp_path: Path) -> None:

@@ -1,24 +1,28 @@
-"""Summaries, profiles, pairs and changes: beside calculations small enough to do by hand."""
+"""Summaries, profiles and pairs: beside calculations small enough to do by hand."""
 
+import itertools
 import json
 import statistics
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from builders.cli import refused, run
-from builders.refusals import refusal
+from builders.reports import EVIL
 from builders.reports import row as plain_row
 
-from schedopt.analysis.averages import interval
+from schedopt.analysis.averages import FEW, interval
 from schedopt.analysis.contenders import contenders
-from schedopt.analysis.pairs import compare_contenders
+from schedopt.analysis.pairs import against
 from schedopt.analysis.profiles import profiles
-from schedopt.analysis.summary import summary
-from schedopt.analysis.tables import standing_table
+from schedopt.analysis.row_table import RowTable
+from schedopt.analysis.summary import overview, rank, summary
+from schedopt.analysis.tables import leader, standing_table, standings
+from schedopt.formats import percent
 from schedopt.instances.errors import InputError
-from schedopt.sweep.rows import FORMATS, Row, table
+from schedopt.sweep.rows import Row, table
 from schedopt.sweep.sources import generated
 from schedopt.verbs.bench import bench
 from schedopt.verbs.plot import plot, save
@@ -52,10 +56,8 @@ def test_a_summary_is_what_one_would_count() -> None:
     a, b = summary(ROWS)
     assert (a.problem, a.contender, a.runs, a.counted) == ("dssp", "a", 5, 3)
     assert (a.mean, a.median, a.worst) == (pytest.approx(0.7 / 3), 0.2, 0.5)
-    assert (a.worst_instance, a.worst_file) == ("three", "three.json")
+    assert (a.worst_instance, a.seconds) == ("three", 1.0)
     assert (a.instances, a.wins, a.at_optimum) == (4, 3, 1)  # nobody counts on five
-    assert a.proven == 4 / 5
-    assert (a.seconds, a.total_seconds) == (1.0, 5.0)
     assert a.endings == {"not-applicable": 1, "time-limit": 1}
     assert (b.counted, b.mean, b.worst_instance) == (3, pytest.approx(0.2), "four")
     assert (b.wins, b.at_optimum, b.endings) == (2, 0, {"violations": 1})
@@ -66,44 +68,31 @@ def test_less_is_better_where_it_is() -> None:
     x, y = summary(rows)
     assert (x.wins, y.wins) == (1, 0)
     assert [p.ratios for p in profiles(rows)] == [(1.0,), (1.5,)]
-    (pair,) = compare_contenders(rows, "x", "y")
+    (pair,) = against(rows, "x")
     assert (pair.better, pair.mean) == (1, pytest.approx(1 / 3))
 
 
-def test_a_profile_is_a_share_of_instances_within_a_factor() -> None:
+def test_a_profile_holds_the_ratios_to_the_best() -> None:
     a, b = profiles(ROWS)
     assert a.instances == b.instances == 4
     assert a.ratios == (1.0, 1.0, 1.0)
     assert b.ratios == (1.0, 1.0, pytest.approx(100 / 90))
-    assert [a.at(t) for t in (1, 2)] == [0.75, 0.75]
-    assert [b.at(t) for t in (1, 1.1, 1.12)] == [0.5, 0.5, 0.75]
-
-
-def test_nothing_at_all_against_something_is_infinitely_worse() -> None:
     rows = [row("one", "a", 0.0), row("one", "b", 5.0), row("two", "a", 0.0), row("two", "b", 0.0)]
-    a, b = profiles(rows)
-    assert a.ratios == (1.0, float("inf"))
-    assert b.ratios == (1.0, 1.0)
-    assert a.at(1e300) == 0.5
+    assert [one.ratios for one in profiles(rows)] == [(1.0, float("inf")), (1.0, 1.0)]
 
 
 def test_a_pair_says_who_is_ahead_and_by_how_much() -> None:
     rows = [row(f"i{i}", "a", v) for i, v in enumerate((90.0, 80.0, 100.0, 60.0))]
     rows += [row(f"i{i}", "b", v) for i, v in enumerate((100.0, 80.0, 50.0, 40.0))]
-    (pair,), (other,) = (compare_contenders(rows, *names) for names in ("ab", "ba"))
+    (pair,), (other,) = (against(rows, name) for name in "ab")
     gains = [-0.1, 0.0, 0.5, 1 / 3]
-    assert (pair.instances, pair.better, pair.same, pair.worse) == (4, 2, 1, 1)
+    assert (pair.compared, pair.better, pair.same, pair.worse) == (4, 2, 1, 1)
     assert pair.mean == pytest.approx(statistics.mean(gains))
-    assert pair.median == pytest.approx(statistics.median(gains))
     assert (pair.low, pair.high) == interval([(gain,) for gain in gains])
     assert (other.better, other.worse, other.mean) == (1, 2, pytest.approx(-pair.mean))
-
-
-def test_a_pair_needs_instances_on_which_both_count() -> None:
     with pytest.raises(InputError, match="did you mean 'greedy'"):
-        compare_contenders([row("one", "greedy", 1.0)], "gredy", "greedy")
-    with pytest.raises(InputError, match="both a and b count"):
-        compare_contenders([row("one", "a", 1.0), row("two", "b", 1.0)], "a", "b")
+        against([row("one", "greedy", 1.0)], "gredy")
+    assert against([row("one", "a", 1.0), row("two", "b", 1.0)], "a") == []
 
 
 def test_seeds_are_averaged_and_options_are_contenders() -> None:
@@ -112,61 +101,117 @@ def test_seeds_are_averaged_and_options_are_contenders() -> None:
     assert set(contenders(rows).values()) == {"r", "f fill=0.5", "f fill=1.0"}
     wins = {standing.contender: standing.wins for standing in summary(rows)}
     assert wins == {"r": 0, "f fill=0.5": 0, "f fill=1.0": 1}
-    (pair,) = compare_contenders(rows, "r", "f fill=0.5")
-    assert pair.compared == (2, "replication")
-    assert (pair.better, pair.worse) == (1, 1)
+    pair = against(rows, "r")[0]
+    assert (pair.b, pair.compared, pair.better, pair.worse) == ("f fill=0.5", 2, 1, 1)
     missing = [*rows[:1], row("one", "r", None, seed=2), *rows[2:]]
-    (pair,) = compare_contenders(missing, "r", "f fill=0.5")
-    assert (pair.instances, pair.left_out, pair.worse) == (1, 1, 1)
-    assert "both" in str(refusal(compare_contenders, [*missing[1:]], "r", "f fill=0.5"))
+    assert against(missing, "r") == []
 
 
-# --- the verb, and the picture ---------------------------------------------------------------
+def test_an_interval_resamples_whole_groups() -> None:
+    groups = [(0.0, 0.2, 0.4), (1.0,), (0.3, 0.1), (0.6,)]
+    found = interval(groups, level=0.8, resamples=100_000)
+    means = [
+        statistics.fmean(value for group in picked for value in group)
+        for picked in itertools.product(groups, repeat=4)
+    ]
+    assert found == pytest.approx(np.quantile(means, [0.1, 0.9]), abs=0.01)
+    assert interval(groups) == interval(groups)
 
 
-@pytest.fixture(scope="module")
-def real() -> list[Row]:
-    sources = generated("dssp", "uncorrelated", seeds=range(4), options={"jobs": 30})
-    sources += generated("epoch", seeds=[1, 2])
-    return bench(generated=sources)
+def test_a_standing_has_an_interval_from_ten_instances_on() -> None:
+    rows = [plain_row(instance=str(i), policy="p", gap=i / 100) for i in range(FEW)]
+    (few,), (enough,) = summary(rows[1:]), summary(rows)
+    assert (few.low, few.high) == (None, None)
+    assert enough.low < enough.mean < enough.high
+    twice = [  # seeds of one instance are no further instances
+        plain_row(instance=r.instance, policy="p", gap=r.gap, seed=s) for r in rows for s in (1, 2)
+    ]
+    (both,) = summary(twice)
+    assert (both.low, both.high) == (pytest.approx(enough.low), pytest.approx(enough.high))
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_the_verb_says_what_the_functions_say(real: list[Row], tmp_path: Path, suffix: str) -> None:
-    file = tmp_path / f"rows{suffix}"
-    file.write_bytes(table(real, suffix))
-    words = ["summary", str(file), "--compare", "greedy,core", "--profiles"]
-    told = json.loads(run(*words, "--json").stdout)
-    assert told["summary"] == msgspec.to_builtins(summary(real))
-    assert told["pairs"] == msgspec.to_builtins(compare_contenders(real, "greedy", "core"))
-    assert len(told["profiles"]) == len(profiles(real))
-    shown = run(*words).stdout
-    for word in ("instance by instance", "within a factor", "do not settle"):
-        assert word in shown
+def test_who_has_fewer_instances_is_not_ranked_first() -> None:
+    rows = [plain_row(instance=str(i), policy="all", gap=0.1) for i in range(2)]
+    rows += [plain_row(instance="0", policy="one", gap=0.0)]
+    rows += [plain_row(instance="0", policy="none", objective=None)]
+    assert [standing.contender for standing in rank(summary(rows))] == ["all", "one", "none"]
 
 
-def test_the_verb_refuses_what_it_cannot_tell(real: list[Row], tmp_path: Path) -> None:
-    file, empty = tmp_path / "rows.jsonl", tmp_path / "empty.jsonl"
-    file.write_bytes(table(real, ".jsonl"))
-    empty.write_bytes(b"")
-    pairs = ([file, "--compare", names] for names in ("greedy", "greedy,gredy"))
-    for words in ([empty], [tmp_path / "missing.csv"], *pairs):
-        assert refused("summary", *words)
+def nights(policy: str, gaps: list[float], **more: Any) -> list[Row]:
+    cells = ((f"n{i}", gap, 10 * (1 - gap)) for i, gap in enumerate(gaps))
+    return [plain_row(instance=i, policy=policy, gap=g, objective=v, **more) for i, g, v in cells]
 
 
-def test_plot_draws_profiles(real: list[Row], tmp_path: Path) -> None:
-    file = tmp_path / "rows.parquet"
-    evil = [msgspec.structs.replace(r, policy="<script>$x_^$") for r in real[:1]]
-    file.write_bytes(table([*evil, *real[1:]], ".parquet"))
-    figure = plot(file)
-    names = [text.get_text() for axes in figure.axes for text in axes.get_legend().get_texts()]
-    assert "greedy" in names
-    assert len(figure.axes) == 2
-    for ending in (".png", ".html"):
-        save(figure, tmp_path / f"p{ending}")
-        data = (tmp_path / f"p{ending}").read_bytes()
-        assert len(data) > 5_000
-        assert b"<script" not in data
+UNKNOWN = {"gap": None, "reference": None, "reference_proven": False}
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (nights("exact", [0.0]) + nights("rough", [0.1]), "exact: 0.00% from the optimum on"),
+        (nights("a", [0.0] * 2) + nights("b", [0.0] * 2), "a (and 1 more): 0.00% from"),
+        (nights("a", [0.2], reference_proven=False), "a: 20.00% from the best that is known"),
+        (
+            [plain_row(policy=p, objective=v, **UNKNOWN) for p, v in (("a", 4.0), ("b", 2.0))],
+            "a: best on 1 of 1 instance.",
+        ),
+        ([plain_row(objective=None)], "No policy has a result that counts."),
+    ],
+)
+def test_one_line_says_who_is_best(rows: list[Row], line: str) -> None:
+    (what,) = overview(rows)
+    assert leader(summary(rows), what).startswith(line)
+
+
+def test_the_line_and_the_table_have_the_summarys_interval() -> None:
+    rows = nights("a", [i / 100 for i in range(20)]) + nights("b", [i / 50 for i in range(20)])
+    (a, _), (what,) = summary(rows), overview(rows)
+    between = f"{percent(a.low)[:-1]} to {percent(a.high)}"
+    assert between in leader(summary(rows), what)
+    assert standing_table([a]).texts()[0][2] == between
+
+
+def test_a_bench_returns_rows_that_show_what_they_say() -> None:
+    rows = bench("instances/dssp/greedy-trap.json", policies=["greedy", "core"])
+    assert repr(rows) == "<2 rows; dssp: 1 instance>"
+    shown = rows._repr_html_()
+    assert "99.80%" in shown
+    assert "optimum proven for 1" in shown
+    assert (repr(RowTable()), RowTable()._repr_html_()) == ("<0 rows>", "")
+
+
+def test_many_rows_of_long_and_evil_names_stay_short_and_harmless() -> None:
+    rows = RowTable(
+        plain_row(instance=f"{name}{i}", policy=name, message="x" * 500)
+        for i in range(200)
+        for name in EVIL
+    )
+    assert len(repr(rows)) < 100
+    shown = rows._repr_html_()
+    assert len(shown) < 10_000
+    for tag in ("<script", "<img", "<b ", "<a "):
+        assert tag not in shown
+
+
+def test_frames_hold_every_field() -> None:
+    rows = RowTable(
+        [plain_row(gap=0.25), plain_row(policy="none", objective=None, options={"fill": 0.5})]
+    )
+    frame = rows.to_polars()
+    assert frame["policy"].to_list() == ["greedy", "none"]
+    assert frame["gap"].to_list() == [0.25, None]
+    assert [json.loads(text) for text in frame["options"]] == [{}, {"fill": 0.5}]
+    pytest.importorskip("pandas")
+    assert list(rows.to_pandas().columns) == frame.columns
+
+
+@pytest.mark.parametrize(("instances", "head"), [(1, "gap"), (2, "mean gap")])
+def test_one_run_of_each_policy_has_no_averages(instances: int, head: str) -> None:
+    rows = [plain_row(instance=f"i{i}", policy="greedy", gap=0.25) for i in range(instances)]
+    ((_, shown),) = standings(summary(rows), overview(rows))
+    assert shown.heads[1] == head
+    assert ("median" in shown.heads) == (instances > 1)
+    assert shown.texts()[0][1] == "25.00%"
 
 
 def test_a_simulated_value_is_never_the_optimum_and_says_how_exact_it_is() -> None:
@@ -180,3 +225,44 @@ def test_a_simulated_value_is_never_the_optimum_and_says_how_exact_it_is() -> No
     [exact] = summary([msgspec.structs.replace(each, confidence=None) for each in rows])
     assert exact.at_optimum == 2
     assert standing_table([exact]).texts()[0][1] == "0.00%"
+
+
+# --- the verb, and the picture ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def real() -> list[Row]:
+    sources = generated("dssp", "uncorrelated", seeds=range(4), options={"jobs": 30})
+    sources += generated("epoch", seeds=[1, 2])
+    return bench(generated=sources)
+
+
+def test_the_verb_says_what_the_functions_say(real: list[Row], tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_bytes(table(real, ".jsonl"))
+    words = ["summary", str(file), "--compare", "greedy"]
+    told = json.loads(run(*words, "--json").stdout)
+    assert told["summary"] == msgspec.to_builtins(summary(real))
+    assert told["pairs"] == msgspec.to_builtins(against(real, "greedy"))
+    shown = run(*words).stdout
+    for word in ("instance by instance", "do not settle"):
+        assert word in shown
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"")
+    for wrong in ([empty], [tmp_path / "missing.csv"], [file, "--compare", "gredy"]):
+        assert refused("summary", *wrong)
+
+
+def test_plot_draws_profiles(real: list[Row], tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    evil = [msgspec.structs.replace(r, policy="<script>$x_^$") for r in real[:1]]
+    file.write_bytes(table([*evil, *real[1:]], ".jsonl"))
+    figure = plot(file)
+    names = [text.get_text() for axes in figure.axes for text in axes.get_legend().get_texts()]
+    assert "greedy" in names
+    assert len(figure.axes) == 2
+    for ending in (".png", ".html"):
+        save(figure, tmp_path / f"p{ending}")
+        data = (tmp_path / f"p{ending}").read_bytes()
+        assert len(data) > 5_000
+        assert b"<script" not in data

@@ -7,7 +7,6 @@ from typing import Any
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.msfq import (
     Bracketed,
-    Expected,
     Instance,
     LogAnswer,
     OptimalTable,
@@ -18,7 +17,7 @@ from schedopt.instances.msfq import (
 )
 from schedopt.instances.msfq.answers import Answer
 from schedopt.solvers.result import Document
-from schedopt.validation.msfq import first_come, logs, simulated, solved
+from schedopt.validation.msfq import logs, simulated, solved
 from schedopt.validation.report import Report, same
 
 SENSE = "minimize"
@@ -48,7 +47,7 @@ def solution_type(solution: Mapping[str, Any]) -> type[Answer | LogAnswer]:
         return Thresholded
     if "at_empty" in solution:
         return OptimalTable
-    return Expected if "limit" in solution else Simulated
+    return Simulated
 
 
 def check(
@@ -78,8 +77,6 @@ def check(
         simulated.check(queue, solution, report)
     elif isinstance(solution, Thresholded):
         solved.check_curve(queue, solution, claim, constraints, report)
-    elif isinstance(solution, Expected):
-        first_come.check(queue, solution, report)
     elif isinstance(solution, OptimalTable):
         solved.check_table(queue, solution, claim, report)
 

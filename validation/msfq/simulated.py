@@ -9,8 +9,6 @@ from schedopt.instances.msfq import Instance, Simulated
 from schedopt.validation.report import Report
 
 ENOUGH = 1000  # jobs of a class from which its means are checked: below, noise hides errors
-MOST = 1000
-"""The most replications: each cuts jobs off at its ends, and errors grow with their square root."""
 
 
 def check(queue: Instance, solution: Simulated, report: Report) -> None:
@@ -21,25 +19,22 @@ def check(queue: Instance, solution: Simulated, report: Report) -> None:
     )
     if solution.confidence is not None:
         report.expect(solution.confidence >= 0, "confidence: below 0")
-    runs = solution.replications if isinstance(solution.replications, int) else 1
-    report.expect(1 <= runs <= MOST, f"replications: {runs} is not from 1 to {MOST}")
-    ends = sqrt(max(1, min(runs, MOST)))
     for time in solution.classes:
         if isinstance(time.jobs, int) and time.jobs >= ENOUGH:
             parts = (time.mean_response_time, time.mean_number, time.arrival_rate)
             if all(isinstance(part, float) for part in parts) and time.percentiles is not UNSET:
-                _check_littles_law(time, ends, report)
+                _check_littles_law(time, report)
             else:
                 report.unjudged.append(f"need {time.need}: {time.jobs} jobs, and not their times")
     if solution.arrivals >= 10 * ENOUGH:
-        _check_utilization(queue, solution, ends, report)
+        _check_utilization(queue, solution, report)
 
 
-def _check_littles_law(time: Any, several: float, report: Report) -> None:
+def _check_littles_law(time: Any, report: Report) -> None:
     """Check N = λ·T, both measured apart, but for jobs that the run's ends cut off."""
     expected = time.arrival_rate * time.mean_response_time
     noise = time.arrival_rate * (time.confidence or 0.0)
-    ends = time.mean_number * 10 * time.mean_response_time * time.arrival_rate / time.jobs * several
+    ends = time.mean_number * 10 * time.mean_response_time * time.arrival_rate / time.jobs
     report.expect(
         abs(expected - time.mean_number) <= 0.05 * time.mean_number + ends + 5 * noise + 1e-9,
         f"Little's law: need {time.need} has {time.mean_number:.6g} jobs in the system, but its "
@@ -49,9 +44,7 @@ def _check_littles_law(time: Any, several: float, report: Report) -> None:
     report.expect(order == sorted(order), f"percentiles: need {time.need}: not in order")
 
 
-def _check_utilization(
-    queue: Instance, solution: Simulated, several: float, report: Report
-) -> None:
+def _check_utilization(queue: Instance, solution: Simulated, report: Report) -> None:
     """Compare the servers' mean use with the work that arrived, within backlog and noise."""
     pairs = list(zip(queue.classes, solution.classes, strict=True))
     told = [part for _, time in pairs for part in (time.arrival_rate, time.mean_number)]
@@ -66,7 +59,7 @@ def _check_utilization(
     rate = max(fsum(_rate(t) for _, t in pairs), 1e-300)
     jobs = fsum(t.jobs for _, t in pairs if isinstance(t.jobs, int))
     time = max(jobs, 1.0) / rate
-    piled = fsum(j.need * _number(t) / j.service_rate for j, t in pairs) / (k * time) * several
+    piled = fsum(j.need * _number(t) / j.service_rate for j, t in pairs) / (k * time)
     noise = sqrt(spread / time) / k
     report.expect(
         abs(asked - solution.utilization) <= 0.01 + 6 * noise + 4 * piled,

@@ -1,6 +1,5 @@
 """Figures 1 to 6, Theorems 1 and 2 and Remark 1 of the msfq paper: simulated, computed, stable."""
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,6 @@ from schedopt.instances.files import read
 from schedopt.instances.msfq import Instance, JobClass, Simulated
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.replications import default_replications, pool, replicate
 from schedopt.policies.msfq.rule import Plan
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import region
@@ -236,26 +234,12 @@ def figure_5(quick: bool) -> Outcome:
     return _outcome_by_rate(answers, found)
 
 
-def borg_point(rate: float, label: str) -> Simulated:
-    """Simulate a policy on the Borg workload on all cores, which does not change the answer."""
-    queue, (name, options) = borg(rate), COMPARED[label]
-    chosen, load = plan(queue, name, **options), region(queue, name).load
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    many = default_replications(queue, chosen, BORG_ARRIVALS, load)
-    played = replicate(
-        queue, chosen, arrivals=BORG_ARRIVALS, seed=1, jobs=cores or 1, replications=many
-    )
-    if len(played.done) < played.of:
-        raise KeyboardInterrupt
-    return summarize(queue, pool(played.done), BORG_ARRIVALS, load=load, replications=played.of)
-
-
 def figure_6(quick: bool) -> Outcome:
     """Simulate the policies on the Borg workload, and look at who makes up the load."""
     found: Rates = (
         {4.0: _simulate_all(borg(4.0), 6_000_000)}
         if quick
-        else {rate: {label: borg_point(rate, label) for label in COMPARED} for rate in BORG_RATES}
+        else {rate: _simulate_all(borg(rate), BORG_ARRIVALS) for rate in BORG_RATES}
     )
     rate = max(found)
     last, times = found[rate], _times(found[rate])

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from schedopt.instances.errors import InputError, shown, suggestion
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
-from schedopt.instances.msfq.log_converters.columns import ZONE, lengths, points
-from schedopt.instances.msfq.log_files import labels_of, names_of
+from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
+from schedopt.instances.msfq.log_files import OF, labels_of, names_of
 from schedopt.instances.msfq.logs import GROUPINGS, Floats
+from schedopt.instances.naming import pick
 from schedopt.instances.options import text
 from schedopt.instances.tables import read_frame
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEED = "need:"  # before the name of a resource, in titles and options
-ROLES: Mapping[str, tuple[str, ...]] = {
+Roles = Mapping[str, tuple[str, ...]]
+ROLES: Roles = {
     "submit": (),
     "need": ("alloccpus", "ncpus"),
     "run": ("elapsedraw", "elapsed"),
@@ -46,87 +47,69 @@ OPTIONS = dict.fromkeys(ROLES, text("the title of a column")) | {"timezone": ZON
 def read(path: str | Path, *, timezone: str | None = None, **columns: str | None) -> Raw:
     """Read a table; ``columns``: titles by role; ``timezone``: of dates without an offset."""
     table = read_frame(read_bytes(path, MOST_TABLE))
-    lines, notes = np.arange(2, len(table) + 2), list[str]()
-    titles = _titles_of(table, columns)
+    titles = _titles_of(table, ROLES, columns)
+    missing = {"submit", "need", "run"} - titles.keys()
+    if missing - {"run"} or (missing and not {"began", "ended"} <= titles.keys()):
+        role = next(role for role in ROLES if role in missing)
+        expected = f"a column {role!r}{' (or began and ended)' * (role == 'run')}"
+        there = ", ".join(map(shown, table.columns))
+        raise InputError(f"{expected}, or option {role}=TITLE", found=there, place="line 1")
     of = {role: table[title] for role, title in titles.items()}
-    times = points(of["submit"], lines, timezone)
-    notes += times.notes()
-    submit, zero = times.since_first("UTC" if timezone else "on its own clock", notes)
+    submit, dates = points(of["submit"], timezone)
+    notes, zero = list[str](), None
+    if dates:
+        zero = float(np.nanmin(submit))
+        clock = "UTC" if timezone else "on its own clock"
+        notes.append(f"times shifted: 0 is {np.datetime64(int(zero), 's')} {clock}")
     if "run" in of:
-        run = lengths(of["run"], lines)
+        run = lengths(of["run"])
     else:
-        began, ended = (points(of[role], lines, timezone).seconds for role in ("began", "ended"))
-        run = ended - began
-    unknown = np.full(len(lines), np.nan)
+        run = points(of["ended"], timezone)[0] - points(of["began"], timezone)[0]
     labels: Any = {role: labels_of(of[role]) for role in GROUPINGS if role in of}
-    needs = _titles_of_needs(table, columns)
-    raw = Raw(
-        submit=submit,
-        need=lengths(of["need"], lines),
+    needs = {title: title for title in table.columns if title.startswith(OF)}
+    needs |= _titles_of(table, dict.fromkeys(filter(_is_need, columns), ()), columns)
+    uses = {title: list[str]() for title in table.columns}
+    for use, title in (titles | needs).items():
+        uses[title].append(use)
+    if unused := [title for title in uses if title and not uses[title]]:
+        notes.insert(0, f"columns not taken: {', '.join(unused)}")
+    return Raw(
+        submit=submit - (zero or 0.0),
+        need=lengths(of["need"]),
         run=run,
-        estimate=lengths(of["estimate"], lines) if "estimate" in of else unknown,
-        line=lines,
+        estimate=lengths(of["estimate"]) if "estimate" in of else np.full(len(table), np.nan),
         rows=len(table),
         name=names_of(of["job"]) if "job" in of else None,
         notes=notes,
         zero=zero,
         zone=timezone,
-        needs={name: lengths(table[title], lines) for name, title in needs.items()},
+        needs={need.removeprefix(OF): lengths(table[title]) for need, title in needs.items()},
+        columns=[f"{title}: {', '.join(use) or 'not taken'}" for title, use in uses.items()],
         **labels,
     )
-    became: dict[str, list[str]] = {title: [] for title in table.columns}
-    for what, title in (titles | {f"{NEED}{name}": title for name, title in needs.items()}).items():
-        became[title].append(what)
-    if unused := [title for title, uses in became.items() if title and not uses]:
-        raw.notes.insert(0, f"columns not taken: {', '.join(unused)}")
-    for title, uses in became.items():
-        raw.became(title, ", ".join(uses))
-    return raw
 
 
-def _titles_of(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the title of each role's column: one that an option names, or that is known."""
-    titles = _known_titles(table, ROLES, columns)
-    ended = {"began", "ended"} <= titles.keys()
-    for role, also in (("submit", ""), ("need", ""), ("run", " (or began and ended)")):
-        if role not in titles and not (also and ended):
-            expected = f"a column {role!r}{also}, or option {role}=TITLE"
-            there = ", ".join(map(shown, table.columns))
-            raise InputError(expected, found=there, place="line 1")
-    return titles
+def _is_need(role: str) -> bool:
+    return role.startswith(OF)
 
 
-def _known_titles(
-    table: pl.DataFrame, roles: Mapping[str, tuple[str, ...]], columns: Mapping[str, str | None]
+def _titles_of(
+    table: pl.DataFrame, roles: Roles, columns: Mapping[str, str | None]
 ) -> dict[str, str]:
+    """Return the title of each role's column: one that an option names, or that is known."""
     plain = {title.lower(): title for title in table.columns}
     titles: dict[str, str] = {}
     for role, aliases in roles.items():
         known = (plain[word] for word in (role, *aliases) if word in plain)
         if title := columns.get(role) or next(known, None):
-            titles[role] = _expect_title(title, table, f"option {role}")
+            with placed(f"option {role}"):
+                titles[role] = pick(title, table.columns, "the title of a column")
     return titles
-
-
-def _titles_of_needs(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the title of what is needed of each resource beside servers."""
-    titles = {title[len(NEED) :]: title for title in table.columns if title.startswith(NEED)}
-    for key, title in columns.items():
-        if title and key.startswith(NEED):
-            titles[key[len(NEED) :]] = _expect_title(title, table, f"option {key}")
-    return titles
-
-
-def _expect_title(title: str, table: pl.DataFrame, place: str) -> str:
-    if title not in table.columns:
-        hint = suggestion(title, table.columns) or f" ({', '.join(table.columns)})"
-        raise InputError(f"the title of a column{hint}", found=shown(title), place=place)
-    return title
 
 
 # --- jobs that have not ended -----------------------------------------------------------------
 
-OPEN_ROLES: Mapping[str, tuple[str, ...]] = {
+OPEN_ROLES: Roles = {
     "job": ("jobid",),
     "state": (),
     "submit": ("submit_time",),
@@ -152,22 +135,20 @@ class OpenJobs(NamedTuple):
 def read_open_jobs(path: str | Path) -> OpenJobs:
     """Read waiting and running jobs from a table such as `squeue` prints, with its titles."""
     table = read_frame(read_bytes(path, MOST_TABLE))
-    of = {role: table[title] for role, title in _known_titles(table, OPEN_ROLES, {}).items()}
+    titles = _titles_of(table, OPEN_ROLES, {})
     for role, aliases in OPEN_ROLES.items():
-        if role not in of and role != "user":
+        if role not in titles and role != "user":
             expected = f"a column {' or '.join((role, *aliases))}, as `squeue` prints it"
             raise InputError(expected, found=", ".join(table.columns), place="line 1")
+    of = {role: table[title] for role, title in titles.items()}
     states = of["state"].str.strip_chars().str.to_uppercase()
     runs = states.is_in(("RUNNING", "COMPLETING", "SUSPENDED")).fill_null(False)
-    kept = runs | (states == "PENDING").fill_null(False)
-    of = {role: column.filter(kept) for role, column in of.items()}
-    lines = np.arange(2, len(kept) + 2)[kept.to_numpy()]
-    start = points(of["start"], lines).seconds
+    kept = (runs | (states == "PENDING").fill_null(False)).to_numpy()
     return OpenJobs(
-        name=of["job"].to_list(),
-        user=of["user"].to_list() if "user" in of else None,
-        submit=points(of["submit"], lines).seconds,
-        start=np.where(runs.filter(kept).to_numpy(), start, np.nan),
-        need=lengths(of["need"], lines),
-        estimate=lengths(of["estimate"], lines, 60.0),
+        name=of["job"].filter(kept).to_list(),
+        user=of["user"].filter(kept).to_list() if "user" in of else None,
+        submit=points(of["submit"])[0][kept],
+        start=np.where(runs.to_numpy(), points(of["start"])[0], np.nan)[kept],
+        need=lengths(of["need"])[kept],
+        estimate=lengths(of["estimate"], 60.0)[kept],
     )

@@ -3,7 +3,6 @@
 # Without `from __future__ import annotations`: Snakemake reads the settings' types as they stand.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Optional
 
 from snakemake_interface_scheduler_plugins.base import SchedulerBase
@@ -20,22 +19,15 @@ class SchedulerSettings(SchedulerSettingsBase):
         default=10.0,
         metadata={"help": "Seconds for one choice; then the best that was found is taken."},
     )
-    rules: Optional[Path] = field(  # noqa: UP045
-        default=None,
-        metadata={"help": "A JSON file of fair shares by rule, wildcard or resource."},
-    )
 
 
 class Scheduler(SchedulerBase):
     """Choose the ready jobs that are best for Snakemake's own objective."""
 
     def __post_init__(self) -> None:
-        """Begin with nothing running, and read the rules."""
-        from snakemake_scheduler_plugin_schedopt.shares import Shares
-
+        """Begin with nothing said."""
         self._warned: set[str] = set()
         self.settings = self.settings or SchedulerSettings()
-        self._shares = Shares.read(self.settings.rules, self._warn)
 
     def _warn(self, message: str) -> None:
         """Say something once."""
@@ -56,20 +48,10 @@ class Scheduler(SchedulerBase):
         ready = list(selectable_jobs)  # Snakemake's is a set
         try:
             call = Call.of(ready, remaining_jobs, available_resources, input_sizes, self._warn)
-            self._shares.look(ready, available_resources, self.dag)
-            rows = self._shares.rows(ready)
-            chosen, proven = call.choose(rows, self.settings.time_limit)
-            if not chosen and self._shares.idle and (chosen := call.best_alone([])):
-                names = ", ".join(
-                    sorted({row.name for row in rows if row.use[chosen[0]] > row.room})
-                )
-                told = f"{names}: nothing runs, and rules hold every job back"
-                self._warn(f"rule {told}; they give way for one job at a time")
-            started = [ready[j] for j in chosen]
-            self._shares.started(started)
+            chosen, proven = call.choose(self.settings.time_limit)
         except Exception as error:  # noqa: BLE001  a workflow is worth more than its schedule
             self._warn(f"{type(error).__name__}: {error}; Snakemake's greedy scheduler takes over")
             return None
         if not proven:
             self.logger.info("schedopt: time is over; the best choice that was found is taken")
-        return started
+        return [ready[j] for j in chosen]

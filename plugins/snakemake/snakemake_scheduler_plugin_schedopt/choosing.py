@@ -124,31 +124,24 @@ class Call:
         whole_files = sum(file.worth for file in self.files if taken.issuperset(file.jobs))
         return self.unit * float(self.priority[at].sum()) + self.linear[at].sum() + whole_files
 
-    def choose(self, rules: Sequence[Row], seconds: float | None) -> tuple[list[int], bool]:
+    def choose(self, seconds: float | None) -> tuple[list[int], bool]:
         """Return the jobs that start, and whether nothing is worth more.
 
         Something starts wherever something fits, whatever its priority.
         """
-        rows = [*self.resources, *rules]
-        uses = np.array([row.use for row in rows], dtype=np.int64).reshape(
-            len(rows), len(self.priority)
-        )
         if not len(self.priority):
             return [], True
-        if not rows:
-            uses = np.zeros((1, len(self.priority)), dtype=np.int64)
-        room = np.array([max(row.room, 0) for row in rows] or [0], dtype=np.int64)
-        end = now() + (np.inf if seconds is None else seconds)
-        chosen, proven = self._searched(uses, room, end)
-        return chosen or self.best_alone(rules), proven
-
-    def best_alone(self, rules: Sequence[Row]) -> list[int]:
-        """Return the one job that is worth the most among those that fit alone; none if none."""
-        fits = np.ones(len(self.priority), dtype=bool)
-        for row in (*self.resources, *rules):
-            fits &= row.use <= row.room
-        able = np.flatnonzero(fits).tolist()
-        return [max(able, key=lambda j: self.worth([j]))] if able else []
+        none = Row("", np.zeros(len(self.priority), dtype=np.int64), 0)
+        rows = self.resources or [none]
+        uses = np.array([row.use for row in rows], dtype=np.int64)
+        room = np.array([row.room for row in rows], dtype=np.int64)
+        chosen, proven = self._searched(
+            uses, room, now() + (np.inf if seconds is None else seconds)
+        )
+        if chosen:
+            return chosen, proven
+        able = np.flatnonzero((uses <= room[:, None]).all(axis=0)).tolist()
+        return ([max(able, key=lambda j: self.worth([j]))] if able else []), proven
 
     def _searched(self, uses: np.ndarray, room: np.ndarray, until: float) -> tuple[list[int], bool]:
         """Solve, and split by a file that is deletable in part as long as there is one."""

@@ -1,8 +1,7 @@
-"""Random calls of the interface, held against Snakemake's own MILP; bad amounts; rules."""
+"""Random calls of the interface, held against Snakemake's own MILP; bad amounts."""
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import random
@@ -38,22 +37,14 @@ class Job:
 
 
 class Dag:
-    """A graph of which some jobs have ended."""
-
-    ended: frozenset = frozenset()
-
-    def __init__(self, needs: dict | None = None) -> None:
-        self.needs = needs or {}
+    """A graph in which no job needs another."""
 
     def job_dependencies(self, job: Job) -> list:
-        return self.needs.get(job, [])
-
-    def finished(self, job: Job) -> bool:
-        return job in self.ended
+        return []
 
 
-def ours(dag: Dag | None = None, **settings: object) -> Scheduler:
-    return Scheduler(dag or Dag(), SchedulerSettings(**settings), logging.getLogger("plugin"))
+def ours() -> Scheduler:
+    return Scheduler(Dag(), SchedulerSettings(), logging.getLogger("plugin"))
 
 
 def random_call(seed: int) -> tuple[list, list, dict, dict]:
@@ -124,65 +115,6 @@ def test_something_starts_wherever_something_fits() -> None:
     assert ours().select_jobs(jobs[:2], jobs, {"_cores": 1}, {}) == jobs[:1]
     assert ours().select_jobs(jobs[2:], jobs, {"_cores": 1}, {}) == []
     assert ours().select_jobs([], [], {"_cores": 1}, {}) == []
-
-
-def test_rules_cap_a_group_and_running_jobs_count(tmp_path, caplog) -> None:
-    rules = tmp_path / "rules.json"
-    rules.write_text(
-        json.dumps(
-            [
-                {"name": "half", "by": "rule", "at_most": {"a": 0.5}},
-                {"name": "ghost", "by": "rule", "at_most": {"nobody": 0.5}},
-            ]
-        )
-    )
-    jobs = [Job("a", {"_cores": 1}, 9) for _ in range(6)] + [
-        Job("b", {"_cores": 1}) for _ in range(6)
-    ]
-    with caplog.at_level(logging.WARNING):
-        scheduler = ours(rules=rules)
-        first = scheduler.select_jobs(jobs, jobs, {"_cores": 6}, {})
-        assert [job.name for job in first] == list("aaabbb")
-        left = [job for job in jobs if job not in first]
-        scheduler.dag.ended = frozenset(first[1:])  # one of rule a is running still
-        second = scheduler.select_jobs(left, left, {"_cores": 5}, {})
-        assert [job.name for job in second].count("a") == 2
-    said = "\n".join(record.message for record in caplog.records)
-    assert said.count("no job of rule 'nobody'") == 1
-    for text, words in (
-        ('[{"by": "colour", "at_most": {"a": 1}}]', "[0].by: found 'colour'"),
-        ('[{"by": "rule", "at_most": {"a": 2}}]', "[0].at_most.a: found 2"),
-        ("{", "expected JSON"),
-    ):
-        rules.write_text(text)
-        assert ours(rules=rules).select_jobs(jobs, jobs, {"_cores": 6}, {}) == jobs[:6]
-        assert words in caplog.text
-
-
-@pytest.mark.parametrize("group", [False, True])
-@pytest.mark.parametrize("of", ["_cores", "mem_mb"])
-def test_where_nothing_runs_rules_give_way_for_one_job(
-    of: str, *, group: bool, tmp_path, caplog
-) -> None:
-    rules = tmp_path / "rules.json"
-    rules.write_text(json.dumps([{"name": "cap", "by": "rule", "at_most": {"a": 0.5}, "of": of}]))
-    jobs = [Job("a", {"_cores": 3, "_nodes": 1, "mem_mb": 30}, priority) for priority in (1, 5, 2)]
-    if group:
-        for job in jobs:
-            job.name, job.jobs = "group", [Job("a", {})]
-    free = {"_cores": 4, "_nodes": 2**63 - 1, "mem_mb": 40, "_job_count": 9}
-    scheduler = ours(rules=rules)
-    assert scheduler.select_jobs(jobs, jobs, free, {}) == [jobs[1]]
-    assert "rule cap: nothing runs, and rules hold every job back" in caplog.text
-    left = [jobs[0], jobs[2]]
-    busy = {"_cores": 4, "_nodes": 2**63 - 2, "mem_mb": 40, "_job_count": 8}  # it takes no core
-    assert scheduler.select_jobs(left, left, busy, {}) == []
-    # The job has failed: Snakemake says of it neither that it runs nor that it has ended.
-    free["_job_count"] = 3
-    other = Job("b", {"_cores": 1, "_nodes": 1})
-    assert scheduler.select_jobs([*left, other], left, free, {}) == [other]
-    assert scheduler.select_jobs(left, left, free, {}) == [jobs[2]]
-    assert caplog.text.count("give way") == 1
 
 
 def test_what_fails_is_logged_and_left_to_the_greedy_scheduler(caplog) -> None:

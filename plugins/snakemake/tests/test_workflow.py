@@ -1,4 +1,4 @@
-"""Real Snakemake under ``--scheduler schedopt``: from start to end, held back, failing."""
+"""Real Snakemake under ``--scheduler schedopt``: from start to end, failing."""
 
 from __future__ import annotations
 
@@ -77,20 +77,6 @@ def test_a_workflow_of_two_hundred_jobs_from_start_to_end(tmp_path: Path) -> Non
     assert "202 of 202 steps (100%) done" in said
     assert len((folder / "total.txt").read_text().splitlines()) == 100
     assert not list((folder / "made").glob("*")), "temporary files are gone"
-
-
-def test_rules_that_hold_every_job_back_give_way_and_the_workflow_ends(tmp_path: Path) -> None:
-    rules, profile = tmp_path / "rules.json", tmp_path / "profile"
-    rules.write_text('[{"name": "cap", "by": "rule", "at_most": {"a": 0.5}}]')
-    profile.mkdir()
-    (profile / "config.yaml").write_text(f"scheduler-schedopt-rules: {rules}\n")
-    (tmp_path / "Snakefile").write_text(
-        'rule all:\n    input: expand("{i}.txt", i=range(3))\n'
-        'rule a:\n    output: "{i}.txt"\n    threads: 3\n    shell: "touch {output}"\n'
-    )
-    said = ran(tmp_path, "--profile", profile)
-    assert "4 of 4 steps (100%) done" in said
-    assert said.count("rule cap: nothing runs, and rules hold every job back") == 1
 
 
 def test_a_job_that_fails_ends_what_needs_it_alone(tmp_path: Path) -> None:

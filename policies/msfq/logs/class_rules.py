@@ -6,10 +6,8 @@ from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.experiment import Experiment, invalid_start
-from schedopt.policies.msfq.logs.replay import Site, log_of, machine_of, run_loop
-from schedopt.policies.msfq.rule import FlatRule, Plan, Rule
-from schedopt.policies.msfq.simulation import flat_state_of
+from schedopt.policies.msfq.rule import Plan
+from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.registry import NotApplicableError
 
 
@@ -45,40 +43,20 @@ def replay_classes(queue: Instance, plan: Plan, *, estimates: bool = False) -> F
 
     `NotApplicableError` if the rule goes by a clock, or lets jobs wait for ever.
     """
-    rule = plan.make()
-    if rule.holding:
+    if plan.make().holding:
         raise NotApplicableError(f"{plan.name} goes by a random clock, which a log has not")
-    if isinstance(rule, FlatRule):
-        starts = _replay_compiled(queue, plan.name, rule)
-    else:
-        starts = _replay_in_python(queue, plan.name, rule, estimates)
-    if waiting := int(np.isinf(starts).sum()):
-        raise NotApplicableError(f"{plan.name} lets {waiting} jobs wait for ever")
-    return starts
-
-
-def _replay_compiled(queue: Instance, name: str, rule: FlatRule) -> Floats:
-    from schedopt.policies.msfq.logs import discipline_kernels as kernels
-    from schedopt.policies.msfq.logs.event_loop_kernels import FAULT
-
-    jobs, known = queue.jobs, classes(queue)
-    kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int32)
-    last, after = np.zeros(len(known.classes), np.int64), np.zeros(len(jobs), np.int32)
-    own = kernels.ByClass(flat_state_of(known, rule), kind, last, after)
-    machine = machine_of(jobs, Site(queue.servers))
-    starts = run_loop(kernels.by_class(rule.next_start), log_of(jobs, queue.servers), machine, own)
-    if machine.whole[FAULT] >= 0:
-        raise invalid_start(name, str(machine.whole[FAULT]))
-    return starts
-
-
-def _replay_in_python(queue: Instance, name: str, rule: Rule, estimates: bool) -> Floats:
-    """Replay in plain Python: at each instant ends, then submits, then the rule until done."""
-    from schedopt.policies.msfq.plain import times
-
-    jobs, count = queue.jobs, len(queue.jobs)
+    jobs = queue.jobs
     kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int64)
     trace = Trace(jobs.submit, kind, jobs.run)
-    run = Experiment(count, trace=trace, sized=True, each=True, estimates=estimates)
-    starts = times(classes(queue), name, rule, trace, run, together=True).starts
-    return np.where(np.isnan(starts), np.inf, starts)
+    starts = simulate(
+        classes(queue),
+        plan,
+        arrivals=len(jobs),
+        trace=trace,
+        each=True,
+        together=True,
+        estimates=estimates,
+    ).starts
+    if waiting := int(np.isnan(starts).sum()):
+        raise NotApplicableError(f"{plan.name} lets {waiting} jobs wait for ever")
+    return starts

@@ -1,18 +1,14 @@
-"""The disciplines of compiled replays: fixed orders, changing orders, rules by class."""
+"""The disciplines of compiled replays: fixed orders, and orders that change with time."""
 
-from functools import cache
-from math import exp, inf, log10
+from math import exp, log10
 from math import log as ln
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import inlined
 from schedopt.policies.msfq.logs.event_loop_kernels import (
     CAME,
-    FAULT,
     FRONT,
     NEVER,
     RUNNING,
-    STUCK,
     WAITING,
     Log,
     ReplayState,
@@ -23,7 +19,6 @@ from schedopt.policies.msfq.logs.event_loop_kernels import (
 )
 from schedopt.policies.msfq.logs.planned_end_kernels import Plan, insert, remove, reserve
 from schedopt.policies.msfq.logs.waiting_line_kernels import Line, following, join, leave
-from schedopt.policies.msfq.rule import FlatState, NextStart
 from schedopt.solvers.compiling import compiled
 
 STOP, SKIP, EASY = range(3)
@@ -49,14 +44,12 @@ STOP, SKIP, EASY = range(3)
 class Fixed(NamedTuple):
     """A fixed order; if ``oldest``, the oldest waiting job is the head, whatever the order.
 
-    But ``first``, where that is no -1, is the head as long as it waits. ``over`` takes what the
-    head leaves of each resource once it can start.
+    ``over`` takes what the head leaves of each resource once it can start.
     """
 
     line: Line
     oldest: bool
     fill: int
-    first: int
     plan: Plan
     over: Any
 
@@ -68,13 +61,11 @@ class Changing(NamedTuple):
     are ordered by; ``usage`` what each user has used up to ``real[0]``, ``rates`` the size of what
     each holds, ``shares`` all shares over the user's, ``by_user`` what that adds to priorities;
     ``constant`` is what does not change in a job's; ``over`` what the first that does not fit
-    leaves of each resource. ``first`` is a job that goes first, -1 for none. If not
-    ``weighted``, the order is WFP3.
+    leaves of each resource. If not ``weighted``, the order is WFP3.
     """
 
     weighted: bool
     fill: int
-    first: int
     weights: Any
     constant: Any
     shares: Any
@@ -87,19 +78,6 @@ class Changing(NamedTuple):
     real: Any
     plan: Plan
     over: Any
-
-
-class ByClass(NamedTuple):
-    """A rule of classes, which are the needs of the jobs.
-
-    ``kind`` is each job's class, ``last`` the last job of each class's line, ``after`` the one
-    behind each job.
-    """
-
-    state: FlatState
-    kind: Any
-    last: Any
-    after: Any
 
 
 @compiled
@@ -166,8 +144,6 @@ def _first_waiting(machine: ReplayState, own: Fixed) -> Any:
     whole, line = machine.whole, own.line
     if not whole[WAITING]:
         return -1
-    if 0 <= own.first < whole[CAME] and machine.starts[own.first] > NEVER:
-        return own.first
     if not own.oldest:
         return line.order[following(0, line.anything, line.anything, 0.0, NEVER, line)]
     while machine.starts[whole[FRONT]] < NEVER:
@@ -247,9 +223,7 @@ def _compute_keys(now: float, waiting: int, jobs: Log, own: Changing) -> None:
         job = line[i]
         waited = now - jobs.submit[job]
         ratio = waited / jobs.planned[job]
-        if job == own.first:
-            keys[i] = -inf
-        elif own.weighted:
+        if own.weighted:
             old, stretched = min(1.0, waited / weights[MOST_AGE]), weights[STRETCH] * ratio
             changing = own.by_user[own.user[job]]
             keys[i] = -(own.constant[job] + changing + weights[AGE] * old + stretched)
@@ -293,50 +267,5 @@ def f1(submit: Any, size: Any, planned: Any, keys: Any) -> None:
         keys[job] = log10(r) * size[job] + 870.0 * log10(s)
 
 
-def next_start(state: FlatState, free: int) -> int:
-    """Return the class that starts next: `by_class` inserts the rule."""
-    raise NotImplementedError
-
-
-def _end_job_by_class(now: float, job: int, log: Log, machine: ReplayState, own: ByClass) -> None:
-    own.state.running[own.kind[job]] -= 1
-
-
-def _start_jobs_by_class(now: float, log: Log, machine: ReplayState, own: ByClass) -> None:
-    """Ask a rule until nothing starts."""
-    whole, state = machine.whole, own.state
-    while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
-        job = whole[CAME]
-        c = own.kind[job]
-        if state.waiting[c]:
-            own.after[own.last[c]] = job
-        else:
-            state.head[c] = job
-        own.last[c] = job
-        state.waiting[c] += 1
-        whole[CAME] += 1
-        whole[WAITING] += 1
-    while True:
-        free = machine.left[0]
-        c = next_start(state, free)
-        if c < 0:
-            return
-        if c >= len(state.needs) or not state.waiting[c] or state.needs[c] > free:
-            whole[FAULT], whole[STUCK] = c, 1
-            return
-        job = state.head[c]
-        state.head[c] = own.after[job]
-        state.waiting[c] -= 1
-        state.running[c] += 1
-        begin(now, job, log, machine)
-
-
 fixed = loop_of("fixed", _start_jobs_fixed, _end_job_fixed)
 changing = loop_of("changing", _start_jobs_changing, _end_job_changing)
-
-
-@cache
-def by_class(rule: NextStart) -> Any:
-    """Return the loop compiled for a rule, the rule a constant in it."""
-    serve = inlined(_start_jobs_by_class, next_start=inlined(rule))
-    return loop_of(f"by_class_{rule.__name__}", serve, _end_job_by_class)

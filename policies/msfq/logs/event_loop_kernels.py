@@ -9,9 +9,8 @@ from schedopt.policies.msfq.compiling import inlined, specialized
 from schedopt.solvers.compiling import compiled
 from schedopt.solvers.kernels.heap import pop, push
 
-CAME, WAITING, RUNNING, EVENTS, FRONT, STUCK, FAULT = range(7)
-"""Places in ``whole``; ``STUCK`` says that jobs wait for ever, ``FAULT`` which class a rule started
-that may not start, -1 for none."""
+CAME, WAITING, RUNNING, EVENTS, FRONT, STUCK = range(6)
+"""Places in ``whole``; ``STUCK`` says that jobs wait for ever."""
 NEVER = 1e308
 
 
@@ -90,8 +89,6 @@ def advance(log: Log, machine: ReplayState, own: Any, most: int) -> None:
             held(job, log.need, machine.left, 1)
             ended(now, job, log, machine, own)
         serve(now, log, machine, own)
-        if whole[STUCK]:
-            return
 
 
 @compiled

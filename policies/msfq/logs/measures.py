@@ -23,12 +23,10 @@ def measure(
     slowdown_bound: float = SLOWDOWN_BOUND,
     estimates: str = "none",
     note: str = "",
-    resampled: tuple[float, ...] = (),
 ) -> Replayed:
     """Return the solution record of a replay, from when each job started.
 
-    ``estimates`` is what the policy took for run times, ``resampled`` its objective on resampled
-    logs.
+    ``estimates`` is what the policy took for run times.
     """
     jobs = queue.jobs
     ends = starts + jobs.run
@@ -58,7 +56,6 @@ def measure(
         by=by,
         schedule=packed(starts),
         note=note or msgspec.UNSET,
-        resampled=resampled,
     )
 
 
@@ -92,7 +89,7 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
     """Return the half-width of the 95% interval of a weighted mean, by batch means over the log.
 
     Jobs are cut into batches in the order of their submits. Batches cannot tell what is due to a
-    log that is too short for its own week or season: resampled logs do.
+    log that is too short for its own week or season.
     """
     if response.size < BATCHES * LEAST_BATCH:
         return None

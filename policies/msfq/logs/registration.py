@@ -24,7 +24,6 @@ from schedopt.policies.msfq.logs.machine import (
 )
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.replay import Order, replay
-from schedopt.policies.msfq.logs.resampling import RESAMPLES, objectives
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 OPTIONS = {
@@ -34,7 +33,6 @@ OPTIONS = {
         lambda v: isinstance(v, str) and v.endswith(".csv"),
         written=True,
     ),
-    "resamples": RESAMPLES,
     "slowdown_bound": Option(SLOWDOWN_BOUND, "a number above 0", lambda v: is_number(v) and v > 0),
 }
 """Options of every policy on a log."""
@@ -128,27 +126,19 @@ def run(
     estimates: str | None = None,
     starts: str | None = None,
     slowdown_bound: float = SLOWDOWN_BOUND,
-    resamples: int = 0,
     **own: Any,
 ) -> Replayed:
     """Replay a log under a policy, whose options are ``own``.
 
     Estimates of run times are those of the log if ``given``, the default where there are some,
     else ``exact``. ``starts`` is a file to write when each job started, ``slowdown_bound`` τ in the
-    log's unit, ``resamples`` the number of resampled logs to replay as well. `NotApplicableError`
-    if there is no log, or it lacks what the policy needs.
+    log's unit. `NotApplicableError` if there is no log, or it lacks what the policy needs.
     """
     policy = applicable(name, queue, own)
     believed, note = _planning_estimates(queue, policy, estimates)
-    return measure_replay(
-        queue,
-        lambda other: replay_log(other, name, believed, **own),
-        estimates=believed,
-        note=note,
-        starts=starts,
-        slowdown_bound=slowdown_bound,
-        resamples=resamples,
-    )
+    times = replay_log(queue, name, believed, **own)
+    write_starts(times, starts, queue)
+    return measure(queue, times, slowdown_bound=slowdown_bound, estimates=believed, note=note)
 
 
 def applicable(name: str, queue: Instance, own: Mapping[str, Any]) -> LogPolicy:
@@ -165,30 +155,6 @@ def applicable(name: str, queue: Instance, own: Mapping[str, Any]) -> LogPolicy:
     if (policy.by_user or by == "user") and queue.jobs.user is None:
         raise NotApplicableError(f"{name} has to know whose the jobs are: this log does not say")
     return policy
-
-
-def measure_replay(
-    queue: Instance,
-    begun: Callable[[Instance], Floats],
-    *,
-    estimates: str,
-    note: str,
-    starts: str | None = None,
-    slowdown_bound: float = SLOWDOWN_BOUND,
-    resamples: int = 0,
-) -> Replayed:
-    """Return the record of a replay; ``begun`` returns when each job of an instance starts."""
-    times = begun(queue)
-    write_starts(times, starts, queue)
-    resampled = objectives(queue, resamples, begun)
-    return measure(
-        queue,
-        times,
-        slowdown_bound=slowdown_bound,
-        estimates=estimates,
-        note=note,
-        resampled=resampled,
-    )
 
 
 def replay_log(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:

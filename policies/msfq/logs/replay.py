@@ -32,14 +32,13 @@ class Order:
     ``key`` is ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, ``wfp3``,
     ``weighted``, of which ``priority`` tells the weights, or ``conservative``; ``fill`` one of
     `FILLS`. With ``arrival``, ``fill_key`` may be another fixed order, in which jobs may
-    pass the first. A job that is ``first`` goes before all others, whatever the key.
+    pass the first.
     """
 
     key: str
     fill: str = "stop"
     fill_key: str | None = None
     priority: Priority = field(default_factory=Priority)
-    first: int = -1
 
     @property
     def accounts(self) -> str | None:
@@ -142,7 +141,6 @@ def _replay_fixed_order(
         ),
         oldest=order.key == "arrival",
         fill=FILLS.index(order.fill),
-        first=order.first,
         plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(resources, np.int64),
     )
@@ -151,12 +149,11 @@ def _replay_fixed_order(
 
 def machine_of(jobs: Jobs, site: Site) -> ReplayState:
     """Return a machine on which nothing runs, with room for the jobs that may run at once."""
-    from schedopt.policies.msfq.logs.event_loop_kernels import FAULT, NEVER, ReplayState
+    from schedopt.policies.msfq.logs.event_loop_kernels import NEVER, ReplayState
 
-    most, whole = _room_for_running(jobs, site), np.zeros(7, np.int64)
-    whole[FAULT] = -1
+    most = _room_for_running(jobs, site)
     return ReplayState(
-        whole,
+        whole=np.zeros(6, np.int64),
         starts=np.full(len(jobs), np.inf),
         ends=np.empty(most),
         jobs=np.empty(most, np.int32),
@@ -206,7 +203,6 @@ def _replay_weighted_order(jobs: Jobs, site: Site, order: Order, log: Log) -> Fl
     state = kernels.Changing(
         weighted=order.key == "weighted",
         fill=FILLS.index(order.fill),
-        first=order.first,
         weights=weights,
         constant=constant,
         shares=np.array([whole / share for share in shares]),

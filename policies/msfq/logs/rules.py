@@ -123,21 +123,12 @@ KEYS: dict[str, Key] = {
 }
 
 
-def key_of(order: Order) -> Key | None:
-    """Return the key of an order; None where it has no single key."""
-    return weighted(order.priority) if order.key == "weighted" else KEYS.get(order.key)
-
-
 def of(order: Order) -> Rule:
     """Return the plain definition of a compiled replay."""
-    if (usual := key_of(order)) is None:
+    if order.key == "conservative":
         return Conservative()
-
-    def key(machine: Machine, job: int) -> float:
-        return -inf if job == order.first else usual(machine, job)
-
-    fill_key = KEYS[order.fill_key] if order.fill_key else None
-    return ordered(key, order.fill, fill_key)
+    key = weighted(order.priority) if order.key == "weighted" else KEYS[order.key]
+    return ordered(key, order.fill, KEYS[order.fill_key] if order.fill_key else None)
 
 
 def _sort_waiting(machine: Machine, key: Key) -> list[int]:

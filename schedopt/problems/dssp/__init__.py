@@ -58,12 +58,7 @@ class Dssp(Problem["Instance"]):
 
         if "+" in name:
             return two_phase(self, name, constraints)
-        found = super().policy(name)
-        if found.name.startswith("nightly"):
-            from schedopt.policies.dssp.nightly import with_rules
-
-            return with_rules(found, constraints)
-        return seated(found, constraints)
+        return seated(super().policy(name), constraints)
 
     def quantity(self, text: str, instance: Instance, unit: str) -> float:
         """Return a length of time, such as ``12h``, or a time by the clock, in a unit."""

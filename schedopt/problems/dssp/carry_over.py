@@ -60,7 +60,7 @@ def _memory(half_life: str | None, window: str | None) -> tuple[float | None, in
     text = (half_life if window is None else window) or ""
     place = "--half-life" if window is None else "--window"
     try:
-        nights = Clock(unit="d").length(text, place)
+        nights = Clock(unit="d").length(text)
     except InputError:
         raise InputError("nights, such as 7 or 7d", found=shown(text), place=place) from None
     if window is None:

@@ -169,9 +169,8 @@ class _Times:
         self.unit = night.unit
         self.dates = dates_of(night.start, night.unit) if night.start else None
 
-    def point(self, text: str, column: str) -> float:
+    def point(self, text: str) -> float:
         """Return a point in time."""
-        del column
         return time_of(text, self.unit, self.dates)
 
 

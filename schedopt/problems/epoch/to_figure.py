@@ -3,7 +3,7 @@
 Nodes run across and the quantum runs upwards, as in Figures 2 to 8.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any
 
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle as Patch
 
 from schedopt.instances.epoch import Instance
-from schedopt.pictures.style import BLUE, colours, label, panels, single_panel
+from schedopt.pictures.style import BLUE, colours, decorate, label, panels, single_panel
 from schedopt.pictures.style import names as called
 
 MANY = 64  # jobs from which on names would not be readable
@@ -27,13 +27,10 @@ def jobs(instance: Instance) -> Figure:
     minima = instance.minima[instance.descending]
     axes.bar(range(1, len(minima) + 1), minima, color=BLUE)
     axes.axhline(instance.nodes, color="black", linestyle="--", label="nodes")
-    axes.set_xlabel("jobs, the largest first")
-    axes.set_ylabel("minimum, nodes")
     load = minima.sum() / instance.nodes
-    axes.set_title(
-        f"{label(instance.name)}: {len(minima)} jobs ask for {load:.0%} of {instance.nodes} nodes"
-    )
-    axes.legend(frameon=False)
+    words = f"{len(minima)} jobs ask for {load:.0%} of {instance.nodes} nodes"
+    axes.set_title(f"{label(instance.name)}: {words}")
+    decorate(axes, x="jobs, the largest first", y="minimum, nodes", legend="inside")
     return figure
 
 
@@ -47,7 +44,11 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
     names = list(minimum) or sorted({bar[0] for d in documents for bar in _bars(d.solution)})
     colour = colours(names)
     for axes, document, name in zip(grid, documents, called(documents), strict=False):
-        _schedule(axes, document, name, colour, minimum)
+        nodes = _boxes(axes, document.solution, colour, minimum)
+        proven = ", proven optimal" if document.proven else ""
+        each = f"{document.objective / nodes:.2f} per node{proven}"
+        what = f"{document.objective:g} reallocations, {each}"
+        decorate(axes, f"{label(document.instance)}: {label(name)}\n{what}", "nodes", "quantum")
     for axes in grid[len(documents) :]:
         axes.set_visible(False)
     return figure
@@ -59,30 +60,24 @@ def filling(document: Any, counts: Sequence[int]) -> Figure:
     everyone = list(document.solution.rectangles)
     colour = colours(everyone)
     for axes, count in zip(row, counts, strict=True):
-        shown = set(everyone[:count])
-        _boxes(axes, [bar for bar in _bars(document.solution) if bar[0] in shown], colour, {})
-        _frame(axes, _nodes(document.solution))
-        axes.set_title(f"{count} of {len(everyone)} jobs", fontsize=10)
+        _boxes(axes, document.solution, colour, {}, everyone[:count])
+        decorate(axes, f"{count} of {len(everyone)} jobs", "nodes", "quantum")
     return figure
 
 
-def _schedule(
-    axes: Axes, document: Any, name: str, colour: dict[str, str], minimum: dict[str, int]
-) -> None:
-    _boxes(axes, list(_bars(document.solution)), colour, minimum)
-    nodes = _nodes(document.solution)
-    _frame(axes, nodes)
-    proven = ", proven optimal" if document.proven else ""
-    axes.set_title(
-        f"{label(document.instance)}: {label(name)}\n{document.objective:g} reallocations, "
-        f"{document.objective / nodes:.2f} per node{proven}",
-        fontsize=10,
-    )
-
-
-def _boxes(axes: Axes, bars: list[Bar], colour: dict[str, str], minimum: dict[str, int]) -> None:
-    """Draw the boxes, and in each a line as long as the job's minimum."""
-    for name, first, width, start, height in bars:
+def _boxes(
+    axes: Axes,
+    solution: Any,
+    colour: Mapping[str, str],
+    minimum: Mapping[str, int],
+    some: Sequence[str] | None = None,
+) -> int:
+    """Draw all boxes, or those of some jobs, and in each a line as long as the job's minimum."""
+    nodes = _nodes(solution)
+    axes.set(xlim=(0, nodes), ylim=(0, 1))
+    for name, first, width, start, height in _bars(solution):
+        if some is not None and name not in some:
+            continue
         box = Patch((first, start), width, height, facecolor=colour[name], edgecolor="white")
         axes.add_patch(box)
         if name in minimum:
@@ -91,13 +86,7 @@ def _boxes(axes: Axes, bars: list[Bar], colour: dict[str, str], minimum: dict[st
         if len(colour) <= MANY:
             middle = (first + width / 2, start + height / 2)
             axes.annotate(label(name, 8), middle, ha="center", va="center", fontsize=7)
-
-
-def _frame(axes: Axes, nodes: int) -> None:
-    axes.set_xlim(0, nodes)
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("nodes")
-    axes.set_ylabel("quantum")
+    return nodes
 
 
 def _nodes(solution: Any) -> int:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.instances.hesrpt import Instance
-from schedopt.pictures.style import COLOURS, colours, label, panels, title
+from schedopt.pictures.style import COLOURS, colours, decorate, label, panels, title
 from schedopt.pictures.style import names as called
 
 MANY = 24  # jobs up to which each has a colour and a name of its own
@@ -24,19 +24,14 @@ def jobs(instance: Instance) -> Figure:
     if few:
         names = [label(instance.jobs[j].name, 14) for j in order]
         left.set_xticks(np.arange(len(order)), names, rotation=60, ha="right", fontsize=8)
-    else:
-        left.set_xlabel("jobs, the smallest first")
     if instance.sizes.max() > 100 * instance.sizes.min():
         left.set_yscale("log")
-    left.set_ylabel("size")
     servers = np.geomspace(1, max(instance.servers, 2), 200)
     for k, speedup in enumerate(instance.speedups[: len(COLOURS)]):
         right.plot(servers, speedup.at(servers), color=COLOURS[k], label=_kind(speedup))
-    right.set_xscale("log")
-    right.set_yscale("log")
-    right.set_xlabel("servers")
-    right.set_ylabel("speedup")
-    right.legend(frameon=False, fontsize=8)
+    right.set(xscale="log", yscale="log")
+    decorate(left, x="" if few else "jobs, the smallest first", y="size")
+    decorate(right, x="servers", y="speedup", legend="inside")
     figure.suptitle(
         f"{label(instance.name)}: {len(order)} jobs, {instance.servers:,} servers", fontsize=10
     )
@@ -53,7 +48,7 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
     colour = colours(names)
     for document, name, (left, right) in zip(documents, called(documents), rows, strict=True):
         _shares(left, document.solution, names, colour)
-        _left(right, document.solution)
+        _incomplete(right, document.solution)
         left.set_title(title(document, "flow time", name), fontsize=10, loc="left")
     rows[-1][0].set_xlabel("time")
     rows[-1][1].set_xlabel("time")
@@ -67,8 +62,7 @@ def _shares(axes: Axes, solution: Any, names: list[str], colour: dict[str, str])
     """Draw stacked shares; where there are only proportions, nothing but the completions."""
     epochs = solution.epochs
     axes.set_ylim(0, 1)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_ylabel("share of the servers")
+    decorate(axes, y="share of the servers", shares="y")
     if not epochs:
         axes.annotate("too many jobs to draw", (0.5, 0.5), xycoords="axes fraction", ha="center")
         return
@@ -83,13 +77,12 @@ def _shares(axes: Axes, solution: Any, names: list[str], colour: dict[str, str])
         base = top
 
 
-def _left(axes: Axes, solution: Any) -> None:
+def _incomplete(axes: Axes, solution: Any) -> None:
+    """Draw how many jobs are still to complete over time."""
     ends = np.sort(np.array(list(solution.completion.values())))
     left = np.arange(len(ends), -1, -1)
     axes.step(np.concatenate([[0.0], ends]), left, where="post", color="black")
-    axes.set_ylim(0, len(ends) * 1.05)
-    axes.set_xlim(0, ends[-1] * 1.02)
-    axes.set_ylabel("jobs to complete")
+    axes.set(xlim=(0, ends[-1] * 1.02), ylim=(0, len(ends) * 1.05), ylabel="jobs to complete")
 
 
 def _kind(speedup: Any) -> str:

@@ -15,6 +15,7 @@ from schedopt.pictures.style import (
     GREY,
     ORANGE,
     RED,
+    decorate,
     keys,
     label,
     lines,
@@ -58,9 +59,8 @@ def _load(axes: Axes, queue: Instance) -> None:
     axes.stairs(share, (edges - edges[0]) / unit, fill=True, color=BLUE)
     axes.axhline(1.0, color=RED, linewidth=1)
     axes.set_ylim(0, min(float(share.max()) * 1.05, 6 * max(queue.load, 0.5)))
-    axes.set_xlabel(f"{word} since the first submit")
-    axes.set_title("work that comes, as a share of what servers can do", fontsize=9)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    what = "work that comes, as a share of what servers can do"
+    decorate(axes, what, f"{word} since the first submit", shares="y")
 
 
 def _needs(axes: Axes, jobs: Jobs) -> None:
@@ -74,9 +74,7 @@ def _needs(axes: Axes, jobs: Jobs) -> None:
     )
     names = [f"{2**p:,}" if p < 2 else f"≤ {2**p:,}" for p in at.tolist()]
     axes.set_xticks(at, names, rotation=60 * (len(at) > 8), fontsize=8)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_title("servers that a job needs", fontsize=9)
-    axes.legend(frameon=False, fontsize=8)
+    decorate(axes, "servers that a job needs", shares="y", legend="inside")
 
 
 def replays(documents: Sequence[Result[Any]], queue: Instance | None) -> Figure | None:
@@ -96,13 +94,11 @@ def replays(documents: Sequence[Result[Any]], queue: Instance | None) -> Figure 
         busy.plot(at, _held(starts, starts + jobs.run, jobs.need, edges), **look)
         waiting.plot(at, _held(jobs.submit, starts, jobs.need, edges), label=label(name), **look)
     busy.axhline(queue.servers, color=GREY, linewidth=0.8)
-    busy.set_ylabel("servers busy")
-    waiting.set_ylabel("servers wanted by who waits")
-    waiting.set_xlabel(f"{word} since the first submit")
-    waiting.legend(frameon=False, fontsize=8)
     what = "mean response time" if queue.objective == "mean" else "response time by work"
     named = title(drawn[0], what) if len(drawn) == 1 else label(queue.name)
-    busy.set_title(named, fontsize=10)
+    decorate(busy, named, y="servers busy")
+    since = f"{word} since the first submit"
+    decorate(waiting, x=since, y="servers wanted by who waits", legend="inside")
     return figure
 
 

@@ -16,6 +16,7 @@ from schedopt.pictures.style import (
     PALE,
     RED,
     colours,
+    decorate,
     keys,
     label,
     panels,
@@ -40,12 +41,8 @@ def jobs(queue: Instance) -> Figure:
     axes.bar(at - 0.2, queue.weights("mean"), 0.4, color=BLUE, label="of the jobs")
     axes.bar(at + 0.2, queue.weights("weighted"), 0.4, color=ORANGE, label="of the load")
     axes.set_xticks(at, [str(job.need) for job in queue.classes], rotation=60 * (len(at) > 10))
-    axes.set_xlabel("servers that a job needs")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_title(
-        f"{label(queue.name)}: {queue.servers} servers, load {queue.load:.3g}", fontsize=10
-    )
-    axes.legend(frameon=False)
+    words = f"{label(queue.name)}: {queue.servers} servers, load {queue.load:.3g}"
+    decorate(axes, words, "servers that a job needs", shares="y", legend="inside")
     return figure
 
 
@@ -83,10 +80,7 @@ def _curves(documents: Sequence[Result[Thresholded]]) -> Figure:
         axes.plot([l], [curve[l]], "o", color=RED)
     if highest > 4 * lowest:
         axes.set_yscale("log")
-    axes.set_xlabel("threshold l")
-    axes.set_ylabel("response time")
-    axes.set_title(_title(documents), fontsize=10)
-    axes.legend(frameon=False)
+    decorate(axes, _title(documents), "threshold l", "response time", legend="inside")
     return figure
 
 
@@ -103,9 +97,7 @@ def _table(document: Result[OptimalTable], solution: OptimalTable) -> Figure:
         axes.imshow(
             table, origin="lower", cmap=ListedColormap(shades), vmin=0, vmax=len(letters) - 1
         )
-        axes.set_title(what, fontsize=9)
-        axes.set_xlabel("small jobs waiting")
-        axes.set_ylabel("large jobs waiting")
+        decorate(axes, what, "small jobs waiting", "large jobs waiting")
     figure.suptitle(f"{_title([document])}: blue starts a small job, red a large one", fontsize=10)
     return figure
 
@@ -131,10 +123,8 @@ def _classes(documents: Sequence[Result[Answer]]) -> Figure:
             axes.plot(at, known, "_", markersize=14 / len(look), color=RED, label=told)
     axes.set_yscale("log")
     axes.set_xticks(range(len(needs)), [str(n) for n in needs], rotation=60 * (len(needs) > 10))
-    axes.set_xlabel("servers that a job needs")
-    axes.set_ylabel("response time")
-    axes.set_title(_title(documents), fontsize=10)
-    axes.legend(frameon=False)
+    x, y = "servers that a job needs", "response time"
+    decorate(axes, _title(documents), x, y, legend="inside")
     return figure
 
 

@@ -9,7 +9,6 @@ from schedopt.instances.msfq.answers import (
     Answer,
     Bracketed,
     ClassTime,
-    Expected,
     LogAnswer,
     Measures,
     Replayed,
@@ -44,8 +43,6 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
         yield "threshold", str(found.threshold)
     yield "mean response time", number(found.mean_response_time)
     yield "weighted by load", number(found.weighted_response_time)
-    if isinstance(found, Expected):
-        yield "found", f"exactly; unstable from {number(found.limit)} arrivals a unit of time on"
     if isinstance(found, Replayed):
         yield "mean wait", number(found.mean_wait)
         yield "mean bounded slowdown", number(found.mean_bounded_slowdown)

@@ -34,7 +34,7 @@ _busy_gap = compiled(busy_gap)
 
 
 @njit(cache=True, error_model="numpy", plain=lambda point: STEPS * point.k)
-def rewards(point: Point) -> Any:
+def rewards_of(point: Point) -> Any:
     """Return the mean rewards of a cycle from each n: a table for n < k, and the tail beyond.
 
     The table has shape (5, k), see `QUANTITIES`. The tail, shape (5, 4), holds for n >= k the
