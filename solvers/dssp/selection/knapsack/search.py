@@ -283,8 +283,8 @@ class Core:
         shape, nodes = (2, 1 << 12), 1 << 14
         self._states = np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.int32)
         self._tree = np.empty(nodes, dtype=np.int32), np.empty(nodes, dtype=np.int32)
-        for of, number in zip(self._states, (room - used, reward, kernels.BREAK), strict=True):
-            of[0, 0] = number
+        rooms, worths, places = self._states
+        rooms[0, 0], worths[0, 0], places[0, 0] = room - used, reward, kernels.BREAK
 
     def _search(self, budget: int) -> int:
         """Search for about so many states; what is full grows."""
