@@ -86,7 +86,7 @@ def write_plan(
     from schedopt.verbs import plan_table as plans
 
     run = plans.carried_out(instance, found)
-    write_plan_file(plans.columns(instance, found, run), output, template)
+    write_plan_file(plans.plan_of(instance, found, run), output, template)
     if run is None:
         say(f"wrote {output}: when is not said, since not every job has tasks")
     else:
@@ -97,12 +97,13 @@ def write_plan(
 
 def write_plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
     """Write a plan as a table, or as a script by a template."""
-    from schedopt.problems.summary import table_of
+    from schedopt.problems.summary import Plan
     from schedopt.verbs import plan_table as plans
     from schedopt.verbs import script
 
     if output.suffix.lower() == PLANS[-1]:
-        script.write(table_of(table), output, template or script.PLAIN)
+        frame = table.frame() if isinstance(table, Plan) else table
+        script.write(frame, output, template or script.PLAIN)
     else:
         plans.write(table, output)
 
@@ -151,9 +152,9 @@ def expect_drawable(
 
 def write_bench_page(report: Path, rows: RowTable, failures: Sequence[str]) -> None:
     """Write the page of a bench and say where it is."""
-    from schedopt.report import write
+    from schedopt.report import bench_page
 
-    write(rows, report, failures=failures)
+    bench_page.write(rows, report, failures=failures)
     say(f"wrote {report}: open it in a browser")
 
 
