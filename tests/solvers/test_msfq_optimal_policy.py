@@ -115,8 +115,7 @@ def test_what_is_stopped_early_is_a_policy_that_exists() -> None:
 
 def exact_value(queue: Instance, l: int) -> float:
     system = Threshold(queue).system
-    small, large = (np.array([time]) for time in exact(system, l, "lazy"))
-    return float(system.mean(small, large)[0])
+    return float(system.mean(*exact(system, l, "lazy")))
 
 
 FIXED = (
