@@ -8,16 +8,9 @@ from schedopt.solvers.result import NOISE, Result
 
 
 def alarm(holder: Result, claim: Result, near: float = 0.0) -> str:
-    """Say what a solution refutes of a claim; nothing where the two agree.
+    """Say what the solution of one result refutes of another's claim; nothing where both agree.
 
-    Parameters
-    ----------
-    holder : Result
-        Whose solution keeps all that was asked, and what it is worth.
-    claim : Result
-        Of the same question: its bound, or that there is no solution.
-    near : float
-        Relative difference that the rounding of either may make, beyond 1e-9.
+    ``near`` is the relative difference that the rounding of either may make, beyond 1e-9.
     """
     value, bound = holder.objective, claim.bound
     if holder.solution is None or value is None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from schedopt.instances.extras import installed, missing
 from schedopt.solvers.clock import compiling
-from schedopt.solvers.kernel_store import Names, Source, cache_folder
+from schedopt.solvers.kernel_store import Names, cache_folder
 from schedopt.solvers.stopping import uninterrupted
 
 __all__ = ["Kernel", "compiled", "njit", "run_as_python", "small"]
@@ -40,20 +40,18 @@ MOST_PLAIN = 200_000
 """Most numbers that a kernel takes where nothing compiles: Python would need minutes for more."""
 
 
-class Kernel(Source):
+class Kernel:
     """A function that is compiled at its first call, or run as Python where there is little to do.
 
-    ``function``: what numba can compile; ``options``: those of `numba.njit`; ``plain``: how many
-    steps a call with these arguments takes as Python, about. By default it never is.
-
-    ``py_func``: the function, as numba names it.
+    ``py_func``: the function, as numba names it; ``options``: those of `numba.njit`; ``plain``: how
+    many steps a call with these arguments takes as Python, about. By default it never is.
     """
 
     def __init__(
         self, function: Callable[..., Any], options: Mapping[str, Any], plain: Steps | None = None
     ) -> None:
         update_wrapper(self, function)
-        self.py_func = function
+        self.py_func: Any = function
         self.options = options
         self.plain = plain
 
@@ -83,7 +81,7 @@ class Kernel(Source):
     @cached_property
     def kept(self) -> bool:
         """Whether its code is on disk."""
-        return cache_folder(self.py_func, self.py_func.__globals__).is_dir()
+        return cache_folder(self.py_func).is_dir()
 
     @cached_property
     def python(self) -> Callable[..., Any]:
@@ -106,7 +104,26 @@ class Kernel(Source):
             from schedopt.solvers.machine_code import dispatcher
         finally:
             compiling.stop()
-        return dispatcher(self)
+        return dispatcher(self.py_func, self.options)
+
+    @cached_property
+    def inside(self) -> Any:
+        """The kernel as numba dispatches it to other kernels."""
+        from schedopt.solvers.machine_code import dispatcher
+
+        return dispatcher(self.py_func, self.options, inside=True)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes the kernel for within another."""
+        return self.inside._numba_type_
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _by_name, (self.__module__, vars(self)["__qualname__"])
+
+
+def _by_name(module: str, name: str) -> Any:
+    return getattr(__import__(module, fromlist=[name]), name)
 
 
 class _ThreadMode(threading.local):
@@ -185,11 +202,8 @@ def _native(of: Any) -> Any:
     if isinstance(of, np.generic) and not isinstance(of, np.record):
         return of.item()
     if isinstance(of, tuple):
-        return (
-            of.__class__._make(map(_native, of))
-            if hasattr(of, "_make")
-            else tuple(map(_native, of))
-        )
+        parts = map(_native, of)
+        return of.__class__._make(parts) if hasattr(of, "_make") else tuple(parts)
     return of
 
 

@@ -8,41 +8,37 @@ import msgspec
 from schedopt.solvers.result import Result
 
 Holds = Callable[[frozenset[str]], bool]
+"""Tells whether a set of constraints can hold together; `TimeoutError` where it cannot tell."""
 MOST_ROUNDS = 1_000
 
 
+class ConflictNotReducedError(Exception):
+    """A conflict was found, but not whether there is a smaller one: `why`, and the `conflict`."""
+
+    def __init__(self, why: str, conflict: list[str]) -> None:
+        super().__init__(why)
+        self.why = why
+        self.conflict = conflict
+
+
 def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
-    """Return a smallest set of constraints that cannot hold together.
+    """Return a smallest set of constraints that cannot hold together, of those that cannot.
 
-    Parameters
-    ----------
-    names : sequence of str
-        All constraints; together they cannot hold.
-    holds : callable
-        Tells whether a set of them can hold together; raises TimeoutError where it cannot tell.
-
-    Returns
-    -------
-    list of str
-        In the given order; empty where the model cannot hold even without them.
-
-    Raises
-    ------
-    ConflictNotReducedError
-        If time ran out or the search was interrupted; it holds the smallest conflict so far.
+    It is in the given order, and empty where the model cannot hold even without them. Where time
+    runs out or the search is interrupted, `ConflictNotReducedError` holds the smallest so far.
     """
-    best = frozenset(names)
+    best, why = frozenset(names), ""
     try:
         for smaller in _shrinking_conflicts(names, holds):
             best = smaller
-        return _in_order(names, best)
     except TimeoutError as error:
         why = str(error) or "out of time"
     except KeyboardInterrupt:
         why = "interrupted"
-    except _GaveUpError as reason:
-        why = str(reason)
-    raise ConflictNotReducedError(why, _in_order(names, best))
+    conflict = [name for name in names if name in best]
+    if why:
+        raise ConflictNotReducedError(why, conflict)
+    return conflict
 
 
 def with_conflict(result: Result[Any], names: Sequence[str], holds: Holds) -> Result[Any]:
@@ -52,30 +48,6 @@ def with_conflict(result: Result[Any], names: Sequence[str], holds: Holds) -> Re
     except ConflictNotReducedError as error:
         message = f"the conflict may not be the smallest: {error.why}"
         return msgspec.structs.replace(result, conflict=tuple(error.conflict), message=message)
-
-
-class ConflictNotReducedError(Exception):
-    """A conflict was found, but not whether there is a smaller one.
-
-    Attributes
-    ----------
-    why : str
-    conflict : list of str
-        Constraints that cannot hold together.
-    """
-
-    def __init__(self, why: str, conflict: list[str]) -> None:
-        super().__init__(why)
-        self.why = why
-        self.conflict = conflict
-
-
-class _GaveUpError(Exception):
-    """The search ended without an answer; the message says why."""
-
-
-def _in_order(names: Sequence[str], members: frozenset[str]) -> list[str]:
-    return [name for name in names if name in members]
 
 
 def _shrinking_conflicts(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]]:
@@ -92,7 +64,7 @@ def _shrinking_conflicts(names: Sequence[str], holds: Holds) -> Iterator[frozens
     """
     best = frozenset(names)
     if holds(best):
-        raise _GaveUpError("the solver does not find them contradictory when asked again")
+        raise TimeoutError("the solver does not find them contradictory when asked again")
     for name in names:
         if not holds(best - {name}):
             best -= {name}
@@ -110,17 +82,16 @@ def _shrinking_conflicts(names: Sequence[str], holds: Holds) -> Iterator[frozens
             if name not in satisfied and holds(satisfied | {name}):
                 satisfied |= {name}
         corrections.append(frozenset(names) - satisfied)
-    raise _GaveUpError(f"no end after {MOST_ROUNDS} rounds")
+    raise TimeoutError(f"no end after {MOST_ROUNDS} rounds")
 
 
 def _smallest_hitting_set(sets: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Return a smallest hitting set: it shares a member with each of the sets."""
-    size = 0
-    while True:
-        members = _hitting_set(sets, size)
-        if members is not None:
-            return members
+    """Return a smallest set that shares a member with each of the sets."""
+    size, members = 0, _hitting_set(sets, 0)
+    while members is None:
         size += 1
+        members = _hitting_set(sets, size)
+    return members
 
 
 def _hitting_set(sets: Sequence[frozenset[str]], size: int) -> frozenset[str] | None:

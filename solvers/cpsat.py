@@ -45,12 +45,13 @@ def solve(
 ) -> Result:
     """Solve a formulation whose model is CP-SAT's; the model itself stays as it is.
 
+    The result is not yet checked. Where the user has changed the model, it alone says what is
+    meant: start and bound count for nothing.
+
     Parameters
     ----------
     formulation : Formulation
-        Its objective is in units of 1/``reward_scale``, of which ``loss`` may be lost to rounding;
-        unless ``exact``, CP-SAT's own bound is not one for the formulation. Where the user has
-        changed the model, it alone says what is meant: start and bound count for nothing.
+        Unless ``exact``, CP-SAT's own bound is not one for the formulation.
     limits : Limits, optional
         When to stop; by default with a proof.
     hint : object, optional
@@ -62,11 +63,6 @@ def solve(
     copy : cp_model.CpModel, optional
         A copy of the model to solve (see `copy_model`), in which more is stated: what follows from
         the rest, or what spares it solutions as good as others.
-
-    Returns
-    -------
-    Result
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
     """
     limits = limits or Limits()
     began = now()
@@ -112,9 +108,7 @@ def _add_bound_and_start(
     sign: int,
 ) -> None:
     """Add a bound and a start to a copy of the model."""
-    if (
-        bound is not None and model.has_objective()
-    ):  # maximization is stored as minimization of the negative
+    if bound is not None and model.has_objective():  # stored as minimization of the negative
         scaled = sign * bound * formulation.reward_scale
         most = floor(scaled + 1e-9 * abs(scaled)) + 1
         set_domain(model.proto.objective, [-most, 2**62])
@@ -128,9 +122,9 @@ def _add_bound_and_start(
 class _CpSatRun(Run):
     """A run of CP-SAT, whose objective is in units of 1/scale; and a bound known before it.
 
-    ``sign`` is 1 where the objective is maximized, -1 where it is minimized. Where the objective is
-    not the instance's, the run is silent: its numbers mean nothing to who watches. Nor do bounds of
-    a model that is not exact, whose ``loss`` is None; of another it is what rounding took.
+    ``sign`` is 1 where the objective is maximized, else -1. Where the objective is not the
+    instance's the run is silent. ``loss`` is what rounding took, None for a model that is not exact
+    and whose bounds are none.
     """
 
     scale: float = 1.0
@@ -148,7 +142,8 @@ class _CpSatRun(Run):
         watcher = None
         if model.has_objective() and not self.silent:
             self.solver.best_bound_callback = self._bounded
-            watcher = _Watcher(self._record_progress)
+            watcher = _Watcher()
+            watcher.record = self._record_progress
 
         def work() -> None:
             self.status = self.solver.solve(model, watcher)
@@ -184,13 +179,11 @@ class _CpSatRun(Run):
 
 
 class _Watcher(cp_model.CpSolverSolutionCallback):
-    def __init__(self, seen: Callable[[float | None, float | None], None]) -> None:
-        super().__init__()
-        self._add_bound_and_start = seen
+    record: Callable[[float, float], None]
 
     def on_solution_callback(self) -> None:
         """Record and report each new solution."""
-        self._add_bound_and_start(self.objective_value, self.best_objective_bound)
+        self.record(self.objective_value, self.best_objective_bound)
 
 
 def _with_parameters(solver: cp_model.CpSolver, limits: Limits) -> None:
@@ -205,27 +198,24 @@ def _with_parameters(solver: cp_model.CpSolver, limits: Limits) -> None:
 
 def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution: Any) -> Result:
     objective = None if solution is None else value_of(formulation, solution)
-    stopped: Termination = "time-limit" if not run.interrupted else "interrupted"
+    exact = formulation.exact
+    stopped: Termination = "interrupted" if run.interrupted else "time-limit"
     if status in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
         stopped = "optimal" if status == cp_model.OPTIMAL else "infeasible"
     elif status == cp_model.MODEL_INVALID:
         stopped = "error"
     message = _notes_on_model(formulation, run, status)
-    if stopped == "infeasible" and not formulation.exact:
+    if stopped == "infeasible" and not exact:
         stopped, message = "error", f"no solution {formulation.inexact}; there may be one"
     elif stopped == "optimal" and run.status is None:
         message = "the given schedule meets the given bound: nothing was searched"
-    elif (
-        stopped == "optimal"
-        and not run.silent
-        and not formulation.exact
-        and snap_bound(objective, run.known) != objective
-    ):
-        message = f"optimal {formulation.inexact}"
     bound = None if status == cp_model.INFEASIBLE else run.bound()
-    if stopped == "optimal" and formulation.exact and formulation.loss and not run.silent:
-        met = run.limits.gap >= (gap(objective, snap_bound(objective, bound)) or 0.0)
-        message = message if met else "optimal but for rounding, up to the bound: undecided"
+    if stopped == "optimal" and run.status is not None and not run.silent:
+        if not exact and snap_bound(objective, run.known) != objective:
+            message = f"optimal {formulation.inexact}"
+        elif exact and formulation.loss:
+            met = run.limits.gap >= (gap(objective, snap_bound(objective, bound)) or 0.0)
+            message = message if met else "optimal but for rounding, up to the bound: undecided"
     return make_result(
         formulation,
         run,

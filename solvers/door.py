@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,7 @@ from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.driving import plain_version
-from schedopt.solvers.engine import (
-    Certificate,
-    Engine,
-    EngineTask,
-    Partial,
-    Start,
-    resolve,
-)
+from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial, Start, resolve
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
 from schedopt.solvers.running import Run, make_result, with_status
 from schedopt.solvers.stopping import stopped
@@ -65,7 +59,7 @@ def solve(
     limits : Limits, optional
         When to stop; by default with a proof. The time limit is for all engines together.
     solver : str, optional
-        The name of an engine; it works alone.
+        The name of an engine; it works alone. `InputError` if there is none, or it cannot.
     start : callable, optional
         Returns a solution to start from, found by a policy, or None; called where an engine
         wants one.
@@ -78,32 +72,27 @@ def solve(
     Result
         Not yet checked; where a solution beats a bound, an alarm. An interruption (Ctrl-C) ends the
         run and keeps what is known.
-
-    Raises
-    ------
-    InputError
-        If no engine has that name, or the one that does cannot take the formulation.
     """
     limits = limits or Limits()
     began = now()
-    offered = _Remembered(start)
+    start = cache(start)
     known: Partial | None = None
     result: Result | None = None
-    near: float = getattr(model, "tolerance", 0.0)
     if solver is None:
-        chosen = _candidates(model, limits, began)
+        candidates = _candidates(model, limits, began)
     else:
-        chosen = iter([_by_name(model, solver)])
-    for engine, read in chosen:
+        candidates = iter([_by_name(model, solver)])
+    for engine, read in candidates:
         own = remaining_limits(limits, began)
-        task = EngineTask(own, offered, reading=read, name=engine.name, alone=solver is not None)
+        task = EngineTask(own, start, reading=read, name=engine.name, alone=solver is not None)
         if known is not None:
             task = replace(
                 task, incumbent=known.result.solution, bound=known.bound, hints=known.hints
             )
         before = now() - began
         handed, last = _run(engine, model, task)
-        credited = _with_credit(model, handed.result, engine.name, offered)
+        asked_start = start() if start.cache_info().currsize else None
+        credited = _with_credit(model, handed.result, engine.name, asked_start)
         result = credited if known is None else _merge(model, known.result, credited, before)
         if stopped() and not (result.proven or result.termination == "infeasible"):
             result = msgspec.structs.replace(result, termination="interrupted")
@@ -112,26 +101,20 @@ def solve(
             break
         known = Partial(result, _tighter_bound(model, known, handed), handed.hints)
     if result is None:
-        result = _out_of_time(model, limits) if known is None else known.result
+        result = _out_of_time(model, limits)
     result = _with_fallback(model, result, trivial)
+    near: float = getattr(model, "tolerance", 0.0)
     return with_alarm(result, "" if model.changed else alarm(result, result, near))
 
 
 def _out_of_time(model: Formulation, limits: Limits) -> Result:
-    """Return the result where no engine had time: what takes no search.
-
-    Raises
-    ------
-    InputError
-        If an engine would take the formulation, and is not installed.
-    """
+    """Return the result where no engine had time; `InputError` if one is not installed."""
     tried = [one for one in engines(model.problem, model.name) if one.worth_trying(model, limits)]
     if absent := [engine.needs for engine in tried if not engine.available]:
         raise unmet_need_error(absent)
-    run = Run(limits)
     return make_result(
         model,
-        run,
+        Run(limits),
         solver=TRIVIAL,
         version=plain_version(),
         stopped="time-limit",
@@ -160,12 +143,7 @@ def _with_fallback(
 def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None:
     """Solve a formulation again by the second method of the engine that proved a result.
 
-    Where that does not take it, its own second method does, and so on.
-
-    Returns
-    -------
-    Result or None
-        None where there is no second method, or it cannot take the formulation.
+    Where that does not take it, its own second method does, and so on; None where there is none.
     """
     table = {engine.name: engine for engine in engines(model.problem, model.name)}
     by = str(result.proved_by or result.solver)
@@ -177,62 +155,29 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
         read = second.accepts(model) if second.available else None
         if read is not None and read is not False:
             task = EngineTask(limits, reading=read, name=name, alone=True, confirming=True)
-            credited = _with_credit(model, _run(second, model, task)[0].result, name, lambda: None)
-            return msgspec.structs.replace(credited, solver=second.name)
+            credited = _with_credit(model, _run(second, model, task)[0].result, name, None)
+            return msgspec.structs.replace(credited, solver=name)
         by = name
         tried.add(by)
     return None
 
 
 def certificate(
-    model: Formulation,
-    result: Result,
-    limits: Limits,
-    holds: Callable[[Certificate], bool],
+    model: Formulation, result: Result, limits: Limits, holds: Callable[[Certificate], bool]
 ) -> Certificate | None:
     """Return what the bound of a result is re-proved from, None where nothing is known.
 
-    Parameters
-    ----------
-    model : Formulation
-    result : Result
-    limits : Limits
-        The time limit is kept.
-    holds : callable
-        Tells whether the checker re-proves the bound from a certificate.
-
-    Raises
-    ------
-    NoCertificateError
-        If none was found, and it is known why.
+    ``holds`` tells whether the checker re-proves the bound from a certificate; the time limit is
+    kept. `NoCertificateError` if none was found, and it is known why.
     """
     tried = {""}
     for engine in engines(model.problem, model.name):
-        if engine.certify in tried or not engine.accepts(model):
-            continue
-        tried.add(engine.certify)
-        made: Certificate | None = resolve(engine.certify)(model, result, limits, holds)
-        if made is not None:
-            return made
+        if engine.certify not in tried and engine.accepts(model):
+            tried.add(engine.certify)
+            made: Certificate | None = resolve(engine.certify)(model, result, limits, holds)
+            if made is not None:
+                return made
     return None
-
-
-class _Remembered:
-    """A start that is computed once, when first asked for."""
-
-    def __init__(self, start: Start) -> None:
-        self._start: Start | None = start
-        self._solution: Any | None = None
-
-    def __call__(self) -> Any | None:
-        if self._start is not None:
-            self._solution, self._start = self._start(), None
-        return self._solution
-
-    @property
-    def solution(self) -> Any | None:
-        """The start; None until someone asks for it."""
-        return self._solution
 
 
 def _run(engine: Engine, model: Formulation, task: EngineTask) -> tuple[Partial, bool]:
@@ -242,16 +187,12 @@ def _run(engine: Engine, model: Formulation, task: EngineTask) -> tuple[Partial,
     handed = answer if isinstance(answer, Partial) else Partial(answer)
     if handed.result.seconds == Seconds():
         seconds = Seconds(build=model.seconds, solve=now() - began)
-        timed = msgspec.structs.replace(handed.result, seconds=seconds)
-        handed = replace(handed, result=timed)
+        handed = replace(handed, result=msgspec.structs.replace(handed.result, seconds=seconds))
     return handed, not isinstance(answer, Partial)
 
 
 def _candidates(model: Formulation, limits: Limits, began: float) -> Iterator[tuple[Engine, Any]]:
-    """Yield the engines that take a formulation, with what each read of it, while time is left.
-
-    The first of them has its turn in any case.
-    """
+    """Yield the engines that take a formulation, with what each read of it, while time is left."""
     some = False
     for engine in engines(model.problem, model.name):
         if some and remaining_limits(limits, began).time_limit == 0:
@@ -284,23 +225,23 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
     return engine, read
 
 
-def _with_credit(model: Formulation, result: Result, name: str, start: Start) -> Result:
+def _with_credit(model: Formulation, result: Result, name: str, start: Any | None) -> Result:
     """Return a result with credit for solution, bound and proof where the engine gave none."""
-    found: str | None = name if result.solution is not None else None
-    begun = start.solution if isinstance(start, _Remembered) else None
-    if begun is not None and result.objective is not None:
-        value = model.instance.objective_of(begun)
+    found_by = name if result.solution is not None else None
+    if start is not None and result.objective is not None:
+        value = model.instance.objective_of(start)
         if not better(model.sense, result.objective, value):
-            found = None  # a policy did
-    bounded = name if result.bound is not None else None
+            found_by = None  # a policy did
+    found_by = result.found_by or found_by
     proven = result.proven or result.termination in ("infeasible", "unbounded")
-    credited = msgspec.structs.replace(
+    proved_by = (result.proved_by or name) if proven else None
+    return msgspec.structs.replace(
         result,
-        found_by=result.found_by or found,
-        bounded_by=result.bounded_by or bounded,
-        proved_by=(result.proved_by or name) if proven else None,
+        found_by=found_by,
+        bounded_by=result.bounded_by or (name if result.bound is not None else None),
+        proved_by=proved_by,
+        solver=found_by or proved_by or name,
     )
-    return msgspec.structs.replace(credited, solver=credited.found_by or credited.proved_by or name)
 
 
 def _tighter_bound(
@@ -316,37 +257,37 @@ def _tighter_bound(
 def _merge(model: Formulation, first: Result, second: Result, before: float) -> Result:
     """Return the result of an engine after another's: the better solution, the tighter bound."""
     result = second
-    if second.termination == "infeasible" and (what := alarm(first, second)):
-        return with_alarm(first, what)
-    opposite: Sense = "minimize" if model.sense == "maximize" else "maximize"
-    if first.objective is not None and (
-        second.objective is None or not better(model.sense, second.objective, first.objective)
-    ):
-        same = second.objective == first.objective  # and the second knows more of it
-        kept = msgspec.structs.replace(
-            result,
-            solution=second.solution if same else first.solution,
-            objective=first.objective,
-            found_by=first.found_by,
-        )
-        result = kept if second.termination != "infeasible" else result
-    if first.bound is not None and second.termination != "infeasible":
-        bound = first.bound
-        if second.bound is None or not better(opposite, second.bound, bound):
-            result = msgspec.structs.replace(result, bound=bound, bounded_by=first.bounded_by)
-    trace = (*first.trace, *((round(t + before, 6), *rest) for t, *rest in second.trace))
-    seconds = Seconds(
-        build=max(first.seconds.build, second.seconds.build), solve=before + second.seconds.solve
-    )
+    if second.termination == "infeasible":
+        if what := alarm(first, second):
+            return with_alarm(first, what)
+    else:
+        opposite: Sense = "minimize" if model.sense == "maximize" else "maximize"
+        if first.objective is not None and (
+            second.objective is None or not better(model.sense, second.objective, first.objective)
+        ):
+            same = second.objective == first.objective  # and the second knows more of it
+            result = msgspec.structs.replace(
+                result,
+                solution=second.solution if same else first.solution,
+                objective=first.objective,
+                found_by=first.found_by,
+            )
+        if first.bound is not None and (
+            second.bound is None or not better(opposite, second.bound, first.bound)
+        ):
+            result = msgspec.structs.replace(result, bound=first.bound, bounded_by=first.bounded_by)
     if (result.objective, result.bound) != (second.objective, second.bound):
         result = with_status(model, result)
-    if result.proven and not result.proved_by:
-        result = msgspec.structs.replace(result, proved_by=result.bounded_by)
+    proved_by = result.proved_by or (result.bounded_by if result.proven else None)
     return msgspec.structs.replace(
         result,
-        trace=trace,
-        seconds=seconds,
+        trace=(*first.trace, *((round(t + before, 6), *rest) for t, *rest in second.trace)),
+        seconds=Seconds(
+            build=max(first.seconds.build, second.seconds.build),
+            solve=before + second.seconds.solve,
+        ),
         options=second.options | {"time_limit": first.options.get("time_limit")},
-        solver=result.found_by or result.proved_by or second.solver,
+        proved_by=proved_by,
+        solver=result.found_by or proved_by or second.solver,
         gap=gap(result.objective, result.bound),
     )

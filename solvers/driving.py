@@ -20,17 +20,14 @@ class Search(Protocol):
 
     @property
     def value(self) -> float | None:
-        """The best objective so far; None until a solution is found."""
-        ...
+        """The best objective so far."""
 
     @property
     def bound(self) -> float | None:
-        """The best valid bound so far; None until there is one."""
-        ...
+        """The best valid bound so far."""
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether there is nothing left to do."""
-        ...
 
 
 @cache

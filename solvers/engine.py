@@ -33,10 +33,8 @@ class EngineTask:
         When to stop; the time limit is what is left of it.
     heuristic : callable
         Returns a solution that a quick policy finds, which keeps all side constraints, or None.
-    incumbent : object or None
-        The best solution of the engines before.
-    bound : Fraction, float or None
-        What they have proven: no solution is better.
+    incumbent, bound : object or None
+        The best solution of the engines before, and the bound that they have proven.
     hints : object
         What else the engine before handed on.
     reading : object
@@ -64,14 +62,8 @@ class EngineTask:
 class Partial:
     """Returned by an engine that leaves the rest to the next one in the table.
 
-    Attributes
-    ----------
-    result : Result
-        What is known so far.
-    bound : Fraction, float or None
-        Its bound without rounding.
-    hints : object
-        What else is known, for the next engine alone, such as what no better solution has.
+    ``bound`` is the result's without rounding; ``hints`` are for the next engine alone, such as
+    what no better solution has.
     """
 
     result: Result
@@ -151,7 +143,6 @@ def declared_in_cpsat(proves: str, confirmed_by: str = "") -> Engine:
     return Engine(
         "model",
         solve="schedopt.solvers.cpsat:solve_native",
-        accepts=anything,
         description="any model, as it stands in CP-SAT, native changes too",
         proves=proves,
         confirmed_by=confirmed_by,

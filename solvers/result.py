@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, Generic, Literal
 
 import msgspec
@@ -48,10 +47,8 @@ class Limits:
         Seconds of solving; the incumbent is kept.
     gap : float
         The relative gap that is good enough; 0 asks for a proof.
-    threads : int, optional
-        Threads of the engine; its own choice where not given.
-    seed : int
-        The engine's random seed.
+    threads, seed : int
+        The engine's threads, its own choice where None, and its random seed.
     watch : callable, optional
         Called as progress is made.
     many : bool
@@ -96,15 +93,8 @@ class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which question a result answers.
 
-    Attributes
-    ----------
-    instance : Identity
-    formulation : str or None
-        None of a policy, whose solution says what it answers.
-    options : dict
-        Those that change what is asked.
-    constraints : tuple of dict
-        All side constraints: the file's own, then those that were added.
+    ``formulation`` is None of a policy, whose solution says what it answers; ``options`` are those
+    that change what is asked, ``constraints`` the file's own, then those that were added.
     """
 
     instance: Identity
@@ -117,14 +107,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Asked:
     """What a result was asked for; told when it is written, since a digest takes time.
 
-    Attributes
-    ----------
-    instance : Instance
-    formulation : str or None
-    options : mapping
-        Those that change what is asked.
-    added : sequence of Constraint
-        The side constraints beyond the instance's.
+    ``options`` are those that change what is asked, ``added`` the side constraints beyond the
+    instance's.
     """
 
     instance: Any
@@ -242,16 +226,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             who = getattr(self, f"{what}_by") or None
             if who is not None:
                 did.setdefault(who, []).append(what)
-        told = [f"{_join_words(whats)} by {who}" for who, whats in did.items()]
+        told = [
+            ", ".join(whats[:-1]) + " and " * (len(whats) > 1) + f"{whats[-1]} by {who}"
+            for who, whats in did.items()
+        ]
         return ", ".join(told) or f"by {self.solver or self.policy}"
-
-
-def _join_words(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them."""
-    return ", ".join(words[:-1]) + " and " * (len(words) > 1) + words[-1]
-
-
-_OWN = attrgetter(*Outcome.__struct_fields__)
 
 
 class Document(Outcome, frozen=True, kw_only=True):
@@ -281,16 +260,10 @@ MOST_SHOWN = 200
 
 
 class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
-    """A result of a solver or of a policy.
+    """A result of a solver or of a policy, to the question ``asked``.
 
-    Attributes
-    ----------
-    constraints : tuple of Constraint
-        The side constraints beyond those of the instance.
-    asked : Asked or None
-        The question that it answers.
-    solution : object or None
-        The problem's own record, such as `instances.dssp.Selected`.
+    ``constraints`` are those beyond the instance's; ``solution`` is the problem's own record, such
+    as `instances.dssp.Selected`, or None.
     """
 
     asked: Asked | None = None
@@ -337,14 +310,10 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
         return msgspec.structs.replace(written, solution=as_document(written.solution))
 
     def written(self, *, question: bool = True) -> Document:
-        """Return what has the text of the document, the solution still a record.
-
-        That of a million jobs takes seconds to be made dicts of.
-        """
+        """Return what has the text of the document, the solution still a record, which is fast."""
         solution: Any = self.solution
-        own = zip(Outcome.__struct_fields__, _OWN(self), strict=True)
         return Document(
-            **dict(own),
+            **{name: getattr(self, name) for name in Outcome.__struct_fields__},
             question=self.asked.question if question and self.asked else UNSET,
             constraints=tuple(as_document(rule) for rule in self.constraints),
             solution={} if solution is None else solution,

@@ -23,15 +23,9 @@ from schedopt.solvers.stopping import stopped
 
 @dataclass
 class Run:
-    """A run of an engine: its clock, its trace, and whether it was interrupted.
+    """A run of an engine: its clock, and whether it was interrupted.
 
-    Attributes
-    ----------
-    limits : Limits
-    trace : list
-        [seconds, incumbent, bound] each time one of the two was new.
-    interrupted : bool
-    began : float
+    ``trace`` has [seconds, incumbent, bound] each time one of the two was new.
     """
 
     limits: Limits
@@ -42,12 +36,7 @@ class Run:
     def in_thread(self, work: Callable[[], None], stop: Callable[[], Any]) -> None:
         """Work in a thread of its own, so that Ctrl-C reaches us while an engine works.
 
-        Parameters
-        ----------
-        work : callable
-            Runs the engine to its end.
-        stop : callable
-            Asks the engine to end; called at the first Ctrl-C. A second does not wait for it.
+        At the first Ctrl-C `stop` asks the engine to end; a second does not wait for it.
         """
         self.began = now()
         ended = threading.Event()  # an interrupted Thread.join may take a live thread for dead
@@ -97,24 +86,8 @@ def make_result(
 ) -> Result[Any]:
     """Return the result of a run, not yet checked: `optimal` only where the bound is met.
 
-    Parameters
-    ----------
-    formulation : Formulation
-        What was solved.
-    run : Run
-        How it went.
-    solver, version : str
-        With what.
-    stopped : str
-        Why it stopped.
-    solution : object or None
-        The solution record in hand.
-    bound : float or None
-        A bound that holds; None: unknown.
-    options : mapping, optional
-        Beyond the formulation's own, the gap and the time limit.
-    message : str
-        What else there is to say.
+    ``stopped`` says why it stopped, ``options`` are those beyond the formulation's own, the gap and
+    the time limit.
     """
     objective = None if solution is None else value_of(formulation, solution)
     if objective is None and solution is not None:
@@ -150,9 +123,8 @@ def make_result(
 
 def value_of(formulation: Formulation, solution: Any) -> float | None:
     """Return what a solution is worth to a formulation; None where it breaks what is asked."""
-    worth = getattr(formulation, "value_of", formulation.instance.objective_of)
-    found: float | None = worth(solution)
-    return None if found is None else float(found)
+    worth = getattr(formulation, "value_of", formulation.instance.objective_of)(solution)
+    return None if worth is None else float(worth)
 
 
 def with_status(formulation: Formulation, result: Result[Any]) -> Result[Any]:

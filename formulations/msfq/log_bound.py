@@ -6,18 +6,17 @@ Times are whole numbers: the decimals of the file where they fit, else rounded d
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, log2
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.without_constraints import WithoutConstraints
 from schedopt.formulations.protocol import Settings
-from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written, scale_of
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
@@ -51,8 +50,6 @@ class Ticks:
     @classmethod
     def of(cls, queue: Instance) -> Ticks:
         """Return the jobs of a log in ticks."""
-        if queue.log is None:
-            raise InputError("an instance of a log", found="one of classes", place="log")
         jobs = queue.jobs
         times = np.concatenate([jobs.submit, jobs.run])
         span = float(jobs.submit[-1] - jobs.submit[0]) + float(jobs.run.max())
@@ -132,11 +129,10 @@ class LogBound(WithoutConstraints):
 
     Attributes
     ----------
-    ticks : Ticks
-    model : Prices
-        None at first: all servers are free. The solver leaves the best that it found.
-    parts : tuple of PartTicks
-        The partitions, and what there is in each, where there is more than servers.
+    parts : tuple of PartitionTicks
+        The partitions, or the whole machine. The solver leaves the best prices there.
+    several : bool
+        Whether there are partitions, or more resources than servers.
 
     Raises
     ------
@@ -150,61 +146,43 @@ class LogBound(WithoutConstraints):
     the mean busy dates of one fast machine (Goemans, SODA 1997), which have a closed form.
     """
 
-    problem: ClassVar[str] = "msfq"
     refusing: ClassVar[str] = "on a log"
     name: ClassVar[str] = "bound"
     engine: ClassVar[str] = "server-prices"
     changed: ClassVar[bool] = False
     goal_changed: ClassVar[bool] = False
-    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
         "rounds": Option(400, "a whole number of at least 1", is_count, asks=False),
         "cells": Option(50_000, "a whole number of at least 1", is_count, asks=False),
     }
 
     def __init__(self, queue: Instance, *, rounds: int = 400, cells: int = 50_000) -> None:
-        given = {"rounds": rounds, "cells": cells}
         began = time.perf_counter()
+        given = {"rounds": rounds, "cells": cells}
         self.options: Settings = checked(given, self.known_options, "bound")
+        if queue.log is None:
+            raise InputError("an instance of a log", found="one of classes", place="log")
         self.instance = queue
-        self.ticks = Ticks.of(queue)
-        self.rounds, self.cells = rounds, cells
-        self.model = free(self.ticks)
-        several = queue.resources or queue.partitions
-        self.parts = tuple(PartitionTicks.of(part) for part in queue.parts()) if several else ()
+        self.several = bool(queue.resources or queue.partitions)
+        self.parts = tuple(PartitionTicks.of(part) for part in queue.parts())
         self.add(*queue.constraints)
-        self.added: Sequence[Constraint] = ()
         self.seconds = time.perf_counter() - began
 
+    @property
+    def model(self) -> Prices:
+        """The best prices so far, of the first partition; at first servers are free."""
+        return self.parts[0].prices
+
     def certificate(self) -> dict[str, Any]:
-        """Return the prices as a document holds them: neighbours that are alike are one."""
-        if not self.parts:
-            one = _price_document(self.ticks, self.model)
-            return {"kind": "server-prices", **one}
+        """Return the prices as a document holds them."""
+        if not self.several:
+            return {"kind": "server-prices", **self.parts[0].price_document()}
         stated = []
         for part in self.parts:
-            one = _price_document(part.ticks[part.priced], part.prices)
+            one = part.price_document()
             one["prices"] = {part.priced: one["prices"]}
             stated.append({"partition": part.name, **one})
         return {"kind": "resource-prices", "parts": stated}
-
-
-def _price_document(ticks: Ticks, given: Prices) -> dict[str, Any]:
-    """Return prices as a certificate holds them: neighbours that are alike are one."""
-    prices, grid = given.prices, given.grid
-    kept = np.flatnonzero(np.diff(prices, prepend=-1))
-    return {
-        "scale": [ticks.scale.numerator, ticks.scale.denominator],
-        "unit": given.unit,
-        "grid": [*grid[kept].tolist(), int(grid[-1])],
-        "prices": prices[kept].tolist(),
-    }
-
-
-def free(ticks: Ticks) -> Prices:
-    """Return no prices at all."""
-    end = int(ticks.submit[-1] + ticks.run.sum())
-    return Prices(np.array([0, max(end, 1)]), np.zeros(1, np.int64))
 
 
 @dataclass
@@ -225,7 +203,7 @@ class PartitionTicks:
 
     @classmethod
     def of(cls, part: Part) -> Self:
-        """Take a part of a machine."""
+        """Take a part of a machine, whose servers are free at first."""
         ticks = Ticks.of(part.queue)
         each, needs = {"servers": ticks}, part.queue.jobs.needs
         if needs is not None:
@@ -237,4 +215,17 @@ class PartitionTicks:
                     each[name] = replace(ticks, need=column // shared, servers=most // shared)
         weighted = part.queue.objective == "weighted"
         weight = ticks.total / ticks.scale if weighted else ticks.total
-        return cls(part.name, part.rows, each, weight, free(ticks))
+        end = max(int(ticks.submit[-1] + ticks.run.sum()), 1)
+        free = Prices(np.array([0, end]), np.zeros(1, np.int64))
+        return cls(part.name, part.rows, each, weight, free)
+
+    def price_document(self) -> dict[str, Any]:
+        """Return the prices as a certificate holds them: neighbours that are alike are one."""
+        scale, prices, grid = self.ticks[self.priced].scale, self.prices.prices, self.prices.grid
+        kept = np.flatnonzero(np.diff(prices, prepend=-1))
+        return {
+            "scale": [scale.numerator, scale.denominator],
+            "unit": self.prices.unit,
+            "grid": [*grid[kept].tolist(), int(grid[-1])],
+            "prices": prices[kept].tolist(),
+        }

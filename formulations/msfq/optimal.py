@@ -1,14 +1,14 @@
 """The optimal policy of a one-or-all system: no nonpreemptive policy does better."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from schedopt.formulations.msfq.process import Process, costs_changed, one_or_all
+from schedopt.formulations.msfq.process import Process, one_or_all
 from schedopt.formulations.msfq.without_constraints import WithoutConstraints
 from schedopt.formulations.protocol import Settings
-from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, checked, is_count, is_number
 
@@ -50,11 +50,9 @@ class OptimalPolicy(WithoutConstraints):
     chapter 8.
     """
 
-    problem: ClassVar[str] = "msfq"
     refusing: ClassVar[str] = "for an optimal policy (formulation threshold takes response-time)"
     name: ClassVar[str] = "optimal-policy"
     engine: ClassVar[str] = "numeric"
-    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
         "tolerance": Option(1e-6, "a number above 0", lambda v: is_number(v) and v > 0, asks=False),
         "most": Option(MOST, "a whole number of states", is_count, asks=False),
@@ -65,7 +63,6 @@ class OptimalPolicy(WithoutConstraints):
         given = {"tolerance": tolerance, "most": most}
         self.options: Settings = checked(given, self.known_options, "optimal-policy")
         self.instance = queue
-        self.added: Sequence[Constraint] = ()
         self.certificate: dict[str, object] | None = None
         self.system = system = one_or_all(queue, "an optimal policy")
         self.add(*queue.constraints)
@@ -87,5 +84,16 @@ class OptimalPolicy(WithoutConstraints):
 
     @property
     def goal_changed(self) -> bool:
-        """Whether the user has changed what jobs cost; see `process.costs_changed`."""
-        return costs_changed(self.model, self._declared)
+        """Whether the user has changed what jobs cost; `InputError` for another change."""
+        model, declared = self.model, self._declared
+        if type(model) is not Process or model.system != declared.system:
+            expected = "the process of the instance, in which costs alone may be changed"
+            raise InputError(expected, found="another system", place="model")
+        changed = False
+        for name in ("small_cost", "large_cost"):
+            cost = getattr(model, name)
+            if cost != getattr(declared, name):
+                changed = True
+                if not (is_number(cost) and cost > 0):
+                    raise InputError("a cost above 0", found=shown(cost), place=f"model.{name}")
+        return changed

@@ -1,6 +1,7 @@
 """Formulations that take no side constraints, and whose solutions their engines read."""
 
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
 
 from schedopt.formulations.protocol import Hints, Side, Value
 from schedopt.instances.constraints import Constraint
@@ -10,7 +11,10 @@ from schedopt.instances.errors import InputError, shown
 class WithoutConstraints:
     """A formulation that refuses side constraints; ``refusing`` says where, for the message."""
 
+    problem: ClassVar[str] = "msfq"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     refusing: ClassVar[str]
+    added: Sequence[Constraint] = ()
 
     def add(self, *constraints: Constraint) -> Self:
         """Raise `InputError` if there is any side constraint."""

@@ -22,7 +22,7 @@ from schedopt.policies.hesrpt.simulator import (
     srpt_times,
 )
 from schedopt.policies.registry import NotApplicableError, Policy, is_own, register, returned
-from schedopt.solvers.hesrpt.makespan import least_makespan
+from schedopt.solvers.hesrpt.direct import least_makespan
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 MANY = 1_000

@@ -104,9 +104,9 @@ def bench(
     finally:  # the report is made even if nobody reads the output
         _say_some(failures, MOST_FAILURES)
         if report is not None:
-            from schedopt.report import write
+            from schedopt.report import bench_page
 
-            write(rows, report, failures=failures)
+            bench_page.write(rows, report, failures=failures)
             say(f"wrote {report}: open it in a browser")
     broken = [row for row in rows if row.termination == "error"]
     _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], MOST_SAID)

@@ -232,16 +232,17 @@ def plan_of(instance: AnyInstance, found: Result) -> Plan | None:
         say(str(run.message))
     for violation in () if run is None else run.violations:
         say(f"violation: {violation}")
-    return plan_table.columns(instance, found, run)
+    return plan_table.plan_of(instance, found, run)
 
 
 def write_plan(columns: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
     """Write a plan as a table, or as a script by a template."""
-    from schedopt.problems.summary import table_of
+    from schedopt.problems.summary import Plan
     from schedopt.verbs import plan_table, script
 
     if output.suffix.lower() == PLANS[-1]:
-        script.write(table_of(columns), output, template or script.PLAIN)
+        frame = columns.frame() if isinstance(columns, Plan) else columns
+        script.write(frame, output, template or script.PLAIN)
     else:
         plan_table.write(columns, output)
 

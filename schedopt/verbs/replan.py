@@ -87,10 +87,8 @@ def replan(
     def again(rest: AnyInstance, rules: Sequence[Constraint] = ()) -> Result:
         return solve(rest, constraints=rules, **limits)
 
-    how = (kind, options, gap, seed)
-    own: dict[str, Any] = {"stay": stay, "constraints": added, "how": how}
     with stoppable():  # all solves together
-        made = record.replan(night, old, at, state, solve=again, **own)
+        made = record.replan(night, old, at, state, again, stay=stay, constraints=added)
     if isinstance(held, Replanned | Result):
         return made
     taken = "those of the file, --constraints and --state are taken"

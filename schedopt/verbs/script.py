@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, decoded, listing, placed, shown
 from schedopt.instances.files import read_bytes, write_bytes
-from schedopt.problems.summary import CLOCKED, FIXED
+from schedopt.problems.summary import KINDS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -119,7 +119,7 @@ def _fill(plan: pl.DataFrame, lines: list[str]) -> str:
     """Return the script of a plan; `InputError` where a value might do more than be a word."""
     first, last = _block_marks(lines)
     block, rows = lines[first + 1 : last], list(_in_order(plan))
-    fields = dict.fromkeys([*plan.columns, *FIXED, *CLOCKED, *MADE])
+    fields = dict.fromkeys([*plan.columns, *KINDS, *MADE])
     for n, line in enumerate(block, start=first + 2):
         for name in FIELD.findall(line):
             if name not in fields:

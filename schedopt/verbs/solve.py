@@ -84,7 +84,7 @@ def solve(
     confirm : bool
         Whether to solve again by another method; where the two disagree nothing is optimal.
     explain : bool
-        Whether to add why each job is left out, what each rule costs and what more would bring, by
+        Whether to add why each job is left out and what each rule costs, by
         solving again for each.
     many : bool
         Whether many models are solved in this process: then compiled engines, which take a second

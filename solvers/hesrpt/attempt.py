@@ -15,7 +15,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.cone_programs import feasible, solve_program
-from schedopt.solvers.hesrpt.even_split import split_evenly
+from schedopt.solvers.hesrpt.direct import split_evenly
 from schedopt.solvers.hesrpt.feasibility import (
     always_satisfiable,
     is_possible,

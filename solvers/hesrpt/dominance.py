@@ -15,19 +15,14 @@ MOST_SETS = 1 << 18
 """Most sets of last jobs for which diagrams are built."""
 
 
-def shortest_first(instance: Instance, rules: Rules) -> bool:
-    """Tell whether completing the shortest job first is optimal.
+def is_one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
+    """Tell whether no search is needed for the best order.
 
-    It is for one speedup and equal costs: where a job completes before a smaller one, their
-    remaining sizes were equal once, and from then on they can change places.
+    The shortest job is best first for one speedup and equal costs: where a job completes before a
+    smaller one, their remaining sizes were equal once, and from then on they can change places.
     """
     equal = len(instance.speedups) == 1 and bool(np.ptp(instance.costs) == 0)
-    return equal and not rules.bounds
-
-
-def is_one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
-    """Tell whether no search is needed for the best order."""
-    return given or shortest_first(instance, rules)
+    return given or (equal and not rules.bounds)
 
 
 def completes_after(instance: Instance, rules: Rules) -> Ints:

@@ -11,11 +11,11 @@ from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
+from schedopt.solvers.hesrpt.direct import in_waves
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS
 from schedopt.solvers.hesrpt.lagrangian import LEAST_RENT, RentBound, SubgradientAscent, resampled
 from schedopt.solvers.hesrpt.order_search import OrderSearch
 from schedopt.solvers.hesrpt.speedup_kernels import Floats, speeds
-from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.solvers.result import Result, Termination
 
 MOST_CELLS = 400

@@ -20,7 +20,6 @@ from schedopt.instances.extras import installed
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.hesrpt import closed_form, makespan
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.hesrpt.branch_and_bound_kernels import (
     ARRIVAL,
@@ -34,6 +33,7 @@ from schedopt.solvers.hesrpt.branch_and_bound_kernels import (
     open_leaves,
 )
 from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
+from schedopt.solvers.hesrpt.direct import Optimum, least_makespan, optimum
 from schedopt.solvers.hesrpt.dominance import (
     MOST_JOBS,
     MOST_SETS,
@@ -144,12 +144,10 @@ class GivenOrder(OrderSearch):
         if not self._given:  # Theorem 5
             self.order = np.lexsort((-np.arange(len(self.sizes)), -self.sizes)).astype(np.int64)
 
-    def closed(self) -> closed_form.Optimum:
+    def closed(self) -> Optimum:
         """Return the optimum of the order in closed form, where all speedups are one k^p."""
-        order = self.order
-        return closed_form.optimum(
-            self.sizes[order], self.costs[order], self._p or 1.0, self.instance.servers
-        )
+        sizes, costs = self.sizes[self.order], self.costs[self.order]
+        return optimum(sizes, costs, self._p or 1.0, self.instance.servers)
 
     def advance(self, seconds: float) -> bool:
         """Set value and bound; that ends it."""
@@ -308,11 +306,18 @@ class BestOrder(OrderSearch):
 
 def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
     """Solve an allocation with a single order to try, or in which all complete together."""
-    if model.instance.objective == "makespan":
-        return makespan.solve(model, task)
     order = model.last_first.tolist() if model.given else None
 
     def work(attempt: Attempt) -> Termination:
+        if model.instance.objective == "makespan":
+            high, low, shares = least_makespan(model.instance)
+            every = np.arange(len(shares))
+            ends, epochs = np.full(len(every), high), [(0.0, high, every, shares)]
+            first_first = order[::-1] if order else None
+            together = allocated(model.instance, ends, epochs, order=first_first)
+            attempt.take(together, "closed-form")
+            attempt.raise_bound(low, "closed-form")
+            return "completed"
         attempt.run_search(GivenOrder(model.instance, model.rules, order))
         attempt.message = "jobs of the given order would complete in another by its prices"
         return attempt.end_status()

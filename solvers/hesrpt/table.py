@@ -62,7 +62,7 @@ ENGINES = (
         "together; flow times without arrivals, where one order is all there is to try: a given "
         "one, or shortest first for one speedup and equal weights",
         proves="the optimum, unless jobs of a given order would complete in another",
-        certificate="together, order, ranks",
+        certificate="ranks",
         certify=CERTIFY,
         confirmed_by="clarabel",
     ),
@@ -75,8 +75,6 @@ ENGINES = (
         "teams; unasked from 9 jobs on, where there are many orders. Up to 60 jobs tree goes on",
         proves="a bound on all orders, about 0.5% below the cost, and for tree who completes after "
         "whom; it does not see floors of teams",
-        certificate="rents",
-        certify=CERTIFY,
         confirmed_by="model",
     ),
     Engine(
@@ -96,7 +94,7 @@ ENGINES = (
         worth_trying=_as_declared,
         description="any allocation, by convex programs: of the best order, or of all where few",
         proves="the optimum, as far as there are few enough orders",
-        certificate="together, order, diagram",
+        certificate="ranks, diagram",
         certify=CERTIFY,
         confirmed_by="tree",
         needs=("clarabel",),

@@ -62,23 +62,19 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """Its name in results."""
-        ...
 
     @property
     def title(self) -> str:
         """Its name as its makers write it."""
-        ...
 
     def version(self) -> str:
         """Return its version."""
-        ...
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
         """Optimize over a run's matrix, until its end, the limit, or an interruption.
 
         ``presolve`` says whether the solver may simplify the matrix first.
         """
-        ...
 
 
 def as_declared(model: Formulation, task: EngineTask) -> Result:

@@ -1,38 +1,29 @@
 """Solvers of mixed-integer programs that Pyomo knows and this machine has: CBC, GLPK, Gurobi, ...
 
-The matrix is handed over as a Pyomo model that is minimized: of maximizations, Pyomo was seen to
-read CBC's incumbent as its bound where the time had run out. Most solvers run as a program of their
-own, which Ctrl-C ends together with what it has found.
+The matrix is handed over as a model that is minimized: of maximizations, Pyomo was seen to read
+CBC's incumbent as its bound where the time had run out.
 """
 
-import logging
 from dataclasses import dataclass
 from math import ceil, inf, isfinite
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from schedopt.instances.errors import InputError
 from schedopt.solvers.clock import now
 from schedopt.solvers.mip import Answer, MatrixRun, Start
-from schedopt.solvers.mip.matrix import Floats, Matrix
+from schedopt.solvers.mip.matrix import Matrix
 from schedopt.solvers.result import Limits, Termination
 
-
-class SolverOptions(NamedTuple):
-    """A solver's name as its makers write it, and what it calls a relative gap and threads."""
-
-    title: str
-    gap: str
-    threads: str = ""
-
-
 KNOWN = {
-    "cbc": SolverOptions("CBC", "ratioGap", "threads"),
-    "cplex": SolverOptions("CPLEX", "mip_tolerances_mipgap", "threads"),
-    "glpk": SolverOptions("GLPK", "mipgap"),
-    "gurobi": SolverOptions("Gurobi", "MIPGap", "Threads"),
-    "xpress": SolverOptions("Xpress", "miprelstop", "threads"),
+    "cbc": ("CBC", "ratioGap", "threads"),
+    "cplex": ("CPLEX", "mip_tolerances_mipgap", "threads"),
+    "glpk": ("GLPK", "mipgap", ""),
+    "gurobi": ("Gurobi", "MIPGap", "Threads"),
+    "xpress": ("Xpress", "miprelstop", "threads"),
 }
-"""The solvers, by the names that Pyomo has for them."""
+"""By Pyomo's names: how their makers write them, and what they call a relative gap and threads."""
 
 _STOPPED: dict[str, Termination] = {
     "optimal": "optimal",
@@ -54,38 +45,40 @@ class External:
     @property
     def title(self) -> str:
         """Its name as its makers write it."""
-        return KNOWN[self.name].title
+        return KNOWN[self.name][0]
 
     def version(self) -> str:
         """Return its version; empty where it does not tell."""
-        told = self._plugin().version()
-        return ".".join(map(str, told)) if told else ""
+        return ".".join(map(str, self._plugin().version() or ()))
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
         """Optimize over a run's matrix, until its end or the limit; ``start`` is not used."""
         from pyomo.common.errors import ApplicationError
-        from pyomo.common.log import LoggingIntercept
-        from pyomo.common.tempfiles import TempfileManager
 
-        plugin = self._plugin()
-        model, columns = _as_pyomo(run.matrix)
-        known = KNOWN[self.name]
-        wanted = {known.gap: limits.gap, known.threads: limits.threads}
-        options = {key: value for key, value in wanted.items() if key and value is not None}
+        plugin, model = self._plugin(), _as_pyomo(run.matrix)
+        title, gap, threads = KNOWN[self.name]
+        options: dict[str, float] = {gap: limits.gap}
+        if threads and limits.threads is not None:
+            options[threads] = limits.threads
         seconds = None if limits.time_limit is None else max(1, ceil(limits.time_limit))
         run.began = now()
         try:
-            with (
-                TempfileManager.new_context(),  # nothing is left behind, however it ends
-                LoggingIntercept(module="pyomo", level=logging.WARNING),
-            ):
-                said = plugin.solve(model, timelimit=seconds, options=options, load_solutions=False)
-                return _answer(said, model, columns, run)
+            said = plugin.solve(model, timelimit=seconds, options=options, load_solutions=False)
         except KeyboardInterrupt:
             run.interrupted = True
             return Answer("interrupted", None, None)
         except (ApplicationError, ValueError, RuntimeError) as error:
-            return Answer("error", None, None, f"{self.title}: {error}")
+            return Answer("error", None, None, f"{title}: {error}")
+        stopped = _STOPPED.get(str(said.solver.termination_condition), "error")
+        values, bound, lower = None, None, said.problem.lower_bound
+        if len(said.solution):
+            model.solutions.load_from(said)
+            values = np.array([x.value or 0.0 for x in model.x.values()], dtype=float)
+        known = isinstance(lower, float | int) and abs(lower) < 1e50
+        if known and stopped not in ("infeasible", "unbounded"):
+            signed = -float(lower) if run.matrix.maximize else float(lower)
+            bound = run.model_value(signed + run.matrix.offset * run.matrix.cost_scale)
+        return Answer(stopped, values, bound, str(said.solver.message) * (stopped == "error"))
 
     def _plugin(self) -> Any:
         import pyomo.environ as pyo
@@ -100,56 +93,39 @@ class External:
 ENGINES = {name: External(name) for name in KNOWN}
 
 
-def _as_pyomo(matrix: Matrix) -> tuple[Any, list[Any]]:
-    """Return a matrix as a Pyomo model to be minimized, and its columns."""
+def _as_pyomo(matrix: Matrix) -> Any:
+    """Return a matrix as a Pyomo model to be minimized."""
     import pyomo.environ as pyo
     from pyomo.core.expr import LinearExpression
-
-    def dot(coefficients: list[float], variables: list[Any]) -> Any:
-        return LinearExpression(constant=0.0, linear_coefs=coefficients, linear_vars=variables)
 
     model = pyo.ConcreteModel()
     model.x = pyo.Var(range(len(matrix.columns)))
     columns = list(model.x.values())
-    lower, upper = matrix.column_lower.tolist(), matrix.column_upper.tolist()
-    for x, low, high, whole in zip(columns, lower, upper, matrix.integer.tolist(), strict=True):
+    for j, x in enumerate(columns):
+        low, high = float(matrix.column_lower[j]), float(matrix.column_upper[j])
         x.setlb(low if isfinite(low) else None)
         x.setub(high if isfinite(high) else None)
-        if whole:
+        if matrix.integer[j]:
             x.domain = pyo.Integers
+
+    def dot(coefficients: Any, indices: Any) -> Any:
+        return LinearExpression(
+            linear_coefs=coefficients.tolist(), linear_vars=[columns[j] for j in indices.tolist()]
+        )
+
+    def row(_: Any, i: int) -> Any:
+        low, high = float(matrix.row_lower[i]), float(matrix.row_upper[i])
+        span = slice(matrix.starts[i], matrix.starts[i + 1])
+        if span.start == span.stop:  # no solver takes an empty row
+            return pyo.Constraint.Skip if low <= 0 <= high else pyo.Constraint.Infeasible
+        if low == -inf and high == inf:
+            return pyo.Constraint.Skip
+        body = dot(matrix.values[span], matrix.indices[span])
+        if low == high:
+            return body == low
+        return low if low > -inf else None, body, high if high < inf else None
+
     cost = -matrix.cost if matrix.maximize else matrix.cost
-    model.goal = pyo.Objective(expr=dot(cost.tolist(), columns))
-    model.rows = pyo.ConstraintList()
-    starts, indices, values = (a.tolist() for a in (matrix.starts, matrix.indices, matrix.values))
-    for i, (low, high) in enumerate(
-        zip(matrix.row_lower.tolist(), matrix.row_upper.tolist(), strict=True)
-    ):
-        span = slice(starts[i], starts[i + 1])
-        if span.start == span.stop and not low <= 0 <= high:  # no solver takes an empty row
-            model.rows.add(pyo.Constraint.Infeasible)
-        elif span.start < span.stop and (low > -inf or high < inf):
-            body = dot(values[span], [columns[j] for j in indices[span]])
-            sides = (low if low > -inf else None, high if high < inf else None)
-            model.rows.add((sides[0], body, sides[1]) if low != high else body == low)
-    return model, columns
-
-
-def _answer(said: Any, model: Any, columns: list[Any], run: MatrixRun) -> Answer:
-    import numpy as np
-
-    stopped = _STOPPED.get(str(said.solver.termination_condition), "error")
-    values: Floats | None = None
-    if len(said.solution):
-        model.solutions.load_from(said)
-        values = np.array([0.0 if x.value is None else x.value for x in columns], dtype=float)
-    lower, matrix = said.problem.lower_bound, run.matrix
-    bound = None
-    if isinstance(lower, float | int) and isfinite(lower) and abs(lower) < 1e50:
-        signed = -float(lower) if matrix.maximize else float(lower)
-        bound = run.model_value(signed + matrix.offset * matrix.cost_scale)
-    return Answer(
-        stopped,
-        values,
-        None if stopped in ("infeasible", "unbounded") else bound,
-        str(said.solver.message) if stopped == "error" else "",
-    )
+    model.goal = pyo.Objective(expr=dot(cost, np.arange(len(columns))))
+    model.rows = pyo.Constraint(range(len(matrix.rows)), rule=row)
+    return model

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from schedopt.instances.msfq import OptimalTable, Thresholded
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import smallest_conflict
-from schedopt.solvers.driving import drive, version
+from schedopt.solvers.driving import Search, drive, version
 from schedopt.solvers.result import Limits, Result, gap
 from schedopt.solvers.running import Run, make_result
 
@@ -24,21 +20,11 @@ if TYPE_CHECKING:
 DONE = object()
 
 
-class QueueSearch:
+class QueueSearch(Search, Protocol):
     """A search for the best way to run a queue, stoppable between any two stages."""
 
     _stages: Iterator[object]
-    _done = False
-
-    @property
-    def value(self) -> float | None:
-        """The cost of the best solution so far."""
-        raise NotImplementedError
-
-    @property
-    def bound(self) -> float | None:
-        """A lower bound on every solution, as far as it is known."""
-        raise NotImplementedError
+    _done: bool = False
 
     @property
     def infeasible(self) -> bool:
@@ -57,11 +43,7 @@ class QueueSearch:
 
     def solution(self) -> Thresholded | OptimalTable | None:
         """Return the best solution so far."""
-        raise NotImplementedError
-
-    def certificate(self) -> dict[str, object] | None:
-        """Return a certificate of the bound; None where there is none."""
-        return None
+        ...
 
     def holds(self, names: frozenset[str]) -> bool:
         """Tell whether some side constraints can hold together, once the search is done."""
@@ -99,8 +81,3 @@ def changes_in(model: Threshold | OptimalPolicy, value: float | None) -> str:
     if model.goal_changed:
         return f"the model's own objective was optimized, {value}; this is the instance's"
     return "the best of what the model still allows: no bound is the instance's" * model.changed
-
-
-def encode_doubles(values: NDArray[np.float64], level: int) -> str:
-    """Return doubles as a certificate holds them: least byte first, packed (zlib), in base 64."""
-    return base64.b64encode(zlib.compress(values.astype("<f8").tobytes(), level)).decode()

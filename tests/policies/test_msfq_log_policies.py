@@ -86,8 +86,7 @@ def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
         assert machine.promises.keys() <= set(np.flatnonzero(starts > jobs.submit).tolist())
 
 
-@pytest.mark.parametrize("key", ["arrival", "smallest"])
-@pytest.mark.parametrize("gpus", [0, 500])
+@pytest.mark.parametrize(("key", "gpus"), [("arrival", 500), ("smallest", 0)])
 def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     draw = np.random.default_rng(3)
     n, servers = 1500, 700

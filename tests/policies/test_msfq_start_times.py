@@ -20,7 +20,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.policies.msfq.logs import start_times
 from schedopt.policies.msfq.logs.registration import replay_log
-from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, _quantile, moments
+from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, moments
 from schedopt.policies.registry import registered
 from schedopt.verbs.start_times import time_of
 
@@ -83,21 +83,6 @@ def test_a_snapshot_does_not_depend_on_what_is_still_to_come() -> None:
         assert np.array_equal(one, two), name
         assert (one > at.elapsed).all(), name
     assert np.array_equal(Snapshot(changed, starts, time).waiting, at.waiting)
-
-
-def test_a_quantile_of_scores_that_are_all_known_is_the_plain_one() -> None:
-    scores = np.random.default_rng(0).normal(size=199)
-    known = np.ones(199, dtype=np.bool_)
-    alike = np.full(199, 0.3)
-    assert _quantile(scores, known, alike, 0.9) == np.sort(scores)[179]
-    late = scores > np.quantile(scores, 0.5)
-    some = ~late | (np.arange(199) % 2 == 0)
-    assert _quantile(scores, some, alike, 0.9) >= np.sort(scores)[179]
-    counts = np.arange(199) // 40 / 4 + 0.5  # as if each were there 2 to 6 times
-    often = np.repeat(scores, (4 * counts).astype(int))
-    every = np.ones(len(often), dtype=np.bool_)
-    found = _quantile(scores, known, counts, 0.9)
-    assert found == _quantile(often, every, np.ones(len(often)), 0.9)
 
 
 @pytest.mark.parametrize("level", [0.6, 0.9])

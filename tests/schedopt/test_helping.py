@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from builders.cli import ROOT, invoked, process, refused
+from builders.cli import invoked, process, refused
 from builders.refusals import refusal
 
 import schedopt
@@ -77,28 +77,6 @@ def test_comments_are_passed_over_and_places_stay_what_they_are() -> None:
     assert "line 2, column 35" in str(refusal(parse, text))
     url = b'{"problem":"epoch","name":"http://x\\n// y","nodes":2,"inequity":0,"jobs":[\n  // one\n'
     assert parse(url + b'{"name":"a","minimum":1}]}').name == "http://x\n// y"
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"kind": "fair-share"}, 'a key \'by\', as in {"kind": "fair-share"'),
-        ([{"kind": "require", "jobs": "a"}], 'expected a list, as in {"kind": "require"'),
-        ([{"kind": "fair-share", "by": "team"}], 'as in {"kind": "fair-share"'),
-        ("require", 'a list, as in [{"kind": "fair-share"'),
-    ],
-)
-def test_a_wrong_constraint_is_shown_the_form(given: object, says: str, tmp_path: Path) -> None:
-    rules = tmp_path / "rules.json"
-    rules.write_text(json.dumps(given))
-    assert says in refused("solve", "example:two-shots", "--constraints", rules)
-
-
-def test_one_object_where_a_list_belongs_is_told_the_right_form(tmp_path: Path) -> None:
-    text = json.loads((ROOT / "instances" / "dssp" / "two-shots.json").read_text())
-    text["constraints"] = {"kind": "require", "jobs": ["a"]}
-    (tmp_path / "x.json").write_text(json.dumps(text))
-    assert 'expected a list, as in [{"kind": ' in refused("solve", tmp_path / "x.json")
 
 
 MAIN = "import sys; sys.argv[0] = 'schedopt'; from schedopt.__main__ import main; main()"

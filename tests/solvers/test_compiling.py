@@ -1,7 +1,6 @@
 """Compiled kernels: never out of date, the same for every copy, and not on a solver's time."""
 
 import importlib.util
-import os
 import signal
 import sys
 import time
@@ -19,10 +18,9 @@ from contract.dssp import schedule, selection
 
 import schedopt
 from schedopt.solvers import compiling as kernels_of
-from schedopt.solvers.clock import Stopwatch, compiling, now
+from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.compiling import COMPILING, Kernel, njit, small
-from schedopt.solvers.kernel_store import DAY, KEPT, digest, prepare_folder
-from schedopt.solvers.machine_code import dispatcher
+from schedopt.solvers.kernel_store import digest
 from schedopt.solvers.stopping import stoppable
 
 CALLEE = """
@@ -72,43 +70,6 @@ def test_copies_share_what_is_compiled_and_a_changed_callee_does_not(
     assert len({first, made(tmp_path / "third", added=2), made(tmp_path / "fourth", limit=4)}) == 3
 
 
-def test_kernels_that_nobody_uses_are_removed_when_new_ones_come(tmp_path: Path) -> None:
-    ages = {"old": KEPT + DAY, "late": KEPT - DAY, "in_use": KEPT + DAY}
-    folders = {name: tmp_path / f"{name}-{i:020x}" for i, name in enumerate(ages)}
-    other = tmp_path / "of somebody else"
-    for path in (*folders.values(), other):
-        (path / "inside").mkdir(parents=True)
-        age = ages.get(path.name.partition("-")[0], 2 * KEPT)
-        os.utime(path, (time.time() - age,) * 2)
-    prepare_folder(folders["in_use"])
-    assert len(list(tmp_path.iterdir())) == 4, "nothing new, nothing removed"
-    new = tmp_path / f"new-{9:020x}"
-    prepare_folder(new)
-    left = {folders["late"], folders["in_use"], new, other}
-    assert set(tmp_path.iterdir()) == left
-
-
-IN_USE = """
-import os, shutil, sys
-from pathlib import Path
-from schedopt.solvers.kernel_store import folder
-from schedopt.solvers.dssp.selection.knapsack import kernels
-import numpy as np
-
-weights = np.array([2.0, 1.0])
-assert kernels.first_incumbent.py_func is not None
-for path in (folder() / "kernels").iterdir():
-    shutil.rmtree(path)  # as another process may at any moment
-assert kernels.first_incumbent(weights, weights, 3.0, 2, 2).all()
-assert list((folder() / "kernels").iterdir())
-"""
-
-
-@pytest.mark.slow
-def test_a_process_whose_kernels_are_removed_compiles_them_again(tmp_path: Path) -> None:
-    process(sys.executable, "-c", IN_USE, env={"NUMBA_CACHE_DIR": str(tmp_path)})
-
-
 def test_constants_that_are_handed_on_make_no_versions_of_their_own() -> None:
     @njit
     def inner(x: int, flag: bool, pair: tuple[int, int]) -> int:
@@ -122,19 +83,7 @@ def test_constants_that_are_handed_on_make_no_versions_of_their_own() -> None:
         return some + inner(1, False, (3, x))
 
     assert outer(5) == 10 + 2 + 7 + 3
-    assert len(dispatcher(cast("Kernel", inner), inside=True).signatures) == 1
-
-
-UNOPTIMIZED = """
-import schedopt
-
-print(schedopt.solve("example:one-or-all").solution_status)
-"""
-
-
-def test_code_that_numba_does_not_optimize_is_run_though_it_cannot_be_kept(tmp_path: Path) -> None:
-    asked = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_OPT": "0"}
-    assert "optimal" in process(sys.executable, "-c", UNOPTIMIZED, env=asked).stdout
+    assert len(cast("Kernel", inner).inside.signatures) == 1
 
 
 def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:
@@ -147,18 +96,6 @@ def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:
     spent = compiling.seconds() - before
     assert spent > 0
     assert (now() - ticks) + spent == pytest.approx(time.perf_counter() - wall, abs=0.05)
-
-
-def test_what_is_entered_again_counts_once() -> None:
-    watch = Stopwatch()
-    watch.start()
-    watch.start()
-    watch.stop()
-    inner = watch.spent
-    assert inner == 0 < watch.seconds()
-    watch.stop()
-    assert watch.spent > 0
-    assert watch.seconds() == watch.spent
 
 
 SMALL = """

@@ -20,15 +20,14 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.policies.registry import registered
+from schedopt.solvers.hesrpt.direct import in_waves
 from schedopt.solvers.hesrpt.dominance import count_sets, limits_by_job
 from schedopt.solvers.hesrpt.feasibility import _served_in_turn
 from schedopt.solvers.hesrpt.lagrangian import RentBound, nearest_falling, upper_envelope
 from schedopt.solvers.hesrpt.lagrangian_search import LagrangianSearch
 from schedopt.solvers.hesrpt.order_search import BestOrder, order_search
 from schedopt.solvers.hesrpt.speedup_kernels import curves, speed
-from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.validation.hesrpt.allocation import check
-from schedopt.validation.hesrpt.bound import reproved
 from schedopt.validation.report import Report
 
 
@@ -136,27 +135,6 @@ def test_bounds_of_single_jobs_are_kept_and_seen() -> None:
     assert held.bound > free.objective
 
 
-def test_a_bound_by_rents_is_re_proved_and_no_more_than_it() -> None:
-    instance = many(61, 3)
-    result = schedopt.solve(instance, time_limit=60.0, certificate=True)
-    document = result.document()
-    found = document.certificate
-    assert isinstance(found, dict) and found["kind"] == "rents"
-    jobs = found["jobs"]
-    dearer = [{**jobs[0], "cost": jobs[0]["cost"] * (1 + 1e-6)}, *jobs[1:]]
-    freer = [{**jobs[0], "beyond": jobs[0]["beyond"] * 9.0}, *jobs[1:]]
-    for change, part, says in (
-        ({}, 1.0, "None"),
-        ({}, 1.01, "shows"),
-        ({"jobs": dearer}, 1.0, "may cost less"),
-        ({"jobs": freer}, 1.0, "may cost less"),
-        ({"rents": found["rents"][::-1]}, 1.0, "never do"),
-        ({"jobs": jobs[1:]}, 1.0, "every job"),
-    ):
-        claim = msgspec.structs.replace(document, bound=result.bound * part)
-        assert says in str(reproved(instance, (), {**found, **change}, claim))
-
-
 TEAMS = st.sampled_from(
     [
         FairShare(by="team", at_most={"a": 0.5}, name="cap"),
@@ -172,12 +150,11 @@ def test_rents_of_teams_hold_beside_the_optimum(instance: Instance, rule: FairSh
     assume(len(instance.jobs) > 1)  # that there are two teams
     ruled = msgspec.structs.replace(instance, constraints=(rule,))
     best = schedopt.solve(ruled, solver="tree")
-    found = schedopt.solve(ruled, solver="rents", certificate=True)
+    found = schedopt.solve(ruled, solver="rents")
     assert best.objective is not None and best.proven and best.violations == ()
     assert found.violations == () and found.objective is not None
     assert found.bound is not None and 0.0 < found.bound <= best.objective * (1 + 1e-9)
     assert found.objective >= best.objective * (1 - 1e-6)
-    assert found.bound_checked or rule.at_least  # a floor of a team may leave it believed
 
 
 @tried(
@@ -200,24 +177,6 @@ def test_jobs_that_rules_do_not_tell_apart_are_served_as_each_alone_is(
         groups.setdefault(asks, []).append(j)
     each = [[j] for j in range(5)]
     assert _served_in_turn(bounds, list(groups.values())) == _served_in_turn(bounds, each)
-
-
-def test_team_rents_that_are_forged_show_nothing() -> None:
-    rule = FairShare(by="team", at_most={"a": 0.2, "b": 0.3}, name="caps")
-    instance = msgspec.structs.replace(many(12, 4), constraints=(rule,))
-    result = schedopt.solve(instance, solver="rents", certificate=True)
-    assert result.bound_checked and result.bound is not None
-    found = result.document().certificate
-    assert isinstance(found, dict) and found["by"] == "team"
-    lower = {name: (0.5 * np.array(rents)).tolist() for name, rents in found["teams"].items()}
-    for change, fine in (
-        ({}, True),
-        ({"teams": lower}, False),
-        ({"teams": {"c": found["rents"]}}, False),
-        ({"by": None}, False),
-    ):
-        wrong = reproved(instance, (rule,), {**found, **change}, result.document())
-        assert (wrong is None) is fine
 
 
 def test_something_is_in_hand_without_any_time() -> None:

@@ -2,7 +2,7 @@
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import product
 from operator import add, mul, sub, truediv
 from typing import Any
 
@@ -12,10 +12,9 @@ from builders.hesrpt import cluster
 
 from schedopt.formulations.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
+from schedopt.validation.hesrpt.bound import Proof
 from schedopt.validation.hesrpt.earning import gain_bounds, machine_of
 from schedopt.validation.hesrpt.intervals import Interval
-from schedopt.validation.hesrpt.lagrangian import _Job, _one_job_machine, lengths_of
-from schedopt.validation.hesrpt.proofs import Proof
 from schedopt.validation.hesrpt.speedup_bounds import curves_of
 
 SPEEDUPS = [
@@ -162,7 +161,7 @@ def three(own: Any = None, **more: Any) -> Instance:
 def test_what_jobs_can_earn_is_found_from_above(rules: tuple[Any, ...]) -> None:
     """Beside the best of all shares in steps of a hundredth."""
     instance = three()
-    machine = machine_of(instance, rules, None)
+    machine = machine_of(instance, rules)
     grid = np.linspace(0.0, 10.0, 101)
     speeds = np.array([curve.estimate(grid) for curve in curves_of(instance)])
     random = np.random.default_rng(5)
@@ -194,39 +193,14 @@ def test_of_two_jobs_one_need_not_complete_sooner() -> None:
             [3, 2, 2, 2, 2], Power(p=0.5), weights=[1, 1, 2, 1, 1], own=own, objective=objective
         )
         every = list(product(range(5), repeat=2))
-        free = Proof(instance, (), None)
-        assert {(i, j) for i, j in every if i != j and free._completes_after(i, j)} == pairs
+        free = Proof(instance, ())
+        assert {(i, j) for i, j in every if i != j and free.completes_after(i, j)} == pairs
         for rule, apart in (
             (Shares(jobs=("j0", "j2"), at_most=0.5), lambda i, j: (i in (0, 2)) != (j in (0, 2))),
             (FairShare(by="team", at_most={"a": 0.5}), lambda i, j: i % 2 != j % 2),
             (FairShare(by="team", at_least={"b": 0.5}), lambda i, j: i % 2 != j % 2),
             (FairShare(by="other", at_least={"b": 0.5}), lambda _i, _j: False),
         ):
-            ruled = Proof(instance, (rule,), None)
-            left = {(i, j) for i, j in every if i != j and ruled._completes_after(i, j)}
+            ruled = Proof(instance, (rule,))
+            left = {(i, j) for i, j in every if i != j and ruled.completes_after(i, j)}
             assert left == {(i, j) for i, j in pairs if not apart(i, j)}
-
-
-def test_what_a_job_gains_is_added_up_from_above() -> None:
-    machine, count = machine_of(three(), (), None), 200
-    times = np.cumsum(np.random.default_rng(6).uniform(0.01, 0.3, count + 1))
-    lengths, prices = lengths_of(Interval.exactly(times)), np.array([0.2, 3.0])
-    rents = np.linspace(0.5, 0.1, count)
-    one = _Job(machine, 1, Interval.exactly(np.ones(1)), Interval.exactly(np.ones(1)))
-    found = one._gains(prices, lengths, rents)
-    for row, price in zip(found, prices, strict=True):
-        rates = machine.gain_bounds(1, np.full(count, price), rents)
-        steps = map(mul, map(Fraction, rates), np.diff(list(map(Fraction, times))))
-        for at, exact in enumerate(accumulate(steps, initial=Fraction(0))):
-            assert (
-                exact
-                <= Fraction(row[at])
-                <= exact * (1 + Fraction(1, 10**11)) + Fraction(1, 10**15)
-            )
-
-
-def test_a_job_alone_has_no_more_than_its_team_and_no_less_if_it_is_one() -> None:
-    rule = FairShare(by="team", at_least={"a": 0.3, "b": 0.5}, at_most={"a": 0.4})
-    machine = _one_job_machine(machine_of(three(), (rule,), "team"))
-    assert machine.least == pytest.approx([0.0, 5.0, 0.0])
-    assert machine.most == pytest.approx([4.0, 10.0, 4.0])

@@ -85,7 +85,6 @@ def test_a_curve_of_many_servers_is_recomputed(monkeypatch: pytest.MonkeyPatch) 
     assert check(queue, document).bound == "re-proved"
     # beyond some, at a few thresholds alone; none of them spoils another
     monkeypatch.setattr(solved_curves, "MOST_SERVERS", 64)
-    solved_curves._curve_of.cache_clear()
     report = check(queue, document)
     assert "curve: recomputed at 8 of 90 thresholds" in report.unchecked
     assert not report.violations

@@ -156,15 +156,6 @@ def test_an_answer_for_one_order_is_told_as_one() -> None:
     assert report.settings == [f"order={order}"]
 
 
-def test_what_bounds_a_makespan_bounds_no_flow_times() -> None:
-    twins = schedopt.example("twins")
-    makespan = msgspec.structs.replace(twins, objective="makespan")
-    forged = told(schedopt.solve(makespan, certificate=True))
-    assert forged["certificate"]["kind"] == "together"
-    forged["question"]["instance"] = json.loads(msgspec.json.encode(identity(twins)))
-    assert "says nothing of a" in schedopt.check(twins, document(forged)).violations[-1]
-
-
 def test_other_widths_than_were_asked_for_are_found() -> None:
     packing = schedopt.load("example:three-wide")
     forged = told(schedopt.solve(packing, formulation="rectangles", threads=1))

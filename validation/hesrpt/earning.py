@@ -16,7 +16,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import Constraint, FairShare, Shares
+from schedopt.instances.constraints import Constraint, Shares
 from schedopt.instances.hesrpt import Instance
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.speedup_bounds import Above, Curve, curves_of
@@ -51,19 +51,12 @@ def gain_bounds(
 
 @dataclass(frozen=True)
 class Servers:
-    """Servers, and bounds of jobs and teams on them, rounded outwards.
-
-    ``least`` and ``most`` are by job, shape (M,). ``teams``, shape (G, M), are disjoint;
-    ``team_least`` and ``team_most``, shape (G,), hold while any of a team's jobs is there.
-    """
+    """Servers, and the least and most of them that each job may have, rounded outwards, (M,)."""
 
     servers: float
     curves: list[Curve]
     least: Floats
     most: Floats
-    teams: Bools
-    team_least: Floats
-    team_most: Floats
 
     def earnings_bound(self, prices: Floats, present: Bools) -> Floats:
         """Return upper bounds on earnings, one for each of R rows.
@@ -113,44 +106,17 @@ class Servers:
         return np.where(none, 0.0, np.exp(high))
 
 
-def machine_of(instance: Instance, constraints: Sequence[Constraint], by: str | None) -> Servers:
-    """Return servers, speedups and bounds: of jobs, and of the teams of one grouping."""
+def machine_of(instance: Instance, constraints: Sequence[Constraint]) -> Servers:
+    """Return servers, speedups and bounds of single jobs."""
     count, servers = len(instance.jobs), float(instance.servers)
     least, most = np.zeros(count), np.full(count, servers)
-    members: dict[str, list[int]] = {}
-    for j, job in enumerate(instance.jobs):
-        if by is not None and by in job.groups:
-            members.setdefault(job.groups[by], []).append(j)
-    teams = dict.fromkeys(members, (0.0, servers))
-
-    def bounds_of_share(share: float) -> Interval:
-        return Interval.decimals(share) * Interval.exactly(servers)
-
     for rule in constraints:
         if isinstance(rule, Shares):
             mine = [j for j, job in enumerate(instance.jobs) if job.name in rule.jobs]
             if rule.at_least:
-                least[mine] = np.maximum(least[mine], float(bounds_of_share(rule.at_least).low))
+                low = Interval.decimals(rule.at_least) * Interval.exactly(servers)
+                least[mine] = np.maximum(least[mine], float(low.low))
             if rule.at_most is not None and rule.at_most < 1:
-                most[mine] = np.minimum(most[mine], float(bounds_of_share(rule.at_most).high))
-        elif isinstance(rule, FairShare) and rule.by == by:
-            for group in teams.keys() & {*rule.at_least, *rule.at_most}:
-                low, high = teams[group]
-                if rule.at_least.get(group):
-                    low = max(low, float(bounds_of_share(rule.at_least[group]).low))
-                if rule.at_most.get(group, 1.0) < 1:
-                    high = min(high, float(bounds_of_share(rule.at_most[group]).high))
-                teams[group] = low, high
-    bounded = [group for group, (low, high) in teams.items() if low > 0 or high < servers]
-    inside = np.zeros((len(bounded), count), dtype=np.bool_)
-    for g, group in enumerate(bounded):
-        inside[g, members[group]] = True
-    return Servers(
-        servers=servers,
-        curves=curves_of(instance),
-        least=least,
-        most=np.maximum(most, least),
-        teams=inside,
-        team_least=np.array([teams[group][0] for group in bounded]),
-        team_most=np.array([teams[group][1] for group in bounded]),
-    )
+                high = Interval.decimals(rule.at_most) * Interval.exactly(servers)
+                most[mine] = np.minimum(most[mine], float(high.high))
+    return Servers(servers, curves_of(instance), least, np.maximum(most, least))

@@ -1,19 +1,11 @@
 """Re-prove a bound on the response time of a log, in whole numbers, without a solver.
 
-A certificate of the kind ``server-prices`` says what a server costs at each time, one of the kind
-``resource-prices`` also what other resources do, in each partition. In any schedule
-that preempts nobody, jobs together pay no more for servers than these could earn if they were never
-idle. So the sum of weighted response times is no less than what every job's response and rent cost
-together at the start that is best for it alone, less what all servers could earn.
-
-A bound that is not from prices is held against two relaxations: no job responds sooner than it
-runs; and on one machine as fast as all servers, which at each completion turns to the least
-remaining work, the k-th completion is no later than in any schedule, for each k. Where jobs weigh
-their work, the second is this: work is done no sooner than by that machine in any order.
-
-The bound of an optimal policy follows from relative values: see `validation.msfq.bellman`. That of
-a best threshold needs no certificate: it is the least of the curve, recomputed by another exact
-method (see `validation.msfq.transforms`); nothing of the result is used but the claim.
+In any schedule that preempts nobody, jobs together pay no more for servers (or another resource)
+than these could earn if they were never idle. So the sum of weighted response times is no less than
+what every job's response and rent cost together at the start that is best for it alone, less what
+all servers could earn. Two relaxations hold without prices: no job responds sooner than it runs,
+and one machine as fast as all servers, at each completion on the least remaining work, has its k-th
+completion no later than any schedule; where jobs weigh their work, it does no work later.
 """
 
 from collections.abc import Mapping, Sequence

@@ -6,16 +6,14 @@ lost. Only for few servers and moderate loads: at load 0.95 millions of states w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import ceil, log, nan
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedopt.instances.msfq import Instance, OptimalTable
 
-S = TypeVar("S", bound=Hashable)
 State = tuple[str, int, int, int]
 """Mode, small jobs waiting (when open: in the system), large jobs, small jobs of a closed batch."""
 Moves = Callable[[State], Iterator[tuple[float, State]]]
@@ -150,27 +148,14 @@ def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> t
 def _response_times(
     system: System, moves: Moves, start: State = ("empty", 0, 0, 0)
 ) -> tuple[float, float]:
-    """Return both classes' mean response times by Little's law."""
-    solved = stationary(moves, [start], 10 * MOST_STATES)
-    if solved is None:
-        return nan, nan
-    states, law = solved
-    small = np.array([n + batch for _, n, _, batch in states])
-    large = np.array([waiting for _, _, waiting, _ in states])
-    return float(law @ small / system.l1), float(law @ large / system.lk)
+    """Solve a chain that always comes back to its start; return both times, by Little's law.
 
-
-def stationary(
-    moves: Callable[[S], Iterable[tuple[float, S]]], states: list[S], most: int
-) -> tuple[list[S], NDArray[np.float64]] | None:
-    """Explore a chain, and solve for its law; None beyond so many states.
-
-    The first of the given states must be one to which the chain always comes back.
+    They are NaN beyond some number of states.
     """
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 
-    number = {state: i for i, state in enumerate(states)}
+    states, number = [start], {start: 0}
     rows: list[int] = []
     columns: list[int] = []
     rates: list[float] = []
@@ -182,8 +167,8 @@ def stationary(
             rows += (to, at)
             columns += (at, at)
             rates += (rate, -rate)
-        if len(states) > most:
-            return None
+        if len(states) > 10 * MOST_STATES:
+            return nan, nan
     balance = csc_matrix((rates, (rows, columns)), shape=(len(states), len(states)))
     factors = splu(
         balance[1:, 1:],
@@ -192,4 +177,7 @@ def stationary(
         options={"SymmetricMode": True},
     )
     law = np.append(1.0, factors.solve(-balance[1:, [0]].toarray().ravel()))
-    return states, law / law.sum()
+    law /= law.sum()
+    small = np.array([n + batch for _, n, _, batch in states])
+    large = np.array([waiting for _, _, waiting, _ in states])
+    return float(law @ small / system.l1), float(law @ large / system.lk)

@@ -4,6 +4,8 @@ Everything is counted again from the raw log and the starts alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,51 +163,41 @@ def _check_measures(
     groupings = ("user", "group", "queue", "partition", "need")
     known = [key for key in groupings if jobs.labels(key) is not None]
     report.expect(list(solution.by) == known, f"by: {list(solution.by)}, where it is {known}")
+    means = {
+        "mean_response_time": response,
+        "mean_wait": wait,
+        "mean_bounded_slowdown": slowdown,
+    }
     for key in known:
-        _check_groups(key, jobs, solution.by.get(key, {}), response, wait, slowdown, report)
-    _fairness(solution, report)
+        _check_groups(key, jobs, solution.by.get(key, {}), means, report)
+    users = [user.mean_bounded_slowdown for user in solution.by.get("user", {}).values()]
+    if users:  # Jain's index
+        index = sum(users) ** 2 / (len(users) * sum(one**2 for one in users))
+        _expect_close(report, "fairness", solution.fairness, index)
+    else:
+        report.expect(solution.fairness is None, "fairness: of users that nobody knows")
 
 
-def _check_groups(  # noqa: PLR0917
+def _check_groups(
     key: str,
     jobs: Jobs,
     claimed: Mapping[str, Measures],
-    response: Floats,
-    wait: Floats,
-    slowdown: Floats,
+    means: Mapping[str, Floats],
     report: Report,
 ) -> None:
     """Recompute the measures of each user, group, queue or need."""
-    labels = jobs.labels(key)
-    if labels is None:
-        return
+    labels: Any = jobs.labels(key)
     order = np.argsort(labels.codes, kind="stable")
-    codes = labels.codes[order]
-    edges = np.searchsorted(codes, np.arange(len(labels.names) + 1))
-    seen = [name for i, name in enumerate(labels.names) if edges[i] < edges[i + 1]]
+    edges = np.searchsorted(labels.codes[order], np.arange(len(labels.names) + 1))
+    rows = [order[begin:end] for begin, end in pairwise(edges)]
+    seen = {name: own for name, own in zip(labels.names, rows, strict=True) if len(own)}
     report.expect(sorted(claimed) == sorted(seen), f"by {key}: not the names that the log has")
-    for i, name in enumerate(labels.names):
-        if edges[i] == edges[i + 1] or name not in claimed:
-            continue
-        rows, got = order[edges[i] : edges[i + 1]], claimed[name]
-        where = f"by {key} {name}"
-        _expect_close(report, f"{where}: jobs", got.jobs, len(rows))
-        mean = response[rows].mean()
-        _expect_close(report, f"{where}: mean_response_time", got.mean_response_time, mean)
-        _expect_close(report, f"{where}: mean_wait", got.mean_wait, wait[rows].mean(), mean)
-        slow = slowdown[rows].mean()
-        _expect_close(report, f"{where}: mean_bounded_slowdown", got.mean_bounded_slowdown, slow)
-
-
-def _fairness(solution: Replayed, report: Report) -> None:
-    """Recompute Jain's index of the users' slowdowns."""
-    users = solution.by.get("user")
-    if not users:
-        report.expect(solution.fairness is None, "fairness: of users that nobody knows")
-        return
-    each = [user.mean_bounded_slowdown for user in users.values()]
-    index = sum(each) ** 2 / (len(each) * sum(one**2 for one in each))
-    _expect_close(report, "fairness", solution.fairness, index)
+    for name in seen.keys() & claimed.keys():
+        own, got, where = seen[name], claimed[name], f"by {key} {name}"
+        _expect_close(report, f"{where}: jobs", got.jobs, len(own))
+        scale = means["mean_response_time"][own].mean()
+        for what, values in means.items():
+            _expect_close(report, f"{where}: {what}", getattr(got, what), values[own].mean(), scale)
 
 
 def _lost_capacity(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> float:

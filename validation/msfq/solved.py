@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
-from math import inf, isfinite, isnan, nan
+from math import inf, isfinite, isnan, log, nan
 from typing import TYPE_CHECKING
 
 from schedopt.instances.constraints import Constraint, ResponseTime
@@ -22,8 +21,9 @@ FEW_SERVERS, LIGHT = 4, 0.7001  # up to these servers and this load the truncate
 NEAR, TRUNCATED = 1e-9, 1e-4
 """Relative errors of recomputed times: from transforms, and on that chain."""
 HUGE = 1e100  # the response time from which a curve may have null
-SMALLER, GROWTH = 8, 1.6
-"""The time for a threshold is estimated on a system SMALLER times smaller, as k to this power."""
+SPEED, MANY = 1e7, 75
+"""For the time that is needed: k³/log(2/load - 1) for some thresholds in a second; and servers for
+which all take twice as long."""
 Recomputed = tuple[list[float], list[float], float]
 
 
@@ -68,15 +68,11 @@ def check_curve(
     if solution.method != "exact":
         report.unjudged.append(f"curve: an approximation, by {solution.method}")
         return
-    curves = None
-    if queue.one_or_all is not None and queue.load < 1:
-        lazy = solution.variant != "literal"
-        curves = (
-            recompute_curve(queue, "lazy") if lazy else _recompute_in_time(queue, solution, report)
-        )
-    if report.late and curves is None:
+    some = _thresholds_in_time(queue, solution.threshold, report)
+    if report.late and not some:
         report.unchecked.append("curve: not recomputed in the time that there was")
         return
+    curves = recompute_curve(queue, solution.variant, some)
     if curves is None:
         limits = f"{MOST_SERVERS} servers ({FEW_SERVERS}, to load {LIGHT:.1f}, where lazy)"
         report.unjudged.append(f"curve: recomputed up to {limits} alone")
@@ -91,100 +87,60 @@ def check_curve(
     _compare_curve(queue, solution, constraints, curves, report, optimal=optimal)
 
 
-def recompute_curve(queue: Instance, variant: str) -> Recomputed | None:
-    """Recompute both classes' times at every threshold by a method of our own.
+def _thresholds_in_time(queue: Instance, at: int, report: Report) -> tuple[int, ...]:
+    """Return the thresholds at which there is time to recompute the curve: all, some, or none."""
+    k, load = queue.servers, min(queue.load, 1 - 1e-9)
+    few = k**3 / log((2 - load) / load) / SPEED
+    if k <= MOST_SERVERS and few * (1 + k / MANY) <= report.left:
+        return tuple(range(k))
+    report.late = few > report.left
+    if report.late:
+        return ()
+    report.late = k <= MOST_SERVERS
+    spread = (at - 1, at, at + 1, *(k * i // 4 for i in range(4)), k - 1)
+    return tuple(sorted({*spread} & {*range(k)}))
 
-    The last of the three is their relative error at most. None where there are too many servers.
+
+def recompute_curve(
+    queue: Instance, variant: str, thresholds: tuple[int, ...] | None = None
+) -> Recomputed | None:
+    """Recompute both classes' times at every threshold, or some, by a method of our own.
+
+    NaN stands at others; the last of the three is the relative error at most. None where there are
+    too many servers, but for some thresholds of the literal variant.
     """
-    from schedopt.validation.msfq.chain import System
-
+    k, literal = queue.servers, variant == "literal"
     if queue.one_or_all is None or queue.load >= 1:
         return None
-    if queue.servers > (MOST_SERVERS if variant == "literal" else FEW_SERVERS):
+    if literal and thresholds is None and k > MOST_SERVERS:
         return None
-    if variant != "literal" and queue.load > LIGHT:
+    if not literal and (k > FEW_SERVERS or queue.load > LIGHT):
         return None
-    return _curves_on_chain(System.of(queue), variant)
+    from schedopt.validation.msfq import chain, transforms
+
+    system = chain.System.of(queue)
+    if not literal:
+        times = _lazy_times(system)
+        return None if times is None else (*times, TRUNCATED)
+    some = tuple(range(k)) if thresholds is None else thresholds
+    small, large = [nan] * k, [nan] * k
+    for l, *pair in zip(some, *transforms.response_curve(system, some), strict=True):
+        small[l], large[l] = map(float, pair)
+    return small, large, NEAR
 
 
-class _Curve:
-    """A curve of which ever more is recomputed; NaN stands where it is not yet."""
-
-    def __init__(self, system: System) -> None:
-        self.system = system
-        self.small, self.large = [nan] * system.k, [nan] * system.k
-
-    @property
-    def left(self) -> list[int]:
-        """The thresholds that are left."""
-        return [l for l, time in enumerate(self.small) if isnan(time)]
-
-    def recompute(self, thresholds: Iterable[int]) -> Recomputed:
-        """Recompute times at some thresholds."""
-        from schedopt.validation.msfq import transforms
-
-        some = tuple(sorted({*thresholds} & {*self.left}))
-        if some:
-            for l, *pair in zip(some, *transforms.response_curve(self.system, some), strict=True):
-                self.small[l], self.large[l] = map(float, pair)
-        return self.small, self.large, NEAR
-
-    def fits(self, seconds: float) -> bool:
-        """Tell whether even one threshold can be recomputed in that time, by a smaller system."""
-        from schedopt.validation.msfq import transforms
-
-        system = self.system
-        began = time.perf_counter()
-        part = max(2, system.k // SMALLER)
-        scaled = system._replace(k=part, l1=system.l1 * part / system.k)
-        transforms.response_curve(scaled, (0, part // 2))
-        return bool((time.perf_counter() - began) * SMALLER**GROWTH < seconds)
-
-
-_curve_of = lru_cache(maxsize=1)(_Curve)  # a result's bound is judged right after its curve
-
-
-def _recompute_in_time(queue: Instance, solution: Thresholded, report: Report) -> Recomputed | None:
-    """Recompute times at the threshold and beside it, then at others as long as there is time.
-
-    Without a limit all are looked at, of many servers some. NaN stands elsewhere.
-    """
-    from schedopt.validation.msfq.chain import System
-
-    curve, at, k = _curve_of(System.of(queue)), solution.threshold, queue.servers
-    some = [l for l in (at - 1, at, at + 1) if 0 <= l < k]
-    if report.until is None:
-        spread = (0, k // 4, k // 2, 3 * k // 4, k - 1)
-        return curve.recompute(range(k) if k <= MOST_SERVERS else [*some, *spread])
-    if curve.left and not curve.fits(report.left / 2):  # there are three to be looked at
-        report.late = True
-        return None
-    times, began = curve.recompute(some), time.perf_counter()
-    while left := curve.left:
-        each = (time.perf_counter() - began) / max(1, len(some))
-        many = min(int(report.left / 2 / max(each, 1e-6)), 2 * len(some) or 1)  # may take longer
-        if not many:
-            report.late = True
-            break
-        step = -(-len(left) // many)  # spread over all of them
-        some, began = left[::step], time.perf_counter()
-        times = curve.recompute(some)
-    return times
-
-
-@lru_cache(maxsize=1)
-def _curves_on_chain(system: System, variant: str) -> Recomputed | None:
+@lru_cache(maxsize=1)  # a result's bound is judged right after its curve
+def _lazy_times(system: System) -> tuple[list[float], list[float]] | None:
+    """Return both classes' times at every threshold of the lazy variant, on truncated chains."""
     from schedopt.validation.msfq import chain
 
-    if variant == "literal":
-        return _curve_of(system).recompute(range(system.k))
-    times = [
-        chain.snap_bound(partial(chain.msfq_times, system, l, True), system)
-        for l in range(system.k)
-    ]
-    if None in times:
-        return None
-    return [small for small, _ in times], [large for _, large in times], TRUNCATED
+    found = []
+    for l in range(system.k):
+        pair = chain.snap_bound(partial(chain.msfq_times, system, l, True), system)
+        if pair is None:
+            return None
+        found.append(pair)
+    return [small for small, _ in found], [large for _, large in found]
 
 
 def least_objective(

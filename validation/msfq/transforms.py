@@ -1,37 +1,31 @@
 """MSFQ's response times at every threshold, from the moments of a cycle: literal reading, exactly.
 
 Look at the system whenever no large job is left: n small jobs are there. Until the next such moment
-the small jobs fall to k - 1 (phase 2), from there to l with j servers busy at level j (phase 3),
-and the last l leave without others being admitted (phase 4); large jobs that came meanwhile are
-then served until none is left (phase 1). Small jobs that come in phases 4 and 1 are the next n, so
+they fall to k - 1 (phase 2), then to l (phase 3), and the last l leave (phase 4); large jobs that
+came meanwhile are served (phase 1). Small jobs that come in phases 4 and 1 are the next n, so
 
     Π(z) = sum over n < k of π_n·(g_n(z) - a(z)·σ^n) + a(z)·Π(σ),
 
 with g_n the transform of the next number after n < k, and a(z)·σ^n that after n >= k. It is
 followed along z, σ(z), σ(σ(z)), ... to 1, where Π is 1. That is done on a circle, whose averages
-are π_0, ..., π_{k-1}: k equations. All thresholds share the points. Means over a cycle are then
-sums of means and variances of the phases, written out in `_Cycle`; what happens from n >= k on is
-quadratic in n, and the first two moments of n are fixed by the next ones being the same.
-
-Written for the checker alone, from the rule itself; `validation.msfq.chain` spells the same system
-out state by state, and tests hold the two together.
+are π_0, ..., π_{k-1}: k equations. Means over a cycle are sums of means and variances of the phases
+(`_Cycle`), quadratic in n from k on; the moments of n are fixed by the next ones being the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from schedopt.validation.msfq.chain import System
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
-T = TypeVar("T", Floats, "_Quadratic")
 DIGITS = 3.0  # decimal digits by which z^k is below 1 on the circle
 TURNS = 6  # points on the circle for each server; π_n is aliased with π at n plus that many
 NEAR, MOST_STEPS = 1e-17, 20_000
@@ -172,29 +166,6 @@ def _busy_period(arrival: float, service: float, s: Complex) -> Complex:
     return np.asarray(2.0 * s / (drift + np.sqrt(drift * drift + 4.0 * arrival * s)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Quadratic:
-    """at + slope·x + square·x², of which products do not go beyond that."""
-
-    at: float
-    slope: float = 0.0
-    square: float = 0.0
-
-    def __add__(self, other: _Quadratic | float) -> _Quadratic:
-        if not isinstance(other, _Quadratic):
-            return _Quadratic(self.at + other, self.slope, self.square)
-        return _Quadratic(self.at + other.at, self.slope + other.slope, self.square + other.square)
-
-    def __mul__(self, other: _Quadratic | float) -> _Quadratic:
-        if not isinstance(other, _Quadratic):
-            return _Quadratic(self.at * other, self.slope * other, self.square * other)
-        return _Quadratic(
-            self.at * other.at,
-            self.at * other.slope + self.slope * other.at,
-            self.at * other.square + self.slope * other.slope + self.square * other.at,
-        )
-
-
 class _Cycle:
     """Means over a cycle that starts with some small jobs and no large one.
 
@@ -241,15 +212,15 @@ class _Cycle:
     def above(self) -> Floats:
         """Return the means from n >= k on, as polynomials in n - k + 1, shape (quantities, 3)."""
         k = self.system.k
-        over = _Quadratic(0.0, 1.0)
+        over = Polynomial([0.0, 1.0])
         mean, variance, area = self.fall[:, k - 1].tolist()
         # from i to i - 1 for i = k..n: as an M/M/1 queue with i - 1 more beside it
-        beside = over * (k - 1) + (over * over + over * -1.0) * 0.5
+        beside = over * (k - 1) + (over * over - over) * 0.5
         areas = over * (k * self.system.m1 * self.b**2) + beside * self.b + area
         means = self._means_from(over * self.b + mean, over * self.vb + variance, areas, self.l)
-        return np.array([(each.at, each.slope, each.square) for each in means])
+        return np.array([np.pad(each.coef, (0, 3 - len(each.coef))) for each in means])
 
-    def _means_from(self, mean: T, variance: T, area: T, batch: Any) -> list[T]:
+    def _means_from(self, mean: Any, variance: Any, area: Any, batch: Any) -> list[Any]:
         """Return the means from the time to ``batch``, its variance, and the small jobs over it."""
         _, l1, lk, m1, mk = self.system
         drain, spread = self.drain[0][batch], self.drain[1][batch]

@@ -9,8 +9,7 @@ import numpy as np
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
-from schedopt.solvers.hesrpt.closed_form import optimum
-from schedopt.solvers.hesrpt.makespan import least_makespan
+from schedopt.solvers.hesrpt.direct import least_makespan, optimum
 from schedopt.solvers.hesrpt.order_search import BestOrder, GivenOrder, order_search
 from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
 

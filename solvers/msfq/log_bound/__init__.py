@@ -16,9 +16,9 @@ up to which that takes so little time that it is done unasked."""
 
 def has_few_starts(model: LogBound, most: int = MOST) -> bool:
     """Tell whether a log is so short, in ticks, that there can be a column for each start."""
-    if model.parts:
+    if model.several:
         return False
-    ticks = model.ticks
+    ticks = model.parts[0].ticks["servers"]
     last = int(ticks.submit[-1]) + int(ticks.run.sum())
     pairs = zip(ticks.submit.tolist(), ticks.run.tolist(), strict=True)
     return ticks.exact and sum((last - submit) * (run + 1) for submit, run in pairs) <= most

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -18,7 +18,6 @@ from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import Floats, PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import (
     OPENED,
-    SERVERS,
     relaxation_bounds,
     rounded_down,
 )
@@ -94,17 +93,12 @@ class BoundSearch:
         self._model = model
         submit = model.instance.jobs.submit
         starts = None if hint is None else hint.starts
-
-        def search(ticks: Ticks, rows: Any, resource: str = SERVERS) -> _MachineSearch:
-            own = None if starts is None else starts[rows] - submit[rows][0]
-            return _MachineSearch(model, ticks, own, resource)
-
-        self._parts = [
-            {name: search(ticks, part.rows, name) for name, ticks in part.ticks.items()}
-            for part in model.parts
-        ]
+        self._parts: list[dict[str, _MachineSearch]] = []
+        for part in model.parts:
+            own = None if starts is None else starts[part.rows] - submit[part.rows][0]
+            each = part.ticks.items()
+            self._parts.append({name: _MachineSearch(model, one, own, name) for name, one in each})
         self._all = [one for part in self._parts for one in part.values()]
-        self._all = self._all or [search(model.ticks, slice(None))]
 
     @property
     def bound(self) -> float | None:
@@ -124,11 +118,7 @@ class BoundSearch:
         if not fresh:
             undone = next(one for one in self._all if not one.done)
             undone.advance(seconds, self.until - now())
-        if self._parts:
-            self._sum_partitions()
-        else:
-            self.bounds = self._all[0].bounds
-            self._model.model = self._all[0].best or self._model.model
+        self._sum_partitions()
         return not fresh and all(one.done for one in self._all)
 
     def _sum_partitions(self) -> None:
@@ -142,8 +132,9 @@ class BoundSearch:
                     part.prices, part.priced = one.best, resource
                 for name, value in one.bounds.items():
                     best[name] = max(value, best.get(name, 0.0))
-            best.setdefault("prices", 0.0)
-            best["parts"] = max(best.values())
+            if self._model.several:
+                best.setdefault("prices", 0.0)
+                best["parts"] = max(best.values())
             for name, value in best.items():
                 sums[name] = sums.get(name, Fraction(0)) + Fraction(value) * part.weight / weight
         self.bounds = {name: rounded_down(value) for name, value in sums.items()}
@@ -187,5 +178,5 @@ class _MachineSearch:
             starts = self._starts * float(ticks.scale)
             response = np.maximum(starts - ticks.submit, 0) + ticks.run + 1.0
             target = float(response @ ticks.weight)
-        grid = grid_of(ticks, starts, self._model.cells)
-        return PriceSearch(ticks, target, grid, rounds=self._model.rounds)
+        grid = grid_of(ticks, starts, self._model.options["cells"])
+        return PriceSearch(ticks, target, grid, rounds=self._model.options["rounds"])

@@ -36,7 +36,7 @@ def solve(model: LogBound, task: EngineTask) -> Result:
 
     The best policy's value is reported beside it, but not used.
     """
-    run, ticks = Run(task.limits), model.ticks
+    run, ticks = Run(task.limits), model.parts[0].ticks["servers"]
     last = max(1, int(ticks.submit[-1]) + int(ticks.run.sum()))
     program = Program()
     free = [program.row(-np.inf, ticks.servers) for _ in range(last)]
@@ -54,7 +54,7 @@ def solve(model: LogBound, task: EngineTask) -> Result:
         prices = Prices(np.arange(last + 1), np.maximum(worth, 0), UNIT)
         bound, stopped = bound_of_prices(ticks, prices), "completed"
         if bound > bounds.get("prices", 0.0):
-            bounds["prices"], model.model = bound, prices
+            bounds["prices"], model.parts[0].prices = bound, prices
     return bracket_result(model, run, hint, bounds, stopped, by=version())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,10 +17,13 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.msfq.optimal_policy.equations import Equations, pad_edge
 from schedopt.solvers.msfq.optimal_policy.policy_cost import bound_policy_cost, edge_slopes
-from schedopt.solvers.msfq.optimal_policy.policy_iteration import Bounded, BoxSearch
+from schedopt.solvers.msfq.optimal_policy.policy_iteration import (
+    Bounded,
+    BoxSearch,
+    second_differences,
+)
 from schedopt.solvers.msfq.optimal_policy.tables import Decisions, as_table
-from schedopt.solvers.msfq.optimal_policy.tails import second_differences
-from schedopt.solvers.msfq.searching import QueueSearch, encode_doubles, run_search
+from schedopt.solvers.msfq.searching import QueueSearch, run_search
 from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.msfq.threshold.exact import exact
 
@@ -107,13 +112,12 @@ class PolicySearch(QueueSearch):
         best, costs, bound = self.incumbent, self._process, self._bound
         if best is None:
             return None
-        system = costs.system
-        large = best.cost - costs.small_cost * system.l1 * best.small_time
+        of_large = best.cost - costs.small_cost * costs.system.l1 * best.small_time
         return as_table(
             self._formulation,
             best.decisions,
             best.small_time,
-            float(large / (costs.large_cost * system.lk)),
+            float(of_large / (costs.large_cost * costs.system.lk)),
             span=max(best.optimum - bound, 0.0),
             truncation=max(best.cost - max(best.optimum, bound), 0.0),
         )
@@ -123,13 +127,14 @@ class PolicySearch(QueueSearch):
         if self.proof is None:
             return None
         values, tail = self.proof.values, self.proof.tail
+        packed = zlib.compress(values.astype("<f8").tobytes(), 6)
         return {
             "kind": "relative-values",
             "small_most": values.shape[2] - 1,
             "large_most": values.shape[0] - 1,
             "prices": list(self.proof.prices),
             "bends": list(tail.bends),
-            "values": encode_doubles(values, 6),
+            "values": base64.b64encode(packed).decode(),
         }
 
     def _work(self) -> Stages:

@@ -69,9 +69,3 @@ def evaluate_stages(formulation: Threshold) -> Iterator[int]:
     for l in likely.tolist():
         model.small[l], model.large[l] = exact(system, l, formulation.variant)
         yield l
-
-
-def evaluate(formulation: Threshold) -> None:
-    """Fill in the whole table."""
-    for _ in evaluate_stages(formulation):
-        pass

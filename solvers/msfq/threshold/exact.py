@@ -21,12 +21,10 @@ from typing import Any, Literal
 import numpy as np
 
 from schedopt.formulations.msfq.process import Curve, System
-from schedopt.solvers.msfq.threshold import exact_kernels
-from schedopt.solvers.msfq.threshold.exact_kernels import QUANTITIES, Point, busy_gap
+from schedopt.solvers.msfq.threshold.cycle_means import QUANTITIES, Point, busy_gap, rewards_of
 from schedopt.solvers.msfq.threshold.series import circle, series
 
 Variant = Literal["literal", "lazy"]
-kernels: Any = exact_kernels
 
 
 def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple[float, float]:
@@ -39,7 +37,7 @@ def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple
     point = Point(l1, lk, m1, mk, system.k, threshold, variant == "lazy")
     with np.errstate(all="ignore"):
         pi, y = _stationary(point)
-        rewards = kernels.rewards(point)
+        rewards = rewards_of(point)
         if not np.isfinite(pi).all() or not np.isfinite(rewards[0]).all():
             return np.inf, np.inf
         moments = _moments(system, pi, y, rewards)
