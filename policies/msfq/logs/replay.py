@@ -40,17 +40,15 @@ class Order:
     fill_key: str | None = None
     priority: Priority = field(default_factory=Priority)
 
-    @property
-    def accounts(self) -> str | None:
-        """The column of those whose usage counts; None where nobody's does."""
-        weights = self.priority.weights
-        return self.priority.by if weights.fair_share or weights.usage else None
-
     def expect_suits(self, queue: Instance) -> None:
-        """Raise `NotApplicableError` if a log lacks the column that qualities of service go by."""
-        column = self.priority.qos_by
-        if self.priority.weights.qos and queue.jobs.labels(column) is None:
-            raise NotApplicableError(f"qos goes by {column}, which this log does not say")
+        """Raise `NotApplicableError` if a log lacks a column that priorities go by."""
+        site = self.priority
+        asked = {"qos": site.qos_by} if site.weights.qos else {}
+        if site.weights.fair_share or site.weights.usage:
+            asked["usage"] = site.by
+        for what, column in asked.items():
+            if queue.jobs.labels(column) is None:
+                raise NotApplicableError(f"{what} goes by {column}, which this log does not say")
 
 
 class Site(NamedTuple):
