@@ -57,7 +57,7 @@ def exponentials(s: Any, numbers: Any) -> None:
 
 
 @compiled
-def more(s: Any, numbers: Any, used: int) -> int:
+def refill(s: Any, numbers: Any, used: int) -> int:
     """Refill the numbers in (0, 1), unused ones first; return how many are used."""
     left = numbers.size - used
     for i in range(left):

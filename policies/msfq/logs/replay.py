@@ -128,7 +128,7 @@ def _replay_fixed_order(
     while sizes[-1] > 1:
         sizes.append((sizes[-1] + (1 << BITS) - 1) >> BITS)
     nodes = sum(sizes)
-    own = kernels.Fixed(
+    own = kernels.FixedOrder(
         line=Line(
             rank,
             at,
@@ -142,7 +142,7 @@ def _replay_fixed_order(
         plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(resources, np.int64),
     )
-    return run_loop(kernels.fixed, log, machine_of(jobs, site), own)
+    return run_loop(kernels.fixed_order, log, machine_of(jobs, site), own)
 
 
 def machine_of(jobs: Jobs, site: Site) -> ReplayState:
@@ -198,7 +198,7 @@ def _replay_weighted_order(jobs: Jobs, site: Site, order: Order, log: Log) -> Fl
     shares = [own.shares.get(name or "", 1.0) for name in known]
     whole = sum(shares)
     count = len(known)
-    state = kernels.Changing(
+    state = kernels.ChangingOrder(
         weighted=order.key == "weighted",
         fill=FILLS.index(order.fill),
         weights=weights,
@@ -214,7 +214,7 @@ def _replay_weighted_order(jobs: Jobs, site: Site, order: Order, log: Log) -> Fl
         plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(1 + len(site.amounts), np.int64),
     )
-    return run_loop(kernels.changing, log, machine_of(jobs, site), state)
+    return run_loop(kernels.changing_order, log, machine_of(jobs, site), state)
 
 
 def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:

@@ -65,7 +65,7 @@ def start_times(
             found.rows.tolist(), *(column.tolist() for column in columns), strict=True
         )
     ]
-    return StartTimes(tuple(rows), found.judged, found.shift)
+    return StartTimes(tuple(rows), found.calibrated_on, found.shift)
 
 
 def _as_it_stands(
