@@ -108,7 +108,7 @@ for formulation in ("pick", "pick-whole"):
 assert row.gap == 0.5 and row.policy == "first", row
 made = schedopt.generate("pick", seed=3, options={"count": 4})
 assert schedopt.solve(made).objective == max(made.numbers.values())
-from schedopt.verbs.contents import sections
+from schedopt.verbs.explain import sections
 assert {p["name"] for p in sections()["problems"]} >= {"dssp", "pick"}
 from mutated_files import STATUSES, attempt
 for kind, count in (("instance", 25), ("result", 10)):

@@ -25,7 +25,7 @@ from typer.main import get_command
 from schedopt.cli import app
 from schedopt.solvers.result import Document
 from schedopt.sweep.rows import Row
-from schedopt.verbs.contents import sections
+from schedopt.verbs.explain import everything
 
 DOCS = ROOT / "docs"
 PAGES = sorted(  # those that are written by hand
@@ -124,13 +124,13 @@ def test_every_verb_and_option_stands_in_the_reference(reference: dict[str, str]
 
 
 def test_every_name_that_list_lists_stands_in_the_reference(reference: dict[str, str]) -> None:
-    for section in ("constraints", "policies", "formulations", "generators"):
-        for entry in sections([section])[section]:
-            assert str(entry["name"]) in reference[section], entry
-            for option in entry.get("options", ()):
-                assert f"`{option.partition('=')[0]}`" in reference[section], (entry, option)
-    for policy in sections(["policies"])["policies"]:
-        assert str(policy["source"]) in reference["policies"].replace("&lt;", "<")
+    pages = {"side constraint": "constraints", "policy": "policies"}
+    for entry in everything():
+        text = reference[pages.get(entry.what, f"{entry.what}s")]
+        assert entry.name in text
+        assert all(f"`{option['name']}`" in text for option in entry.options), entry
+        if entry.what == "policy":
+            assert entry.source in text.replace("&lt;", "<")
 
 
 @pytest.mark.parametrize("problem", ["dssp", "hesrpt", "epoch", "msfq"])

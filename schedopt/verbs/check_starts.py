@@ -60,8 +60,7 @@ def check_starts(
     """
     for path in policy_files:
         from_file.load(from_file.read(path))
-    wrong = problem_of(queue).wrong_starts(queue, starts, policy, options)
-    return wrong[0] if wrong else None
+    return problem_of(queue).wrong_start(queue, starts, policy, options)
 
 
 def log_of(

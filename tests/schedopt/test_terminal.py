@@ -257,7 +257,7 @@ def test_bench_tables_take_any_name(screen: StringIO) -> None:
 
 
 def test_listings_take_any_name(screen: StringIO) -> None:
-    listings.contents({"[b]": [{"name": n, "options": list(EVIL)} for n in EVIL]})
+    listings.contents({"[b]": [{"name": n, "summary": EVIL[0]} for n in EVIL]})
     claim = {"says": EVIL[0], "paper": EVIL[1], "ours": EVIL[3], "holds": False}
     entry = {
         "name": "n",

@@ -173,11 +173,11 @@ def _solved(
     names = tuple(name for name in rewards if name in was)
     counted = tuple(with_fields(job, reward=float(job.name in names)) for job in night.jobs)
     floor = Worth(name=STAY, rewards=rewards, at_least=least)
-    near = solve(with_fields(night, jobs=counted, objectives=()), [floor])
+    near = solve(with_fields(night, jobs=counted, objectives=()), constraints=[floor])
     count = 0 if near.solution is None else len({*names} & {*near.solution.selected})
     if count <= len({*names} & chosen) or stopped():
         return rest, best, dropped
-    final = solve(night, [AtLeast(name=STAY, jobs=names, count=count)])
+    final = solve(night, constraints=[AtLeast(name=STAY, jobs=names, count=count)])
     return rest, (best if final.solution is None else final), dropped
 
 
