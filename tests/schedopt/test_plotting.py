@@ -18,7 +18,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
 from schedopt.pictures.style import names
-from schedopt.pictures.svg import svg
+from schedopt.report.page import svg
 from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
