@@ -93,4 +93,4 @@ def test_a_percentage_never_has_an_exponent_and_is_near_the_number(value: float)
 
 def test_names_are_sorted_as_people_number_them() -> None:
     names = ["", "9", "10", "9" * 5000, "a", "team", "team2", "team18b3", "team18b12", "team19"]
-    assert sorted(names[::-1], key=natural) == names
+    assert sorted([*names[5:], *names[:5]], key=natural) == names
