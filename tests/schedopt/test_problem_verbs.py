@@ -235,7 +235,7 @@ def test_a_log_is_bounded(log: Path, tmp_path: Path) -> None:
     words = ("--certificate", "-o", tmp_path / "b.json")
     shown = run("solve", log, *words).stdout
     assert "best policy" in shown
-    assert "schedules that preempt nobody" in shown
+    assert "at least" in shown
     document = json.loads((tmp_path / "b.json").read_text())
     assert document["formulation"] == "bound"
     assert document["objective"] == min(document["solution"]["policies"].values())

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -182,7 +183,7 @@ def shares(
             if not isinstance(share, int | float) or not 0 < share <= 1:
                 expected = "a share above 0 and up to 1, such as 0.4"
                 raise InputError(expected, found=shown(value), place=f"--{flag} {key}")
-            bound = {"at_most" if flag == "cap" else "at_least": {group: float(share)}}
+            bound: Any = {"at_most" if flag == "cap" else "at_least": {group: float(share)}}
             found.append(FairShare(by=by, name=f"{flag} {key}", **bound))
     return found
 
