@@ -59,11 +59,6 @@ def test_every_snippet_of_a_page_works(page: Path, tmp_path: Path) -> None:
             exec(python, {"__name__": "__main__"})  # noqa: S102  ours
 
 
-def test_there_are_snippets_to_run() -> None:
-    stems = {page.stem for page in WITH_SNIPPETS}
-    assert stems >= {"index", "dssp", "hesrpt", "epoch", "msfq", "traces", "cluster", "constraint"}
-
-
 ORDER = ["words", "mathematics", "example", "result", "constraints", "speed", "sources"]
 
 
@@ -151,11 +146,6 @@ def test_every_field_is_in_the_reference(problem: str, reference: dict[str, str]
         assert f"| `{key}` |" in reference["formats"].split("## A result\n")[1]
     for key in Row.__struct_fields__:
         assert f"| `{key}` |" in reference["formats"].split("## A row of a bench\n")[1]
-
-
-def test_make_docs_is_the_same_command() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "-m sphinx -W --keep-going -q -b html docs build/docs" in makefile
 
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

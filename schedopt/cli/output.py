@@ -154,7 +154,7 @@ def expect_plan(instance: AnyInstance, output: Path | None) -> None:
     """Refuse the plan of an instance that has none."""
     from schedopt.problems import problem_of
 
-    if is_plan(output) and not problem_of(instance).plans(instance):
+    if is_plan(output) and not problem_of(instance).has_plans:
         what = f"{instance.name} ({problem_of(instance).name})"
         expected = f"a name ending in .json: {what} has no plan of jobs"
         raise InputError(expected, found=shown(str(output)))

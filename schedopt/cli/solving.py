@@ -294,7 +294,6 @@ def start_times(
     *,
     at: str,
     policy: str = "easy",
-    waiting: Path | None = None,
     json: bool = False,
     output: Path | None = None,
     **given: Any,
@@ -311,7 +310,6 @@ def start_times(
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
     seed : Of the scenarios that are drawn.
-    waiting : A dump of squeue: who waits and runs at that time.
     output : A .csv to write.
     """
     from schedopt import tables as column
@@ -323,7 +321,7 @@ def start_times(
 
     expect_writable(output, (".csv",), [file])
     queue = load(file)
-    told = predicting.start_times(queue, at, policy, waiting=waiting, **given)
+    told = predicting.start_times(queue, at, policy, **given)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:
         write_bytes(output, as_csv(COLUMNS, rows).encode())

@@ -31,16 +31,6 @@ def crowded() -> Instance:
     return Instance(name="crowded", processors=2, deadline=10, jobs=jobs)
 
 
-def test_explain_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
-    target = tmp_path / "plan.csv"
-    schedopt.dump(crowded(), tmp_path / "n.json")
-    said = refused(
-        "solve", tmp_path / "n.json", "--formulation", "schedule", "--explain", "-o", target
-    )
-    assert "--explain: found dssp schedule; expected a selection" in said
-    assert not target.exists()
-
-
 def test_a_further_stage_that_is_refused_loses_nothing(monkeypatch: MonkeyPatch) -> None:
 
     record = solving.problem("dssp")

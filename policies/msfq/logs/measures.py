@@ -101,11 +101,11 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
 
 
 def _lost_capacity(queue: Instance, starts: Floats, ends: Floats) -> float:
-    from schedopt.policies.msfq.logs.event_loop_kernels import lost
+    from schedopt.policies.msfq.logs.event_loop_kernels import lost_capacity
 
     total = 0.0
     for _, rows, one in queue.parts():
         begun, done, jobs = starts[rows], ends[rows], one.jobs
         by_start, by_end = np.argsort(begun, kind="stable"), np.argsort(done, kind="stable")
-        total += lost(jobs.submit, jobs.need, begun, by_start, done, by_end, one.servers)
+        total += lost_capacity(jobs.submit, jobs.need, begun, by_start, done, by_end, one.servers)
     return float(total)

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import NATURAL
-from schedopt.policies.msfq.logs.event_loop_kernels import Log, fits, held
+from schedopt.policies.msfq.logs.event_loop_kernels import Log, add_needs, fits
 from schedopt.solvers.compiling import compiled
 
 
@@ -71,7 +71,7 @@ def reserve(job: int, count: int, log: Log, over: Any, plan: Plan) -> Any:
     time, i = 0.0, 0
     while i < count and (plan.ends[i] == time or not fits(job, log.need, over)):
         time = plan.ends[i]
-        held(plan.jobs[i], log.need, over, 1)
+        add_needs(plan.jobs[i], log.need, over, 1)
         i += 1
-    held(job, log.need, over, -1)
+    add_needs(job, log.need, over, -1)
     return time
