@@ -230,12 +230,8 @@ class Problem(Generic[I]):
         """Solve a formulation again by another method than a result's, None where there is none."""
         from schedopt.solvers import door
 
-        other = door.confirm(model, result, limits)
-        if other is not None and (other.proven or other.termination == "infeasible"):
-            return other
-        return self._recomputed(model, result) or other
+        return door.confirm(model, result, limits)
 
-    _recomputed: Hook[Result | None] = Hook("confirming:recomputed")
     explain: Hook[Explanation] = Hook("explaining:explain", expected="a problem with prices")
     """Explain a result by solving again: of model, result, limits and progress."""
 

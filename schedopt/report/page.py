@@ -1,20 +1,30 @@
 """A page of words, pictures and tables, in one file that asks nothing of any network."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
+from io import BytesIO
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 from schedopt import __version__
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import write_bytes
-from schedopt.pictures.svg import svg
+from schedopt.pictures.style import without_font_warnings
 from schedopt.problems.summary import Section
 from schedopt.tables import Table, plain, to_html
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Parts of a drawing: what would hold for all of the page, and comments that repeat every text.
+IN_THE_WAY = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", re.DOTALL)
 
 
 def write(path: str | Path, title: str, about: str, parts: Iterable[Section], footer: str) -> None:
@@ -43,6 +53,20 @@ def page(title: str, about: str, parts: Iterable[Section], footer: str) -> str:
 
 def _asset(name: str) -> str:
     return files("schedopt.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def svg(figure: Figure, caption: str) -> str:
+    """Return a figure as markup to embed in a page, the same bytes each time."""
+    import matplotlib
+
+    buffer = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}), without_font_warnings():
+        figure.savefig(buffer, format="svg", dpi=110, transparent=True, metadata={"Date": None})
+    drawing = buffer.getvalue().decode()
+    drawing = IN_THE_WAY.sub("", drawing[drawing.index("<svg") :])
+    wide = f"--natural: {figure.get_figwidth():g}in"
+    label = f'role="img" aria-label="{escape(caption, quote=True)}" style="{wide}"'
+    return drawing.replace("<svg ", f"<svg {label} ", 1)
 
 
 def _section(part: Section) -> str:

@@ -142,11 +142,6 @@ def plan(
     -------
     NightPlan
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
-
-    Raises
-    ------
-    InputError
-        If something given is not right.
     """
     what, record = _given(table)
     told = given | {"farm": farm, "risk": risk, "tell": tell}

@@ -51,11 +51,6 @@ def plan_table(
         Of that instance.
     run : Result, optional
         The same as it is run, where that is known already: see `carried_out`.
-
-    Raises
-    ------
-    InputError
-        If the problem has no plans, or the result no solution.
     """
     instance = load(what) if isinstance(what, str | Path) else what
     return plan_of(instance, result, run).frame()

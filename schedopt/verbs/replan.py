@@ -67,11 +67,6 @@ def replan(
         As `solve` has them; the time limit is for all solves together.
     constraints : sequence of Constraint
         Side constraints beyond the instance's; those of a result are kept.
-
-    Raises
-    ------
-    InputError
-        If something given is not right, or the instance is not to be found.
     """
     if not 0 <= stay <= 1:
         raise InputError("a part of the reward, from 0 to 1", found=shown(stay), place="stay")

@@ -67,11 +67,6 @@ def script(plan: pl.DataFrame, template: str | Path = PLAIN) -> str:
         As `schedopt.plan_table` returns it.
     template : str or Path
         The name of a bundled template (see `schedopt list templates`), or a file of your own.
-
-    Raises
-    ------
-    InputError
-        If the template is not right, or asks for what the plan does not say.
     """
     lines, file = read_template(template)
     with placed(file=file):

@@ -49,11 +49,6 @@ def start_times(
     -------
     StartTimes
         A row for each waiting job in the order of submission.
-
-    Raises
-    ------
-    InputError
-        If the instance has no log, or the policy does not replay one, or a value cannot be.
     """
     given = {"level": level, "model": model, "options": options or {}, "seed": seed}
     time = time_of(at, queue) if isinstance(at, str) else at

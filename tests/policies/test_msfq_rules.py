@@ -81,7 +81,7 @@ def test_a_rule_sees_who_runs_and_since_when() -> None:
         times.extend((running.start, state.now) for running in state.in_service)
         used = sum(running.job.need for running in state.in_service)
         assert used == state.servers - state.free
-        return state.oldest(state.fitting())
+        return next(iter(state.fitting()), None)
 
     register(watching)
     evaluate(QUEUE, "mine", options={"arrivals": 1000})

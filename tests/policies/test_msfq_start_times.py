@@ -56,7 +56,7 @@ def test_with_the_run_times_that_were_the_starts_are_those_of_the_log(
     at = Snapshot(queue, starts, np.floor(last + part * (float(starts.max()) - last)))
     if not len(at.waiting):
         return
-    onward = play(at.onward(jobs.run[at.asked], estimated=True), policy)
+    onward = play(at.remaining_log(jobs.run[at.unfinished], estimated=True), policy)
     assert np.array_equal(onward[-len(at.waiting) :], starts[at.waiting])
 
 
@@ -74,9 +74,9 @@ def test_a_snapshot_does_not_depend_on_what_is_still_to_come() -> None:
         Jobs(jobs.submit, jobs.need, other, np.fmax(jobs.estimate, other), jobs.user)  # type: ignore[arg-type]
     )
     for name, model in MODELS.items():
-        one = model(jobs, known)(at.asked, at.elapsed, 20, 1)
+        one = model(jobs, known)(at.unfinished, at.elapsed, 20, 1)
         estimated = Jobs(jobs.submit, jobs.need, other, jobs.estimate, jobs.user)
-        two = model(estimated, known)(at.asked, at.elapsed, 20, 1)
+        two = model(estimated, known)(at.unfinished, at.elapsed, 20, 1)
         assert np.array_equal(one, two), name
         assert (one > at.elapsed).all(), name
     assert np.array_equal(Snapshot(changed, starts, time).waiting, at.waiting)

@@ -95,13 +95,13 @@ def test_a_file_that_changed_replaces_what_it_registered(tmp_path: Path) -> None
     ],
 )
 def test_a_file_that_fails_says_where(tmp_path: Path, text: str, says: str) -> None:
-    before = registry.everything()
+    before = registry.all_policies()
     mine = write(tmp_path, text)
     with pytest.raises(InputError, match=says) as caught:
         load(read(mine))
     assert str(mine) in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert registry.everything() == before
+    assert registry.all_policies() == before
 
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:

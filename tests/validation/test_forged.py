@@ -18,7 +18,7 @@ from schedopt.validation import documents
 from schedopt.validation.documents import reproves
 from schedopt.validation.msfq import solved
 from schedopt.validation.report import Report
-from schedopt.verbs import stages
+from schedopt.verbs import solve as solving
 
 
 @pytest.mark.parametrize("row", forging.ROWS)
@@ -188,7 +188,7 @@ def test_seconds_add_up_to_what_a_solve_takes(monkeypatch: pytest.MonkeyPatch) -
         ticks[0] += 1
         return ticks[0]
 
-    monkeypatch.setattr("schedopt.verbs.stages.now", now)
+    monkeypatch.setattr("schedopt.verbs.solve.now", now)
     seconds = solve(QUEUE, certificate=True, confirm=True).seconds
     known = msgspec.structs.asdict(seconds)
     known.pop("compile")
@@ -212,7 +212,7 @@ def test_a_large_solution_is_not_checked_where_no_time_is_left_and_says_so(
     assert report.unchecked == ["the solution: no time was left; `schedopt check` has its own"]
     assert (report.late, report.bound) == (True, f"believed, from {result.solver}")
     assert documents.check(instance, claim, [], 1e9).violations != []
-    monkeypatch.setattr(stages, "OVER", 0.0)
+    monkeypatch.setattr(solving, "OVER", 0.0)
     late = solve(instance, time_limit=0.0)
     assert not late.checked
     assert "not checked: the solution" in str(late.message)

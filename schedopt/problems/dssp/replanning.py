@@ -33,7 +33,7 @@ from schedopt.problems.dssp.observed_state import (
     read_time,
 )
 from schedopt.problems.dssp.reasons import moment, reasons
-from schedopt.problems.dssp.remaining_night import RemainingNight, remaining_night
+from schedopt.problems.dssp.remaining_night import RemainingNight
 from schedopt.problems.summary import Change, Plan, PlanRow, Replanned, same
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stopped
@@ -82,8 +82,8 @@ def replan(
     reported = read_state(night, state, now)
     progress, notes = observed(night, old, reported, now)
     whole = with_fields(night, constraints=(*night.constraints, *constraints))
-    rest = remaining_night(whole, progress, now, reported.levels)
-    rest, result, left_out = _solved(rest, {*old.spans} - rest.settled, solve, stay)
+    rest = RemainingNight(whole, progress, now, reported.levels)
+    result, left_out = _solved(rest, {*old.spans} - rest.settled, solve, stay)
     notes += [*rest.notes, *(f"{name} cannot be kept: left out" for name in left_out)]
     if result.solution is None:
         return Replanned(result, rest.instance, rest.night, notes=tuple(notes))
@@ -149,8 +149,8 @@ def _begun_cell(progress: Progress) -> str:
 
 def _solved(
     rest: RemainingNight, was: set[str], solve: Solve, stay: float
-) -> tuple[RemainingNight, Result, list[str]]:
-    """Return the result nearest to the plan, on what rest, and the rules that no plan can keep."""
+) -> tuple[Result, list[str]]:
+    """Return the result nearest to the plan, and the rules that no plan can keep, left out."""
     night, dropped = rest.instance, list[str]()
     own = {label(rule, i) for i, rule in enumerate(rest.night.constraints)}
     while True:
@@ -161,9 +161,9 @@ def _solved(
         dropped += sorted(map(str, lost))
         rules = tuple(rule for rule in night.constraints if rule.name not in lost)
         night = with_fields(night, constraints=rules)
-    rest = replace(rest, instance=night)
+    rest.instance = night
     if best.solution is None or was <= {*best.solution.selected} or stopped():
-        return rest, best, dropped
+        return best, dropped
     chosen, free = {*best.solution.selected}, {*night.index} - rest.settled
     rewards = {job.name: job.reward for job in night.jobs if job.name in free}
     worth = total(rewards[name] for name in chosen & free) * (1 - as_written(stay))
@@ -176,9 +176,9 @@ def _solved(
     near = solve(with_fields(night, jobs=counted, objectives=()), constraints=[floor])
     count = 0 if near.solution is None else len({*names} & {*near.solution.selected})
     if count <= len({*names} & chosen) or stopped():
-        return rest, best, dropped
+        return best, dropped
     final = solve(night, constraints=[AtLeast(name=STAY, jobs=names, count=count)])
-    return rest, (best if final.solution is None else final), dropped
+    return (best if final.solution is None else final), dropped
 
 
 # --- the times --------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def start_times(
         Start(job=job, earliest=low, median=middle, latest=high, requested=requested)
         for job, low, middle, high, requested in rows
     )
-    return StartTimes(tuple(told), found.judged, found.shift)
+    return StartTimes(tuple(told), found.calibrated_on, found.shift)
 
 
 def replay_options(
