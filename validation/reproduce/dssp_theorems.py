@@ -82,8 +82,8 @@ def unit_rewards(quick: bool) -> Iterator[tuple[Instance]]:
         )
         longest = max(sum(map(max, job.stages or ())) for job in jobs)
         processors, deadline = int(draw.integers(2, 5)), float(longest + draw.integers(0, 8))
-        night = {"processors": processors, "deadline": deadline, "jobs": jobs}
-        yield (Instance(name=f"unit-{seed}", **night),)
+        name = f"unit-{seed}"
+        yield (Instance(name=name, processors=processors, deadline=deadline, jobs=jobs),)
 
 
 def ratio_and_optimum(night: Instance) -> tuple[float, float]:

@@ -271,7 +271,7 @@ def theorem_2(quick: bool) -> Answers:
     def work_left(name: str, arrivals: int) -> float:
         run = simulate(far, plan(far, name), arrivals=arrivals, seed=4, warm=0)
         counts = zip(far.classes, run.came - run.counts.sum(axis=0), strict=True)
-        return sum(job.need * float(n) / job.service_rate for job, n in counts)
+        return float(sum(job.need * n / job.service_rate for job, n in counts))
 
     names = ("fcfs", "msf", "first-fit", "nmsr", "adaptive-quickswap", "static-quickswap")
     few = 200_000 if quick else 2_000_000
