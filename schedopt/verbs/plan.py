@@ -143,7 +143,7 @@ def plan(
     NightPlan
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
     """
-    what, record = _given(table)
+    what, record = _instance_or_table(table)
     told = given | {"farm": farm, "risk": risk, "tell": tell}
     told["constraints"] = lambda night: read_rules(constraints, record.name, night)
     again = partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch)
@@ -154,7 +154,7 @@ def plan(
     return NightPlan(made.instance, made.result, made.run, made.line, template)
 
 
-def _given(table: object) -> tuple[object, Problem]:
+def _instance_or_table(table: object) -> tuple[object, Problem]:
     """Return an instance, or a table, and the problem that takes it."""
     if isinstance(table, str | Path) and (
         str(table).startswith("example:") or str(table).lower().endswith(INSTANCES)
