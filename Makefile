@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed plugin-test growth limits logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema clean
+.PHONY: agree help demo test test-all lint speed plugin-test growth logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -51,11 +51,8 @@ plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler 
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
 	$(BIN)/python -m benchmarks.growth
 
-limits: $(READY) ## what a time limit is worth from 10^3 to 10^6 (an hour at most; goes on where it stopped)
-	$(BIN)/python -m benchmarks.limits
-
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
-	$(BIN)/python -m benchmarks.dssp_provable
+	$(BIN)/python -m benchmarks.dssp_schedule provable
 
 reproduction: $(READY) ## run the whole ledger in full (an hour), and write docs/reproduction.md anew
 	$(BIN)/python -m benchmarks.reproduction
@@ -66,7 +63,7 @@ logs: $(READY)   ## policies on twelve logs by their gap to re-proved bounds, in
 borg: $(READY)   ## Figure 6 of the queues with 10^9 arrivals a point, into the ledger (half an hour on two cores)
 	@mkdir -p build
 	$(BIN)/schedopt reproduce msfq/figure-6 --json > build/figure-6.json
-	$(BIN)/python -m benchmarks.reproduction --results validation/reproduce/claims.json build/figure-6.json
+	$(BIN)/python -m benchmarks.reproduction validation/reproduce/claims.json build/figure-6.json
 
 docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
@@ -83,12 +80,13 @@ archive-file: $(READY) ## the archive as one file for a release, build/schedopt-
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema
 
-agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forged results
+agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forgeries
 	$(BIN)/python -m benchmarks.agree
 	$(BIN)/python -m benchmarks.forging
 
-release-check: $(READY) ## built, described, installed into empty environments, the README run from it, docs built (needs the network; ten minutes for each Python)
+release-check: $(READY) ## built, described, installed into an empty environment, the README run from it, docs built (needs the network; ten minutes)
 	$(BIN)/python -m benchmarks.release
+	$(MAKE) docs
 
 lock: $(READY)   ## lock the versions anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra all --extra cluster --extra docs --extra scip --group dev pyproject.toml -o requirements.lock

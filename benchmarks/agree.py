@@ -2,92 +2,227 @@
 
 ``python -m benchmarks.agree [COUNT [FILE [KIND]]]``: so many instances in all, of all kinds or of
 those that begin so, in parts that are written to a file (build/agree.jsonl) as they are done; run
-again, it goes on where it stopped, and says how much was there. Other parts of the file are not
-counted. Exit 1 if any two methods disagree.
+again, it goes on where it stopped. Exit 1 if any two methods disagree.
 
 Every other selection goes through HiGHS first, however small it is; those of 60 to 200 jobs are
 solved by SCIP, too. Other formulations are drawn and solved as the contract suite does. Bounds of
 optimal policies are held below what policies get.
 """
 
-import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from benchmarks import agreeing
-from benchmarks.tables import Measured, kept, measurement, out, resumed, row
+from benchmarks.tables import Measured, measurement, out, resumed, row
+from schedopt import evaluate, solve
+from schedopt.instances import constraints as kinds
+from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
-from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.msfq import Instance as Queue
+from schedopt.instances.msfq import JobClass
+from schedopt.problems import problem
+from schedopt.solvers.result import Limits
+
+# --- selections with numbers that are hard to tell apart --------------------------------------
+
+TEAMS = ("fx", "light", "anim")
+Rule = Callable[[Random, "Draft", str], Constraint]
+Numbers = Callable[[Random, int], list[float]]
+Window = dict[str, float]
+
+
+class Draft:
+    """Names, demands and teams of jobs, for side constraints to speak of."""
+
+    def __init__(self, draw: Random, least: int, most: int, numbers: tuple[Numbers, ...]) -> None:
+        count = draw.randint(least, most)
+        self.names = [f"j{i}" for i in range(count)]
+        self.rewards = draw.choice(numbers)(draw, count)
+        self.demands = draw.choice(numbers)(draw, count)
+        self.teams = [draw.choice(TEAMS) for _ in self.names]
+        self.capacity = _capacity(draw, self.demands)
+
+    def night(self, name: str, rules: list[Constraint], windows: list[Window]) -> Instance:
+        """Return the jobs with side constraints, each perhaps with a release and a deadline."""
+        columns = zip(self.names, self.rewards, self.demands, self.teams, windows, strict=True)
+        return Instance(
+            name=name,
+            processors=1,
+            deadline=self.capacity,
+            jobs=tuple(
+                Job(name=n, reward=r, demand=d, critical_path=0.0, groups={"team": t}, **window)
+                for n, r, d, t, window in columns
+            ),
+            constraints=tuple(rules),
+        )
+
+    def few(self, draw: Random) -> tuple[str, ...]:
+        """Draw one to three jobs."""
+        return tuple(draw.sample(self.names, min(len(self.names), draw.randint(1, 3))))
+
+    def share(self, draw: Random) -> float:
+        """Draw a share."""
+        return draw.choice((0.0, 5.6e-10, 0.25, 1 / 3, 0.5, 0.6, 0.7, 1.0, round(draw.random(), 3)))
+
+    def team(self, draw: Random) -> str:
+        """Draw a team that has a job."""
+        return draw.choice(self.teams)
+
+
+def _near_ties(draw: Random, count: int) -> list[float]:
+    """Draw numbers that differ by 1e-12 to 1e-6 of themselves."""
+    base, apart = draw.choice((1.0, 3.0, 1e8, 0.1, 7e5)), 10.0 ** -draw.randint(6, 12)
+    return [base * draw.choice((1, 1, 2)) * (1 + apart * draw.randint(0, 9)) for _ in range(count)]
+
+
+def _spread(draw: Random, count: int) -> list[float]:
+    """Draw numbers of up to 15 orders of magnitude."""
+    low = draw.randint(-14, -2)
+    return [float(f"{draw.randint(1, 999)}e{draw.randint(low, low + 15)}") for _ in range(count)]
+
+
+def _plain(draw: Random, count: int) -> list[float]:
+    """Draw ordinary numbers: whole, or of one decimal."""
+    unit = draw.choice((1, 10))
+    return [draw.randint(0, 50) / unit for _ in range(count)]
+
+
+def _capacity(draw: Random, demands: list[float]) -> float:
+    """Draw a capacity next to what some of the jobs ask for."""
+    some = sum(d for d in demands if draw.random() < 0.5) or max(demands) or 1.0
+    return some * (1 + draw.choice((0, 0, 1, -1)) * 10.0 ** -draw.randint(6, 13))
+
+
+def _shared(draw: Random, draft: Draft, name: str, *, floor: bool, of: str) -> Constraint:
+    shares = {draft.team(draw): draft.share(draw)}
+    bounds: dict[str, Any] = {"at_least": shares} if floor else {"at_most": shares}
+    return FairShare(
+        by="team", of="selected" if of == "selected" else "capacity", name=name, **bounds
+    )
+
+
+def _past(draw: Random, draft: Draft, name: str) -> Constraint:
+    used = {team: draft.capacity * draw.random() for team in set(draft.teams)}
+    half = draw.choice((None, 1.0, 3.0))
+    return FairShare(
+        by="team",
+        at_most={draft.team(draw): draft.share(draw)},
+        past=used,
+        half_life=half,
+        name=name,
+    )
+
+
+def _resource(draw: Random, draft: Draft, name: str) -> Constraint:
+    use = dict(zip(draft.few(draw), _near_ties(draw, 3), strict=False))
+    return kinds.Resource(name=name, use=use, capacity=_capacity(draw, list(use.values())))
+
+
+def _seats(draw: Random, draft: Draft, name: str) -> Constraint:
+    use = {job: draw.randint(0, 3) for job in draft.few(draw)}
+    return kinds.Seats(name=name, capacity=draw.randint(0, 3), use=use)
+
+
+RULES: dict[str, Rule] = {
+    "fair-share cap": lambda d, x, n: _shared(d, x, n, floor=False, of="capacity"),
+    "fair-share floor": lambda d, x, n: _shared(d, x, n, floor=True, of="capacity"),
+    "fair-share cap of selected": lambda d, x, n: _shared(d, x, n, floor=False, of="selected"),
+    "fair-share floor of selected": lambda d, x, n: _shared(d, x, n, floor=True, of="selected"),
+    "fair-share each": lambda d, x, n: FairShare(
+        by="team",
+        each={"at_most": max(0.2, x.share(d))},
+        name=n,  # type: ignore[arg-type]
+    ),
+    "fair-share past": _past,
+    "require": lambda d, x, n: kinds.Require(jobs=x.few(d)[:1], name=n),
+    "forbid": lambda d, x, n: kinds.Forbid(jobs=x.few(d), name=n),
+    "imply": lambda d, x, n: kinds.Imply(if_=d.choice(x.names), then=d.choice(x.names), name=n),
+    "together": lambda d, x, n: kinds.Together(jobs=x.few(d), name=n),
+    "apart": lambda d, x, n: kinds.Apart(jobs=x.few(d), name=n),
+    "at-most": lambda d, x, n: kinds.AtMost(jobs=x.few(d), count=d.randint(0, 3), name=n),
+    "at-least": lambda d, x, n: kinds.AtLeast(
+        by="team", group=x.team(d), count=d.randint(0, 2), name=n
+    ),
+    "resource": _resource,
+    "seats": _seats,
+}
+"""Side constraints of dssp, by what a run of the agreement calls them."""
+
+
+def selection(kind: str, seed: int, most: int = 12) -> Instance:
+    """Draw a night with a side constraint of a kind, none of it, or windows, and up to two more."""
+    draw = Random(f"{kind} {seed}")  # noqa: S311
+    draft = Draft(draw, 2, most, (_near_ties, _spread, _plain))
+    drawn_kinds = [kind] * (kind in RULES) + draw.choices(list(RULES), k=draw.randint(0, 2))
+    rules = [RULES[each](draw, draft, f"c{i}") for i, each in enumerate(drawn_kinds)]
+    windows: list[Window] = [{} for _ in draft.names]
+    for window in windows:
+        if kind == "windows" and draw.random() < 0.6:
+            release = draft.capacity * draw.choice((0, 0.25, 0.5))
+            window |= {"release": release, "deadline": release + draft.capacity * draw.random()}
+    return draft.night(f"{kind}-{seed}", rules if kind != "none" else [], windows)
+
+
+def many(seed: int) -> Instance:
+    """Draw 60 to 200 jobs with ordinary numbers under one to four rules."""
+    draw = Random(f"many {seed}")  # noqa: S311
+    draft = Draft(draw, 60, 200, (_plain,))
+    draft.capacity = round(sum(draft.demands) * draw.choice((0.2, 0.5, 0.8)), 1) or 1.0
+    drawn_kinds = draw.choices([*RULES], k=draw.randint(1, 4))
+    rules = [RULES[each](draw, draft, f"c{i}") for i, each in enumerate(drawn_kinds)]
+    return draft.night(f"many-{seed}", rules, [{} for _ in draft.names])
+
+
+# --- two methods -----------------------------------------------------------------------------
 
 TESTS = str(Path(__file__).parent.parent / "tests")
 PART = 50  # instances between two lines of the file
-CONTRACT = {
-    "epoch/partition": 50,
-    "epoch/rectangles": 50,
-    "hesrpt/allocation": 50,
-    "msfq/threshold": 10,
-    "dssp/schedule": 50,
-    "dssp/season": 50,
-}
+CONTRACT = (
+    *("epoch/partition", "epoch/rectangles", "hesrpt/allocation"),
+    *("msfq/threshold", "dssp/schedule", "dssp/season"),
+)
 """What tests/contract draws, solved as its suite does: by the table, and as declared."""
 MANY, CLASSES = "60 to 200 jobs", "bounds of policies"
-RARE = {**CONTRACT, MANY: 50, CLASSES: 50}
+RARE = dict.fromkeys((*CONTRACT, MANY, CLASSES), 50)
 """Kinds that take long: one part of theirs to so many of another."""
 NEAR = 1e-6  # what optima in floating point may differ by
 SECONDS, FEW_SECONDS = 60.0, 10.0
 """What either method may take, the second for many jobs; what is not proven then is withheld."""
 WORDS = ("agreed", "infeasible", "withheld", "disagreed")
 JUDGED = ("judged/schedule", "judged/selection", "judged/season")
-KINDS = ("none", *agreeing.RULES, "windows", *JUDGED, *RARE)
+KINDS = ("none", *RULES, "windows", *JUDGED, *RARE)
 BLIND = (
-    "adaptive-quickswap",
-    "fcfs",
-    "first-fit",
-    "msf",
-    "msfq",
-    "nmsr",
-    "static-quickswap",
-    "two-threshold",
+    *("adaptive-quickswap", "fcfs", "first-fit", "msf"),
+    *("msfq", "nmsr", "static-quickswap", "two-threshold"),
 )
 """Compiled policies, none of which knows how long jobs run."""
 
 
 def verdict(kind: str, seed: int) -> str:
     """Answer an instance by two methods; return one of `WORDS`, or how they disagree."""
-    from schedopt import solve
-    from schedopt.problems import problem
-    from schedopt.solvers.result import Limits
-
     if kind == CLASSES:
-        return _bounded(seed)
+        return _hold_bound(seed)
     if kind in JUDGED:
-        said: str = _tested("judge.verdicts").judged(kind.partition("/")[2], seed)
-        return said
+        return str(tested("judge.verdicts").judged(kind.partition("/")[2], seed))
+    limits: dict[str, Any] = {"threads": 1, "time_limit": FEW_SECONDS if kind == MANY else SECONDS}
     if kind in CONTRACT:
-        first, second = (
-            solve(drawn(kind, seed), threads=1, time_limit=SECONDS, solver=name)
-            for name in (None, "model")
-        )
-        return _compared(first, second)
+        return _compared(*(solve(drawn(kind, seed), solver=s, **limits) for s in (None, "model")))
     if kind == MANY:
-        night = agreeing.many(seed)
-        first, second = (
-            solve(night, solver=name, threads=1, time_limit=FEW_SECONDS) for name in (None, "scip")
-        )
-        return _compared(first, second)
-    night = agreeing.selection(kind, seed)
-    first = solve(night, threads=1, time_limit=SECONDS, solver="highs" if seed % 2 else None)
-    record, limits = problem("dssp"), Limits(time_limit=SECONDS, threads=1)
-    confirmed = record.confirm(record.formulation()(night), first, limits)
+        return _compared(*(solve(many(seed), solver=s, **limits) for s in (None, "scip")))
+    night = selection(kind, seed)
+    first = solve(night, solver="highs" if seed % 2 else None, **limits)
+    record = problem("dssp")
+    confirmed = record.confirm(record.formulation()(night), first, Limits(**limits))
     if confirmed is None:
         return "withheld"
     worth = {job.name: as_written(job.reward) for job in night.jobs}
@@ -96,11 +231,11 @@ def verdict(kind: str, seed: int) -> str:
 
 def drawn(kind: str, seed: int) -> Any:
     """Draw a formulation as the contract suite does."""
-    draws = _tested(f"contract.{kind.partition('/')[0]}").FORMULATIONS
+    draws = tested(f"contract.{kind.partition('/')[0]}").FORMULATIONS
     return draws[kind](Random(seed))  # noqa: S311
 
 
-def _tested(module: str) -> Any:
+def tested(module: str) -> Any:
     """Import a module of the tests."""
     if TESTS not in sys.path:
         sys.path.insert(0, TESTS)
@@ -138,10 +273,8 @@ def _same(one: Any, other: Any, worth: dict[str, Fraction] | None) -> bool:
     return bool(abs(one.objective - other.objective) <= NEAR * scale)
 
 
-def _bounded(seed: int) -> str:
+def _hold_bound(seed: int) -> str:
     """Hold the bound of a one-or-all queue below what policies are simulated to get."""
-    from schedopt import evaluate, solve
-
     draw = np.random.default_rng(seed)
     servers, load = int(draw.integers(2, 9)), float(draw.uniform(0.2, 0.8))
     parts = draw.dirichlet(np.ones(2)) * load * servers
@@ -149,7 +282,7 @@ def _bounded(seed: int) -> str:
         JobClass(need=need, service_rate=1.0, arrival_rate=max(1e-3, part / need))
         for need, part in zip((1, servers), parts.tolist(), strict=True)
     )
-    queue = Instance(name=f"classes-{seed}", servers=servers, classes=classes)
+    queue = Queue(name=f"classes-{seed}", servers=servers, classes=classes)
     result = solve(queue, formulation="optimal-policy", threads=1, time_limit=FEW_SECONDS / 20)
     if result.bound is None:
         return "withheld"
@@ -188,45 +321,44 @@ def todo(total: int, begins: str = "") -> Iterator[tuple[str, int]]:
         turn += 1
 
 
-@measurement
-def agreed(done: Sequence[dict[str, Any]]) -> Measured:
-    """Print the counts by kind."""
-    yield "two methods"
-    for kind in (*KINDS, "all"):
-        parts = [part for part in done if kind in (part["kind"], "all")]
-        counts = {word: sum(part.get(word, 0) for part in parts) for word in WORDS}
-        if parts:
-            yield row(kind, sum(part["count"] for part in parts), "instances", **counts)
+def report(done: Sequence[dict[str, Any]]) -> int:
+    """Print the counts by kind and the disagreements; return how many of these there were."""
+    quarrels = [(each["kind"], *quarrel) for each in done for quarrel in each["quarrels"]]
+
+    @measurement
+    def agreed() -> Measured:
+        yield "two methods"
+        for kind in dict.fromkeys(each["kind"] for each in done):
+            parts = [each for each in done if each["kind"] == kind]
+            counts = {word: sum(each.get(word, 0) for each in parts) for word in WORDS}
+            yield row(kind, sum(each["count"] for each in parts), "instances", **counts)
+
+    agreed()
+    for kind, seed, words in quarrels:
+        out.print(f"{kind} {seed}: {words}", markup=False)
+    return len(quarrels)
 
 
-def told(done: Sequence[dict[str, Any]]) -> int:
-    """Print the counts and the disagreements; return how many of these there were."""
-    every = agreed(done)[-1]
-    for one in done:
-        for seed, said in one["quarrels"]:
-            out.print(f"{one['kind']} {seed}: {said}", markup=False)
-    return int(str(every.beside[WORDS[-1]]))
-
-
-def _part(of: tuple[str, int]) -> dict[str, Any]:
-    return part(*of)
+def _part(key: tuple[str, int]) -> dict[str, Any]:
+    return part(*key)
 
 
 def main() -> None:
     """Run what is left, and print what came of it."""
-    total = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    file = Path(sys.argv[2] if len(sys.argv) > 2 else "build/agree.jsonl")
-    key = lambda one: (one["kind"], one["start"])  # noqa: E731
-    jobs = os.cpu_count() or 1
-    begins = sys.argv[3] if len(sys.argv) > 3 else ""
+    total, file, begins = [*sys.argv[1:], *("100000", "build/agree.jsonl", "")[len(sys.argv) - 1 :]]
     if not any(kind.startswith(begins) for kind in KINDS):
         sys.exit(f"found {begins!r}; expected the beginning of one of {', '.join(KINDS)}")
-    asked = [*todo(total, begins)]
-    held = len({key(one) for one in kept(file, dict[str, Any])}.intersection(asked))
-    if held:
-        out.print(f"{held} of {len(asked)} parts were in {file}: remove it to solve them again")
-    done = resumed(file, dict[str, Any], key, asked, _part, jobs=jobs)
-    sys.exit(1 if told([done[one] for one in asked]) else 0)
+    keys = [*todo(int(total), begins)]
+    with get_context("spawn").Pool() as pool:
+        done = resumed(
+            Path(file),
+            dict[str, Any],
+            lambda each: (each["kind"], each["start"]),
+            keys,
+            _part,
+            pool.imap_unordered,
+        )
+    sys.exit(min(1, report([done[key] for key in keys])))
 
 
 if __name__ == "__main__":

@@ -12,32 +12,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
-import numpy as np
 
 from schedopt.archive.entries import Entry, asking, entries
 from schedopt.archive.judging import Judgement, submit
 from schedopt.instances.archived import folder_of, groups, instance_path
 from schedopt.instances.files import dump, encode, load, write_bytes
-from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.logs import Jobs
 from schedopt.solvers.stopping import ENDING, finishing, stoppable, stopped
 from schedopt.verbs.solve import solve
 
 SECONDS = 60.0
-
-
-def log(jobs: int, servers: int, load: float, seed: int) -> Instance:
-    """Draw a log of the group msfq-logs: Poisson arrivals, needs that are powers of 2."""
-    draw = np.random.Generator(np.random.PCG64(seed))
-    most = servers.bit_length() - 2
-    need = 2 ** np.minimum(draw.geometric(0.4, jobs) - 1, most)
-    run = np.maximum(1.0, np.rint(600 * np.exp(1.2 * draw.standard_normal(jobs))))
-    apart = float((need * run).mean()) / (load * servers)
-    submit = np.rint(np.cumsum(draw.exponential(apart, jobs)))
-    estimate = run * draw.uniform(1.0, 4.0, jobs).round(1)
-    jobs_of_log = Jobs(submit=submit, need=need.astype(np.int32), run=run, estimate=estimate)
-    name = f"msfq-logs-{seed:02d}"
-    return Instance(name=name, servers=servers, log=f"{name}.parquet").with_jobs(jobs_of_log)
 
 
 def again(group: str, entry: Entry) -> Judgement:

@@ -1,16 +1,16 @@
-"""Partitions into epochs: our default beside the direct model and the search.
+"""Partitions into epochs: our default beside the direct model and the paper's search.
 
-``python -m benchmarks.epoch [TABLE ...]``: planted, tight, rectangles and uniform, or some of them.
+``python -m benchmarks.epoch [TABLE ...]``.
 """
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import Measured, all_of, measurement, row, run
-from benchmarks.timing import agree, best_of
-from schedopt.formulations.epoch import Partition
+from benchmarks.tables import Measured, agree, best_of, measurement, row, run
 from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.epoch import Instance, Partitioned
 from schedopt.instances.epoch.generators import named
@@ -31,7 +31,7 @@ RECTANGLES, RECTANGLES_LIMIT = ((16, 6), (16, 8), (16, 12), (32, 8), (32, 10)), 
 """Nodes and jobs of the rectangles, and the seconds that each may take; CP-SAT alone has LIMIT."""
 
 
-def _solved(instance: Any, limit: float | None = None, **asked: Any) -> tuple[float, Any]:
+def _solve(instance: Any, limit: float | None = None, **asked: Any) -> tuple[float, Any]:
     return best_of(1, partial(solve, instance, threads=WORKERS, time_limit=limit, **asked))
 
 
@@ -47,18 +47,32 @@ def planted() -> Measured:
     for epochs, k in PLANTED:
         options = {"epochs": epochs, "inequity": k}
         some = [generate("epoch", "planted", seed=seed, options=options) for seed in SEEDS]
-        times = []
-        for instance in some:
-            seconds, result = _solved(instance, 4 * LIMIT)
-            times.append(seconds if result.proven else float("inf"))
-            agree(128.0 * epochs, result.objective if result.proven else None)
-        beside = {}
-        for name, way in OTHERS.items():
-            seconds, value = best_of(1, partial(way, some[0]))
+        runs = [_solve(instance, 4 * LIMIT) for instance in some]
+        agree(128.0 * epochs, *(result.objective for _, result in runs if result.proven))
+        seconds = [took if result.proven else float("inf") for took, result in runs]
+        beside = {"quickest": min(seconds)}
+        for name, rival in RIVALS.items():
+            took, value = best_of(1, partial(rival, some[0]))
             agree(128.0 * epochs, value)
-            beside[name] = f"{seconds:.2f} s" if value else f">{seconds:.1f} s"
+            beside[name] = f"{'' if value else '>'}{took:.2f} s"
         what = f"{epochs} epochs, k = {k}, {len(some[0].jobs)} jobs"
-        yield row(what, max(times), "s", most=5, quickest=f"{min(times):.2f} s", **beside)
+        yield row(what, max(seconds), "s", most=5, **beside)
+
+
+def _direct(instance: Any) -> float | None:
+    """Solve the direct model with CP-SAT, as it stands."""
+    _, result = _solve(instance, LIMIT, solver="model")
+    return result.objective if result.proven else None
+
+
+def _paper_search(instance: Any) -> float | None:
+    try:
+        return float(instance.objective_of(registered("epoch")["paper-search"].run(instance)))
+    except NotApplicableError:
+        return None
+
+
+RIVALS = {"direct": _direct, "search": _paper_search}
 
 
 @measurement
@@ -68,45 +82,28 @@ def tight() -> Measured:
     The pairs are drawn at random. Half are to be together, half apart: first as they are in the
     partition that was found, so that the optimum stays, then whatever they are there.
     """
-    each = len(MANY)
-    yield f"(i2) planted epochs, N = 128, {each} seeds, limit {TIGHT_LIMIT:.0f} s: slowest"
-    plain: list[int] = []
-    ruled = 0
+    yield f"(i2) planted epochs, N = 128, {len(MANY)} seeds, {TIGHT_LIMIT:.0f} s each: proven"
     for epochs, k in TIGHT:
-        times, proven = _many(epochs, k)
-        plain.append(proven[0])
-        ruled += sum(proven[1:])
-        slowest = [max(some) for some in times]
-        beside = {"ten rules that fit": slowest[1], "any ten": slowest[2]}
-        told = f"{sum(proven)} of {3 * each}"
-        yield row(f"{epochs} epochs, k = {k}", slowest[0], "s", **beside, proven=told)
-    yield all_of("16 epochs, k = 4: seeds proven in 10 s", plain[0], each)
-    others = len(TIGHT) - 1
-    yield all_of("16 and 32 epochs, k = 5 and 6, in 10 s", sum(plain[1:]), others * each)
-    yield all_of("with ten side constraints, in 10 s", ruled, 2 * each * len(TIGHT))
+        times: tuple[list[float], ...] = ([], [], [])
+        proven = 0
+        for seed in MANY:
+            options = {"epochs": epochs, "inequity": k}
+            instance = generate("epoch", "planted", seed=seed, options=options)
+            rules: Sequence[Sequence[Constraint]] = ((),)
+            for turn in range(3):
+                took, result = _solve(instance, TIGHT_LIMIT, constraints=rules[turn])
+                times[turn].append(took)
+                proven += _ended(result)
+                if turn < 2 and result.proven:
+                    agree(result.objective, 128.0 * epochs)
+                if turn == 0:
+                    rules = ((), *(_ten_rules(result.solution, seed, fit) for fit in (True, False)))
+        plain, fitting, others = map(max, times)
+        beside = {"slowest s": plain, "ten rules that fit": fitting, "any ten": others}
+        yield row(f"{epochs} epochs, k = {k}", proven, least=3 * len(MANY), **beside)
 
 
-def _many(epochs: int, k: int) -> tuple[tuple[list[float], ...], list[int]]:
-    """Return seconds by seed without rules, with ten that fit and with any ten; and the proofs."""
-    times: tuple[list[float], ...] = ([], [], [])
-    proven = [0, 0, 0]
-    options = {"epochs": epochs, "inequity": k}
-    for seed in MANY:
-        instance = generate("epoch", "planted", seed=seed, options=options)
-        rules: tuple[list[Constraint], ...] = ([], [], [])
-        for turn in range(3):
-            seconds, result = _solved(instance, TIGHT_LIMIT, constraints=rules[turn])
-            times[turn].append(seconds)
-            proven[turn] += _ended(result)
-            if turn < 2 and result.proven:
-                agree(result.objective, 128.0 * epochs)
-            if turn == 0:
-                free = result.solution
-                rules = ([], _ten(free, seed, True), _ten(free, seed, False))
-    return times, proven
-
-
-def _ten(free: Partitioned, seed: int, fitting: bool) -> list[Constraint]:
+def _ten_rules(free: Partitioned, seed: int, fitting: bool) -> list[Constraint]:
     """Draw ten side constraints on pairs of jobs, perhaps such that a partition keeps them all."""
     draw = np.random.Generator(np.random.PCG64(seed))
     where = {name: e for e, epoch in enumerate(free.epochs) for name in epoch.nodes}
@@ -121,29 +118,17 @@ def _ten(free: Partitioned, seed: int, fitting: bool) -> list[Constraint]:
 
 @measurement
 def rectangles() -> Measured:
-    """Time rectangles by our own search and by CP-SAT, without rules and with three on pairs."""
-    yield f"(i3) rectangles, minima to N/2, ours {RECTANGLES_LIMIT:.0f} s, CP-SAT {LIMIT:.0f}"
-    ended = wanted = 0
-    for nodes, jobs in RECTANGLES:
-        for count in (0, 3):
-            some = [_drawn(nodes, jobs, count, seed) for seed in SEEDS]
-            ours, theirs = (
-                [_solved(one, limit, formulation="rectangles", solver=solver) for one in some]
-                for solver, limit in (("epochs", RECTANGLES_LIMIT), ("cp-sat", LIMIT))
-            )
-            for (_, mine), (_, other) in zip(ours, theirs, strict=True):
-                if _ended(mine) and _ended(other):
-                    agree(mine.objective or 0.0, other.objective or 0.0)
-            proven, also = (sum(_ended(result) for _, result in runs) for runs in (ours, theirs))
-            alone = f"{max(seconds for seconds, _ in theirs):.2f} s, {also} of {len(SEEDS)}"
-            what = f"{nodes} nodes, {jobs} jobs, {count} rules"
-            slowest = max(seconds for seconds, _ in ours)
-            yield row(what, slowest, "s", proven=f"{proven} of {len(SEEDS)}", CP_SAT_alone=alone)
-            ended, wanted = ended + proven, wanted + len(SEEDS)
-    yield all_of(f"proven, or infeasible, in {RECTANGLES_LIMIT:.0f} s", ended, wanted)
+    """Time rectangles, without rules and with three on pairs of jobs."""
+    yield f"(i3) rectangles, minima to N/2, {RECTANGLES_LIMIT:.0f} s each: proven, or infeasible"
+    for (nodes, jobs), count in product(RECTANGLES, (0, 3)):
+        some = [_rectangles(nodes, jobs, count, seed) for seed in SEEDS]
+        runs = [_solve(one, RECTANGLES_LIMIT, formulation="rectangles") for one in some]
+        ended = sum(_ended(result) for _, result in runs)
+        what = f"{nodes} nodes, {jobs} jobs, {count} rules"
+        yield row(what, ended, least=len(SEEDS), slowest_s=max(took for took, _ in runs))
 
 
-def _drawn(nodes: int, jobs: int, count: int, seed: int) -> Instance:
+def _rectangles(nodes: int, jobs: int, count: int, seed: int) -> Instance:
     """Draw minima up to half the nodes, and so many side constraints on pairs of jobs."""
     draw = np.random.Generator(np.random.PCG64(seed))
     made = named(draw.integers(1, nodes // 2, jobs, endpoint=True).tolist())
@@ -158,35 +143,15 @@ def _drawn(nodes: int, jobs: int, count: int, seed: int) -> Instance:
 def uniform() -> Measured:
     """Time the paper's own random instances, up to 256 jobs on 1,024 nodes."""
     yield "(j) random instances of Table 3 (k = 1): worst of 5 seeds and two load factors"
-    for jobs in (8, 64, 256):
-        for nodes in (128, 1_024):
-            runs = [
-                _solved(generate("epoch", "uniform", seed=seed, options=options))
-                for seed in range(5)
-                for options in ({"jobs": jobs, "nodes": nodes, "load": load} for load in (1.0, 2.0))
-            ]
-            proven, worst = sum(r.proven for _, r in runs), max(seconds for seconds, _ in runs)
-            worst = worst if proven == len(runs) else np.inf
-            yield row(f"{jobs} jobs, {nodes:,} nodes", worst, "s", most=0.2, proven=proven)
-
-
-def _direct(instance: Any) -> float | None:
-    """Solve the direct model with CP-SAT, as it stands."""
-    result = solve(Partition(instance), solver="model", threads=WORKERS, time_limit=LIMIT)
-    return result.objective if result.proven else None
-
-
-def _policy(name: str, instance: Any) -> float | None:
-    try:
-        return instance.objective_of(registered("epoch")[name].run(instance))
-    except NotApplicableError:
-        return None
-
-
-OTHERS = {
-    "direct": _direct,
-    "search": partial(_policy, "paper-search"),
-}
+    for jobs, nodes in product((8, 64, 256), (128, 1_024)):
+        runs = [
+            _solve(generate("epoch", "uniform", seed=seed, options=options))
+            for seed in range(5)
+            for options in ({"jobs": jobs, "nodes": nodes, "load": load} for load in (1.0, 2.0))
+        ]
+        proven, worst = sum(r.proven for _, r in runs), max(seconds for seconds, _ in runs)
+        worst = worst if proven == len(runs) else float("inf")
+        yield row(f"{jobs} jobs, {nodes:,} nodes", worst, "s", most=0.2, proven=proven)
 
 
 if __name__ == "__main__":

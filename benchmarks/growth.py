@@ -19,10 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import schedopt
-from benchmarks.limits import drawn, schedule, shares
-from benchmarks.msfq_replay import log
-from benchmarks.tables import Measured, measurement, out, row
-from benchmarks.timing import best_of, machine, peak_mb
+from benchmarks.msfq import log
+from benchmarks.tables import Measured, best_of, machine, measurement, out, peak_mb, row
 from schedopt.policies.hesrpt.simulator import hesrpt_times
 from schedopt.sweep.sources import generated
 
@@ -51,11 +49,32 @@ class Point(NamedTuple):
     proven: bool
 
 
+def drawn(problem: str, generator: str, **options: Any) -> Any:
+    """Return a random instance."""
+    return schedopt.generate(problem, generator, seed=1, options=options)
+
+
 def reading(size: int) -> Work:
     """Read a file of jobs."""
     path = Path(tempfile.mkdtemp()) / "jobs.json"
     schedopt.dump(drawn("dssp", "uncorrelated", jobs=size), path)
     return partial(schedopt.load, path)
+
+
+def shares(size: int) -> Work:
+    """Select jobs of 20 teams: ten with a cap, two with a floor."""
+    night = drawn("dssp", "uncorrelated", jobs=size, groups=20)
+    names = sorted(night.groups["team"])
+    caps, floors = dict.fromkeys(names[:10], 0.03), dict.fromkeys(names[10:12], 0.06)
+    rule = schedopt.FairShare(by="team", at_most=caps, at_least=floors)
+    return solved(night, constraints=[rule])
+
+
+def dispatch(size: int) -> Work:
+    """Dispatch tasks: those of as many nights as there must be."""
+    nights = max(1, round(size / 4300))
+    season = drawn("dssp", "render-night", nights=nights, processors=1000)
+    return partial(schedopt.evaluate, season, "lcpf")
 
 
 def simulation(size: int) -> Work:
@@ -83,12 +102,8 @@ KINDS = {
         (100, *JOBS),
         lambda size: solved(drawn("dssp", "uncorrelated", jobs=size), solver="core"),
     ),
-    "fair shares": Kind("jobs", (100, *JOBS), lambda size: solved(shares(size))),
-    "dispatch": Kind(
-        "tasks",
-        (4 * 10**3, 4 * 10**4, 4 * 10**5, 4 * 10**6),
-        lambda size: partial(schedopt.evaluate, schedule(size), "lcpf"),
-    ),
+    "fair shares": Kind("jobs", (100, *JOBS), shares),
+    "dispatch": Kind("tasks", (4 * 10**3, 4 * 10**4, 4 * 10**5, 4 * 10**6), dispatch),
     "simulation": Kind("arrivals", (10**4, 10**5, 10**6, 10**7, 10**8), simulation),
     "replay": Kind(
         "jobs",

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 import schedopt
-from benchmarks.tables import Measured, measurement, out, row
-from benchmarks.timing import machine, spent
+from benchmarks.tables import Measured, machine, measurement, out, row, spent
 from schedopt.sweep.rows import Row
 
 HERE = Path(__file__).parents[1]

@@ -1,22 +1,24 @@
-"""The runner of all measurements: rows laid out as tables, targets judged, runs resumed.
+"""Rows of measurements, laid out as tables; clocks; and runs that go on where they stopped.
 
 A measurement is a generator. A text that it yields is the title of a table; a `Row` says what was
-measured, what was seen, what is asked, what it was before, and what stands beside it.
+measured, what was seen, what is asked, and what stands beside it.
 """
 
 import functools
+import gc
+import os
+import platform
+import resource
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
 import msgspec
-from rich.console import Console, JustifyMethod
+from rich.console import Console
 from rich.table import Table
-
-from benchmarks.timing import machine
 
 out = Console(width=120)
 PACKAGES = ("highspy", "ortools", "pyomo", "numba")
@@ -30,7 +32,7 @@ class Row(NamedTuple):
     unit: str
     asked: str  # the target; empty where there is none
     met: bool | None  # whether the target is met
-    beside: dict[str, object]  # further columns by heading: the earlier value, rivals' and so on
+    beside: dict[str, object]  # further columns by heading
 
 
 Measured = Iterator[str | Row]
@@ -38,7 +40,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K")
 
-_JUDGED: list[Row] = []
+_WITH_TARGET: list[Row] = []
 
 
 def row(
@@ -48,32 +50,17 @@ def row(
     *,
     most: float | None = None,
     least: float | None = None,
-    before: float | None = None,
     **beside: object,
 ) -> Row:
-    """Return a measurement with its target and its earlier value; in headings ``_`` is a blank."""
+    """Return a measurement with its target; in headings ``_`` is a blank."""
     asked, met = "", None
     if isinstance(seen, int | float):
         if most is not None:
             asked, met = f"<= {cell(most)}", seen <= most
         elif least is not None:
             asked, met = f">= {cell(least)}", seen >= least
-        if before is not None:
-            better = seen / before if least is not None else before / seen
-            beside = {"before": before, "times as good": better, **beside}
     beside = {heading.replace("_", " "): value for heading, value in beside.items()}
     return Row(str(what), seen, unit, asked, met, beside)
-
-
-def judged(what: str, met: bool) -> Row:
-    """Return a measurement that is a verdict."""
-    return Row(what, "yes" if met else "no", "", "yes", met, {})
-
-
-def all_of(what: str, done: int, count: int, **beside: object) -> Row:
-    """Return a count of which all are asked for."""
-    beside = {heading.replace("_", " "): value for heading, value in beside.items()}
-    return Row(what, done, f"of {count}", "all", done == count, beside)
 
 
 def cell(value: object) -> str:
@@ -92,55 +79,48 @@ def measurement(rows: Callable[P, Measured]) -> Callable[P, list[Row]]:
 
     @functools.wraps(rows)
     def printed(*args: P.args, **options: P.kwargs) -> list[Row]:
-        every: list[Row] = []
         tables: list[tuple[str, list[Row]]] = []
-        for one in rows(*args, **options):
-            if isinstance(one, str):
-                if tables:
-                    show(*tables[-1])
-                tables.append((one, []))
+        for item in rows(*args, **options):
+            if isinstance(item, str):
+                tables.append((item, []))
             else:
-                tables[-1][1].append(one)
-                every.append(one)
-                _progress(f"{one.what}: {cell(one.seen)} {one.unit}")
-        show(*tables[-1])
-        _JUDGED.extend(row for row in every if row.met is not None)
+                tables[-1][1].append(item)
+                _progress(f"{item.what}: {cell(item.seen)} {item.unit}")
+        for title, of_table in tables:
+            show(title, of_table)
+        every = [item for _, of_table in tables for item in of_table]
+        _WITH_TARGET.extend(item for item in every if item.met is not None)
         return every
 
     return printed
 
 
-def _progress(said: str) -> None:
+def _progress(message: str) -> None:
     if sys.stderr.isatty():
-        print(said, file=sys.stderr)
+        print(message, file=sys.stderr)
 
 
 def show(title: str, rows: Sequence[Row]) -> None:
-    """Print rows as a table, and below it those that sum up: nothing stands beside them."""
-    wide = [one for one in rows if one.beside] or rows
-    cells = [_cells(one) for one in wide]
-    table = Table(title=title, title_justify="left")
-    for heading in dict.fromkeys(heading for of in cells for heading in of):
-        if any(of.get(heading) for of in cells):
-            justify: JustifyMethod = "right" if heading else "left"
-            table.add_column(heading, justify=justify, overflow="fold")
-    for of in cells:
-        table.add_row(*(of.get(str(column.header), "") for column in table.columns))
-    out.print(table)
-    for one in rows:
-        if one not in wide:
-            out.print("{}: {seen}; {asked}".format(one.what, **_cells(one)), highlight=False)
-    out.print()
-
-
-def _cells(one: Row) -> dict[str, str]:
+    """Print rows as a table."""
     marks = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}
-    return {
-        "": one.what,
-        "seen": f"{cell(one.seen)} {one.unit}".strip(),
-        "asked": f"{one.asked} {marks[one.met]}".strip(),
-        **{heading: cell(value) for heading, value in one.beside.items()},
-    }
+    lines = [
+        {
+            "": item.what,
+            "seen": f"{cell(item.seen)} {item.unit}".strip(),
+            "asked": f"{item.asked} {marks[item.met]}".strip(),
+            **{heading: cell(value) for heading, value in item.beside.items()},
+        }
+        for item in rows
+    ]
+    table = Table(title=title, title_justify="left")
+    headings = [h for h in dict.fromkeys(h for line in lines for h in line) if h != "asked"]
+    if any(line["asked"] for line in lines):
+        headings.insert(2, "asked")
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading else "left", overflow="fold")
+    for line in lines:
+        table.add_row(*(line.get(heading, "") for heading in headings))
+    out.print(table)
 
 
 def run(*tables: Callable[[], object], packages: tuple[str, ...] = PACKAGES) -> None:
@@ -151,53 +131,94 @@ def run(*tables: Callable[[], object], packages: tuple[str, ...] = PACKAGES) -> 
     out.print(machine(*packages), highlight=False)
     for name in sys.argv[1:] or named:
         named[name]()
-    missed = [row for row in _JUDGED if not row.met]
-    out.print(f"{len(_JUDGED) - len(missed)} of {len(_JUDGED)} targets met", highlight=False)
+    missed = [item for item in _WITH_TARGET if not item.met]
+    met = len(_WITH_TARGET) - len(missed)
+    out.print(f"{met} of {len(_WITH_TARGET)} targets met", highlight=False)
     if missed:
         show("missed", missed)
 
 
-def resumed(
-    file: Path | None,
+# --- clocks ----------------------------------------------------------------------------------
+
+
+def best_of(repeats: int, work: Callable[[], T]) -> tuple[float, T]:
+    """Return the shortest time that a piece of work took, in seconds, and what it returned last."""
+    shortest = float("inf")
+    for _ in range(repeats):
+        gc.collect()
+        began = time.perf_counter()
+        result = work()
+        shortest = min(shortest, time.perf_counter() - began)
+    return shortest, result
+
+
+def spent(work: Callable[[], T]) -> tuple[float, T]:
+    """Return the processor time of a piece of work, in seconds, and what it returned."""
+    began = time.process_time()
+    result = work()
+    return time.process_time() - began, result
+
+
+def cpu(work: Callable[[], object], repeats: int = 5) -> float:
+    """Return the least processor time of a piece of work, which is done once before."""
+    work()
+    return max(min(spent(work)[0] for _ in range(repeats)), 1e-9)
+
+
+def peak_mb() -> float:
+    """Return the most memory that this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def agree(*values: float | None) -> None:
+    """Stop the run where two methods give different optima: their times would mean nothing.
+
+    Raises `SystemExit` with the values.
+    """
+    known = [value for value in values if value is not None]
+    if known and max(known) - min(known) > 1e-9 * abs(max(known)):
+        raise SystemExit(f"the methods disagree: {', '.join(map(repr, known))}")
+
+
+def machine(*packages: str) -> str:
+    """Describe what the numbers were measured on."""
+    installed = ", ".join(f"{name} {version(name)}" for name in packages)
+    processors = f"{platform.machine()}, {os.cpu_count()} processors"
+    return f"{processors}, Python {platform.python_version()}; {installed}"
+
+
+# --- runs that go on -------------------------------------------------------------------------
+
+
+def resumed(  # noqa: PLR0917  one job queue
+    file: Path,
     kind: type[T],
     key: Callable[[T], K],
     todo: Iterable[K],
     work: Callable[[K], T],
-    *,
-    jobs: int = 1,
+    each: Callable[[Callable[[K], T], Iterable[K]], Iterable[T]] = map,
 ) -> dict[K, T]:
     """Do the work that a file does not hold yet, append a line for each, and return all by key.
 
-    A last line that was cut short is ignored. ``jobs`` is the number of processes.
+    A last line that was cut short is ignored; ``each`` maps the work, in any order.
     """
-    done = {key(row): row for row in kept(file, kind)}
-    left = [one for one in todo if one not in done]
-    if file:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if file.exists() and not file.read_bytes().endswith(b"\n"):
-            file.write_bytes(file.read_bytes() + b"\n")
-    for number, row in enumerate(_worked(left, work, jobs), start=1):
-        done[key(row)] = row
-        _progress(f"{number} of {len(left)} done")
-        if file:
-            with file.open("ab") as lines:
-                lines.write(msgspec.json.encode(row) + b"\n")
+    done = {key(item): item for item in kept(file, kind)}
+    waiting = [item for item in todo if item not in done]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.exists() and not file.read_bytes().endswith(b"\n"):
+        file.write_bytes(file.read_bytes() + b"\n")
+    for number, item in enumerate(each(work, waiting), start=1):
+        done[key(item)] = item
+        _progress(f"{number} of {len(waiting)} done")
+        with file.open("ab") as lines:
+            lines.write(msgspec.json.encode(item) + b"\n")
     return done
 
 
-def kept(file: Path | None, kind: type[T]) -> Iterator[T]:
+def kept(file: Path, kind: type[T]) -> Iterator[T]:
     """Yield what a file of lines holds."""
-    for line in file.read_bytes().splitlines() if file and file.exists() else ():
+    for line in file.read_bytes().splitlines() if file.exists() else ():
         try:
             yield msgspec.json.decode(line, type=kind)
         except (msgspec.DecodeError, msgspec.ValidationError):
             continue
-
-
-def _worked(left: list[K], work: Callable[[K], T], jobs: int) -> Iterator[T]:
-    if jobs == 1:
-        yield from map(work, left)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for made in as_completed([pool.submit(work, one) for one in left]):
-            yield made.result()

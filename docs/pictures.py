@@ -3,42 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-BUNDLED = HERE.parent / "instances"
-FOLDER = HERE / "_pictures"
-
-
-def dssp() -> tuple[Any, Any]:
-    """Draw who gets which share of a night."""
-    import schedopt
-
-    night = schedopt.load(BUNDLED / "dssp" / "night.json.gz")
-    return schedopt.solve(night), night
-
-
-def hesrpt() -> tuple[Any, Any]:
-    """Draw an even split, shortest first, and the optimum."""
-    import schedopt
-
-    twins = schedopt.load(BUNDLED / "hesrpt" / "twins.json")
-    return [*schedopt.evaluate(twins, ["equi", "srpt"]), schedopt.solve(twins)], twins
-
-
-def epoch() -> tuple[Any, Any]:
-    """Draw a policy's epochs and the fewest."""
-    import schedopt
-
-    example = schedopt.load(BUNDLED / "epoch" / "fig7.json")
-    equi = schedopt.evaluate(example, "equi-epoch")
-    return [equi, schedopt.solve(example, threads=1)], example
-
-
-def msfq() -> tuple[Any, Any]:
-    """Draw the curve over all thresholds."""
-    import schedopt
-
-    queue = schedopt.load(BUNDLED / "msfq" / "one-or-all.json")
-    return schedopt.solve(queue), queue
+FOLDER = Path(__file__).parent / "_pictures"
+EXAMPLES = {
+    "dssp": ("night", []),
+    "hesrpt": ("twins", ["equi", "srpt"]),
+    "epoch": ("fig7", ["equi-epoch"]),
+    "msfq": ("one-or-all", []),
+}
+"""For each problem an example, and policies that are drawn beside its optimum."""
 
 
 def draw(app: Any) -> None:
@@ -47,10 +19,12 @@ def draw(app: Any) -> None:
 
     del app
     FOLDER.mkdir(exist_ok=True)
-    for make in (dssp, hesrpt, epoch, msfq):
-        target = FOLDER / f"{make.__name__}.png"
+    for problem, (name, policies) in EXAMPLES.items():
+        target = FOLDER / f"{problem}.png"
         if not target.exists():
-            results, instance = make()
+            instance = schedopt.example(name)
+            results = [schedopt.evaluate(instance, policy) for policy in policies]
+            results.append(schedopt.solve(instance, threads=1))
             schedopt.plot(results, instance=instance).savefig(target, dpi=100)
 
 

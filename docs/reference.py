@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "_reference"
-ROWS_OF_POLICIES = ("policy", "what it does", "source")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -37,13 +37,8 @@ def plain(text: str) -> str:
 
 def options(known: Mapping[str, Option]) -> str:
     """Return a table of options."""
-    return table(
-        ("option", "what it takes", "default"),
-        (
-            (f"`{key}`", plain(option.expected), code(option.default))
-            for key, option in known.items()
-        ),
-    )
+    rows = ((f"`{key}`", plain(of.expected), code(of.default)) for key, of in known.items())
+    return table(("option", "what it takes", "default"), rows)
 
 
 def command_line() -> str:
@@ -52,17 +47,14 @@ def command_line() -> str:
 
     from schedopt.cli import app
 
-    text = [
+    return (
         "# The command line\n\nWritten from the code when this site was built; `--help` says the "
         "same. Results go to standard output, messages and progress to standard error. An "
         "instance is a path, `example:NAME` (see `schedopt list examples`) or "
         "`archive:GROUP/NAME`.\n\nExit status: 0 found, or the check passed; 1 the check failed or "
         "a claim did not hold; 2 bad input; 3 proven infeasible; 4 stopped without a solution; "
-        "130 interrupted.\n\nCompletion of verbs, files, policies and options: "
-        "`schedopt --install-completion`.\n\n"
-    ]
-    text += verbs(get_command(app), "schedopt")
-    return "".join(text)
+        "130 interrupted.\n\nCompletion of verbs and options: `schedopt --install-completion`.\n\n"
+    ) + "".join(verbs(get_command(app), "schedopt"))
 
 
 def verbs(group: Any, before: str) -> Iterator[str]:
@@ -72,27 +64,17 @@ def verbs(group: Any, before: str) -> Iterator[str]:
             yield from verbs(command, f"{before} {name}")
             continue
         yield f"## {before} {name}\n\n{command.help}\n\n"
-        takes = [option for option in command.params if option.name != "help"]
-        yield table(
-            ("argument", "meaning"),
-            (
-                (f"`{option.name.upper()}`", option.help or "")
-                for option in takes
-                if option.param_type_name == "argument"
-            ),
-        )
-        yield table(
-            ("option", "meaning", "default"),
-            (
-                (
-                    ", ".join(f"`{flag}`" for flag in option.opts),
-                    (option.help or "").replace("[", "\\["),
-                    code(option.default) if not callable(option.default) else "",
-                )
-                for option in takes
-                if option.param_type_name == "option"
-            ),
-        )
+        takes: dict[str, list[tuple[str, ...]]] = {"argument": [], "option": []}
+        for option in command.params:
+            flags = ", ".join(f"`{flag}`" for flag in option.opts)
+            meaning = (option.help or "").replace("[", "\\[")
+            default = "" if callable(option.default) else code(option.default)
+            if option.param_type_name == "argument":
+                takes["argument"].append((f"`{option.name.upper()}`", meaning))
+            elif option.name != "help":
+                takes["option"].append((flags, meaning, default))
+        yield table(("argument", "meaning"), takes["argument"])
+        yield table(("option", "meaning", "default"), takes["option"])
         if command.epilog:
             yield f"{command.epilog.replace('Example: ', 'Example: `').strip()}`\n\n"
 
@@ -101,18 +83,27 @@ def fields(record: Any) -> str:
     """Return a table of a record's fields."""
     from schedopt.instances.record_fields import fields_of
 
-    return table(
-        ("field", "what may stand there", "if left out", "meaning"),
+    rows = (
         (
-            (
-                f"`{field.name}`",
-                plain(field.takes),
-                "required" if field.required else code(field.default) or "nothing",
-                plain(field.says),
-            )
-            for field in fields_of(record)
-        ),
+            *(f"`{of.name}`", plain(of.takes)),
+            "required" if of.required else code(of.default) or "nothing",
+            plain(of.says),
+        )
+        for of in fields_of(record)
     )
+    return table(("field", "what may stand there", "if left out", "meaning"), rows)
+
+
+def described(title: str, record: Any) -> str:
+    """Return a section on a record: what it is, and its fields."""
+    return f"### {title}\n\n{about(record)}\n\n{fields(record)}"
+
+
+def about(what: Any) -> str:
+    """Return the text of a docstring."""
+    from schedopt.instances.record_fields import docstring_of
+
+    return plain(docstring_of(what).text)
 
 
 def records_of(record: Any) -> list[Any]:
@@ -151,9 +142,10 @@ def formats() -> str:
     """Every file format, field by field."""
     from schedopt.archive.entries import Entry, Group, Made, Provenance
     from schedopt.instances.files import instance_type
-    from schedopt.instances.record_fields import docstring_of
+    from schedopt.instances.record_fields import parse_docstring
     from schedopt.problems import problems
     from schedopt.solvers.result import Document, Seconds
+    from schedopt.sweep.rows import Row
     from schedopt.verbs.new import new
 
     text = [
@@ -163,42 +155,28 @@ def formats() -> str:
     ]
     for row in problems():
         text.append(f"## An instance of {row.name}\n\n```json\n{new(row.name)}```\n\n")
-        for record in records_of(instance_type(row.name)):
-            text.append(
-                f"### {row.name}: {heading(record)}\n\n{plain(docstring_of(record).text)}\n\n"
-            )
-            text.append(fields(record))
+        text += [
+            described(f"{row.name}: {heading(record)}", record)
+            for record in records_of(instance_type(row.name))
+        ]
     text.append("## A result\n\n`solve`, `evaluate` and `check` write and read this document.\n\n")
-    for record in (Document, Seconds):
-        text += [f"### {record.__name__}\n\n{plain(docstring_of(record).text)}\n\n", fields(record)]
-    text.append(
-        "## The archive\n\nA Group is `group.json`, an Entry a line of `entries.jsonl`.\n\n"
-    )
-    for record in (Group, Entry, Provenance, Made):
-        text += [f"### {record.__name__}\n\n{plain(docstring_of(record).text)}\n\n", fields(record)]
-    text.append(rows())
-    return "".join(text)
-
-
-def rows() -> str:
-    """Return the rows of a bench, column by column."""
-    from schedopt.instances.record_fields import parse_docstring
-    from schedopt.sweep.rows import Row
-
+    text += [described(record.__name__, record) for record in (Document, Seconds)]
+    told = "A Group is `group.json`, an Entry a line of `entries.jsonl`."
+    text.append(f"## The archive\n\n{told}\n\n")
+    text += [described(record.__name__, record) for record in (Group, Entry, Provenance, Made)]
     notes = parse_docstring(Row.__doc__ or "").notes
-    told_rows = ((f"`{name}`", plain(notes.get(name, ""))) for name in Row.__struct_fields__)
-    said = "Columns of a .csv or .parquet, keys of a line of .jsonl.\n\n"
-    return f"## A row of a bench\n\n{said}{table(('column', 'meaning'), told_rows)}"
+    columns = ((f"`{name}`", plain(notes.get(name, ""))) for name in Row.__struct_fields__)
+    said = "Columns of a .csv or .parquet, keys of a line of .jsonl."
+    text.append(f"## A row of a bench\n\n{said}\n\n{table(('column', 'meaning'), columns)}")
+    return "".join(text)
 
 
 def constraints() -> str:
     """Every side constraint, with its JSON and its Python."""
-    from schedopt.instances.record_fields import docstring_of
     from schedopt.problems import problems
     from schedopt.verbs.explain import everything
 
-    kinds = {kind for row in problems() for kind in row.constraint_kinds().values()}
-    homes = {kind.kind(): kind for kind in kinds}
+    kinds = {name: kind for row in problems() for name, kind in row.constraint_kinds().items()}
     text = [
         "# Side constraints\n\nData, not code: the same objects stand in an instance's "
         "`constraints`, in a file given by `--constraints` (a list of them, or one), and in "
@@ -208,12 +186,10 @@ def constraints() -> str:
     for entry in everything():
         if entry.what != "side constraint":
             continue
+        record, *inner = records_of(kinds[entry.name])
         text.append(f"## {entry.name}\n\nOn {', '.join(entry.problems)}. {plain(entry.definition)}")
-        text.append(f"\n\n{fields(homes[entry.name])}")
-        text += [
-            f"{record.__name__}: {plain(docstring_of(record).text)}\n\n{fields(record)}"
-            for record in records_of(homes[entry.name])[1:]
-        ]
+        text.append(f"\n\n{fields(record)}")
+        text += [f"{each.__name__}: {about(each)}\n\n{fields(each)}" for each in inner]
         if entry.example:
             pasted = json.dumps(entry.example, ensure_ascii=False)
             text.append(f"```json\n{pasted}\n```\n\nIn Python: `{entry.python}`\n\n")
@@ -230,29 +206,19 @@ def policies() -> str:
     ]
     for row in problems():
         known = row.policies().values()
-        text.append(f"## {row.name}\n\n")
-        text.append(
-            table(
-                ROWS_OF_POLICIES,
-                ((f"`{p.name}`", plain(p.summary), plain(p.source)) for p in known),
-            )
+        rows = ((f"`{p.name}`", plain(p.summary), plain(p.source)) for p in known)
+        taken = (
+            (f"`{name}`", f"`{p.name}`", plain(of.expected), code(of.default))
+            for p in known
+            for name, of in p.options.items()
         )
-        text.append(
-            table(
-                ("option", "of", "what it takes", "default"),
-                (
-                    (f"`{name}`", f"`{p.name}`", plain(option.expected), code(option.default))
-                    for p in known
-                    for name, option in p.options.items()
-                ),
-            )
-        )
+        text.append(f"## {row.name}\n\n{table(('policy', 'what it does', 'source'), rows)}")
+        text.append(table(("option", "of", "what it takes", "default"), taken))
     return "".join(text)
 
 
 def formulations() -> str:
     """Every formulation: what it says, its options, its engine, and where its mathematics is."""
-    from schedopt.instances.record_fields import docstring_of
     from schedopt.problems import problems
 
     text = [
@@ -263,7 +229,7 @@ def formulations() -> str:
     for row in problems():
         for name in row.formulation_homes:
             form = row.formulation(name)
-            text.append(f"## {row.name}: {name}\n\n{plain(docstring_of(form).text)}\n\n")
+            text.append(f"## {row.name}: {name}\n\n{about(form)}\n\n")
             text.append(f"Written in {form.engine}; the objective is to {form.sense}. ")
             text.append(f"[Its mathematics](../problems/{row.name}.md#mathematics)\n\n")
             text.append(options(form.known_options))
@@ -274,22 +240,19 @@ def generators() -> str:
     """Every generator with its options."""
     from schedopt.problems import problems
 
-    text = [
-        "# Generators\n\n`schedopt generate PROBLEM --generator NAME --seed N`: the same seed "
-        "makes the same instance.\n\n"
-    ]
-    for row in problems():
-        for name, recipe in row.generators().items():
-            text.append(f"## {row.name}: {name}\n\n{plain(recipe.summary)}. Source: ")
-            text.append(f"{plain(recipe.source)}\n\n")
-            text.append(options(recipe.options))
-    return "".join(text)
+    told = (
+        "`schedopt generate PROBLEM --generator NAME --seed N`: the same seed, the same instance."
+    )
+    return f"# Generators\n\n{told}\n\n" + "".join(
+        f"## {row.name}: {name}\n\n{plain(recipe.summary)}. Source: {plain(recipe.source)}\n\n"
+        f"{options(recipe.options)}"
+        for row in problems()
+        for name, recipe in row.generators().items()
+    )
 
 
 def converters() -> str:
     """Every format that `convert` reads, with its options."""
-    from importlib import import_module
-
     from schedopt.problems import problems
     from schedopt.verbs.convert import WORDS
 
@@ -300,70 +263,8 @@ def converters() -> str:
     for row in problems():
         for kind, converter in row.converters.items():
             module = import_module(converter.home)
-            text.append(f"## {row.name}: {WORDS[kind]}\n\n")
-            text.append(f"{plain((module.__doc__ or '').split(chr(10) * 2)[0])}\n\n")
-            text.append(options(module.OPTIONS))
-    return "".join(text)
-
-
-def archive() -> str:
-    """Return the archive's groups, and what is open in it."""
-    from schedopt.archive.entries import group
-    from schedopt.formats import number, percent
-    from schedopt.instances.archived import groups
-    from schedopt.verbs.archive import list_groups, open_entries
-
-    lines = list_groups()
-    total = {key: sum(line[key] for line in lines) for key in ("instances", "proven", "certified")}
-    text = [
-        f"# What the archive holds\n\n{total['instances']} instances, {total['proven']} of them "
-        f"proven optimal; {total['certified']} bounds are re-proved from certificates, the others "
-        "believed. [How to use and cite it](../howto/archive.md).\n\n"
-    ]
-    text.append(
-        table(
-            ("group", "what", "instances", "proven", "re-proved", "open"),
-            (
-                (
-                    f"`{line['group']}`",
-                    plain(line["title"]),
-                    *(str(line[key]) for key in ("instances", "proven", "certified", "open")),
-                )
-                for line in lines
-            ),
-        )
-    )
-    text.append("## Sources and licences\n\n")
-    text.append(
-        table(
-            ("group", "version", "source", "licence"),
-            (
-                (f"`{name}`", own.version, plain(own.source), own.licence)
-                for name in groups()
-                for own in (group(name),)
-            ),
-        )
-    )
-    text.append(
-        "## What is open\n\nThe widest gap first. `schedopt archive submit` takes a better "
-        "solution or a better bound that a certificate proves.\n\n"
-    )
-    text.append(
-        table(
-            ("instance", "gap", "best known", "bound", "by", "on"),
-            (
-                (
-                    f"`{name}/{e.name}`",
-                    percent(e.gap),
-                    number(e.objective),
-                    number(e.bound),
-                    e.objective_by.by,
-                    e.objective_by.date,
-                )
-                for name, e in open_entries()
-            ),
-        )
-    )
+            words = plain((module.__doc__ or "").split("\n\n")[0])
+            text.append(f"## {row.name}: {WORDS[kind]}\n\n{words}\n\n{options(module.OPTIONS)}")
     return "".join(text)
 
 
@@ -375,7 +276,6 @@ PAGES = {
     "formulations": formulations,
     "generators": generators,
     "converters": converters,
-    "archive": archive,
 }
 
 

@@ -20,34 +20,8 @@ from schedopt.instances.declarations import (
     check_bounds,
 )
 from schedopt.instances.errors import InputError, expect, joined, listing, shown, suggestion
-from schedopt.instances.fair_share import FairShare
+from schedopt.instances.fair_share import FairShare  # noqa: F401 - as all kinds are imported
 from schedopt.instances.naming import refuse_twice
-
-__all__ = [
-    "Apart",
-    "AtLeast",
-    "AtMost",
-    "Constraint",
-    "Count",
-    "FairShare",
-    "Forbid",
-    "Imply",
-    "Jobs",
-    "Name",
-    "NonNegative",
-    "Require",
-    "Resource",
-    "ResponseTime",
-    "Seats",
-    "Share",
-    "Shares",
-    "Together",
-    "check_added",
-    "check_names",
-    "check_references",
-    "check_rules",
-    "label",
-]
 
 
 class Shares(Constraint, frozen=True, tag="share"):
@@ -71,28 +45,24 @@ class Shares(Constraint, frozen=True, tag="share"):
         check_bounds(self.at_least, self.at_most, "the jobs'")
 
 
-class Require(Constraint, frozen=True, tag="require"):
-    """These jobs are selected.
+class _OfJobs(Constraint, frozen=True):
+    """What is asked of some jobs.
 
     Attributes
     ----------
     jobs : tuple of str
-        The jobs that have to run.
+        Their names.
     """
 
     jobs: Jobs
 
 
-class Forbid(Constraint, frozen=True, tag="forbid"):
-    """These jobs are not selected.
+class Require(_OfJobs, frozen=True, tag="require"):
+    """These jobs are selected."""
 
-    Attributes
-    ----------
-    jobs : tuple of str
-        The jobs that must not run.
-    """
 
-    jobs: Jobs
+class Forbid(_OfJobs, frozen=True, tag="forbid"):
+    """These jobs are not selected."""
 
 
 class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):
@@ -115,28 +85,12 @@ class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):
         yield "then", self.then
 
 
-class Together(Constraint, frozen=True, tag="together"):
-    """All of these jobs are selected, or none (epoch: all in one epoch).
-
-    Attributes
-    ----------
-    jobs : tuple of str
-        Two jobs or more.
-    """
-
-    jobs: Jobs
+class Together(_OfJobs, frozen=True, tag="together"):
+    """All of these jobs are selected, or none (epoch: all in one epoch)."""
 
 
-class Apart(Constraint, frozen=True, tag="apart"):
-    """At most one of these jobs is selected (epoch: all in different epochs).
-
-    Attributes
-    ----------
-    jobs : tuple of str
-        Two jobs or more.
-    """
-
-    jobs: Jobs
+class Apart(_OfJobs, frozen=True, tag="apart"):
+    """At most one of these jobs is selected (epoch: all in different epochs)."""
 
 
 class _Counted(Constraint, frozen=True):

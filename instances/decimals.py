@@ -177,9 +177,6 @@ _KINDS = bytes(
 )
 """Every digit as 0, e and E as e, the minus as it is, and all else as a space."""
 
-_WHOLES = bytes(48 if 48 <= byte < 58 else 46 if byte == 46 else 32 for byte in range(256))
-"""Every digit as 0, the point as it is, and all else as a space."""
-
 _TINY, _NUMBER = r"[eE]-\d{3}", r"^[+-]?[\d.]+([eE][+-]?\d+)?$"
 
 
@@ -187,11 +184,6 @@ def may_lose(data: bytes) -> bool:
     """Tell quickly whether a text may have a number that no double holds; False is certain."""
     plain = data.translate(_KINDS, b".")
     return b"0" * 16 in plain or b"0e-000" in plain
-
-
-def may_lose_whole(data: bytes) -> bool:
-    """Tell the same of a text in which all fractions are printed doubles."""
-    return b" " + b"0" * 16 in data.translate(_WHOLES)
 
 
 def held(written: str) -> bool:

@@ -8,8 +8,7 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
-from schedopt.instances.decimals import may_lose_whole
-from schedopt.instances.decode_errors import decode_error, lost_number, repeated_key
+from schedopt.instances.decode_errors import decode_error, flaw_of
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import placed
 
@@ -37,10 +36,8 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     data = strip_comments(data)
     with placed(file=file), garbage_collection_off():
         record = _decoded(data, wanted)
-        if lost := lost_number(data, wanted):
-            raise lost
-        if _may_repeat(data) and (repeated := repeated_key(data)):
-            raise repeated
+        if flaw := flaw_of(data, wanted, repeats=_may_repeat(data)):
+            raise flaw
     return record
 
 
@@ -71,8 +68,8 @@ def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) ->
     with placed(place, file):
         data = to_json(raw)
         record = _decoded(data, wanted)
-        if may_lose_whole(data) and (lost := lost_number(data, wanted)):
-            raise lost
+        if flaw := flaw_of(data, wanted, repeats=False):
+            raise flaw
         return record
 
 

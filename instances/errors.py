@@ -66,14 +66,19 @@ class InputError(ValueError):
         return ": ".join([*filter(None, parts), says])
 
 
+def position(data: bytes, offset: int) -> str:
+    """Return the line and the column of a byte in a text."""
+    line, before = data.count(b"\n", 0, offset) + 1, data.rfind(b"\n", 0, offset)
+    return f"line {line}, column {offset - before}"
+
+
 def decoded(data: bytes) -> str:
-    """Return a text; `InputError` names the line that is not UTF-8."""
+    """Return a text; `InputError` names the place that is not UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        wrong = InputError("text in UTF-8", found="bytes that are not", place=f"line {line}")
-        raise wrong from None
+        place = position(data, error.start)
+        raise InputError("text in UTF-8", found="bytes that are not", place=place) from None
 
 
 def expect(holds: bool, expected: str, value: object, place: str) -> None:

@@ -23,32 +23,6 @@ from schedopt.instances.errors import InputError, listing, placed, shown, sugges
 from schedopt.instances.examples import PREFIX, located
 from schedopt.instances.protocol import AnyInstance
 
-__all__ = [
-    "MOST_BYTES",
-    "MOST_READ",
-    "MOST_TABLE",
-    "PROBLEMS",
-    "beside",
-    "check_kind",
-    "check_rows",
-    "decode",
-    "dump",
-    "encode",
-    "example",
-    "instance_type",
-    "keep",
-    "load",
-    "located",
-    "module_path",
-    "parse",
-    "problem_of",
-    "read",
-    "read_bytes",
-    "replaced",
-    "stem",
-    "write_bytes",
-]
-
 PROBLEMS = plugins.Known("dssp", "hesrpt", "epoch", "msfq", kind="problems")
 MOST_BYTES = 256 * 2**20
 """The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
@@ -73,10 +47,9 @@ class _Logged(msgspec.Struct):
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Read a file, decompressed if it is gzip; ``example:NAME`` is a bundled instance.
 
-    It may be one of the shell's own pipes (``/dev/stdin``, ``<(...)``), but no named pipe, to which
-    nobody might ever write, and no device. `InputError` if it cannot be read, or is larger than
-    ``most`` bytes, packed or unpacked; `MOST_READ` may set another limit. No more than that is ever
-    unpacked.
+    It may be one of the shell's own pipes (``/dev/stdin``, ``<(...)``), but no named pipe and no
+    device. `InputError` if it cannot be read, or is larger than ``most`` bytes, packed or unpacked;
+    `MOST_READ` may set another limit. No more than that is ever unpacked.
     """
     path, most = located(path), most_read(most)
     with _read_error(path):
@@ -196,15 +169,8 @@ def read(path: str | Path, wanted: type[T]) -> T:
 def load(path: str | Path) -> AnyInstance:
     """Read an instance file of any problem, or a bundled one as ``example:NAME``.
 
-    Returns
-    -------
-    Instance
-        The record of the file's problem, such as `instances.dssp.Instance`.
-
-    Raises
-    ------
-    InputError
-        With the file, the place, what was found and what was expected.
+    Returns the record of the file's problem, such as `instances.dssp.Instance`; `InputError` tells
+    the file, the place, what was found and what was expected.
     """
     expect_instance(path)
     return parse(read_bytes(path), file=str(path))
@@ -226,32 +192,23 @@ def expect_instance(path: str | Path) -> None:
 
 
 def example(name: str) -> AnyInstance:
-    """Return a bundled instance by name, such as ``night``; ``schedopt list examples`` lists them.
-
-    Raises
-    ------
-    InputError
-        If there is none of that name.
-    """
+    """Return a bundled instance by name; ``schedopt list examples`` lists them."""
     return load(f"{PREFIX}{name}")
 
 
 def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     """Decode an instance of any problem from JSON text, and read the table beside its file."""
-    instance = _parsed(data, file)
+    instance = None
+    if (first := _FIRST.match(data)) and first[1].decode() in PROBLEMS:  # as all of ours begin
+        with suppress(InputError):
+            instance = decode(data, instance_type(first[1].decode()), file=file)
+    if instance is None:  # read for the problem alone: that decides what is wrong with the rest
+        instance = decode(data, instance_type(problem_of(data, file=file), file=file), file=file)
     rest: Callable[[str], AnyInstance] | None = getattr(instance, "read_beside", None)
     if file is None or rest is None:
         return instance
     with placed(file=file):
         return rest(str(located(file)))
-
-
-def _parsed(data: bytes, file: str | None) -> AnyInstance:
-    if (first := _FIRST.match(data)) and first[1].decode() in PROBLEMS:  # as all of ours begin
-        with suppress(InputError):
-            return decode(data, instance_type(first[1].decode()), file=file)
-    # Read once for the problem alone: what it is decides what is wrong with the rest.
-    return decode(data, instance_type(problem_of(data, file=file), file=file), file=file)
 
 
 def beside(data: bytes, *, file: str | None = None, problem: str | None = None) -> tuple[str, ...]:
@@ -301,9 +258,7 @@ def encode(record: Any, *, indent: int = 0) -> bytes:
 
 
 def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
-    """Write an instance or a result as JSON, whole or not at all.
-
-    What an instance has beside its file is written there first.
+    """Write an instance or a result as JSON, whole or not at all; what it has beside it first.
 
     Parameters
     ----------
@@ -312,11 +267,6 @@ def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
         Compressed where it ends in ``.gz``.
     indent : int
         Spaces a level; 0 puts all on one line.
-
-    Raises
-    ------
-    InputError
-        If the place cannot be written to.
     """
     data = encode(record.written() if hasattr(record, "written") else record, indent=indent)
     if hasattr(record, "write_beside"):
@@ -328,27 +278,17 @@ def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
 
 def keep(read: Iterable[str | Path], target: str | Path) -> None:
     """Raise `InputError` if ``target`` is a file that is read, by whatever name or link."""
-    there = None
-    try:
-        with suppress(OSError):
-            there = Path(os.path.realpath(target)).stat()  # the file behind any links
-    except ValueError:  # no path at all
-        return
     for path in read:
-        if _same(located(path), target, there):
-            raise InputError(
-                "another file than what is read", found=shown(str(path)), file=str(target)
-            )
+        if _same(located(path), target):
+            expected = "another file than what is read"
+            raise InputError(expected, found=shown(str(path)), file=str(target))
 
 
-def _same(one: Path, other: str | Path, there: os.stat_result | None) -> bool:
+def _same(one: Path, other: str | Path) -> bool:
     """Tell whether two paths lead to the same file, whether or not it is there."""
     try:
-        with suppress(OSError):
-            status = one.stat()  # what is there is not what is not
-            return there is not None and os.path.samestat(status, there)
-        return os.path.realpath(one) == os.path.realpath(other)
-    except ValueError:  # no path at all
+        return os.path.realpath(one) == os.path.realpath(other) or one.samefile(other)
+    except (OSError, ValueError):  # not there, or no path at all
         return False
 
 

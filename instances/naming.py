@@ -1,6 +1,6 @@
 """Names of jobs and of groups, and look-up with suggestions."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import attrgetter, methodcaller
 from typing import Any
@@ -65,9 +65,8 @@ def split(codes: NDArray[np.intp], groups: int) -> Iterator[list[int]]:
     return (positions[first:last] for first, last in pairwise(ends))
 
 
-def pick(name: str, known: Iterable[str], what: str) -> str:
+def pick(name: str, known: Collection[str], what: str) -> str:
     """Return a name that is known; `InputError` with the nearest, or with all, if it is not."""
-    names = list(known)
-    if name not in names:
-        raise InputError(f"{what}{suggestion(name, names) or listing(names)}", found=shown(name))
+    if name not in known:
+        raise InputError(f"{what}{suggestion(name, known) or listing(known)}", found=shown(name))
     return name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
@@ -14,14 +14,6 @@ from schedopt.instances.extras import need
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-
-
-@runtime_checkable
-class Tabled(Protocol):
-    """A record that may hold a table as columns rather than as rows."""
-
-    def table(self) -> pl.DataFrame | None:
-        """Return the table, None where it holds none."""
 
 
 Cell = str | int | float | bool | None  # what a cell holds; a list within a row is its JSON
@@ -35,18 +27,17 @@ class Framed:
     def to_polars(self) -> pl.DataFrame:
         """Return the listed items as a polars frame, a row for each.
 
-        Of an instance these are its jobs or classes; of a result, what its solution lists: tasks,
-        epochs, nights, classes, or the names selected. A field of a field has a dot in its name
-        (``groups.team``), and is null where a row lacks it; a list within a row is JSON. A record
-        that lists nothing is one row; of a log it is the log's own table, or when its jobs started.
+        Of an instance these are its jobs or classes, of a log the log's own table; of a result what
+        its solution lists. A field of a field has a dot in its name (``groups.team``), and is null
+        where a row lacks it; a list within a row is JSON.
         """
         need("polars", "to_polars")
         import polars as pl
 
         record = self._framed()
-        table = record.table() if isinstance(record, Tabled) else None
-        if table is not None:
-            return table
+        columns: pl.DataFrame | None = getattr(record, "table", lambda: None)()
+        if columns is not None:
+            return columns
         rows = [dict(_cells("", each)) for each in _listed(record)]
         heads = dict.fromkeys(head for row in rows for head in row)
         return pl.DataFrame({head: [row.get(head) for row in rows] for head in heads}, strict=False)

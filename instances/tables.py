@@ -127,30 +127,16 @@ KINDS: Mapping[str, Callable[[str, Column], Any]] = {
 # --- the reader -------------------------------------------------------------------------------
 
 
-class _Titled(Protocol):
+@runtime_checkable
+class Frame(Protocol):
+    """A frame of pandas or polars."""
+
     @property
     def columns(self) -> Iterable[object]:
         """The titles."""
 
 
-@runtime_checkable
-class PandasFrame(_Titled, Protocol):
-    """The methods of a pandas frame that are used."""
-
-    def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
-        """Yield the rows."""
-
-
-@runtime_checkable
-class PolarsFrame(_Titled, Protocol):
-    """The methods of a polars frame that are used."""
-
-    def iter_rows(self) -> Iterable[Sequence[object]]:
-        """Yield the rows."""
-
-
 CELL = 64  # bytes that a cell of text takes
-Frame = PandasFrame | PolarsFrame
 Source = str | Path | Frame  # where a table is: a file, or a frame in memory
 
 
@@ -166,15 +152,16 @@ class Table:
     def read(cls, source: Source) -> Table:
         """Read CSV in UTF-8, Parquet or a frame; or raise `InputError`."""
         if not isinstance(source, str | Path):
-            if isinstance(source, PolarsFrame):
+            if hasattr(source, "iter_rows"):
                 return _of_rows(source.columns, source.iter_rows())
-            if isinstance(source, PandasFrame):
+            if hasattr(source, "itertuples"):
                 return _of_rows(source.columns, source.itertuples(index=False, name=None))
             expected = "a path, or a frame of pandas or polars"
             raise InputError(expected, found=type(source).__name__)
         name = Path(source).name.lower()
         if name.endswith((".xlsx", ".xls", ".ods")):
-            raise InputError("a table saved as CSV or Parquet", found="a workbook")
+            expected = "a table saved as CSV or Parquet"
+            raise InputError(expected, found="a workbook", file=str(source))
         data = read_bytes(source)
         if name.removesuffix(".gz").endswith(".parquet"):
             frame = read_parquet(data, CELL)

@@ -75,13 +75,13 @@ def load(file: PolicyFile) -> tuple[Policy, ...]:
 
 def _registered_by(file: PolicyFile) -> list[Policy]:
     """Run a file, and return the policies that it registers; none stays where it fails."""
-    before = {id(policy) for policy in registry.everything()}
+    before = {id(policy) for policy in registry.all_policies()}
     try:
         _run(file)
     except BaseException:
-        _forget(policy for policy in registry.everything() if id(policy) not in before)
+        _forget(policy for policy in registry.all_policies() if id(policy) not in before)
         raise
-    new = [policy for policy in registry.everything() if id(policy) not in before]
+    new = [policy for policy in registry.all_policies() if id(policy) not in before]
     if not new:
         expected = "policies: a decorator such as @selector, or policies.registry.register"
         raise InputError(expected, found="none", file=file.path)

@@ -140,7 +140,7 @@ def forget(policy: Policy) -> None:
         del of_problem[policy.name]
 
 
-def everything() -> list[Policy]:
+def all_policies() -> list[Policy]:
     """Return all policies that are registered so far, of every problem."""
     return [policy for of_problem in _POLICIES.values() for policy in of_problem.values()]
 

@@ -42,10 +42,9 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.carry import carry
     from schedopt.verbs.check import check
     from schedopt.verbs.check_starts import check_starts
-    from schedopt.verbs.contents import list_policies
     from schedopt.verbs.convert import convert
     from schedopt.verbs.evaluate import evaluate
-    from schedopt.verbs.explain import explain
+    from schedopt.verbs.explain import explain, list_policies
     from schedopt.verbs.generate import generate
     from schedopt.verbs.new import new
     from schedopt.verbs.plan_table import plan_table
@@ -122,24 +121,17 @@ __all__ = [
 
 __version__ = "0.2.0"
 
-_HOMES = {
+_MODULES = {
     "InputError": "schedopt.instances.errors",
     "Ready": "schedopt.verbs.ready",
     "Replanned": "schedopt.problems.summary",
     "Result": "schedopt.solvers.result",
     "dump": "schedopt.instances.files",
     "example": "schedopt.instances.files",
-    "list_policies": "schedopt.verbs.contents",
+    "list_policies": "schedopt.verbs.explain",
     "summary": "schedopt.analysis.summary",
 }
 """Modules of the names that are neither verbs nor side constraints."""
-
-_GONE = {
-    "compare": "schedopt.analysis.pairs.compare_contenders",
-    "warm": "schedopt.verbs.doctor.doctor(warm=True)",
-    "write": "schedopt.verbs.model_files.write",
-}
-"""What does the same as functions that are no more."""
 
 
 def __getattr__(name: str) -> Any:
@@ -150,9 +142,7 @@ def __getattr__(name: str) -> Any:
             return import_module(f"{files.module_path('problems', name)}.api")
     if name in __all__:
         home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
-        return getattr(import_module(_HOMES.get(name, home)), name)
-    if name in _GONE:
-        raise AttributeError(f"schedopt.{name} is gone: {_GONE[name]} does the same")
+        return getattr(import_module(_MODULES.get(name, home)), name)
     raise AttributeError(f"module 'schedopt' has no attribute {name!r}")
 
 

@@ -23,34 +23,32 @@ def main() -> None:
 
 def _run() -> None:
     """Run the command line; bad input ends with one message and exit status 2."""
-    from schedopt.cli import app, streams
+    from schedopt.cli import app, output
     from schedopt.instances.errors import InputError
     from schedopt.instances.extras import missing_import
     from schedopt.solvers.clock import compiling
 
-    streams.prepare()
+    output.prepare()
     compiling.tell = lambda: print("compiling, once", file=sys.stderr)
+    message = ""
     try:
         try:
             app()
         finally:
             sys.stdout.flush()
     except InputError as error:
-        streams.discard()
-        print(f"schedopt: {error}", file=sys.stderr)
-        sys.exit(2)
+        message = str(error)
     except ModuleNotFoundError as error:
-        message = missing_import(error)
-        streams.discard()
+        message = str(missing_import(error))
+    except MemoryError:
+        message = "found more than fits into memory; expected less"
+    except output.ReaderGoneError:  # as `head` does
+        output.discard()
+        sys.exit(output.PIPE)
+    if message:
+        output.discard()
         print(f"schedopt: {message}", file=sys.stderr)
         sys.exit(2)
-    except MemoryError:
-        streams.discard()
-        print("schedopt: found more than fits into memory; expected less", file=sys.stderr)
-        sys.exit(2)
-    except streams.ReaderGoneError:  # as `head` does
-        streams.discard()
-        sys.exit(streams.PIPE)
 
 
 if __name__ == "__main__":

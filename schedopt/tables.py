@@ -110,10 +110,6 @@ class Table:
         rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
         return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
 
-    def first(self, most: int) -> Table:
-        """Return the table of the first rows."""
-        return replace(self, rows=self.rows[:most])
-
 
 def _text(column: Column, value: Value) -> str:
     if isinstance(value, Cell):
@@ -141,10 +137,9 @@ def to_html(
     table: Table,
     terms: Mapping[str, str] | None = None,
     *,
-    kind: str = "sortable",
     caption: bool = False,
 ) -> str:
-    """Return a table as HTML; ``terms``: what headings mean; ``kind``: the element's classes."""
+    """Return a table as HTML; ``terms``: what headings mean."""
     sides = ["" if column.right else ' class="text"' for column in table.columns]
     heads = "".join(
         f'<th{side} scope="col" title="{plain((terms or {}).get(head, ""))}">{plain(head or " ")}'
@@ -157,7 +152,7 @@ def to_html(
     )
     title = f"<caption><span>{plain(table.title)}</span></caption>" if caption else ""
     return (
-        f'<table class="{kind}">{title}\n<thead><tr>{heads}</tr></thead>\n'
+        f'<table class="sortable">{title}\n<thead><tr>{heads}</tr></thead>\n'
         f"<tbody>\n{''.join(lines)}</tbody></table>"
     )
 

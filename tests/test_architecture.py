@@ -123,7 +123,7 @@ for name in sys.argv[1:]:
 def test_a_module_pulls_in_only_what_it_needs() -> None:
     layers = (*MAY_IMPORT.keys() - {"schedopt"}, "problems")
     names = [
-        *("schedopt", "schedopt.cli", "schedopt.verbs.contents", "schedopt.solvers.result"),
+        *("schedopt", "schedopt.cli", "schedopt.verbs.explain", "schedopt.solvers.result"),
         *(f"schedopt.{layer}.{row}" for layer in sorted(layers) for row in sorted(ROWS)),
         *(f"schedopt.instances.{row}.generators" for row in sorted(ROWS)),
         "schedopt.formulations.dssp.selection",

@@ -72,7 +72,7 @@ def copy(tmp_path: Path) -> Path:
     old = 'PROBLEMS = plugins.Known("dssp",'
     assert old in text
     register.write_text(text.replace(old, f'{old} "pick",'), encoding="utf-8")
-    shutil.copytree(ROOT / "benchmarks", tmp_path / "benchmarks", ignore=ignore)
+    shutil.copy(ROOT / "tests" / "builders" / "mutated_files.py", tmp_path)
     return tmp_path
 
 
@@ -108,9 +108,9 @@ for formulation in ("pick", "pick-whole"):
 assert row.gap == 0.5 and row.policy == "first", row
 made = schedopt.generate("pick", seed=3, options={"count": 4})
 assert schedopt.solve(made).objective == max(made.numbers.values())
-from schedopt.verbs.contents import sections
+from schedopt.verbs.explain import sections
 assert {p["name"] for p in sections()["problems"]} >= {"dssp", "pick"}
-from benchmarks.fuzzing import STATUSES, attempt
+from mutated_files import STATUSES, attempt
 for kind, count in (("instance", 25), ("result", 10)):
     for seed in range(count):
         verb, ended, text = attempt(kind, seed, "pick")

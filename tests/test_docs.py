@@ -25,7 +25,7 @@ from typer.main import get_command
 from schedopt.cli import app
 from schedopt.solvers.result import Document
 from schedopt.sweep.rows import Row
-from schedopt.verbs.contents import sections
+from schedopt.verbs.explain import everything
 
 DOCS = ROOT / "docs"
 PAGES = sorted(  # those that are written by hand
@@ -57,22 +57,6 @@ def test_every_snippet_of_a_page_works(page: Path, tmp_path: Path) -> None:
         with chdir(tmp_path), redirect_stdout(StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(python, {"__name__": "__main__"})  # noqa: S102  ours
-
-
-def test_there_are_snippets_to_run() -> None:
-    stems = {page.stem for page in WITH_SNIPPETS}
-    assert stems >= {"index", "dssp", "hesrpt", "epoch", "msfq", "traces", "cluster", "constraint"}
-
-
-ORDER = ["words", "mathematics", "example", "result", "constraints", "speed", "sources"]
-
-
-@pytest.mark.parametrize("problem", ["dssp", "hesrpt", "epoch", "msfq"])
-def test_a_problem_s_page_keeps_the_order(problem: str) -> None:
-    text = (DOCS / "problems" / f"{problem}.md").read_text(encoding="utf-8")
-    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    rest = iter(headings)  # further headings may stand between these
-    assert all(any(word in heading.lower() for heading in rest) for word in ORDER), headings
 
 
 def test_the_site_is_built_without_a_warning_and_asks_for_no_network(tmp_path: Path) -> None:
@@ -124,13 +108,13 @@ def test_every_verb_and_option_stands_in_the_reference(reference: dict[str, str]
 
 
 def test_every_name_that_list_lists_stands_in_the_reference(reference: dict[str, str]) -> None:
-    for section in ("constraints", "policies", "formulations", "generators"):
-        for entry in sections([section])[section]:
-            assert str(entry["name"]) in reference[section], entry
-            for option in entry.get("options", ()):
-                assert f"`{option.partition('=')[0]}`" in reference[section], (entry, option)
-    for policy in sections(["policies"])["policies"]:
-        assert str(policy["source"]) in reference["policies"].replace("&lt;", "<")
+    pages = {"side constraint": "constraints", "policy": "policies"}
+    for entry in everything():
+        text = reference[pages.get(entry.what, f"{entry.what}s")]
+        assert entry.name in text
+        assert all(f"`{option['name']}`" in text for option in entry.options), entry
+        if entry.what == "policy":
+            assert entry.source in text.replace("&lt;", "<")
 
 
 @pytest.mark.parametrize("problem", ["dssp", "hesrpt", "epoch", "msfq"])
@@ -151,11 +135,6 @@ def test_every_field_is_in_the_reference(problem: str, reference: dict[str, str]
         assert f"| `{key}` |" in reference["formats"].split("## A result\n")[1]
     for key in Row.__struct_fields__:
         assert f"| `{key}` |" in reference["formats"].split("## A row of a bench\n")[1]
-
-
-def test_make_docs_is_the_same_command() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "-m sphinx -W --keep-going -q -b html docs build/docs" in makefile
 
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -249,15 +228,3 @@ def test_notebooks_run_and_say_what_they_are_stored_with() -> None:
             assert np.abs(fresh[:high, :wide] - old[:high, :wide]).mean() < SAME, path
             assert (fresh < 0.9).mean() > EMPTY, path
         assert all(len(text) < 4000 for text in said(stored)), path
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_asks_and_has_exercises_with_answers(path: Path) -> None:
-    cells = nbformat.read(path, as_version=4).cells
-    assert re.match(r"# .*\?", cells[0].source)
-    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    exercises = text.split("## Exercises")[1].split("### Answers")[0]
-    assert re.findall(r"^(\d)\. ", exercises, re.MULTILINE) == ["1", "2", "3"]
-    assert "try next" in cells[-1].source
-    answers = next(i for i, cell in enumerate(cells) if "### Answers" in cell.source)
-    assert cells[answers + 1].cell_type == "code"

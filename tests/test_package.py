@@ -77,7 +77,7 @@ NEEDING = {
     "hesrpt": "solve example:teams --solver clarabel",
     "msfq": "solve example:small --solver model",
     "fast": "evaluate example:one-or-all --policy msf --option arrivals=2000000",
-    "tables": "bench example:two-shots --policy greedy --output rows.csv",
+    "tables": "bench example:two-shots --policy greedy --output rows.parquet",
     "plot": "plot example:night --output night.png",
     "cluster": "bench example:two-shots --policy greedy --cluster tcp://localhost:1",
     "scip": "solve example:night --solver scip",

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import ClassVar
 
-from schedopt.formulations.msfq.process import Process, costs_changed, one_or_all
+from schedopt.formulations.msfq.process import Process, one_or_all
 from schedopt.formulations.msfq.without_constraints import WithoutConstraints
 from schedopt.formulations.protocol import Settings
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, checked, is_count, is_number
 
@@ -83,5 +84,16 @@ class OptimalPolicy(WithoutConstraints):
 
     @property
     def goal_changed(self) -> bool:
-        """Whether the user has changed what jobs cost; see `process.costs_changed`."""
-        return costs_changed(self.model, self._declared)
+        """Whether the user has changed what jobs cost; `InputError` for another change."""
+        model, declared = self.model, self._declared
+        if type(model) is not Process or model.system != declared.system:
+            expected = "the process of the instance, in which costs alone may be changed"
+            raise InputError(expected, found="another system", place="model")
+        changed = False
+        for name in ("small_cost", "large_cost"):
+            cost = getattr(model, name)
+            if cost != getattr(declared, name):
+                changed = True
+                if not (is_number(cost) and cost > 0):
+                    raise InputError("a cost above 0", found=shown(cost), place=f"model.{name}")
+        return changed

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
-from schedopt.instances.options import is_number
 
 Floats = NDArray[np.float64]
 
@@ -34,23 +33,18 @@ class System(NamedTuple):
         return self.l1 / (self.k * self.m1) + self.lk / self.mk
 
     @property
-    def rate(self) -> float:
-        """λ, both classes together."""
-        return self.l1 + self.lk
-
-    @property
     def rates(self) -> tuple[float, float, float, float]:
         """λ_1, λ_k, μ_1, μ_k."""
         return float(self.l1), float(self.lk), float(self.m1), float(self.mk)
 
-    def mean(self, small: Floats, large: Floats) -> Floats:
-        """E[T] from both classes' mean response times, shape (thresholds,)."""
-        return np.asarray((self.l1 * small + self.lk * large) / self.rate)
+    def mean(self, small: Any, large: Any) -> Any:
+        """E[T] from both classes' mean response times, at one threshold or at all."""
+        return (self.l1 * small + self.lk * large) / (self.l1 + self.lk)
 
-    def weighted(self, small: Floats, large: Floats) -> Floats:
+    def weighted(self, small: Any, large: Any) -> Any:
         """E[T^w]: weighs each class by its part of the load (section 6.1)."""
         a, b = self.l1 / (self.k * self.m1), self.lk / self.mk
-        return np.asarray((a * small + b * large) / (a + b))
+        return (a * small + b * large) / (a + b)
 
 
 class Curve(NamedTuple):
@@ -74,25 +68,6 @@ def one_or_all(queue: Instance, whose: str) -> System:
         needs = ", ".join(str(job.need) for job in queue.classes)
         expected = f"the needs 1 and {queue.servers} (one-or-all) for {whose}"
         raise InputError(expected, found=f"needs {needs}", place="classes")
-    require_solvable(queue, whose)
-    small, large = (queue.classes[i] for i in pair)
-    return System(
-        queue.servers,
-        small.arrival_rate,
-        large.arrival_rate,
-        small.service_rate,
-        large.service_rate,
-    )
-
-
-def loads(queue: Instance) -> str:
-    """Return the load of each class in words."""
-    k = queue.servers
-    return ", ".join(f"need {job.need}: {job.work / k:.4g}" for job in queue.classes)
-
-
-def require_solvable(queue: Instance, whose: str) -> None:
-    """Raise `InputError` unless all sizes are exponential and the load is below 1."""
     for i, job in enumerate(queue.classes):
         if job.sizes.parameters()[0]:
             raise InputError(
@@ -101,15 +76,22 @@ def require_solvable(queue: Instance, whose: str) -> None:
                 place=f"classes[{i}].sizes",
             )
     if queue.load >= 1:
+        each = ", ".join(
+            f"need {job.need}: {job.work / queue.servers:.4g}" for job in queue.classes
+        )
         raise InputError(
             "a load below 1: no policy is stable beyond (Theorem 2)",
-            found=f"{queue.load:.6g} ({loads(queue)})",
+            found=f"{queue.load:.6g} ({each})",
             place="classes",
         )
-
-
-COSTS = ("small_cost", "large_cost")
-"""The attributes of a process that users may change."""
+    small, large = (queue.classes[i] for i in pair)
+    return System(
+        queue.servers,
+        small.arrival_rate,
+        large.arrival_rate,
+        small.service_rate,
+        large.service_rate,
+    )
 
 
 class State(NamedTuple):
@@ -122,11 +104,6 @@ class State(NamedTuple):
     running: int
     small: int
     large: int
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """How many jobs of each class there need be room for: those that wait."""
-        return self.small, self.large
 
 
 @dataclass
@@ -175,19 +152,3 @@ class Process:
         if running <= k:
             for more in range(1, min(k - running, small) + 1):
                 yield State(running + more, small - more, large)
-
-
-def costs_changed(process: Process, declared: Process) -> bool:
-    """Tell whether the costs of a process differ from those declared.
-
-    `InputError` if anything else was changed, or a cost is not above 0.
-    """
-    if type(process) is not type(declared) or process.system != declared.system:
-        expected = "the process of the instance, in which costs alone may be changed"
-        raise InputError(expected, found="another system", place="model")
-    changed = [name for name in COSTS if getattr(process, name) != getattr(declared, name)]
-    for name in changed:
-        cost = getattr(process, name)
-        if not (is_number(cost) and cost > 0):
-            raise InputError("a cost above 0", found=shown(cost), place=f"model.{name}")
-    return bool(changed)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -22,11 +23,10 @@ MOST_EXACT = 1024
 
 
 class Table:
-    """Response times by threshold, as far as they are known: the native model of `Threshold`.
+    """Response times by threshold, arrays of shape (k,): the native model of `Threshold`.
 
-    Arrays are of shape (k,). ``small`` and ``large`` are mean response times, NaN where not
-    evaluated yet; ``assumption_ok`` says where the approximation's assumption holds, ``allowed``
-    which thresholds may be chosen. Users may rule out more of them.
+    ``small`` and ``large`` are NaN where not evaluated yet; ``assumption_ok`` says where the
+    approximation's assumption holds, ``allowed`` which thresholds may be chosen, by users too.
     """
 
     def __init__(self, k: int) -> None:
@@ -142,7 +142,7 @@ class Threshold:
     def objective(self, small: Floats, large: Floats) -> Floats:
         """Return E[T], or E[T^w], from both classes' mean response times, shape (thresholds,)."""
         combine = self.system.mean if self.instance.objective == "mean" else self.system.weighted
-        return combine(small, large)
+        return np.asarray(combine(small, large))
 
     @property
     def curve(self) -> Floats:
@@ -163,28 +163,24 @@ class Threshold:
     def best(self) -> int | None:
         """Return the best threshold so far that keeps the rules, the least of equals."""
         good = self.kept()
-        if not good.any():
-            return None
-        return int(np.argmin(np.where(good, self.curve, np.inf)))
+        return int(np.argmin(np.where(good, self.curve, np.inf))) if good.any() else None
 
     def solution(self, threshold: int) -> Thresholded:
         """Return the solution record at a threshold that has been evaluated."""
         model, system = self.model, self.system
-        times = {1: float(model.small[threshold]), system.k: float(model.large[threshold])}
-        small, large = np.array([times[1]]), np.array([times[system.k]])
+        small, large = float(model.small[threshold]), float(model.large[threshold])
+        times = {1: small, system.k: large}
         return Thresholded(
             threshold=threshold,
-            mean_response_time=float(system.mean(small, large)[0]),
-            weighted_response_time=float(system.weighted(small, large)[0]),
+            mean_response_time=system.mean(small, large),
+            weighted_response_time=system.weighted(small, large),
             classes=tuple(
                 ClassTime(need=job.need, mean_response_time=times[job.need])
                 for job in self.instance.classes
             ),
             curve=tuple(
-                value if told else None
-                for value, told in zip(
-                    self.curve.tolist(), model.allowed & np.isfinite(self.curve), strict=True
-                )
+                value if model.allowed[l] and isfinite(value) else None
+                for l, value in enumerate(self.curve.tolist())
             ),
             method=self.method,
             variant=self.variant,

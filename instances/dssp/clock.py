@@ -16,7 +16,7 @@ from math import isfinite
 
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import expect_held
-from schedopt.instances.dssp.jobs import History, Lognormal, Stages
+from schedopt.instances.dssp.jobs import Lognormal, Stages
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.times import (
     LENGTH,
@@ -92,19 +92,14 @@ class Clock:
         return stages_of(text, self)
 
     @staticmethod
-    def spread(text: str) -> float | Lognormal | History:
+    def spread(text: str) -> float | Lognormal:
         """Return by which run times differ from planned ones: a number, or a distribution."""
-        sigma, ratios = text.removeprefix("lognormal "), text.removeprefix("scenarios ")
+        sigma = text.removeprefix("lognormal ")
         if sigma != text and NUMBER.fullmatch(sigma):
             return Lognormal(sigma=float(sigma))
-        parts = [part.strip() for part in ratios.split(";")]
-        if not all(map(NUMBER.fullmatch, parts)):
-            raise InputError(SPREAD + comma(text), found=shown(text))
-        if len(parts) > 1 or ratios != text:
-            return History(ratios=tuple(map(float, parts)), joint=ratios != text)
         expect_held(text)
-        if not 0 <= float(text) < 1:
-            raise InputError(SPREAD, found=shown(text))
+        if not NUMBER.fullmatch(text) or not 0 <= float(text) < 1:
+            raise InputError(SPREAD + comma(text), found=shown(text))
         return float(text)
 
     @property
@@ -181,7 +176,7 @@ def _parse_stamp(text: str) -> datetime:
 
 MOST_TASKS = 1_000_000  # tasks of one job: more are a slip of the finger
 EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
-SPREAD = "a number from 0 to below 1, or such as lognormal 0.5, or ratios such as 0.9;1.1;1.6"
+SPREAD = "a number from 0 to below 1, or such as lognormal 0.5"
 _TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
 
 

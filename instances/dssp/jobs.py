@@ -85,9 +85,8 @@ else:
 Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
 MOST_NIGHTS = 10_000
 Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
-Within = Annotated[float, msgspec.Meta(ge=0, lt=1)]
+Spread = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 Processors = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-Ratio = Annotated[float, msgspec.Meta(ge=1e-6, le=1000)]
 
 
 class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
@@ -100,22 +99,6 @@ class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
     """
 
     sigma: Annotated[float, msgspec.Meta(gt=0, le=2)]
-
-
-class History(Given, kw_only=True, omit_defaults=True, tag="history", tag_field="kind"):
-    """Run times with the errors of past ones: ratios of actual to planned.
-
-    Attributes
-    ----------
-    ratios : tuple of float
-        In each scenario one of them is drawn.
-    joint : bool
-        Whether they are a table of scenarios instead: the first of them is that of the first
-        scenario, and so on, from the beginning again after the last.
-    """
-
-    ratios: Annotated[tuple[Ratio, ...], msgspec.Meta(min_length=1, max_length=10_000)]
-    joint: bool = False
 
 
 class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
@@ -161,7 +144,7 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
         What each of its tasks holds of the file's `resources` while it runs.
     pools : tuple of str, optional
         The pools that its tasks may run on; all where it says nothing.
-    spread : float, Lognormal or History, optional
+    spread : float or Lognormal, optional
         By which actual run times differ from planned ones, all of a job's by the same factor: a
         number s says that it is uniform in 1 ± s. Without ``--risk`` nothing is made of it.
     """
@@ -183,7 +166,7 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
     processors: Processors = 1
     holds: dict[Name, NonNegative] = msgspec.field(default_factory=dict)
     pools: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)] | None = None
-    spread: Within | Lognormal | History | None = None
+    spread: Spread | Lognormal | None = None
 
     def __post_init__(self) -> None:  # in as few steps as may be: there are files of millions
         demand, path = self.demand, self.critical_path

@@ -69,9 +69,8 @@ def check_machine(night: Instance) -> None:
     _check_times(night)
     if not night.beyond and not any(map(attrgetter("pools"), night.jobs)):
         return
-    expect(
-        night.nights <= 1 or "after" not in night.beyond, "1, with `after`", night.nights, "nights"
-    )
+    one = night.nights <= 1 or "after" not in night.beyond
+    expect(one, "1, with `after`", night.nights, "nights")
     for n in {None, *(down.night for down in night.down if night.nights > 1)}:
         work = Machine.of(night, n).total.until(as_written(night.deadline))
         found, place = (night.down, "down") if night.down else (night.changes, "capacity")
@@ -107,10 +106,10 @@ def _check_times(night: Instance) -> None:
         if isinstance(given, tuple):
             _ascending(given, f"resources.{name}")
         else:
-            expect(0 <= given < float("inf"), "a finite amount", given, f"resources.{name}")
+            expect(0 <= given < inf, "a finite amount", given, f"resources.{name}")
             expect_held(given, f"resources.{name}")
     if night.end is not None:
-        expect(0 < night.end < float("inf"), "a finite number > 0", night.end, "end")
+        expect(0 < night.end < inf, "a finite number > 0", night.end, "end")
     with placed("unit"):
         pick(night.unit, SPELLED, "a unit of time")
     if night.start is not None:
@@ -124,14 +123,9 @@ def _check_times(night: Instance) -> None:
 def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:
     before = -1.0
     for i, (time, amount) in enumerate(points):
-        expected = "a time >= 0" if i == 0 else f"a time after {before:g}"
-        expect(
-            max(before, 0 if i == 0 else before) <= time < float("inf") and time != before,
-            expected,
-            time,
-            f"{place}[{i}][0]",
-        )
-        expect(0 <= amount < float("inf"), "a finite amount >= 0", amount, f"{place}[{i}][1]")
+        expected = f"a time after {before:g}" if i else "a finite time >= 0"
+        expect(before < time < inf, expected, time, f"{place}[{i}][0]")
+        expect(amount < inf, "a finite amount >= 0", amount, f"{place}[{i}][1]")
         expect_held(time, f"{place}[{i}][0]")
         expect_held(amount, f"{place}[{i}][1]")
         before = time

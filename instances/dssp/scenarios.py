@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp.jobs import History, Lognormal
+from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError, shown
@@ -28,7 +28,7 @@ DECIDING, JUDGING, RUNNING = 0, 1, 2
 """Streams of a seed: for deciding, for judging, and for runs by a dispatcher."""
 
 SCENARIOS = whole(100, 1, 10_000)  # how many scenarios decide
-Spread = float | Lognormal | History | None
+Spread = float | Lognormal | None
 
 
 class Measure(NamedTuple):
@@ -85,7 +85,6 @@ def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
     spreads = [job.spread for job in night.jobs]
     wide, sigma = _uniform(spreads), _sigmas(spreads)
     tailed = np.flatnonzero(sigma)
-    past = [(j, spread) for j, spread in enumerate(spreads) if isinstance(spread, History)]
     found = np.empty((count, len(spreads)), dtype=np.int64)
     for s in range(count):
         uniform, angle = stream(seed, use, s).random((2, len(spreads)))
@@ -93,10 +92,6 @@ def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
         if tailed.size:
             normal = np.sqrt(-2 * np.log1p(-uniform[tailed])) * np.cos(2 * pi * angle[tailed])
             factor[tailed] = np.exp(sigma[tailed] * normal - sigma[tailed] ** 2 / 2)
-        for j, history in past:
-            ratios = history.ratios
-            row = s % len(ratios) if history.joint else int(uniform[j] * len(ratios))
-            factor[j] = ratios[row]
         found[s] = np.clip(np.rint(MILLION * factor), 1, THOUSANDFOLD)
     return found
 
@@ -104,9 +99,8 @@ def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
 def longest(night: Instance) -> int:
     """Return an upper bound on the factors drawn, in millionths."""
     spreads = [job.spread for job in night.jobs]
-    known = (max(spread.ratios) for spread in spreads if isinstance(spread, History))
     drawn = np.exp(8.6 * _sigmas(spreads)).max(initial=1)
-    most = max(1 + _uniform(spreads).max(initial=0), drawn, *known)
+    most = max(1 + _uniform(spreads).max(initial=0), drawn)
     return min(THOUSANDFOLD, int(MILLION * most) + 1)
 
 

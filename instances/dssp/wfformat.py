@@ -2,19 +2,16 @@
 
 A workflow becomes one job. Its directed acyclic graph of tasks is levelled into stages: a task's
 level is the largest number of edges on a path from a source to it. Stages are at least as strict
-as the graph, since each task waits for all of the level before, not for its parents alone. So the
-job's critical path, the sum over levels of their longest task, is at least the workflow's own, the
-longest path by runtimes; the instance's description tells by how much. (On 44 published executions:
-2% in the median, nothing for 12 of them, up to 159% for long graphs of uneven tasks.) A task
-occupies one processor, whatever core count is recorded for it, and waits between tasks are no part
-of its runtime.
+as the graph, since each task waits for all of the level before, not for its parents alone. (On 44
+published executions critical paths are longer by 2% in the median, by 159% at most.) A task
+occupies one processor, whatever core count is recorded for it, and waits are no part of runtimes.
 """
 
 from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from math import fsum, isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -36,48 +33,44 @@ OPTIONS = {
 SPECIFIED, EXECUTED = "workflow.specification.tasks", "workflow.execution.tasks"
 
 
-class _Task(msgspec.Struct, frozen=True):
+class _Task(msgspec.Struct):
     id: Name
     parents: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
 
 
-_Tasks = Annotated[tuple[_Task, ...], msgspec.Meta(min_length=1)]
+class _Specification(msgspec.Struct):
+    tasks: Annotated[tuple[_Task, ...], msgspec.Meta(min_length=1)]
 
 
-class _Specification(msgspec.Struct, frozen=True):
-    tasks: _Tasks
-
-
-class _Ran(msgspec.Struct, frozen=True):
+class _Run(msgspec.Struct):
     id: Name
-    runtime_in_seconds: NonNegative = msgspec.field(name="runtimeInSeconds")
+    runtime: NonNegative = msgspec.field(name="runtimeInSeconds")
 
 
-class _Execution(msgspec.Struct, frozen=True):
-    tasks: tuple[_Ran, ...]
+class _Execution(msgspec.Struct):
+    tasks: tuple[_Run, ...]
 
 
-class _Workflow(msgspec.Struct, frozen=True):
+class _Workflow(msgspec.Struct):
     specification: _Specification
     execution: _Execution
 
 
-class _System(msgspec.Struct, frozen=True):
+class _System(msgspec.Struct):
     name: Name | None = None
 
 
-class _Document(msgspec.Struct, frozen=True):
+class _Document(msgspec.Struct):
     workflow: _Workflow
     name: Name | None = None
-    runtime_system: _System | None = msgspec.field(name="runtimeSystem", default=None)
+    system: _System | None = msgspec.field(name="runtimeSystem", default=None)
 
 
-class Workflow(msgspec.Struct, frozen=True):
+class Workflow(NamedTuple):
     """A checked workflow, its tasks by position."""
 
-    name: str | None  # as the file gives it
-    system: str | None  # the workflow system that ran it, such as ``Pegasus``
+    groups: dict[str, str]  # its name, and the workflow system that ran it, as the file gives them
     runtimes: tuple[float, ...]  # of each task, in seconds
     parents: tuple[tuple[int, ...], ...]  # the predecessors of each task
     order: tuple[int, ...]  # the tasks, predecessors first
@@ -103,15 +96,27 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
     if not files:
         raise InputError("one WfFormat file or more", found="none")
     names = _unique([stem(path, ".json") for path in files])
-    workflows = [load(path) for path in files]
-    jobs = []
-    for rank, (path, own, workflow) in enumerate(zip(files, names, workflows, strict=True)):
+    reward, jobs, tasks = REWARDS[values["reward"]], list[Job](), 0
+    for rank, (path, own) in enumerate(zip(files, names, strict=True)):
+        flow = load(path)
+        tasks += len(flow.runtimes)
         with placed(file=path):
-            jobs.append(_job(own, workflow, float(rank), values["reward"]))
+            if not isfinite(sum(flow.runtimes)):
+                raise InputError("runtimes whose sum is finite", found="an overflow")
+            jobs.append(
+                Job(
+                    name=own,
+                    reward=reward(float(rank), fsum(flow.runtimes)),
+                    priority=float(rank),
+                    groups=flow.groups,
+                    stages=levelled(flow),
+                )
+            )
+    count = "1 workflow" if len(jobs) == 1 else f"{len(jobs)} workflows"
     several = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
     return Instance(
         name=values["name"] or several,
-        description=_description(workflows),
+        description=f"{count} with {tasks} tasks, from WfFormat, in seconds.",
         processors=values["processors"],
         deadline=float(values["deadline"]),
         jobs=tuple(jobs),
@@ -127,62 +132,26 @@ def load(path: str | Path) -> Workflow:
         refuse_twice(ids, SPECIFIED, "an id")
         at = {key: i for i, key in enumerate(ids)}
         parents = _parents(tasks, at)
-        return Workflow(
-            name=document.name,
-            system=document.runtime_system.name if document.runtime_system else None,
-            runtimes=_runtimes(document.workflow.execution, at),
-            parents=parents,
-            order=_order(parents, ids),
-        )
+        try:
+            order = tuple(TopologicalSorter(dict(enumerate(parents))).static_order())
+        except CycleError as error:
+            task = min(error.args[1])
+            found, place = f"one through {shown(ids[task])}", f"{SPECIFIED}[{task}]"
+            raise InputError("no cycle of dependencies", found=found, place=place) from None
+        named = {"workflow": document.name, "system": getattr(document.system, "name", None)}
+        groups = {by: name for by, name in named.items() if name}
+        return Workflow(groups, _runtimes(document.workflow.execution, at), parents, order)
 
 
-def levelled(workflow: Workflow) -> tuple[tuple[float, ...], ...]:
+def levelled(flow: Workflow) -> tuple[tuple[float, ...], ...]:
     """Return the runtimes by level (seconds): stages in which every dependency is kept."""
-    level = [0] * len(workflow.runtimes)
-    for task in workflow.order:
-        level[task] = max((level[parent] + 1 for parent in workflow.parents[task]), default=0)
+    level = [0] * len(flow.runtimes)
+    for task in flow.order:
+        level[task] = max((level[parent] + 1 for parent in flow.parents[task]), default=0)
     stages: list[list[float]] = [[] for _ in range(max(level) + 1)]
-    for task, runtime in enumerate(workflow.runtimes):
+    for task, runtime in enumerate(flow.runtimes):
         stages[level[task]].append(runtime)
     return tuple(map(tuple, stages))
-
-
-def critical_path(workflow: Workflow) -> float:
-    """Return the longest path of the workflow's own graph, by runtimes (seconds)."""
-    done = [0.0] * len(workflow.runtimes)
-    for task in workflow.order:
-        start = max((done[parent] for parent in workflow.parents[task]), default=0.0)
-        done[task] = start + workflow.runtimes[task]
-    return max(done)
-
-
-def lengthening(workflow: Workflow) -> float:
-    """Return the fraction by which levelling lengthens the critical path."""
-    own = critical_path(workflow)
-    return max(0.0, sum(map(max, levelled(workflow))) / own - 1) if own > 0 else 0.0
-
-
-def _description(workflows: Sequence[Workflow]) -> str:
-    tasks = sum(len(workflow.runtimes) for workflow in workflows)
-    most = max(map(lengthening, workflows))
-    count = "1 workflow" if len(workflows) == 1 else f"{len(workflows)} workflows"
-    return (
-        f"{count} with {tasks} tasks, from WfFormat, in seconds; levelling into "
-        f"stages lengthens their critical paths by {most:.1%} at most."
-    )
-
-
-def _job(name: str, workflow: Workflow, priority: float, reward: str) -> Job:
-    groups = {"workflow": workflow.name, "system": workflow.system}
-    if not isfinite(sum(workflow.runtimes)):
-        raise InputError("runtimes whose sum is finite", found="an overflow")
-    return Job(
-        name=name,
-        reward=REWARDS[reward](priority, fsum(workflow.runtimes)),
-        priority=priority,
-        groups={by: group for by, group in groups.items() if group is not None},
-        stages=levelled(workflow),
-    )
 
 
 def _unique(names: Sequence[str]) -> list[str]:
@@ -197,39 +166,28 @@ def _unique(names: Sequence[str]) -> list[str]:
     return list(taken)
 
 
-def _parents(tasks: _Tasks, ids: dict[str, int]) -> tuple[tuple[int, ...], ...]:
+def _parents(tasks: Sequence[_Task], at: dict[str, int]) -> tuple[tuple[int, ...], ...]:
     """Return each task's predecessors, from what parents and children say together."""
     found: list[dict[int, None]] = [{} for _ in tasks]
     for i, task in enumerate(tasks):
         for field, others in (("parents", task.parents), ("children", task.children)):
             for k, other in enumerate(others):
                 with placed(f"{SPECIFIED}[{i}].{field}[{k}]"):
-                    pick(other, ids, "the id of a task")
-                before, after = (ids[other], i) if field == "parents" else (i, ids[other])
+                    pick(other, at, "the id of a task")
+                before, after = (at[other], i) if field == "parents" else (i, at[other])
                 found[after][before] = None
     return tuple(map(tuple, found))
 
 
-def _runtimes(execution: _Execution, ids: dict[str, int]) -> tuple[float, ...]:
+def _runtimes(execution: _Execution, at: dict[str, int]) -> tuple[float, ...]:
     """Return each task's runtime."""
     refuse_twice([task.id for task in execution.tasks], EXECUTED, "an id", "id")
-    ran: dict[str, float] = {}
     for k, task in enumerate(execution.tasks):
         with placed(f"{EXECUTED}[{k}].id"):
-            pick(task.id, ids, "the id of a task that is specified")
-        ran[task.id] = task.runtime_in_seconds
-    for key, i in ids.items():
+            pick(task.id, at, "the id of a task that is specified")
+    ran = {task.id: task.runtime for task in execution.tasks}
+    for key, i in at.items():
         if key not in ran:
             words = f"a runtime: `runtimeInSeconds` of this task in {EXECUTED}"
             raise InputError(words, found=f"none for {shown(key)}", place=f"{SPECIFIED}[{i}]")
-    return tuple(ran[key] for key in ids)
-
-
-def _order(parents: tuple[tuple[int, ...], ...], ids: Sequence[str]) -> tuple[int, ...]:
-    """Order the tasks, predecessors first."""
-    try:
-        return tuple(TopologicalSorter(dict(enumerate(parents))).static_order())
-    except CycleError as error:
-        task = min(error.args[1])
-        words, found = "no cycle of dependencies", f"one through {shown(ids[task])}"
-        raise InputError(words, found=found, place=f"{SPECIFIED}[{task}]") from None
+    return tuple(ran[key] for key in at)

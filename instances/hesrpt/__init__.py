@@ -23,21 +23,3 @@ from schedopt.instances.hesrpt.speedups import (
     fit,
     points,
 )
-
-__all__ = [
-    "Allocated",
-    "Amdahl",
-    "Epoch",
-    "Fit",
-    "Instance",
-    "Job",
-    "Power",
-    "SideConstraint",
-    "Speedup",
-    "Table",
-    "Whole",
-    "allocated",
-    "check_meaning",
-    "fit",
-    "points",
-]

@@ -263,14 +263,9 @@ def fit(points: Sequence[tuple[float, float]], kind: Literal["power", "amdahl"] 
     Parameters
     ----------
     points : sequence of (float, float)
-        (servers, speedup) pairs, two or more with different servers over 1.
+        (servers, speedup) pairs, two or more with different servers over 1; else `InputError`.
     kind : {"power", "amdahl"}
         What to fit: p of k^p, or f of k/((1 - f)·k + f).
-
-    Raises
-    ------
-    InputError
-        If there are no points to tell speedups apart, or one is not positive.
     """
     from scipy.optimize import minimize_scalar  # not needed to read a file
 
@@ -290,9 +285,8 @@ def fit(points: Sequence[tuple[float, float]], kind: Literal["power", "amdahl"] 
         return float(((made(parameter).at(servers) - speedups) ** 2).mean())
 
     # The best cell of a grid first: the sum of squares need not be convex in the parameter.
-    grid = np.linspace(0, 1, 201)[1:]
-    least = int(np.argmin([squares(p) for p in grid]))
-    low, high = max(grid[least] - 0.005, 1e-9), min(grid[least] + 0.005, 1.0)
-    minimum = minimize_scalar(squares, bounds=(low, high), options={"xatol": 1e-12})
-    best = min((float(minimum.x), 1.0, float(grid[least])), key=squares)
+    near = min(np.linspace(0, 1, 201)[1:].tolist(), key=squares)
+    bounds = (max(near - 0.005, 1e-9), min(near + 0.005, 1.0))
+    minimum = minimize_scalar(squares, bounds=bounds, options={"xatol": 1e-12})
+    best = min((float(minimum.x), near), key=squares)
     return Fit(speedup=made(best), error=float(np.sqrt(squares(best))))

@@ -16,7 +16,7 @@ from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
 from schedopt.instances.files import MOST_TABLE, read_bytes, replaced
-from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, defects
+from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, check_jobs
 from schedopt.instances.tables import delimiter_of, read_frame, read_parquet
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def check_name(name: str) -> None:
 
 
 def read_jobs(path: str | Path, servers: int) -> Jobs:
-    """Read a log's jobs; `InputError` tells all that is wrong, how often and where first."""
+    """Read a log's jobs; `InputError` tells what is wrong, how often and where first."""
     with placed(file=path):
         table = _table(Path(path))
         _check_columns(table.columns)
@@ -48,10 +48,9 @@ def read_jobs(path: str | Path, servers: int) -> Jobs:
         estimate = _column(table, "estimate") if "estimate" in table.columns else None
         more = {key.removeprefix(OF): _column(table, key) for key in table.columns if OF in key}
         needs = Needs.of(more) if more else None
-        if wrong := list(defects(submit, need, run, estimate, needs, servers)):
-            expected = "; ".join(dict.fromkeys(one.expected for one in wrong))
-            found = "; ".join(one.words for one in wrong)
-            raise InputError(f"{expected} (`schedopt convert` cleans a log)", found=found)
+        check_jobs(submit, need, run, estimate, needs)
+        expected = f"a need of at most {servers}, all servers"
+        _refuse(table["need"], need > servers, "row", expected)
         labels = {key: _labels(table, key) for key in GROUPINGS if key in table.columns}
         name = names_of(table["name"].cast(str)) if "name" in table.columns else None
         whole = need.astype(np.int32)

@@ -5,9 +5,8 @@ Ten million jobs are a few hundred megabytes this way; as objects they would be 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,9 +125,7 @@ class Jobs:
             raise InputError(f"{len(self.submit)} of every column", found=found, place="log")
         if not len(self.submit):
             raise InputError("a job or more", found="none", place="log")
-        if rows := list(defects(self.submit, self.need, self.run, self.estimate, self.needs)):
-            expected = "; ".join(row.expected for row in rows)
-            raise InputError(expected, found="; ".join(row.words for row in rows), place="log")
+        check_jobs(self.submit, self.need, self.run, self.estimate, self.needs)
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -212,58 +209,34 @@ def take_rows(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
     ]
 
 
-@dataclass(frozen=True)
-class Defect:
-    """A defect of some jobs of a log: in words, the number of jobs, and the first."""
-
-    words: str
-    expected: str
-    count: int
-    first: int
-
-
-def defects(  # noqa: PLR0917 - columns
+def check_jobs(
     submit: Floats,
     need: Floats | Ints,
     run: Floats,
     estimate: Floats | None = None,
     needs: Needs | None = None,
-    servers: int | None = None,
-) -> Iterator[Defect]:
-    """Yield the defects that keep a log from being replayed, each kind with its count."""
-    widest = MOST_NEED if servers is None else servers
-    early = ~np.isfinite(submit) | (submit < 0)
+) -> None:
+    """Raise `InputError` about what keeps a log from being replayed: the first, and how many."""
     before = np.concatenate([[-np.inf], submit[:-1]])
     kinds: list[tuple[str, str, NDArray[np.bool_], NDArray[np.generic]]] = [
-        ("a submit time that is no number >= 0", "submit times >= 0", early, submit),
-        ("a submit time before the one above", "submit times in order", submit < before, submit),
-        ("a need below 1", "needs of 1 or more", need < 1, need),
-        (
-            f"a need of more than {widest}",
-            f"needs of at most {widest}, all servers",
-            need > widest,
-            need,
-        ),
-        ("a run time that is no number > 0", "run times > 0", ~(np.isfinite(run) & (run > 0)), run),
+        ("submit", "a number >= 0", ~np.isfinite(submit) | (submit < 0), submit),
+        ("submit", "no less than the one above", submit < before, submit),
+        ("need", f"from 1 to {MOST_NEED}", (need < 1) | (need > MOST_NEED), need),
+        ("run", "a number > 0", ~(np.isfinite(run) & (run > 0)), run),
     ]
     if estimate is not None:
         bad = ~np.isnan(estimate) & ~(np.isfinite(estimate) & (estimate > 0))
-        kinds.append(("an estimate that is no number > 0", "estimates > 0", bad, estimate))
+        kinds.append(("estimate", "a number > 0", bad, estimate))
     for title, column in needs.columns().items() if needs else ():
         outside = (column < 0) | (column > MOST_AMOUNT)
-        words = f"amounts from 0 to {MOST_AMOUNT}"
-        kinds.append((f"a {title} below 0 or above {MOST_AMOUNT}", words, outside, column))
-        over = np.cumsum(np.where(outside, 0, column).astype(np.float64)) >= MOST_SUM
-        words = f"{title} of less than 2^62 over all jobs: in a larger unit"
-        kinds.append((f"a {title} beyond that sum", words, over, column))
-    for what, expected, mask, values in kinds:
-        count = int(np.count_nonzero(mask))
-        if count:
-            at = int(np.argmax(mask))
-            value = f"{values[at]:.12g}" if isfinite(values[at]) else str(values[at])
-            jobs = "job" if count == 1 else "jobs"
-            words = f"{count} {jobs} with {what} (first: row {at}, {value})"
-            yield Defect(words, expected, count, at)
+        kinds.append((title, f"from 0 to {MOST_AMOUNT}", outside, column))
+        over = np.cumsum(column.astype(np.float64)) >= MOST_SUM
+        kinds.append((title, "less than 2^62 over all jobs: in a larger unit", over, column))
+    for title, expected, mask, values in kinds:
+        if mask.any():
+            at, more = int(mask.argmax()), int(mask.sum()) - 1
+            found = f"{values[at]:.12g}" + f", and {more} more like it" * bool(more)
+            raise InputError(expected, found=found, place=f"row {at}, column {title!r}")
 
 
 def _floats(column: ArrayLike, key: str) -> Floats:

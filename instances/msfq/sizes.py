@@ -5,7 +5,7 @@ load whatever its shape.
 """
 
 from math import expm1, inf, log, log1p, sqrt
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 import numpy as np
@@ -22,40 +22,30 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 class Shape(Given, kw_only=True, tag_field="kind"):
     """The distribution of sizes about their mean."""
 
+    code: ClassVar[int]
+
     def parameters(self) -> tuple[int, float, float, float]:
         """Return a code and three numbers that fix the quantile function at mean 1."""
-        raise NotImplementedError
+        return self.code, 0.0, 0.0, 0.0
 
     @property
     def second_moment(self) -> float:
-        """E[S²] where E[S] = 1."""
-        raise NotImplementedError
+        """E[S²] where E[S] = 1: 1 + scv, the squared coefficient of variation."""
+        return 1.0 + float(getattr(self, "scv"))  # noqa: B009 - a field of some, fixed in others
 
 
 class Exponential(Shape, frozen=True, tag="exponential"):
     """Memoryless sizes, as the paper analyses them."""
 
-    def parameters(self) -> tuple[int, float, float, float]:
-        """Return code 0."""
-        return 0, 0.0, 0.0, 0.0
-
-    @property
-    def second_moment(self) -> float:
-        """E[S²] = 2."""
-        return 2.0
+    code = 0
+    scv: ClassVar[float] = 1.0
 
 
 class Deterministic(Shape, frozen=True, tag="deterministic"):
     """Every job has the mean size."""
 
-    def parameters(self) -> tuple[int, float, float, float]:
-        """Return code 1."""
-        return 1, 0.0, 0.0, 0.0
-
-    @property
-    def second_moment(self) -> float:
-        """E[S²] = 1."""
-        return 1.0
+    code = 1
+    scv: ClassVar[float] = 0.0
 
 
 class Hyperexponential(Shape, frozen=True, tag="hyperexponential"):
@@ -67,20 +57,16 @@ class Hyperexponential(Shape, frozen=True, tag="hyperexponential"):
         The squared coefficient of variation, at least 1.
     """
 
+    code = 2
     scv: Annotated[float, msgspec.Meta(ge=1)]
 
     def __post_init__(self) -> None:
         expect(1 <= self.scv < inf, "a finite number >= 1", self.scv, "scv")
 
     def parameters(self) -> tuple[int, float, float, float]:
-        """Return code 2, the first branch's probability, and both branches' means."""
+        """Return the code, the first branch's probability, and both branches' means."""
         p = 0.5 * (1.0 + sqrt((self.scv - 1.0) / (self.scv + 1.0)))
-        return 2, p, 0.5 / p, 0.5 / (1.0 - p)
-
-    @property
-    def second_moment(self) -> float:
-        """E[S²] = 1 + scv."""
-        return 1.0 + self.scv
+        return self.code, p, 0.5 / p, 0.5 / (1.0 - p)
 
 
 class Lognormal(Shape, frozen=True, tag="lognormal"):
@@ -92,20 +78,16 @@ class Lognormal(Shape, frozen=True, tag="lognormal"):
         The squared coefficient of variation, above 0.
     """
 
+    code = 3
     scv: Positive
 
     def __post_init__(self) -> None:
         expect(0 < self.scv < inf, "a finite number > 0", self.scv, "scv")
 
     def parameters(self) -> tuple[int, float, float, float]:
-        """Return code 3, and mean and spread of the logarithm."""
+        """Return the code, and mean and spread of the logarithm."""
         variance = log1p(self.scv)
-        return 3, -0.5 * variance, sqrt(variance), 0.0
-
-    @property
-    def second_moment(self) -> float:
-        """E[S²] = 1 + scv."""
-        return 1.0 + self.scv
+        return self.code, -0.5 * variance, sqrt(variance), 0.0
 
 
 class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
@@ -119,6 +101,7 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
         The largest size over the smallest, above 1.
     """
 
+    code = 4
     alpha: Positive
     ratio: Annotated[float, msgspec.Meta(gt=1, le=MOST_RATIO)]
 
@@ -132,8 +115,8 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
         return a * inner / -expm1(-a * top)
 
     def parameters(self) -> tuple[int, float, float, float]:
-        """Return code 4, the exponent, the smallest size, and 1 - ratio^-alpha."""
-        return 4, self.alpha, 1.0 / self._moment(1), -expm1(-self.alpha * log(self.ratio))
+        """Return the code, the exponent, the smallest size, and 1 - ratio^-alpha."""
+        return self.code, self.alpha, 1.0 / self._moment(1), -expm1(-self.alpha * log(self.ratio))
 
     @property
     def second_moment(self) -> float:
@@ -150,6 +133,7 @@ class Empirical(Shape, frozen=True, tag="empirical"):
         Sizes above 0, in any unit.
     """
 
+    code = 5  # the values go beside it
     values: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=1)]
 
     def __post_init__(self) -> None:
@@ -161,10 +145,6 @@ class Empirical(Shape, frozen=True, tag="empirical"):
         """The values, at mean 1."""
         values = np.array(self.values, dtype=np.float64)
         return np.asarray(values / values.mean(), dtype=np.float64)
-
-    def parameters(self) -> tuple[int, float, float, float]:
-        """Return code 5; the values go beside it."""
-        return 5, 0.0, 0.0, 0.0
 
     @property
     def second_moment(self) -> float:

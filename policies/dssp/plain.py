@@ -39,7 +39,7 @@ class RunningTask(NamedTuple):
     on: tuple[int, ...]
 
 
-class Plain(NamedTuple):
+class PlainOutcome(NamedTuple):
     """The outcome of a simulation; NaN of what is not run, or never completes."""
 
     starts: Floats
@@ -49,13 +49,13 @@ class Plain(NamedTuple):
 
 def simulate_plainly(
     night: Instance, jobs: Ints, *, keys: Floats | None = None, draws: Floats | None = None
-) -> Plain:
+) -> PlainOutcome:
     """Simulate a dispatcher on some jobs: see `dispatch.simulate`."""
     run = _Simulation(night, jobs, keys, draws)
     while run.times:
         run.advance()
         run.dispatch()
-    return Plain(np.array(run.starts), np.array(run.completion), run.on)
+    return PlainOutcome(np.array(run.starts), np.array(run.completion), run.on)
 
 
 class _Simulation:

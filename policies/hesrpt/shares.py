@@ -18,7 +18,7 @@ from schedopt.policies.hesrpt.simulator import (
     equi_times,
     hesrpt_shares,
     hesrpt_times,
-    play,
+    simulate,
     srpt_times,
 )
 from schedopt.policies.registry import NotApplicableError, Policy, is_own, register, returned
@@ -73,7 +73,7 @@ def share_policy(
                 parts = function(night, jobs, left, **options)
                 return parts if own else returned(parts, name, "job there", float, len(jobs))
 
-            return played(instance, shares)
+            return allocation_under(instance, shares)
 
         register(
             Policy(
@@ -91,10 +91,10 @@ def share_policy(
     return decorate
 
 
-def played(instance: Instance, shares: ShareFunction) -> Allocated:
+def allocation_under(instance: Instance, shares: ShareFunction) -> Allocated:
     """Return the allocation of a share function; `NotApplicableError` if jobs are never served."""
     try:
-        return allocated(instance, *play(instance, shares))
+        return allocated(instance, *simulate(instance, shares))
     except StalledError as error:
         raise NotApplicableError(str(error)) from None
 
@@ -264,7 +264,7 @@ def best_setting(
     names = [job.name for job in instance.jobs]
     for _ in range(ZOOMS + 1):
         for setting in np.geomspace(low, high, GRID).tolist():
-            ends, _ = play(instance, shares(setting), record=False)
+            ends, _ = simulate(instance, shares(setting), record=False)
             done = Allocated(order=(), completion=dict(zip(names, ends.tolist(), strict=True)))
             trial = instance.objective_of(done)
             if trial < least:

@@ -19,7 +19,7 @@ ShareFunction = Callable[[Instance, Jobs, Floats], Floats]
 ``jobs`` are positions and ``left`` their remaining sizes, by remaining size and, where these are
 equal, by the file's order; all of shape (m,). What is returned is too, and sums to 1 at most.
 """
-Played = tuple[Floats, list[tuple[float, float, Jobs, Floats]]]
+Outcome = tuple[Floats, list[tuple[float, float, Jobs, Floats]]]
 TOGETHER = 1e-12
 """Completions within this relative distance coincide: only rounding separates them."""
 
@@ -28,7 +28,7 @@ class StalledError(ArithmeticError):
     """No job in the system makes progress, and none is to come."""
 
 
-def play(instance: Instance, share_function: ShareFunction, *, record: bool = True) -> Played:
+def simulate(instance: Instance, share_function: ShareFunction, *, record: bool = True) -> Outcome:
     """Play a share function until all jobs are done; return completion times and epochs.
 
     Completion times are of shape (M,). An epoch is its start, its end, the jobs that have a share

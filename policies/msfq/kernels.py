@@ -14,7 +14,7 @@ import numpy as np
 
 from schedopt.policies.msfq.compiling import NATURAL, inlined, specialized
 from schedopt.policies.msfq.experiment import Measured
-from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, size_of
+from schedopt.policies.msfq.random_kernels import exponential, exponentials, refill, size_of
 from schedopt.policies.msfq.rule import FlatState, NextStart
 from schedopt.solvers.compiling import compiled
 from schedopt.solvers.kernels.heap import pop, push
@@ -159,7 +159,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             gap_at = 0
             exponentials(sim.when, sim.gaps)
         if pick_at > DRAWN_AHEAD - 3:
-            pick_at = more(sim.draw, sim.picks, pick_at)
+            pick_at = refill(sim.draw, sim.picks, pick_at)
         kind, c, pick = ARRIVAL, 0, 0.0
         if not LEAN and sized:
             at = next_arrival if number < inputs.arrivals else np.inf

@@ -12,10 +12,6 @@ import numpy as np
 from schedopt.solvers.compiling import compiled, njit
 
 SCALE = 1.0 / 2**53
-ONE, ROOT, MANTISSA = 0x3FF0_0000_0000_0000, 0x3FE6_A09E_667F_3BCD, 0x000F_FFFF_FFFF_FFFF
-"""The bits of 1 and of sqrt(1/2), and a mask of the mantissa."""
-LOG_2, REST_OF_LOG_2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""The logarithm of 2 in two parts: the first times an exponent is exact."""
 
 
 @njit(cache=True)
@@ -48,50 +44,20 @@ def uniform(s: Any) -> float:
 
 
 @compiled
-def _natural_log(x: float) -> float:
-    """Return log(x) of a normal number above 0, off by an ulp at most.
-
-    The library's function is called once for each number; this is compiled for several at a time,
-    and to the same bits on every machine. With x = 2^e m, m from sqrt(1/2) to sqrt(2), and
-    s = (m - 1)/(m + 1), the logarithm of m is a polynomial in s.
-
-    Source of the method and its constants: Sun Microsystems, fdlibm, e_log.c, 1993.
-    """
-    bits = np.float64(x).view(np.int64) + (ONE - ROOT)
-    power = np.float64((bits >> 52) - 1023)
-    f = np.int64((bits & MANTISSA) + ROOT).view(np.float64) - 1.0
-    s = f / (2.0 + f)
-    z = s * s
-    w = z * z
-    odd = z * (
-        6.666666666666735130e-01
-        + w
-        * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01))
-    )
-    even = w * (
-        3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01)
-    )
-    half = 0.5 * f * f
-    return power * LOG_2 - ((half - (s * (half + (odd + even)) + power * REST_OF_LOG_2)) - f)
-
-
-@compiled
 def exponential(s: Any) -> float:
     """Return an exponential number of mean 1."""
-    return -_natural_log(uniform(s))
+    return -log(uniform(s))
 
 
 @compiled
 def exponentials(s: Any, numbers: Any) -> None:
-    """Fill in exponential numbers of mean 1; the logarithms are taken several at a time."""
+    """Fill in exponential numbers of mean 1."""
     for i in range(numbers.size):
-        numbers[i] = uniform(s)
-    for i in range(numbers.size):
-        numbers[i] = -_natural_log(numbers[i])
+        numbers[i] = exponential(s)
 
 
 @compiled
-def more(s: Any, numbers: Any, used: int) -> int:
+def refill(s: Any, numbers: Any, used: int) -> int:
     """Refill the numbers in (0, 1), unused ones first; return how many are used."""
     left = numbers.size - used
     for i in range(left):

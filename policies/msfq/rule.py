@@ -1,7 +1,7 @@
 """Admission rules: what one sees, and what it is."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, MutableSequence, Sequence
+from collections.abc import Callable, Collection, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -82,11 +82,6 @@ class State:
         """Return the job of a class that has waited longest; None if none waits."""
         return next(iter(self._lines[kind].values()), None)
 
-    def oldest(self, among: Iterable[int]) -> int | None:
-        """Return the class whose head arrived first; None if none of these classes waits."""
-        waiting = [job for kind in among if (job := self.head(kind)) is not None]
-        return min(waiting).kind if waiting else None
-
     def queued(self) -> list[int]:
         """Return the classes of which a job waits."""
         return [kind for kind, jobs in enumerate(self.waiting) if jobs]
@@ -94,10 +89,6 @@ class State:
     def fitting(self) -> list[int]:
         """Return the classes of which a job waits and would fit into the idle servers."""
         return [kind for kind in self.queued() if self.needs[kind] <= self.free]
-
-    def largest(self, among: Sequence[int]) -> int | None:
-        """Return the class that needs most servers; None if there is none."""
-        return max(among, key=lambda kind: self.needs[kind], default=None)
 
     def arrive(self, job: Job) -> None:
         """Put a job at the end of the line. For simulators."""

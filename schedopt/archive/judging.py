@@ -81,8 +81,9 @@ def _wrong_starts(group: str, entry: Entry) -> Iterator[str]:
         return
     policies = [title for title in Table.read(path).titles if title not in NO_POLICIES]
     for policy in policies:
-        for one in record_of(entry.problem).wrong_starts(archived(group, entry), path, policy):
-            yield f"{path.name}: {one.told()}"
+        wrong = record_of(entry.problem).wrong_start(archived(group, entry), path, policy)
+        if wrong is not None:
+            yield f"{path.name}: {wrong.told()}"
 
 
 def _differences(entry: Entry, result: Document, bound: str) -> list[str]:

@@ -4,17 +4,8 @@ from pathlib import Path
 
 import typer
 
-from schedopt.cli.common import (
-    DOCUMENTS,
-    FAILED,
-    FOUND,
-    app,
-    print_json,
-    say,
-    show_or_print,
-    verb,
-    writable,
-)
+from schedopt.cli.common import app, verb
+from schedopt.cli.output import DOCUMENTS, FAILED, FOUND, deliver, expect_writable, print_json, say
 
 archive = typer.Typer(
     help="Frozen sets of instances with best known values: list, show, verify, submit.",
@@ -32,7 +23,7 @@ def list_(*, json: bool = False) -> None:
     from schedopt.verbs.archive import list_groups
 
     found = list_groups()
-    show_or_print(found, json, listings.archive_groups)
+    deliver(found, lambda: listings.archive_groups(found), json=json)
 
 
 @verb("schedopt archive show epoch-planted-16x4", of=archive)
@@ -47,7 +38,7 @@ def show(name: str, *, json: bool = False) -> None:
     from schedopt.verbs.archive import describe
 
     found = describe(name)
-    show_or_print(found, json, listings.archive_entries)
+    deliver(found, lambda: listings.archive_entries(found), json=json)
 
 
 @verb("schedopt archive verify hesrpt-unequal-8", of=archive)
@@ -66,7 +57,7 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
 
     with bar("entries") as progress:
         found = list(verify_entries(names or (), progress))
-    show_or_print(found, json, listings.archive_verdicts)
+    deliver(found, lambda: listings.archive_verdicts(found), json=json)
     raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
 
 
@@ -75,7 +66,7 @@ def submit(
     file: Path,
     result: Path,
     *,
-    by: str = "",
+    by: str = "unnamed",
     json: bool = False,
     output: Path | None = None,
 ) -> None:
@@ -97,8 +88,8 @@ def submit(
     from schedopt.instances.files import dump
     from schedopt.verbs.archive import submit as judge
 
-    writable(output, DOCUMENTS, [file, result])
-    judged = judge(file, result, by or "unnamed")
+    expect_writable(output, DOCUMENTS, [file, result])
+    judged = judge(file, result, by)
     for line in judged.why:
         say(line)
     if judged.entry is None:

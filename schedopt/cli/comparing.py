@@ -7,17 +7,18 @@ from typing import Any
 
 import typer
 
-from schedopt.cli import delivering
-from schedopt.cli.common import (
+from schedopt.cli.common import verb
+from schedopt.cli.output import (
     FAILED,
     FOUND,
     INTERRUPTED,
     NOTHING,
+    deliver,
+    expect_drawable,
+    expect_writable,
     files_in,
-    print_json,
+    print_bytes,
     say,
-    verb,
-    writable,
 )
 from schedopt.instances.errors import InputError
 from schedopt.verbs import bench as benching
@@ -62,12 +63,12 @@ def bench(
     output : .jsonl, .csv or .parquet; resumable.
     report : An .html page: tables and charts.
     """
-    from schedopt.cli.streams import print_bytes
-    from schedopt.sweep.rows import FORMATS, table
+    from schedopt.sweep.journal import to_lines
+    from schedopt.sweep.rows import FORMATS
     from schedopt.sweep.sources import instance_files, parse_seeds
     from schedopt.terminal import bench_tables
     from schedopt.terminal.progress import bar
-    from schedopt.verbs.constraints import constraints_of_any
+    from schedopt.verbs.constraints import read_constraints
 
     paths = paths or []
     if not paths and not generate:
@@ -75,9 +76,9 @@ def bench(
     files = given.pop("constraints")
     read = [*paths, *files, *(instance_files(paths) if paths else [])]
     read += map(Path, files_in(given["options"]))
-    writable(output, FORMATS, read)
-    delivering.expect_drawable(report, read if output is None else [*read, output])
-    given["constraints"] = [rule for file in files for rule in constraints_of_any(file)]
+    expect_writable(output, FORMATS, read)
+    expect_drawable(report, read if output is None else [*read, output])
+    given["constraints"] = [rule for file in files for rule in read_constraints(file)]
     listed = [name.strip() for text in policy or () for name in text.split(",")]
     given["policies"] = [name for name in listed if name]
     if policy and not given["policies"]:
@@ -97,13 +98,16 @@ def bench(
         raise typer.Exit(INTERRUPTED) from None
     try:
         if json:
-            print_bytes(table(rows, ".jsonl"))
+            print_bytes(to_lines(rows))
         else:
             bench_tables.summary(rows)
     finally:  # the report is made even if nobody reads the output
         _say_some(failures, MOST_FAILURES)
         if report is not None:
-            delivering.write_bench_page(report, rows, failures)
+            from schedopt.report import bench_page
+
+            bench_page.write(rows, report, failures=failures)
+            say(f"wrote {report}: open it in a browser")
     broken = [row for row in rows if row.termination == "error"]
     _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], MOST_SAID)
     raise typer.Exit(2 if failures else FAILED if broken else FOUND)
@@ -136,11 +140,9 @@ def summary(file: Path, *, compare: str | None = None, json: bool = False) -> No
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
-    pairs = None if compare is None else against(rows, compare)
-    if json:
-        print_json({"summary": summarize(rows), **({} if pairs is None else {"pairs": pairs})})
-    else:
-        bench_tables.summary(rows, pairs)
+    pairs = [] if compare is None else against(rows, compare)
+    found = {"summary": summarize(rows), "pairs": pairs}
+    deliver(found, lambda: bench_tables.summary(rows, pairs), json=json)
 
 
 @verb(
@@ -165,16 +167,17 @@ def whatif(
     output : .jsonl; resumable, and for plot.
     """
     from schedopt.analysis.tables import variations
-    from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import load
+    from schedopt.instances.protocol import problem_name
     from schedopt.sweep.journal import LINES, to_lines
     from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
+    from schedopt.verbs.constraints import read_rules
 
     files = given.pop("constraints")
-    writable(output, (LINES,), [file, *files, *files_in(given["options"])])
+    expect_writable(output, (LINES,), [file, *files, *files_in(given["options"])])
     instance = load(file)
-    given["constraints"] = delivering.rules_for(files, instance)
+    given["constraints"] = read_rules(files, problem_name(instance), instance)
     try:
         with bar("combinations") as progress:
             rows = varying.whatif(instance, vary, **given, output=output, progress=progress)
@@ -214,17 +217,13 @@ def carry(
     half_life : Nights in which use comes to count half, such as 7 or 7d.
     window : Nights that count, tonight among them, such as 7 or 7d.
     """
-    from schedopt.instances.files import dump
-    from schedopt.verbs.constraints import constraints_of_any
+    from schedopt.verbs.constraints import read_constraints
 
     if output is None and not json:
         raise InputError("--output FILE or --json", found="neither")
-    writable(output, (".json",), [*results, *(constraints or ())])
-    given = [rule for file in constraints or () for rule in constraints_of_any(file)]
+    expect_writable(output, (".json",), [*results, *(constraints or ())])
+    given = [rule for file in constraints or () for rule in read_constraints(file)]
     life = {"half_life": half_life, "window": window}
     rules = carrying.carry(results, constraints=given, **life)
-    if output is not None:
-        dump(rules, output, indent=1)
-        say(f"wrote {output}: {', '.join(rule.name or rule.kind() for rule in rules)}")
-    if json:
-        print_json(rules)
+    names = ", ".join(rule.name or rule.kind() for rule in rules)
+    deliver(rules, lambda: say(f"wrote {output}: {names}"), json=json, output=output)

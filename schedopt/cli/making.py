@@ -6,17 +6,17 @@ from typing import Any
 
 import typer
 
-from schedopt.cli.common import (
+from schedopt.cli.common import verb
+from schedopt.cli.output import (
     DOCUMENTS,
     FAILED,
     FOUND,
+    deliver,
+    expect_writable,
     files_in,
-    folder,
-    print_json,
+    make_folder,
+    print_bytes,
     say,
-    show_or_print,
-    verb,
-    writable,
     write_instance,
 )
 from schedopt.instances.errors import InputError
@@ -38,7 +38,6 @@ def new(problem: str, *, json: bool = False, output: Path | None = None) -> None
     problem : Such as dssp; or plugin: a folder with a distribution that adds to schedopt.
     json : Without the comments.
     """
-    from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import write_bytes
     from schedopt.verbs.new import new as run
     from schedopt.verbs.new import plugin
@@ -47,7 +46,7 @@ def new(problem: str, *, json: bool = False, output: Path | None = None) -> None
         made = plugin(output or Path("schedopt-mine"))
         say(f"wrote {', '.join(map(str, made))}; next: pip install -e {made[0].parent}")
         return
-    writable(output, (".json",))
+    expect_writable(output, (".json",))
     text = run(problem, comments=not json).encode()
     if output is None:
         print_bytes(text)
@@ -77,7 +76,7 @@ def generate(
     """
     if count == 1:
         try:
-            writable(output, DOCUMENTS)
+            expect_writable(output, DOCUMENTS)
         except InputError as error:
             error.expected += "; --count N writes N instances into a folder"
             raise
@@ -87,7 +86,7 @@ def generate(
         raise InputError("a count of 1 or more, and --output FOLDER beside it", place="--count")
     from schedopt.instances.files import dump
 
-    folder(output)
+    make_folder(output)
     first = given.pop("seed")
     for seed in range(first, first + count):
         instance = generating.generate(problem, generator, seed=seed, **given)
@@ -111,7 +110,7 @@ def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> N
     files : A table of jobs (.csv, .parquet), workflows, or a log.
     name : The instance's name.
     """
-    writable(output, DOCUMENTS, [*files, *files_in(given["options"])])
+    expect_writable(output, DOCUMENTS, [*files, *files_in(given["options"])])
     write_instance(converting.convert(files, **given, tell=say), output)
 
 
@@ -131,7 +130,7 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
     from schedopt.verbs.plot import plot as draw
 
     target = output or Path(f"{located(files[0]).name.split('.')[0]}.png")
-    writable(target, FORMATS, [*files, *([instance] if instance else ())])
+    expect_writable(target, FORMATS, [*files, *([instance] if instance else ())])
     need("matplotlib")
     save(draw(files, instance=instance), target)
     say(f"wrote {target}")
@@ -162,18 +161,19 @@ def reproduce(
     from schedopt.terminal import listings
 
     if not names and not quick and output is None:
-        show_or_print(reproducing.recorded(), json, listings.ledger)
+        entries = reproducing.recorded()
+        deliver(entries, lambda: listings.ledger(entries), json=json)
         raise typer.Exit(FOUND)
     if names == ["all"]:
         names = None
     if output is not None:
-        folder(output)
+        make_folder(output)
     found: list[dict[str, Any]] = []
     told = {"watch": lambda name: say(f"{name} ..."), "done": found.append}
     with suppress(KeyboardInterrupt):
         reproducing.reproduce(names or (), quick=quick, output=output, **told)
     with finishing():
-        show_or_print(found, json, listings.reproductions)
+        deliver(found, lambda: listings.reproductions(found), json=json)
     held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
     raise typer.Exit(FOUND if held else FAILED)
 
@@ -187,11 +187,12 @@ def list_(section: str | None = None, *, json: bool = False) -> None:
     section : Only this section, with what is to be said of each.
     """
     from schedopt.terminal import listings
-    from schedopt.verbs import contents
+    from schedopt.verbs.explain import SECTIONS, sections
 
-    wanted = None if section is None else [pick(section, contents.SECTIONS, "a section")]
-    sections = contents.sections(wanted)
-    show_or_print(sections, json, listings.overview if wanted is None else listings.contents)
+    wanted = None if section is None else [pick(section, SECTIONS, "a section")]
+    found = sections(wanted)
+    show = listings.overview if wanted is None else listings.contents
+    deliver(found, lambda: show(found), json=json)
 
 
 @verb("schedopt explain fair-share")
@@ -206,10 +207,8 @@ def explain(name: str, *, json: bool = False) -> None:
     from schedopt.verbs.explain import explain as run
 
     entries = run(name)
-    if json and len(entries) == 1:
-        print_json(entries[0])
-    else:
-        show_or_print(entries, json, listings.explained)
+    document = entries[0] if len(entries) == 1 else entries
+    deliver(document, lambda: listings.explained(entries), json=json)
 
 
 @verb("schedopt doctor")
@@ -225,5 +224,5 @@ def doctor(*, warm: bool = False, json: bool = False) -> None:
 
     with progress.bar("runs") as advance:
         findings = run(warm=warm, progress=advance)
-    show_or_print(findings, json, listings.doctor)
-    raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else 0)
+    deliver(findings, lambda: listings.doctor(findings), json=json)
+    raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else FOUND)

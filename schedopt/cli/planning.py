@@ -4,8 +4,18 @@ from pathlib import Path
 
 import typer
 
-from schedopt.cli import delivering
-from schedopt.cli.common import DOCUMENTS, INTERRUPTED, print_json, say, status, verb, writable
+from schedopt.cli.common import verb
+from schedopt.cli.output import (
+    DOCUMENTS,
+    INTERRUPTED,
+    expect_drawable,
+    expect_result_file,
+    expect_writable,
+    print_json,
+    say,
+    status,
+    write_page,
+)
 from schedopt.instances.errors import InputError
 from schedopt.solvers.stopping import finishing, stopped
 
@@ -80,7 +90,8 @@ def plan(
     from schedopt.verbs.plan import plan as run
 
     files = [file for file in (farm, *(constraints or ())) if file]
-    outputs = _writable(output or [], save_farm, report, [table, *files], template)
+    outputs = output or []
+    _expect_files(outputs, save_farm, report, [table, *files], template)
     given = {"processors": processors, "from_": from_, "until": until, "capacity": capacity}
     given |= {"seats": seats, "resources": resource, "pools": pool, "cap": cap}
     given |= {"floor": floor, "reward": reward, "priority": priority, "groups": groups}
@@ -108,7 +119,7 @@ def plan(
                 made.write(path, template)
                 say(f"wrote {path}")
             if report is not None and made.run is not None:
-                delivering.write_page(made.instance, made.result, report, run=made.run)
+                write_page(made.instance, made.result, report, run=made.run)
         finally:  # what was found is told, whatever becomes of the files
             print_json(made.document()) if json else show(made)
     if stopped():
@@ -116,26 +127,24 @@ def plan(
     raise typer.Exit(status(made.result))
 
 
-def _writable(
+def _expect_files(
     outputs: list[Path],
     farm: Path | None,
     report: Path | None,
     read: list[Path],
     template: str | None,
-) -> list[Path]:
+) -> None:
     """Refuse files that cannot be written, or not all of them, before anything is solved."""
     for path in outputs:
-        own = template if path.name.lower().endswith(delivering.PLANS[-1]) else None
-        if path.name.lower().endswith(".png"):
-            delivering.expect_drawable(path, read, (".png",))
+        if path.suffix.lower() == ".png":
+            expect_drawable(path, read, (".png",))
         else:
-            delivering.expect_result_file(path, read, own, (".png",))
+            expect_result_file(path, read, template if path.suffix.lower() == ".sh" else None)
     if template is not None and not any(path.suffix.lower() == ".sh" for path in outputs):
         raise InputError("--output FILE.sh beside it", found="none", place="--template")
-    writable(farm, DOCUMENTS, read)
-    delivering.expect_drawable(report, read)
+    expect_writable(farm, DOCUMENTS, read)
+    expect_drawable(report, read)
     several = [path.absolute() for path in (*outputs, farm, report) if path is not None]
     for path in several:
         if several.count(path) > 1:
             raise InputError("files of different names", found=f"{path.name} twice", file=str(path))
-    return outputs

@@ -1,22 +1,27 @@
-"""The verbs that solve and check: solve, evaluate, check, replan, ready, start-times."""
+"""The verbs that solve and check, from solve to check-starts."""
 
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from schedopt.cli import delivering
-from schedopt.cli.common import (
+from schedopt.cli.common import split, verb
+from schedopt.cli.output import (
     DOCUMENTS,
     FAILED,
     INTERRUPTED,
     deliver,
+    expect_drawable,
+    expect_plan,
+    expect_result_file,
+    expect_writable,
     files_in,
+    is_plan,
+    plan_of,
     print_json,
     say,
     status,
-    verb,
-    writable,
+    write_page,
 )
 from schedopt.instances.errors import InputError, placed, printable
 from schedopt.solvers.stopping import finishing, stopped
@@ -61,11 +66,11 @@ def solve(
     from schedopt.verbs.model_files import write as write_model
 
     read = [file, *given["constraints"], *files_in(given["options"])]
-    delivering.expect_result_file(output, read, template)
-    delivering.expect_drawable(report, read)
-    writable(write, MODELS, read)
+    expect_result_file(output, read, template)
+    expect_drawable(report, read)
+    expect_writable(write, MODELS, read)
     instance = load(file)
-    delivering.expect_plans(instance, output)
+    expect_plan(instance, output)
     if write:
         asked = ("formulation", "constraints", "options")
         write_model(instance, write, **{name: given[name] for name in asked})
@@ -74,12 +79,17 @@ def solve(
         further = ticking("further solves")
         result = optimizing.solve(instance, **given, watch=watch, progress=further)
     with finishing():
-        delivering.write_result(
-            instance, result, json, output, lambda: show(instance, result), template
+        deliver(
+            result.written(),
+            lambda: show(instance, result),
+            json=json,
+            output=output,
+            template=template,
+            plan=lambda: plan_of(instance, result),
         )
     if stopped():
         raise typer.Exit(INTERRUPTED)
-    delivering.write_page(instance, result, report)
+    write_page(instance, result, report)
     raise typer.Exit(status(result))
 
 
@@ -108,25 +118,27 @@ def evaluate(
     from schedopt.terminal.results import results as show
 
     read = [file, *given["constraints"], *files_in(given["options"])]
-    delivering.expect_result_file(output, read, template)
+    expect_result_file(output, read, template)
     instance = load(file)
-    delivering.expect_plans(instance, output)
+    expect_plan(instance, output)
     names = [name.strip() for name in policy.split(",") if name.strip()]
-    if len(names) > 1 and delivering.is_plan(output):
+    if len(names) > 1 and is_plan(output):
         raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
     results = evaluating.evaluate(instance, names, **given)
     if not results:
         expected = "a policy, or several such as greedy,core: see `schedopt list policies`"
         raise InputError(expected, found=repr(policy), place="--policy")
 
-    def shown() -> None:
-        show(instance, results)
-
+    documents = [result.written() for result in results]
     with finishing():
-        if len(names) == 1:
-            delivering.write_result(instance, results[0], json, output, shown, template)
-        else:
-            deliver([result.written() for result in results], json, output, shown)
+        deliver(
+            documents[0] if len(names) == 1 else documents,
+            lambda: show(instance, results),
+            json=json,
+            output=output,
+            template=template,
+            plan=lambda: plan_of(instance, results[0]),
+        )
     for result in results:
         if not result.solution:
             say(f"{result.policy}: {result.termination}" + f": {result.message or ''}".rstrip(": "))
@@ -207,19 +219,30 @@ def replan(
     output : The new plan: .csv, .parquet, .sh; or .json, the result on the rest.
     """
     from schedopt.instances.files import dump, load
+    from schedopt.instances.protocol import problem_name
     from schedopt.terminal.results import replanned as show
+    from schedopt.verbs.constraints import read_rules
 
     rules, options = given.pop("constraints"), given["options"]
     read = [plan, *(one for one in (state, instance) if one), *rules]
-    delivering.expect_result_file(output, [*read, *files_in(options)], template)
-    writable(rest, DOCUMENTS, read)
+    expect_result_file(output, [*read, *files_in(options)], template)
+    expect_writable(rest, DOCUMENTS, read)
     night = replanning.instance_of(plan, None if instance is None else load(instance))
-    given["constraints"] = delivering.rules_for(rules, night)
+    given["constraints"] = read_rules(rules, problem_name(night), night)
     made = replanning.replan(plan, at=at, state=state, instance=night, **given)
     with finishing():
         if rest is not None:
             dump(made.rest, rest)
-        delivering.write_replanned(made, json, output, template, lambda: show(made))
+        deliver(
+            made.result.written(),
+            lambda: show(made),
+            json=json,
+            output=output,
+            template=template,
+            plan=lambda: made.plan,
+        )
+        for note in made.notes:
+            say(note)
     if stopped():
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(status(made.result))
@@ -271,7 +294,6 @@ def start_times(
     *,
     at: str,
     policy: str = "easy",
-    waiting: Path | None = None,
     json: bool = False,
     output: Path | None = None,
     **given: Any,
@@ -288,7 +310,6 @@ def start_times(
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
     seed : Of the scenarios that are drawn.
-    waiting : A dump of squeue: who waits and runs at that time.
     output : A .csv to write.
     """
     from schedopt import tables as column
@@ -298,10 +319,9 @@ def start_times(
     from schedopt.terminal.console import show
     from schedopt.terminal.results import ROWS
 
-    writable(output, (".csv",))
-    delivering.expect_result_file(output, [file])
+    expect_writable(output, (".csv",), [file])
     queue = load(file)
-    told = predicting.start_times(queue, at, policy, waiting=waiting, **given)
+    told = predicting.start_times(queue, at, policy, **given)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:
         write_bytes(output, as_csv(COLUMNS, rows).encode())
@@ -314,3 +334,40 @@ def start_times(
         if len(rows) > ROWS:
             say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
     say(f"{len(rows):,} wait; intervals calibrated on {told.judged:,} starts before then")
+
+
+@verb("schedopt check-starts log.json starts.csv --policy easy", name="check-starts")
+def check_starts(
+    file: Path,
+    starts: Path,
+    *,
+    policy: str = "easy",
+    servers: int | None = None,
+    option: list[str] | None = None,
+    policy_file: list[Path] | None = None,
+    json: bool = False,
+) -> None:
+    """Check another simulator: whether it starts each job of a log when the policy does.
+
+    Exit status: 0 every start is the policy's, 1 one is not (the first in time, what the policy
+    does with it, and why, are printed), 2 bad input.
+
+    Parameters
+    ----------
+    file : An instance of a log, or a plain log (.csv, .swf), with --servers.
+    starts : A table with the columns job (its row from 0, or its name) and start.
+    policy : One of those that replay logs, such as fcfs, easy, conservative or saf.
+    servers : How many processors the machine of a plain log has.
+    """
+    from schedopt.verbs.check_starts import check_starts as run
+    from schedopt.verbs.check_starts import log_of
+
+    queue: Any = log_of(file, servers, say)
+    wrong = run(queue, starts, policy, options=split(option or ()), policy_files=policy_file or ())
+    if json:
+        print_json(wrong)
+    elif wrong is None:
+        print(printable(f"{policy}: all {len(queue.jobs):,} jobs start as they should"))
+    else:
+        print(printable(wrong.told()))
+    raise typer.Exit(0 if wrong is None else FAILED)

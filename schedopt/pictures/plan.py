@@ -19,7 +19,7 @@ from schedopt.pictures.style import (
     single_panel,
     time_unit,
 )
-from schedopt.problems.summary import CLOCKED, FIXED
+from schedopt.problems.summary import KINDS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,13 +43,7 @@ def plan(table: pl.DataFrame, night: Any = None) -> Figure:
     """Draw a plan, as `schedopt.plan_table` makes it, and the deadline of its night if known."""
     import polars as pl
 
-    # Of several nights, whose numbers stand before the times.
-    before = table.columns[table.columns.index("processors") - 1]
-    several = before == "night" and all(
-        str(night).isdecimal() for night in table["night"].drop_nulls().to_list()
-    )
-    if several:
-        table = table.with_columns(pl.col("night").cast(pl.Int64))
+    several = "night" in table.columns
     order = (["night"] if several else []) + ["start", "end", "job"]
     timed = table.filter(pl.col("run") & pl.col("start").is_not_null()).sort(*order)
     if timed.is_empty():
@@ -62,7 +56,7 @@ def plan(table: pl.DataFrame, night: Any = None) -> Figure:
     figure, axes = single_panel((9, 1.4 + 0.26 * (len(runs) + len(dropped))))
     axes.set_xlim(0, max(1.14 * last / unit, 1.02 * (due or 0.0) / unit, 1e-9))
     axes.set_ylim(len(runs) + len(dropped) - 0.4, -0.6)
-    by = _grouping(table, several)
+    by = _grouping(table)
     groups = [str(group or "none") for group in table[by].to_list()] if by else []
     _bars(axes, runs, by, colours(dict.fromkeys(groups)), unit)
     _left_out(axes, dropped, len(runs), last / unit)
@@ -84,10 +78,9 @@ def plan(table: pl.DataFrame, night: Any = None) -> Figure:
     return figure
 
 
-def _grouping(table: pl.DataFrame, several: bool) -> str | None:
+def _grouping(table: pl.DataFrame) -> str | None:
     """Return the first grouping, where it has few enough groups for colours."""
-    fixed = (*FIXED, *CLOCKED, *(("night",) if several else ()))
-    by = next((title for title in table.columns[4:-4] if title not in fixed), None)
+    by = next((title for title in table.columns if title not in KINDS), None)
     return by if by and table[by].n_unique() <= len(COLOURS) else None
 
 

@@ -9,7 +9,7 @@ it is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import module_path
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
-from schedopt.problems.question import I, Question
+from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.engine import resolve
 
 if TYPE_CHECKING:
@@ -47,27 +47,28 @@ if TYPE_CHECKING:
     from schedopt.tables import Table
 
 T = TypeVar("T")
+I = TypeVar("I", bound=AnyInstance, default=Any)  # the type of a problem's instances
 LOG = "an instance of a log"
 
 
 @dataclass(frozen=True)
+class Question(Generic[I]):
+    """The question that a policy is measured against, and what its optimum bounds."""
+
+    instance: I
+    formulation: str | None = None  # the default one
+    options: Options = field(default_factory=dict)
+    ruled: bool = True  # whether side constraints beyond the instance's apply to it
+    bounding: bool = True  # whether no policy can be better than its optimum
+
+
+@dataclass(frozen=True)
 class Converter:
-    """What makes instances of files of another format.
+    """What makes instances of files of another format."""
 
-    Attributes
-    ----------
-    home : str
-        The module, which has ``OPTIONS`` and ``convert(path, *, name, **options)``.
-    several : bool
-        Whether ``convert`` takes a sequence of paths, and makes one instance of them.
-    tells : bool
-        Whether ``convert`` takes ``tell``, and calls it with lines on what became of the file; of
-        the others the instance's description says it.
-    """
-
-    home: str
-    several: bool = False
-    tells: bool = False
+    home: str  # the module, which has ``OPTIONS`` and ``convert(path, *, name, **options)``
+    several: bool = False  # whether ``convert`` makes one instance of a sequence of paths
+    tells: bool = False  # whether it takes ``tell``, for lines on what became of the file
 
 
 class Hook(Generic[T]):
@@ -92,38 +93,21 @@ class Hook(Generic[T]):
 
 
 class Problem(Generic[I]):
-    """A problem, as the application knows it.
+    """A problem, as the application knows it."""
 
-    Attributes
-    ----------
-    name, title : str
-        Its name in files and on the command line, and the question that it asks.
-    objective, objectives : str, mapping
-        Such as ``reward``; and those that an instance may ask for in its place.
-    tiny : bytes
-        An instance small enough to try a policy or a solver on.
-    warming : sequence of (str, mapping)
-        Generators with options, for the kernels that no smaller instance needs.
-    formulation_homes : mapping of str to str
-        Its formulations as ``module:class``; the first is the default.
-    explained : sequence of str
-        Those whose prices are known, for ``solve --explain``.
-    converters : mapping of str to Converter
-        By format: ``table`` (.csv, .tsv), ``log`` (.swf) or ``workflow`` (.json).
-    from_bounds : sequence of str
-        Formulations whose solutions are only the best of what policies do: gaps to them are from
-        their bounds.
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    objective: ClassVar[str] = "the objective"
-    objectives: ClassVar[Mapping[str, str]] = {}
-    tiny: ClassVar[bytes]
+    name: ClassVar[str]  # in files and on the command line
+    title: ClassVar[str]  # the question that it asks
+    objective: ClassVar[str] = "the objective"  # such as ``reward``
+    objectives: ClassVar[Mapping[str, str]] = {}  # those that an instance may ask for instead
+    tiny: ClassVar[bytes]  # an instance small enough to try a policy or a solver on
+    # Generators with options, for the kernels that no smaller instance needs.
     warming: ClassVar[Sequence[tuple[str, Mapping[str, Any]]]] = ()
+    # Formulations as ``module:class``; the first is the default.
     formulation_homes: ClassVar[Mapping[str, str]]
-    explained: ClassVar[Sequence[str]] = ()
+    explained: ClassVar[Sequence[str]] = ()  # those whose prices are known, for --explain
+    # By format: ``table`` (.csv), ``log`` (.swf) or ``workflow`` (.json).
     converters: ClassVar[Mapping[str, Converter]] = {}
+    # Formulations whose solutions are the best of what policies do: gaps are from their bounds.
     from_bounds: ClassVar[Sequence[str]] = ()
 
     # What there is, by name.
@@ -222,16 +206,10 @@ class Problem(Generic[I]):
         quick = partial(self.trivial, model)
         return door.solve(model, limits, solver=solver, start=start, trivial=quick)
 
-    def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
-        """Return a solution to start a solver from in the seconds that are left, or None."""
-        return self._start(model, seconds)
-
-    def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
-        """Return a solution and a bound that take no search, None where there is none."""
-        return self._trivial(model)
-
-    _start: Hook[Any] = Hook("starting:start")
-    _trivial: Hook[tuple[Any, float | None]] = Hook("starting:trivial", (None, None))
+    hint: Hook[Any] = Hook("starting:start")
+    """Return a solution to start a solver from in the seconds that are left, or None."""
+    trivial: Hook[tuple[Any, float | None]] = Hook("starting:trivial", (None, None))
+    """Return a solution and a bound that take no search, None where there is none."""
 
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
@@ -252,12 +230,8 @@ class Problem(Generic[I]):
         """Solve a formulation again by another method than a result's, None where there is none."""
         from schedopt.solvers import door
 
-        other = door.confirm(model, result, limits)
-        if other is not None and (other.proven or other.termination == "infeasible"):
-            return other
-        return self._recomputed(model, result) or other
+        return door.confirm(model, result, limits)
 
-    _recomputed: Hook[Result | None] = Hook("confirming:recomputed")
     explain: Hook[Explanation] = Hook("explaining:explain", expected="a problem with prices")
     """Explain a result by solving again: of model, result, limits and progress."""
 
@@ -306,22 +280,22 @@ class Problem(Generic[I]):
 
     # How a result is shown and drawn, by functions of the modules in the problem's own folder.
 
-    measures: Hook[dict[str, float]] = Hook("to_tables:measures", {})
-    """Return what a policy's result measures beyond the objective."""
-    shares: Hook[Mapping[str, Mapping[str, float]]] = Hook("to_tables:shares", {})
-    """Return the share of each group of each grouping, of a result."""
-    done: Hook[str] = Hook("to_tables:done", "")
-    """Say how much of what a result of an instance decides is done in time."""
-    lines: Hook[Lines] = Hook("to_tables:lines", ())
-    """Yield what a result of an instance says beyond its objective, headings and texts."""
-    caution: Hook[str] = Hook("to_tables:caution", "")
-    """Say what of a result of an instance fails as it is run; nothing where all goes well."""
+    measures: Hook[dict[str, float]] = Hook("to_tables:measures", {})  # beyond the objective
+    shares: Hook[Mapping[str, Mapping[str, float]]] = Hook("to_tables:shares", {})  # by grouping
+    done: Hook[str] = Hook("to_tables:done", "")  # how much is done in time, in words
+    lines: Hook[Lines] = Hook("to_tables:lines", ())  # what is said beyond the objective
+    caution: Hook[str] = Hook("to_tables:caution", "")  # what fails as it is run, in words
     tables: Hook[Tables] = Hook("to_tables:tables", ())
-    """Yield tables of a result of an instance."""
-    dropped: Hook[Table | None] = Hook("to_tables:dropped")
-    """Return a table of what a result of an instance leaves out and why, None if nothing."""
+    dropped: Hook[Table | None] = Hook("to_tables:dropped")  # what is left out, and why
 
     # What is done with it.
+
+    tonight: Hook[Tonight] = Hook(
+        "tonight:plan", expected="a table of jobs, or an instance with a plan of them"
+    )
+    replan: Hook[Replanned] = Hook("replanning:replan", expected="a plan of jobs")
+    start_times: Hook[StartTimes] = Hook("starts:start_times", expected=LOG)
+    wrong_start: Hook[WrongStart | None] = Hook("starts:wrong_start", expected=LOG)
 
     def carried_out(self, instance: I, result: Result) -> Result | None:
         """Return a result that says when, as what it decides is run; None where nothing is said."""
@@ -330,9 +304,12 @@ class Problem(Generic[I]):
         run: Result | None = dispatched(instance, result)
         return run
 
-    def plans(self, instance: I) -> bool:
-        """Tell whether results of an instance are plans of jobs, which `plan` returns."""
+    @property
+    def has_plans(self) -> bool:
+        """Whether results are plans of jobs, which `plan` returns."""
         return _in_folder(type(self).__module__, "planning:plan") is not None
+
+    _plan: Hook[Plan | None] = Hook("planning:plan")
 
     def plan(self, instance: I, result: Result, run: Result | None) -> Plan:
         """Return a row for each job: whether it runs, why not, and when: ``planning.plan``.
@@ -344,21 +321,6 @@ class Problem(Generic[I]):
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
 
-    _plan: Hook[Plan | None] = Hook("planning:plan")
-    tonight: Hook[Tonight] = Hook(
-        "tonight:plan", expected="a table of jobs, or an instance with a plan of them"
-    )
-    """Return a night planned, of a table of jobs or an instance, what is given, and the verb."""
-    replan: Hook[Replanned] = Hook("replanning:replan", expected="a plan of jobs")
-    """Return the rest of an instance solved again, of its plan, a time and a state."""
-    start_times: Hook[StartTimes] = Hook("start_times:start_times", expected=LOG)
-    """Return when jobs of a log that wait at a time will start under a policy."""
-    _wrong_starts: Hook[Iterator[WrongStart]] = Hook("explaining:wrong_starts", expected=LOG)
-
-    def wrong_starts(self, instance: I, *given: Any, **own: Any) -> list[WrongStart]:
-        """Return the first start of a log that is not a policy's; `InputError` without a log."""
-        return list(self._wrong_starts(instance, *given, **own))
-
     def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
         from schedopt.problems.summary import Section
@@ -366,12 +328,11 @@ class Problem(Generic[I]):
         own = self._page(instance, result, run)
         if own is not None:
             yield from own
-            return
-        if result.solution is not None:
+        elif result.solution is not None:
             pictures = (("The result", lambda: self.draw_results([result], instance)),)
             yield Section("The result", pictures=pictures)
-        for table in self.tables(instance, result):
-            yield Section(table.title, tables=(table,))
+            for table in self.tables(instance, result):
+                yield Section(table.title, tables=(table,))
 
     _page: Hook[Iterator[Section] | None] = Hook("to_page:sections")
     _jobs: Hook[Figure | None] = Hook("to_figure:jobs")

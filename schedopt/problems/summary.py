@@ -35,6 +35,7 @@ class Section:
 
     title: str
     words: str = ""  # what the part is about, in a sentence or two; plain text
+    facts: Mapping[str, str] = field(default_factory=dict)  # a list of names and words
     # Captions, and what draws the figure.
     pictures: tuple[tuple[str, Callable[[], Figure]], ...] = ()
     tables: tuple[Table, ...] = ()  # each can be sorted and downloaded
@@ -46,58 +47,64 @@ class Section:
 
 FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
-
-CLOCKED = ("rank", "start_time", "end_time", "was", "change", "begun")
-"""Columns after them: the order of release, clock times if known, and in a replanned night the
-old start and what became of the job."""
+KINDS: Mapping[str, type] = {
+    **dict.fromkeys(("job", "reason", "start_time", "end_time", "change", "begun"), str),
+    **dict.fromkeys(("reward", "start", "end", "late", "chance", "was"), float),
+    **dict.fromkeys(("night", "processors", "rank"), int),
+    "run": bool,
+}
+"""What stands in the columns of plans; in those of groupings texts."""
+WRITERS = {str: tables.text, float: tables.number, int: tables.number, bool: tables.flag}
 
 Cell = str | float | int | bool | None  # a cell of a plan; None if empty
+PlanRow = dict[str, Any]  # of one job, by title
+
+
+def grouping_title(name: str) -> str:
+    """Return the title of a grouping's column: ``grouping NAME`` where a plan has such a one."""
+    return f"grouping {name}" if name in KINDS else name
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of a plan."""
+class Plan:
+    """A plan: a row for each job, and the titles of its columns in order."""
 
-    title: str
-    kind: type[str] | type[float] | type[int] | type[bool]
-    cells: Sequence[Cell]  # one for each job, each of that type or None
+    titles: Sequence[str]
+    rows: Sequence[PlanRow]
+
+    def columns(self) -> dict[str, list[Cell]]:
+        """Return the cells by column."""
+        return {title: [row[title] for row in self.rows] for title in self.titles}
+
+    def table(self, titles: Sequence[str] | None = None) -> Table:
+        """Return the plan, or some of its columns, as a table that is shown."""
+        chosen = self.titles if titles is None else titles
+        named = {title: WRITERS[KINDS.get(title, str)] for title in chosen}
+        heads = (write("runs" if title == "run" else title) for title, write in named.items())
+        return Table.of("plan", heads, ([row[title] for title in chosen] for row in self.rows))
+
+    def frame(self) -> pl.DataFrame:
+        """Return the plan as a frame."""
+        need("polars")
+        import polars as pl
+
+        return pl.DataFrame(self.columns(), schema=schema(self.titles), strict=False)
 
 
-KINDS = {str: tables.text, float: tables.number, int: tables.number, bool: tables.flag}
+def schema(titles: Sequence[str]) -> dict[str, Any]:
+    """Return the types of a plan's columns in a frame."""
+    import polars as pl
 
-
-def as_table(title: str, columns: Plan) -> Table:
-    """Return the columns of a plan as a table that is shown."""
-    heads = (KINDS[of.kind]("runs" if of.title == "run" else of.title) for of in columns)
-    return Table.of(title, heads, zip(*(of.cells for of in columns), strict=True))
+    types = {str: pl.String, float: pl.Float64, int: pl.Int64, bool: pl.Boolean}
+    return {title: types[KINDS.get(title, str)] for title in titles}
 
 
 Span = tuple[float, float] | None  # when a job starts and ends; None if unknown
 
 
-def changes(before: Mapping[str, Span], after: Mapping[str, Span]) -> dict[str, str]:
-    """Return the change of each job that runs in either of two plans."""
-    found = {}
-    for name in {**before, **after}:
-        was, now = before.get(name), after.get(name)
-        if name not in before or name not in after:
-            found[name] = "added" if name in after else "dropped"
-        else:
-            found[name] = "moved" if was and now and not same(was[0], now[0]) else "kept"
-    return found
-
-
 def same(was: float, now: float) -> bool:
     """Tell whether two times differ by rounding at most."""
     return isclose(was, now, rel_tol=1e-9, abs_tol=1e-9)
-
-
-Plan = tuple[Column, ...]  # the columns, all of one length, no two of one title
-
-
-def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    """Return titles of groupings' columns: ``grouping NAME`` where a plan has such a tables."""
-    return [f"grouping {name}" if name in (*FIXED, *CLOCKED, *taken) else name for name in names]
 
 
 @dataclass(frozen=True)
@@ -111,26 +118,6 @@ class Change:
     why: str = ""
     was_time: str = ""
     now_time: str = ""
-
-
-def table_of(columns: pl.DataFrame | Plan) -> pl.DataFrame:
-    """Return the columns of a plan as a table."""
-    if not isinstance(columns, tuple):
-        return columns
-    need("polars")
-    import polars as pl
-
-    types: dict[type, type[pl.DataType]] = {
-        str: pl.String,
-        float: pl.Float64,
-        int: pl.Int64,
-        bool: pl.Boolean,
-    }
-    return pl.DataFrame(
-        {column.title: column.cells for column in columns},
-        schema={column.title: types[column.kind] for column in columns},
-        strict=False,
-    )
 
 
 Solve = Callable[..., "Result"]  # the verb, with limits
@@ -174,12 +161,12 @@ class Replanned:
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
     old: Any = None  # the plan as the next replanning takes it
-    columns: Plan | None = None
+    whole: Plan | None = None
 
     @cached_property
     def plan(self) -> pl.DataFrame | None:
         """The plan as a table."""
-        return None if self.columns is None else table_of(self.columns)
+        return None if self.whole is None else self.whole.frame()
 
 
 # Explanations.
@@ -191,9 +178,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Why one job is left out."""
 
     job: str
-    # ``never`` (it cannot be chosen, whatever else is), ``rule:NAME`` (this rule keeps it out) or
-    # ``outbid``.
-    reason: str
+    reason: str  # as in a plan
     words: str  # the same for people
     reward: float  # what it is worth
     # What it would have had to be worth to be in an optimum; None where nothing is enough, or
@@ -209,21 +194,10 @@ class RulePrice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What a rule costs."""
 
     rule: str
-    # The reward lost to it: the optimum without it, less the optimum. None: not known.
-    cost: float | None
+    cost: float | None  # the optimum without it, less the optimum; None: not known
     # Jobs that are chosen without it alone, and with it alone, in the optima that were found.
     gains: tuple[str, ...] = ()
     loses: tuple[str, ...] = ()
-    # Where the rule is on a grouping: how much more reward each group's jobs bring without it.
-    groups: dict[str, float] = {}
-    proven: bool = True
-
-
-class More(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The gain from more of something, found by solving again."""
-
-    what: str  # such as ``1 more processor``
-    worth: float | None  # how much more reward; None: not known
     proven: bool = True
 
 
@@ -232,59 +206,32 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     left_out: tuple[LeftOut, ...]  # one for each job that is left out, in the file's order
     rules: tuple[RulePrice, ...]
-    more: tuple[More, ...]
     unproven: int  # how many of these could not be solved to a proof in the time that there was
     seconds: float
 
 
-def explained(explanation: Explanation) -> Tables:
+def explained(told: Explanation) -> Tables:
     """Yield the tables of an explanation."""
-    if explanation.left_out:
-        yield Table.of(
-            "left out",
-            (
-                *map(tables.text, ("job", "reason")),
-                *map(tables.number, ("worth", "needed")),
-                tables.text("why"),
-            ),
-            (
-                (
-                    *(one.job, one.reason, one.reward),
-                    None if one.needed is None else _known(one.needed, one.proven),
-                    one.words,
-                )
-                for one in explanation.left_out
-            ),
+    text, number = tables.text, tables.number
+    if told.left_out:
+        columns = text("job"), text("reason"), number("worth"), number("needed"), text("why")
+        rows = (
+            (of.job, of.reason, of.reward, _proven(of.needed, of.proven, None), of.words)
+            for of in told.left_out
         )
-    if explanation.rules:
-        yield Table.of(
-            "what each rule costs",
-            (
-                tables.text("rule"),
-                tables.number("reward lost"),
-                *map(tables.text, ("in without it", "out without it", "groups")),
-            ),
-            (
-                (
-                    one.rule,
-                    _known(one.cost, one.proven),
-                    _named(one.gains),
-                    _named(one.loses),
-                    ", ".join(f"{group} {gain:+.6g}" for group, gain in one.groups.items() if gain),
-                )
-                for one in explanation.rules
-            ),
+        yield Table.of("left out", columns, rows)
+    if told.rules:
+        heads = text("rule"), number("reward lost"), text("in without it"), text("out without it")
+        prices = (
+            (of.rule, _proven(of.cost, of.proven, "unknown"), *map(_named, (of.gains, of.loses)))
+            for of in told.rules
         )
-    yield Table.of(
-        "what more would bring",
-        (tables.text("more"), tables.number("reward")),
-        ((one.what, _known(one.worth, one.proven)) for one in explanation.more),
-    )
+        yield Table.of("what each rule costs", heads, prices)
 
 
-def _known(value: float | None, proven: bool) -> Value:
+def _proven(value: float | None, proven: bool, unknown: str | None) -> Value:
     if value is None:
-        return "unknown"
+        return unknown
     return value if proven else tables.Cell(f"{number(value)} (not proven)", value)
 
 

@@ -1,165 +1,122 @@
-"""The page of a bench: rows in, one file out."""
+"""The page of a bench: in words, in profiles, and in tables of policies and of runs."""
 
-import base64
-import gzip
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from html import escape
-from importlib.resources import files
-from math import isfinite
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from string import Template
-from typing import Any
 
-import msgspec
-
-from schedopt import __version__
-from schedopt.analysis.contenders import contenders, group_rows, scores_by_problem
+from schedopt import tables as column
+from schedopt.analysis import tables
+from schedopt.analysis.averages import FEW
+from schedopt.analysis.contenders import contenders, group_rows
 from schedopt.analysis.pairs import against
-from schedopt.analysis.profiles import ratio
-from schedopt.analysis.summary import Standing, overview, rank, summary
-from schedopt.analysis.tables import leader, measured_tables
+from schedopt.analysis.profiles import profiles
+from schedopt.analysis.summary import Overview, overview, rank, summary
 from schedopt.formats import counted
-from schedopt.instances.encoding import to_json
-from schedopt.instances.files import write_bytes
-from schedopt.pictures.style import lines
+from schedopt.pictures import charts
 from schedopt.problems import problem
-from schedopt.report import sections
-from schedopt.report.assets import asset, content_policy, expect_html, script
+from schedopt.problems.summary import Section
+from schedopt.report import page
 from schedopt.sweep.rows import Row
+from schedopt.tables import Table
 
-FIELDS = {
-    "instance": "instance",
-    "problem": "problem",
-    "policy": "policy",
-    "seed": "seed",
-    "objective": "objective",
-    "reference": "reference",
-    "gap": "gap",
-    "proven": "reference_proven",
-    "seconds": "seconds",
-}
-"""What the script calls fields of a row; beside them a row has a note and a case, the index of its
-instance."""
-OF_REFERENCE = ("bound", "proven", "formulation", "solver", "seconds")
-
-
-def data(rows: Sequence[Row], standings: Sequence[Standing]) -> dict[str, Any]:
-    """Return what the script reads; a row's policy is its contender."""
-    cases = group_rows(rows, "file")
-    place = {file: i for i, file in enumerate(cases)}
-    return {
-        "columns": (*FIELDS, "note", "case"),
-        "rows": [_values(row, place[row.file]) for row in rows],
-        "instances": [
-            {
-                "name": mine[0].instance,
-                "file": file,
-                "problem": mine[0].problem,
-                "reference": mine[0].reference,
-                **{key: getattr(mine[0], f"reference_{key}") for key in OF_REFERENCE},
-            }
-            for file, mine in cases.items()
-        ],
-        "problems": problems(rows, standings, place),
-    }
-
-
-def _values(row: Row, case: int) -> list[Any]:
-    note = "; ".join([*row.violations, *([row.message] if row.message else [])])
-    return [*(getattr(row, name) for name in FIELDS.values()), note, case]
-
-
-def problems(
-    rows: Sequence[Row], standings: Sequence[Standing], place: Mapping[str, int]
-) -> dict[str, Any]:
-    """Return each problem's policies: how they are drawn, how they stand, and their ratios."""
-    found: dict[str, Any] = {}
-    for scores in scores_by_problem(rows):
-        found[scores.problem] = {
-            "title": problem(scores.problem).title,
-            "instances": [place[file] for file in scores.best],
-            "policies": {
-                name: {"colour": colour, "dash": dash, "ratios": {}}
-                for name, (colour, dash) in lines(scores.of).items()
-            },
-            "standings": [s for s in standings if s.problem == scores.problem],
-        }
-        for name, of in scores.of.items():
-            found[scores.problem]["policies"][name]["ratios"] = {
-                place[file]: worse if isfinite(worse) else None  # JSON knows no infinity
-                for file, value in of.items()
-                for worse in (ratio(value, scores.best[file], scores.sign),)
-            }
-    return found
-
-
-def as_script(data: Any) -> str:
-    """Return data as JSON that is safe inside a script tag."""
-    text = to_json(data).decode()
-    for mark in "<>&\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return text
-
-
-PLOTLY = "plotly-cartesian.min.js.gz"  # its npm package: plotly's own for Python takes 61 MB
-SCRIPTS = (
-    "base.js",
-    "theme.js",
-    "sorting.js",
-    "tables.js",
-    "cases.js",
-    "charts.js",
-    "start.js",
+MOST = 2_000  # runs of the table; rows written by ``--output`` have them all
+FOOTER = (
+    "Every result was recomputed from the raw instance, by code that shares nothing with what made "
+    "it, before it was counted."
 )
-"""The parts of the page's script, in their order; they share one scope."""
+TERMS = {
+    "gap": "How far a policy falls short of the reference, the optimum or the best solution found, "
+    "as a fraction of it; of a log, how far it is over the bound. 0.00% is optimal where the "
+    "optimum is proven.",
+    "mean gap": "The mean over all runs that have a gap; what simulation adds to it (95%) is "
+    "behind the ±.",
+    "95% interval": "How far the mean gap would move on other instances of the same kind: the "
+    "percentile bootstrap over instances (Efron and Tibshirani, 1993). Not given for fewer than "
+    f"{FEW} instances.",
+    "worst": "The largest gap, and the instance that shows it.",
+    "wins": "The instances on which no policy is better than this one, of those that any policy "
+    "solves. Several policies can win one instance.",
+    "optimal": "The runs that meet a proven optimum, of those that have a gap.",
+    "time": "The policy's own mean time, without that of the reference.",
+    "no gap": "Runs left out of the means: the policy does not apply, breaks side constraints, "
+    "timed out, or is not comparable since it answers another question than the reference.",
+    "mean advantage": "The difference of the two objectives in favour of the first policy, as a "
+    "fraction of the larger. Where its interval contains 0, these instances do not settle who is "
+    "better on average.",
+}
+PROFILE = (
+    "The share of the instances on which a policy is within a factor of the best policy: higher, "
+    "and further left, is better (Dolan and Moré, 2002)."
+)
+MEASURED = (
+    "Response, wait and slowdown are means over jobs; lost is the share of the servers that was "
+    "idle though waiting jobs could have filled it. A replay is exact: ± of batches is the "
+    "half-width of a 95% interval, by batch means over the log, for the mean of the process that "
+    "the log is a part of. The bound is for schedules that preempt nobody; a reference that "
+    "preempts is not held to it."
+)
 
 
 def write(rows: Sequence[Row], path: str | Path, *, failures: Sequence[str] = ()) -> None:
-    """Write rows of a bench as one page: words, tables, charts and certificates."""
-    expect_html(path)
-    write_bytes(Path(path), page(rows, failures).encode())
+    """Write rows of a bench as one page; ``path`` ends in .html."""
+    count = len(group_rows(rows, "file"))
+    about = f"{counted(len(rows), 'run')} on {counted(count, 'instance')}"
+    page.write(path, "How far from the optimum", about, sections(rows, failures), FOOTER)
 
 
-def page(rows: Sequence[Row], failures: Sequence[str] = ()) -> str:
-    """Return the page."""
-    rows = named_by_contender(rows)
-    standings, cases = summary(rows), list(group_rows(rows, "file"))
-    plotly, plotly_packed = _plotly()
-    return Template(asset("bench.html")).substitute(
-        policy=content_policy(script(SCRIPTS), plotly),
-        style=asset("page.css"),
-        version=escape(__version__),
-        count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
-        words=sections.words({what.problem: leader(standings, what) for what in overview(rows)})
-        if rows
-        else "",
-        problems="\n".join(
-            [sections.measured(list(measured_tables(rows))), *_sections(rows, standings)]
-        ),
-        failures=sections.failed(failures),
-        data=as_script(data(rows, standings)),
-        plotly=plotly_packed,
-        script=script(SCRIPTS),
+def sections(rows: Sequence[Row], failures: Sequence[str] = ()) -> Iterator[Section]:
+    """Yield the parts of the page."""
+    standings, problems = summary(rows), overview(rows)
+    told = {what.problem: tables.leader(standings, what) for what in problems}
+    yield Section("In short", facts=told)
+    if failures:
+        table = Table.of("not used", [column.text("instance")], [[line] for line in failures])
+        yield Section("Not used", tables=(table,))
+    if measured := tuple(tables.measured_tables(rows)):
+        yield Section("What is measured", words=MEASURED, tables=measured)
+    for what in problems:
+        yield _of_problem(what, group_rows(rows, "problem")[what.problem])
+    yield Section("All runs", tables=(_runs(rows),))
+
+
+def _of_problem(what: Overview, rows: Sequence[Row]) -> Section:
+    """Return a problem's policies, each and beside the best one."""
+    found, record = rank(summary(rows)), problem(what.problem)
+    proven = f"optimum proven for {what.proven:,}"
+    if what.re_proved:
+        proven += f", re-proved from certificates for {what.re_proved:,}"
+    runs = f"{counted(what.runs, 'run')} on {counted(what.instances, 'instance')}"
+    pairs = against(rows, found[0].contender)
+    beside = (tables.pairs(pairs),) if pairs else ()
+    drawn = profiles(rows) if what.instances > 1 else []  # of one instance it would be a line
+    return Section(
+        f"{what.problem}: {record.title}",
+        words=f"{runs} to {record.sense}; {proven}." + f" {PROFILE}" * bool(drawn),
+        pictures=(("Performance profiles", partial(charts.profiles, drawn)),) if drawn else (),
+        tables=(*(table for _, table in tables.standings(found, [what])), *beside),
+        terms=TERMS,
     )
 
 
-def _sections(rows: Sequence[Row], standings: Sequence[Standing]) -> Iterator[str]:
-    by_problem = group_rows(rows, "problem")
-    for what in overview(rows):
-        found = [standing for standing in standings if standing.problem == what.problem]
-        pairs = against(by_problem[what.problem], rank(found)[0].contender)
-        yield sections.problem_section(what, problem(what.problem).sense, found, pairs)
-
-
-def named_by_contender(rows: Sequence[Row]) -> list[Row]:
-    """Return rows whose policy is their contender: the policy with its options."""
+def _runs(rows: Sequence[Row]) -> Table:
+    """Return a table of the runs."""
     names = contenders(rows)
-    return [msgspec.structs.replace(row, policy=names[row.key]) for row in rows]
-
-
-@cache
-def _plotly() -> tuple[str, str]:
-    """Return plotly's script, and as the page carries it: gzip in base 64."""
-    source = gzip.decompress(files("schedopt.report").joinpath(PLOTLY).read_bytes())
-    return source.decode(), base64.b64encode(gzip.compress(source, mtime=0)).decode()
+    cells = (
+        (
+            *(row.instance, names[row.key], row.seed, row.objective, row.reference, row.gap),
+            *("yes" if row.reference_proven else "no", row.seconds),
+            "; ".join([*row.violations, *([row.message] if row.message else [])]),
+        )
+        for row in rows[:MOST]
+    )
+    columns = (
+        *map(column.text, ("instance", "policy")),
+        column.count("seed"),
+        *map(column.number, ("objective", "reference")),
+        column.percent("gap"),
+        column.text("proven"),
+        column.duration("time"),
+        column.text("note"),
+    )
+    more = f" (the first {MOST:,})" if len(rows) > MOST else ""
+    return Table.of(f"runs{more}", columns, cells)

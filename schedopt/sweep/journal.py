@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from schedopt.instances.decode_errors import lost_number
+from schedopt.instances.decode_errors import flaw_of
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes, write_bytes
@@ -94,8 +94,8 @@ def read_lines(path: Path, kind: type[T], *, cut: bool = False) -> list[T]:
         with placed(f"row {number}", path):
             try:
                 rows.append(msgspec.json.decode(line, type=kind))
-                if lost := lost_number(line, kind):
-                    raise lost
+                if flaw := flaw_of(line, kind):
+                    raise flaw
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise InputError(f"a {kind.__name__.lower()} of a sweep: {error}") from None
     return rows

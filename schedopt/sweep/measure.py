@@ -17,7 +17,7 @@ from schedopt.policies.from_file import load
 from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
-from schedopt.problems.question import Question
+from schedopt.problems.record import Question
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped

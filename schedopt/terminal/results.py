@@ -14,7 +14,7 @@ from schedopt import tables as column
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem, problem_of
-from schedopt.problems.summary import CAUTION, Column, Explanation, Replanned, as_table, explained
+from schedopt.problems.summary import CAUTION, Explanation, Plan, Replanned, explained
 from schedopt.solvers.result import Result
 from schedopt.tables import Table, Value
 from schedopt.terminal.console import out, say, show, text
@@ -98,24 +98,24 @@ def planned(made: NightPlan) -> None:
     say(made.line, style)
     if made.result.violations:
         result(made.instance, made.result)
-    titles = [of.title for of in made.columns]
-    hidden = {"run", "reason", "rank", "late"}
-    hidden |= {"start", "end"} if "start_time" in titles else set()
-    kept = tuple(of for of in made.columns if of.title not in hidden)
-    order = sorted((row["rank"] or 0, n) for n, row in enumerate(made.rows) if row["run"])
-    if order:
-        whole = as_table("", kept)
-        heads = (replace(of, title=of.title.removesuffix("_time")) for of in whole.columns)
-        rows = ([*map(_by_clock, kept, whole.rows[n])] for _, n in order)
-        _below(Table.of("", heads, rows), ROWS, "--output plan.csv")
+    runs = sorted((row for row in made.rows if row["run"]), key=lambda row: row["rank"] or 0)
+    if runs:
+        hidden = {"run", "reason", "rank", "late"}
+        hidden |= {"start", "end"} if "start_time" in runs[0] else set()
+        kept = [title for title in runs[0] if title not in hidden]
+        table = Plan(
+            kept, [{key: _by_clock(key, row[key]) for key in kept} for row in runs]
+        ).table()
+        heads = tuple(replace(of, title=of.title.removesuffix("_time")) for of in table.columns)
+        _below(replace(table, title="", columns=heads), ROWS, "--output plan.csv")
     dropped = problem_of(made.instance).dropped(made.instance, made.result)
-    if dropped is not None and order:
+    if dropped is not None and runs:
         _below(dropped, DROPPED, "--output plan.csv")
 
 
-def _by_clock(of: Column, value: Value) -> Value:
+def _by_clock(title: str, value: Value) -> Value:
     """Return a cell; of a time its hours and minutes, and seconds where there are some."""
-    if of.title.endswith("_time") and isinstance(value, str):
+    if title.endswith("_time") and isinstance(value, str):
         return value[11:19].removesuffix(":00")
     return value
 

@@ -1,7 +1,6 @@
 """Archive: list, show and verify frozen instances with best known values; judge improvements."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import inf
 from typing import Any
 
 import msgspec
@@ -11,7 +10,7 @@ from schedopt.archive.judging import Verdict, submit, verify
 from schedopt.instances.archived import PREFIX, groups, names_in
 from schedopt.instances.naming import pick
 
-__all__ = ["describe", "list_groups", "open_entries", "select_entries", "submit", "verify_entries"]
+__all__ = ["describe", "list_groups", "select_entries", "submit", "verify_entries"]
 
 
 def list_groups() -> list[dict[str, Any]]:
@@ -71,9 +70,3 @@ def verify_entries(
         for name in names_in(group_name):
             if name not in told:
                 yield Verdict(group_name, name, "", "", ["an instance without an entry"])
-
-
-def open_entries() -> list[tuple[str, Entry]]:
-    """Return what is open, the widest gap first; unknown bounds before all."""
-    found = [pair for pair in select_entries() if pair[1].status == "open"]
-    return sorted(found, key=lambda pair: inf if pair[1].gap is None else pair[1].gap, reverse=True)

@@ -51,17 +51,10 @@ def check_starts(
     -------
     WrongStart or None
         None where every start is the policy's, to a millionth of the log's unit.
-
-    Raises
-    ------
-    InputError
-        If the instance has no log, the policy replays none, or a start is missing, not a number, or
-        that of no job.
     """
     for path in policy_files:
         from_file.load(from_file.read(path))
-    wrong = problem_of(queue).wrong_starts(queue, starts, policy, options)
-    return wrong[0] if wrong else None
+    return problem_of(queue).wrong_start(queue, starts, policy, options)
 
 
 def log_of(

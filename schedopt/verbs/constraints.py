@@ -1,6 +1,6 @@
 """Read side constraints from files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -13,21 +13,18 @@ from schedopt.instances.files import decode, read_bytes
 from schedopt.problems import problem as record_of
 from schedopt.problems import problems
 
-
-def constraints_from(path: str | Path, problem: str) -> list[Constraint]:
-    """Read side constraints of a problem from a file: a list of them, or a single one."""
-    return _read(path, record_of(problem).constraint_kinds())
-
-
-def constraints_of_any(path: str | Path) -> list[Constraint]:
-    """Read side constraints of any problem from a file."""
-    kinds: dict[str, Any] = {}
-    for record in problems():
-        kinds |= record.constraint_kinds()
-    return _read(path, kinds)
-
-
 Rules = Iterable[Constraint | str | Path] | Constraint | str | Path
+
+
+def read_constraints(path: str | Path, problem: str | None = None) -> list[Constraint]:
+    """Read side constraints from a file, a list or a single one: of a problem, or of any."""
+    records = problems() if problem is None else [record_of(problem)]
+    kinds = {name: kind for record in records for name, kind in record.constraint_kinds().items()}
+    union: Any = reduce(or_, kinds.values())
+    data = strip_comments(read_bytes(path))
+    if data.lstrip().startswith(b"{"):
+        return [decode(data, union, file=str(path))]
+    return list(decode(data, tuple[union, ...], file=str(path)))
 
 
 def read_rules(constraints: Rules, problem: str, instance: Ruled | None = None) -> list[Constraint]:
@@ -39,7 +36,7 @@ def read_rules(constraints: Rules, problem: str, instance: Ruled | None = None) 
         constraints = [constraints]
     rules: list[Constraint] = []
     for one in constraints:
-        found = [one] if isinstance(one, Constraint) else constraints_from(one, problem)
+        found = [one] if isinstance(one, Constraint) else read_constraints(one, problem)
         if instance is not None and not isinstance(one, Constraint):
             with placed(file=one):
                 check_references(found, instance.index, instance.groups)
@@ -51,11 +48,3 @@ def rules_from(data: bytes, problem: str) -> list[Constraint]:
     """Read side constraints of a problem from JSON: a list of them."""
     union: Any = reduce(or_, record_of(problem).constraint_kinds().values())
     return list(decode(data, tuple[union, ...]))
-
-
-def _read(path: str | Path, kinds: Mapping[str, Any]) -> list[Constraint]:
-    data = strip_comments(read_bytes(path))
-    union: Any = reduce(or_, kinds.values())
-    if data.lstrip().startswith(b"{"):
-        return [decode(data, union, file=str(path))]
-    return list(decode(data, tuple[union, ...], file=str(path)))

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 
@@ -28,7 +27,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.result import Asked, Result, Seconds, Termination
 from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.constraints import Rules, read_rules
-from schedopt.verbs.stages import with_note
+from schedopt.verbs.solve import with_note
 
 
 class _How(TypedDict, total=False):
@@ -127,8 +126,7 @@ def _named(policy: Policy, key: str, value: Any, instance: str) -> Any:
 def warm(policy: Policy, instance: AnyInstance) -> None:
     """Make sure that nothing has to be compiled when a policy runs next on an instance.
 
-    A user's own policy runs on the user's instances alone: one of ours of its kind is run in its
-    place on a tiny one, and where it has a trial, for kernels of its own, that is run too.
+    A user's own policy runs on the user's instances alone, and beforehand where it has a trial.
     """
     known = record_of(policy.problem).policies()
     for part in policy.name.split("+"):
@@ -138,13 +136,6 @@ def warm(policy: Policy, instance: AnyInstance) -> None:
         if is_own(policy.problem, part):
             _warm(policy.problem, part)
             continue
-        like = (
-            name
-            for name, other in known.items()
-            if (other.phase, other.suits) == (one.phase, one.suits) and is_own(policy.problem, name)
-        )
-        for name in islice(like, 1):
-            _warm(policy.problem, name)
         if one.trial and id(one) not in _TRIED:
             _TRIED.add(id(one))
             with suppress(NotApplicableError):
@@ -177,7 +168,7 @@ def _evaluated(
         if key in policy.options
     }
     settings = {key: option.default for key, option in policy.options.items()} | own
-    blank = Result(
+    result = Result(
         instance=instance.name,
         problem=policy.problem,
         policy=policy.name,
@@ -189,59 +180,52 @@ def _evaluated(
         options=settings,
         constraints=tuple(constraints),
     )
-    drawn = {"seed": seed} if policy.random else {}
-    ended: Termination = "completed"
-    began = now()
     try:
         warm(policy, instance)
         began = now()
-        solution = policy.run(instance, **own, **drawn)
+        solution = policy.run(instance, **own, **({"seed": seed} if policy.random else {}))
     except KeyboardInterrupt:
-        return msgspec.structs.replace(blank, termination="interrupted")
+        return msgspec.structs.replace(result, termination="interrupted")
     except NotApplicableError as reason:
-        ended = "unstable" if isinstance(reason, UnstableError) else blank.termination
-        return msgspec.structs.replace(blank, termination=ended, message=str(reason))
-    solved = now()
+        ended: Termination = "unstable" if isinstance(reason, UnstableError) else "not-applicable"
+        return msgspec.structs.replace(result, termination=ended, message=str(reason))
+    seconds = Seconds(solve=now() - began)
     options = record.settings(instance, settings)
     asks = {key: value for key, value in options.items() if _asks(policy, key)}
-    done = msgspec.structs.replace(
-        blank,
+    result = msgspec.structs.replace(
+        result,
         asked=Asked(instance, None, asks, tuple(constraints)),
         options=options,
-        termination=ended,
+        termination="completed",
         solution_status="feasible",
         objective=instance.objective_of(solution),
+        seconds=seconds,
         solution=solution,
     )
-    if not record.measures(done):  # a replay is exact: what an interval is of, its measures say
+    if not record.measures(result):  # a replay is exact: what an interval is of, its measures say
         sure = getattr(solution, "confidence", msgspec.UNSET)
-        done = msgspec.structs.replace(done, confidence=sure)
-    return _checked(instance, done, constraints, began, solved)
+        result = msgspec.structs.replace(result, confidence=sure)
+    return with_note(_checked(instance, result, constraints), getattr(solution, "note", ""))
 
 
-def _checked(
-    instance: AnyInstance,
-    done: Result,
-    constraints: Sequence[Constraint],
-    began: float,
-    solved: float,
-) -> Result:
+def _checked(instance: AnyInstance, result: Result, constraints: Sequence[Constraint]) -> Result:
+    """Return a result as judged by the checker."""
     from schedopt.validation.documents import check
 
+    began = now()
     try:
-        report = check(instance, done.written(question=False), constraints)
+        report = check(instance, result.written(question=False), constraints)
     except KeyboardInterrupt:
-        stopped_here = msgspec.structs.replace(done, termination="interrupted")
-        return with_note(stopped_here, "not checked: interrupted")
+        result = msgspec.structs.replace(result, termination="interrupted")
+        return with_note(result, "not checked: interrupted")
     missing = [*report.unchecked, *report.unjudged]
-    note = getattr(done.solution, "note", "")
-    return msgspec.structs.replace(
-        done,
-        seconds=Seconds(solve=solved - began, check=now() - solved),
+    result = msgspec.structs.replace(
+        result,
+        seconds=msgspec.structs.replace(result.seconds, check=now() - began),
         checked=not missing,
         violations=tuple(report.violations),
-        message="; ".join([*([str(note)] if note else []), *missing]) or msgspec.UNSET,
     )
+    return with_note(result, *missing)
 
 
 def _asks(policy: Policy, key: str) -> bool:

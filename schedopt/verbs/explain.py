@@ -1,29 +1,32 @@
-"""Explain: what a side constraint, a policy, a formulation or a generator is, in words and data."""
+"""List and explain: what there is by name, in a line each; and all of one in words and data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.encoding import to_json
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Option
 from schedopt.instances.record_fields import Field, docstring_of, fields_of
-from schedopt.problems import Problem, problems
+from schedopt.problems import Problem, problem, problems
 
 if TYPE_CHECKING:
+    from schedopt.policies.registry import Policy
     from schedopt.solvers.engine import Engine
+
+Entry = dict[str, str]  # of a list: ``problem`` where it is of one, ``name``, ``summary``
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The explanation of one name."""
 
     name: str
-    what: str  # ``side constraint``, ``policy``, ``formulation``, ``generator`` or ``problem``
+    what: str  # ``side constraint``, ``policy``, ``formulation`` or ``generator``
     problems: tuple[str, ...]  # what it is for
+    summary: str  # in a line
     definition: str  # what it means or does
     source: str = ""  # empty where nothing is to be cited
     # What a file may say of it: ``name``, ``takes``, ``required``, ``default``, ``says``.
@@ -33,10 +36,25 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # One of it as a file writes it, with the jobs and groups of what ``schedopt new`` writes.
     example: dict[str, object] | None = None
     python: str = ""  # the same in Python
-    use: str = ""  # a command line that uses it
     # Of a formulation, in the order in which they are asked: ``name``, ``accepts``, ``proves``,
     # ``certificate``, ``confirmed_by``, ``needs``.
     engines: tuple[dict[str, object], ...] = ()
+
+
+def list_policies(name: str) -> Mapping[str, Policy]:
+    """Return the policies of a problem by name.
+
+    Parameters
+    ----------
+    name : str
+        The problem, such as ``schedopt.list_policies("dssp")``.
+
+    Raises
+    ------
+    InputError
+        If there is no such problem.
+    """
+    return problem(name).policies()
 
 
 def explain(name: str) -> list[Explained]:
@@ -45,8 +63,7 @@ def explain(name: str) -> list[Explained]:
     Parameters
     ----------
     name : str
-        Of a side constraint, such as ``fair-share``, a policy, a formulation, a generator or a
-        problem.
+        Of a side constraint, such as ``fair-share``, a policy, a formulation or a generator.
 
     Raises
     ------
@@ -61,49 +78,41 @@ def explain(name: str) -> list[Explained]:
 
 def everything() -> Iterator[Explained]:
     """Yield everything that can be explained, side constraints first."""
-    kinds: dict[str, list[tuple[str, type[Constraint]]]] = {}
+    kinds: dict[str, Explained] = {}
     for record in problems():
-        for name, kind in record.constraint_kinds().items():
-            kinds.setdefault(name, []).append((record.name, kind))
-    for name, found in kinds.items():
-        yield _constraint(name, found[0][1], tuple(problem for problem, _ in found))
+        for entry in _constraints(record):
+            first = kinds.setdefault(entry.name, entry)
+            if first is not entry:
+                both = first.problems + entry.problems
+                kinds[entry.name] = msgspec.structs.replace(first, problems=both)
+    yield from kinds.values()
     for record in problems():
-        yield from _policies(record)
-        yield from _formulations(record)
-        yield from _generators(record)
+        yield from (*_policies(record), *_formulations(record), *_generators(record))
+
+
+def sections(wanted: Iterable[str] | None = None) -> dict[str, list[Entry]]:
+    """Return the entries of each section that is wanted, by default of all."""
+    return {title: SECTIONS[title]() for title in (SECTIONS if wanted is None else wanted)}
+
+
+def _constraints(record: Problem) -> Iterator[Explained]:
+    for name, kind in record.constraint_kinds().items():
+        example = kind.example()
         yield Explained(
-            name=record.name,
-            what="problem",
+            name=name,
+            what="side constraint",
             problems=(record.name,),
-            definition=f"{record.title}; {len(record.policies())} policies; formulations: "
-            f"{', '.join(record.formulation_homes)}; side constraints: "
-            f"{', '.join(record.constraint_kinds())}",
-            use=f"schedopt new {record.name} --output mine.json",
+            summary=_first_line(kind),
+            definition=_plain(docstring_of(kind).text),
+            fields=tuple(_field(field) for field in fields_of(kind)),
+            example=example,
+            python="" if example is None else _call(kind, example),
         )
-
-
-def _constraint(name: str, kind: type[Constraint], of: tuple[str, ...]) -> Explained:
-    example = kind.example()
-    return Explained(
-        name=name,
-        what="side constraint",
-        problems=of,
-        definition=_plain(docstring_of(kind).text),
-        fields=tuple(_field(field) for field in fields_of(kind)),
-        example=example,
-        python="" if example is None else _call(kind, example),
-        use="schedopt solve FILE --constraints rules.json",
-    )
 
 
 def _field(field: Field) -> dict[str, object]:
     found: dict[str, object] = msgspec.to_builtins(field)
     return found | {"says": _plain(field.says)}
-
-
-def _plain(words: str) -> str:
-    """Return words of a docstring without its markup."""
-    return words.replace("`", "")
 
 
 def _call(kind: type[Constraint], example: Mapping[str, object]) -> str:
@@ -118,24 +127,24 @@ def _policies(record: Problem) -> Iterator[Explained]:
             name=policy.name,
             what="policy",
             problems=(record.name,),
+            summary=policy.summary,
             definition=policy.summary,
             source=policy.source,
             options=_options(policy.options),
-            use=f"schedopt evaluate FILE --policy {policy.name}{_setting(policy.options)}",
         )
 
 
 def _formulations(record: Problem) -> Iterator[Explained]:
     for name in record.formulation_homes:
         kind = record.formulation(name)
-        told = docstring_of(kind)
+        docstring = docstring_of(kind)
         yield Explained(
             name=name,
             what="formulation",
             problems=(record.name,),
-            definition=_plain(told.text),
-            options=_options(kind.known_options, told.notes),
-            use=f"schedopt solve FILE --formulation {name}{_setting(kind.known_options)}",
+            summary=_first_line(kind),
+            definition=_plain(docstring.text),
+            options=_options(kind.known_options, docstring.notes),
             engines=tuple(_engine(engine) for engine in record.engines(name)),
         )
 
@@ -157,10 +166,10 @@ def _generators(record: Problem) -> Iterator[Explained]:
             name=name,
             what="generator",
             problems=(record.name,),
+            summary=recipe.summary,
             definition=recipe.summary,
             source=recipe.source,
             options=_options(recipe.options),
-            use=f"schedopt generate {record.name} --generator {name} --seed 1 --output FILE.json",
         )
 
 
@@ -175,13 +184,72 @@ def _options(
     )
 
 
-def _setting(options: Mapping[str, Option]) -> str:
-    """Return the first option with a default, as a command line gives it."""
-    for name, option in options.items():
-        if option.default not in (None, ""):
-            return f" --option {name}={_text(option.default)}"
-    return ""
+def _plain(words: str) -> str:
+    """Return words of a docstring without its markup."""
+    return words.replace("`", "")
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else to_json(value).decode()
+def _first_line(kind: object) -> str:
+    return _plain(str(kind.__doc__).strip().splitlines()[0])
+
+
+def _listed(explain: Callable[[Problem], Iterator[Explained]]) -> Callable[[], list[Entry]]:
+    """Return what makes the entries of a section from explanations."""
+    return lambda: [
+        {"problem": record.name, "name": entry.name, "summary": entry.summary}
+        for record in problems()
+        for entry in explain(record)
+    ]
+
+
+def _solvers() -> list[Entry]:
+    return [
+        {
+            "problem": record.name,
+            "name": f"{formulation} {engine.name}",
+            "summary": engine.description,
+            "here": "yes" if engine.available else f"no: needs {' or '.join(engine.needs)}",
+        }
+        for record in problems()
+        for formulation in record.formulation_homes
+        for engine in record.engines(formulation)
+    ]
+
+
+def _examples() -> list[Entry]:
+    from schedopt.instances.examples import examples
+
+    return [
+        {"problem": example.problem, "name": example.name, "summary": example.summary}
+        for example in examples().values()
+    ]
+
+
+def _reproductions() -> list[Entry]:
+    from schedopt.verbs.reproduce import titles
+
+    return [
+        {"problem": name.partition("/")[0], "name": name, "summary": title}
+        for name, title in titles().items()
+    ]
+
+
+def _templates() -> list[Entry]:
+    from schedopt.verbs.script import templates
+
+    said = {name: text.split("\n")[1].removeprefix("# ") for name, text in templates().items()}
+    return [{"name": name, "summary": summary} for name, summary in said.items()]
+
+
+SECTIONS: Mapping[str, Callable[[], list[Entry]]] = {
+    "problems": lambda: [{"name": one.name, "summary": one.title} for one in problems()],
+    "formulations": _listed(_formulations),
+    "solvers": _solvers,
+    "policies": _listed(_policies),
+    "constraints": _listed(_constraints),
+    "generators": _listed(_generators),
+    "examples": _examples,
+    "reproductions": _reproductions,
+    "templates": _templates,
+}
+"""Each section, and what makes its entries."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import dump, load, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem_of, problems
-from schedopt.problems.summary import Plan, table_of
+from schedopt.problems.summary import Plan, PlanRow
 from schedopt.solvers.result import Document, Result, Watch
 from schedopt.verbs import plan_table, script
 from schedopt.verbs.constraints import Rules, read_rules
@@ -54,22 +54,20 @@ class NightPlan:
     template: str = script.PLAIN
 
     @cached_property
-    def columns(self) -> Plan:
-        """The plan's columns; none where there is no plan."""
+    def whole(self) -> Plan:
+        """The plan; `InputError` where there is none."""
         if self.run is None:
-            return ()
+            raise InputError("a plan", found=shown(self.result.termination))
         return problem_of(self.instance).plan(self.instance, self.result, self.run)
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each job, as in the CSV."""
-        titles = [column.title for column in self.columns]
-        cells = (column.cells for column in self.columns)
-        return [dict(zip(titles, row, strict=True)) for row in zip(*cells, strict=True)]
+    def rows(self) -> list[PlanRow]:
+        """A row for each job, as in the CSV; none where there is no plan."""
+        return [] if self.run is None else [*self.whole.rows]
 
     def frame(self) -> pl.DataFrame:
         """Return the plan as a table."""
-        return table_of(self._some())
+        return self.whole.frame()
 
     def script(self, template: str | Path | None = None) -> str:
         """Return the plan as a shell script: see `schedopt.script`."""
@@ -88,16 +86,11 @@ class NightPlan:
         elif name.endswith(script.ENDING):
             write_bytes(path, self.script(template).encode())
         elif name.endswith(plan_table.FORMATS):
-            plan_table.write(self._some(), path)
+            plan_table.write(self.whole, path)
         else:
             from schedopt.verbs.plot import plot, save
 
             save(plot(self.frame(), instance=self.instance), path)
-
-    def _some(self) -> Plan:
-        if self.run is None:
-            raise InputError("a plan", found=shown(self.result.termination))
-        return self.columns
 
     def __repr__(self) -> str:
         return f"<NightPlan of {self.instance.name!r}: {self.line}>"
@@ -149,11 +142,6 @@ def plan(
     -------
     NightPlan
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
-
-    Raises
-    ------
-    InputError
-        If something given is not right.
     """
     what, record = _given(table)
     told = given | {"farm": farm, "risk": risk, "tell": tell}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,7 +16,7 @@ from schedopt.instances.files import load, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.tables import plain_csv, read_parquet
 from schedopt.problems import problem_of
-from schedopt.problems.summary import FIXED, Plan, table_of
+from schedopt.problems.summary import FIXED, Plan, schema
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
@@ -51,18 +51,13 @@ def plan_table(
         Of that instance.
     run : Result, optional
         The same as it is run, where that is known already: see `carried_out`.
-
-    Raises
-    ------
-    InputError
-        If the problem has no plans, or the result no solution.
     """
-    return table_of(columns(what, result, run))
-
-
-def columns(what: AnyInstance | str | Path, result: Result, run: Result | None = None) -> Plan:
-    """Return the columns of `plan_table`."""
     instance = load(what) if isinstance(what, str | Path) else what
+    return plan_of(instance, result, run).frame()
+
+
+def plan_of(instance: AnyInstance, result: Result, run: Result | None = None) -> Plan:
+    """Return what `plan_table` returns as a frame."""
     if result.solution is None:
         raise InputError("a result with a solution", found=shown(result.termination))
     return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
@@ -75,14 +70,10 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
     if ending not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
     if ending == ".parquet":
-        table_of(table).write_parquet(buffer)
+        (table.frame() if isinstance(table, Plan) else table).write_parquet(buffer)
     else:
-        named = (
-            table.to_dict(as_series=False)
-            if not isinstance(table, tuple)
-            else {column.title: column.cells for column in table}
-        )
-        buffer.write(written(named))
+        named: Any = table.columns if isinstance(table, Plan) else table.to_dict
+        buffer.write(written(named()))
     write_bytes(path, buffer.getvalue())
 
 
@@ -94,17 +85,14 @@ def read(path: str | Path) -> pl.DataFrame | None:
     data = read_bytes(path)
     try:
         if Path(path).suffix.lower() == ".parquet":
-            table = _parquet(data)
+            table = read_parquet(data)
         else:
             with placed(file=path):
                 data = plain_csv(data)
-            types = {"reward": pl.Float64, "run": pl.Boolean}
-            types |= {"processors": pl.Int64, "rank": pl.Int64}
-            types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)
             heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
             if heads[:4] != [*FIXED[:4]]:
                 return None
-            given = {title: types.get(title, pl.String) for title in heads}
+            given = schema(heads)
             with placed(file=path):
                 check_cells(data, [title for title in heads if given[title] != pl.String])
             table = pl.read_csv(BytesIO(data), schema_overrides=given)
@@ -115,13 +103,3 @@ def read(path: str | Path) -> pl.DataFrame | None:
     except pl.exceptions.PolarsError as error:
         raise InputError("a plan", found=shown(str(error)), file=str(path)) from None
     return table if set(FIXED) <= {*table.columns} else None
-
-
-def _parquet(data: bytes) -> pl.DataFrame:
-    """Return a table; an empty one where it is damaged: the reader of rows says what is wrong."""
-    import polars as pl
-
-    try:
-        return read_parquet(data)
-    except InputError:
-        return pl.DataFrame()

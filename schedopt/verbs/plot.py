@@ -39,11 +39,6 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
     -------
     matplotlib.figure.Figure or matplotlib.axes.Axes
         The axes, where they were given.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or there is nothing to draw in it, or several panels are.
     """
     if ax is None:
         return _draw(what, instance)

@@ -1,5 +1,6 @@
 """Ready: which of the jobs that are ready start now."""
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from pathlib import Path
@@ -23,7 +24,6 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.lexicographic import LexicographicOptimum, best_in_order
 
 LARGEST = 2.0**60  # largest sum of a column, in units of its last digit
-LEAST = 1024  # places for jobs to begin with
 
 
 class Starts(Record, kw_only=True):
@@ -89,19 +89,35 @@ def ready(
     room, goals = capacity_of(capacity), order_of(order)
     columns = list(dict.fromkeys([*goals, *room]))
     jobs = read_jobs(frame, columns, list(room))
-    at = {column: i for i, column in enumerate(columns)}
-    numbers = {column: whole(jobs.numbers[:, at[column]], column) for column in columns}
+    read = {column: whole(jobs.numbers[:, i], column) for i, column in enumerate(columns)}
+    numbers = {column: values for column, (values, _) in read.items()}
+    scales = {column: scale for column, (_, scale) in read.items()}
     counts = np.bincount(jobs.kind, minlength=len(jobs.numbers))
-    for column in columns:
-        _check_sum(column, numbers[column][0], counts)
-    found = best_in_order(
-        np.array([numbers[goal][0] for goal in goals]).reshape(len(goals), -1),
-        np.array([numbers[name][0] for name in room]).reshape(len(room), -1),
-        np.array([room_of(amount, numbers[name][1]) for name, amount in room.items()]),
+    found = _choose(numbers, scales, room, goals, counts, until=_end(began, time_limit))
+    return _starts(_named(jobs, found.x), found, [scales[goal] for goal in goals], began)
+
+
+def _choose(
+    numbers: Mapping[str, Integers],
+    scales: Mapping[str, int],
+    room: Mapping[str, float],
+    goals: Sequence[str],
+    counts: Integers,
+    *,
+    until: float,
+    start: Sequence[Floats] = (),
+) -> LexicographicOptimum:
+    """Choose jobs, so many of each kind, whose columns are whole numbers at some scale."""
+    for column, values in numbers.items():
+        _check_sum(column, values, counts)
+    return best_in_order(
+        np.array([numbers[goal] for goal in goals]).reshape(len(goals), -1),
+        np.array([numbers[name] for name in room]).reshape(len(room), -1),
+        np.array([room_of(amount, scales[name]) for name, amount in room.items()]),
         counts,
-        until=_end(began, time_limit),
+        until=until,
+        start=start,
     )
-    return _starts(_named(jobs, found.x), found, [numbers[goal][1] for goal in goals], began)
 
 
 def _named(jobs: Jobs, x: Integers) -> tuple[str, ...]:
@@ -172,54 +188,40 @@ class Ready:
         self.capacity, self.order = capacity_of(capacity), order_of(order)
         self._columns = list(dict.fromkeys([*self.order, *self.capacity]))
         self._scales = dict.fromkeys(self._columns, 1)
-        self._numbers = np.zeros((len(self._columns), LEAST), dtype=np.int64)
-        self._counts = np.zeros(LEAST, dtype=np.int64)
-        self._names: list[str] = [""] * LEAST
-        self._places: dict[str, int] = {}
-        self._free = list(range(LEAST))
+        self._numbers = np.zeros((len(self._columns), 0), dtype=np.int64)
+        self._names: dict[str, None] = {}
         self._prices: list[Floats] = []
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._names)
 
     def add(self, frame: Any) -> None:
         """Add jobs, a table as `ready` takes it; a name that is there already is an error."""
         jobs = read_jobs(frame, self._columns, list(self.capacity))
         for name in jobs.names:
-            if name in self._places:
+            if name in self._names:
                 expected = "a name that is not there yet"
                 raise InputError(expected, found=shown(name), place="name")
         read = [whole(jobs.numbers[:, i], column) for i, column in enumerate(self._columns)]
-        self._grow(len(jobs.names))
-        at = [self._free.pop() for _ in jobs.names]
+        added = np.empty((len(self._columns), len(jobs.names)), dtype=np.int64)
         for i, (column, (numbers, scale)) in enumerate(zip(self._columns, read, strict=True)):
             common = max(scale, self._scales[column])  # powers of ten
-            if common > self._scales[column]:
-                self._numbers[i] *= common // self._scales[column]
-                self._scales[column] = common
-            self._numbers[i, at] = numbers[jobs.kind] * (common // scale)
-        self._counts[at] = 1
-        for name, place in zip(jobs.names, at, strict=True):
-            self._names[place], self._places[name] = name, place
-
-    def _grow(self, more: int) -> None:
-        size = len(self._names)
-        if len(self._free) >= more:
-            return
-        extra = max(size, more)
-        self._numbers = np.pad(self._numbers, ((0, 0), (0, extra)))
-        self._counts = np.pad(self._counts, (0, extra))
-        self._names += [""] * extra
-        self._free += range(size, size + extra)
+            self._numbers[i] *= common // self._scales[column]
+            self._scales[column] = common
+            added[i] = numbers[jobs.kind] * (common // scale)
+        self._numbers = np.hstack([self._numbers, added])
+        self._names |= dict.fromkeys(jobs.names)
 
     def remove(self, names: Iterable[str]) -> None:
         """Take jobs out: they have started, or are no longer wanted."""
-        for name in names:
-            place = self._places.pop(name, None)
-            if place is None:
-                raise InputError("the name of a job that is there", found=shown(name), place="name")
-            self._counts[place] = 0
-            self._free.append(place)
+        gone = dict.fromkeys(names)
+        if unknown := [name for name in gone if name not in self._names]:
+            expected = "the name of a job that is there"
+            raise InputError(expected, found=shown(unknown[0]), place="name")
+        kept = np.fromiter((name not in gone for name in self._names), bool, len(self._names))
+        self._numbers = self._numbers[:, kept]
+        for name in gone:
+            del self._names[name]
 
     def select(
         self, capacity: Mapping[str, float] | None = None, *, time_limit: float | None = None
@@ -237,47 +239,33 @@ class Ready:
         free = capacity_of(self.capacity | dict(capacity or {}))
         if unknown := [name for name in free if name not in self.capacity]:
             raise InputError("a resource of the capacity", found=shown(unknown[0]))
-        at = {column: i for i, column in enumerate(self._columns)}
-        goals = [self._numbers[at[goal]] for goal in self.order]
-        for column, row in zip(self._columns, self._numbers, strict=True):
-            _check_sum(column, row, self._counts)
-        found = best_in_order(
-            goals,
-            [self._numbers[at[name]] for name in free],
-            np.array([room_of(amount, self._scales[name]) for name, amount in free.items()]),
-            self._counts,
-            until=_end(began, time_limit),
-            start=self._prices,
+        numbers = dict(zip(self._columns, self._numbers, strict=True))
+        counts, until = np.ones(len(self), dtype=np.int64), _end(began, time_limit)
+        found = _choose(
+            numbers, self._scales, free, self.order, counts, until=until, start=self._prices
         )
         self._prices = found.prices[:1]
-        names = tuple(self._names[place] for place in np.flatnonzero(found.x).tolist())
-        return _starts(names, found, [self._scales[goal] for goal in self.order], began)
+        names, scales = list(self._names), [self._scales[goal] for goal in self.order]
+        started = tuple(names[j] for j in np.flatnonzero(found.x).tolist())
+        return _starts(started, found, scales, began)
 
 
 def amounts(text: str, place: str) -> dict[str, float]:
     """Read ``cores=500,mem_gb=2000``."""
     found: dict[str, float] = {}
     for part in filter(None, text.split(",")):
-        name, sign, amount = (piece.strip() for piece in part.partition("="))
-        number = _float(amount)
-        if not sign or not name or name in found or number is None:
+        name, _, amount = (piece.strip() for piece in part.partition("="))
+        try:
+            number = float(amount)
+        except ValueError:
+            number = None
+        if not name or name in found or number is None:
             expected = "NAME=AMOUNT,..., each name once"
             raise InputError(expected, found=shown(part), place=place)
         found[name] = number
     return found
 
 
-def _float(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
 def source_of(file: Path) -> Path | bytes:
     """Return the source of a table: ``-`` is standard input."""
-    if str(file) != "-":
-        return file
-    import sys
-
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer.read() if str(file) == "-" else file

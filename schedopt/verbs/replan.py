@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from schedopt.problems import problem_of
 from schedopt.problems.summary import Replanned
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stoppable
-from schedopt.verbs import plan_table as plans
+from schedopt.verbs import plan_table
 from schedopt.verbs.load import instance_of_result
 from schedopt.verbs.load import load as loaded
 from schedopt.verbs.solve import solve
@@ -66,32 +67,24 @@ def replan(
         As `solve` has them; the time limit is for all solves together.
     constraints : sequence of Constraint
         Side constraints beyond the instance's; those of a result are kept.
-
-    Raises
-    ------
-    InputError
-        If something given is not right, or the instance is not to be found.
     """
     if not 0 <= stay <= 1:
         raise InputError("a part of the reward, from 0 to 1", found=shown(stay), place="stay")
-    held, night, rules = _given(plan, instance)
+    old, night, rules = _given(plan, instance)
     record = problem_of(night)
-    old = held.old if isinstance(held, Replanned) else held
+    again = partial(
+        solve,
+        formulation=formulation or record.default_formulation(night),
+        options=options,
+        time_limit=None if time_limit is None else time_limit / 3,
+        gap=gap,
+        threads=threads,
+        seed=seed,
+    )
     added = [*rules, *(rule for rule in constraints if rule not in rules)]
-    kind = formulation or record.default_formulation(night)
-    limits: dict[str, Any] = {"gap": gap, "seed": seed, "options": options, "formulation": kind}
-    limits["threads"] = threads
-    if time_limit is not None:
-        limits["time_limit"] = time_limit / 3
-
-    def again(rest: AnyInstance, rules: Sequence[Constraint] = ()) -> Result:
-        return solve(rest, constraints=rules, **limits)
-
-    how = (kind, options, gap, seed)
-    own: dict[str, Any] = {"stay": stay, "constraints": added, "how": how}
     with stoppable():  # all solves together
-        made = record.replan(night, old, at, state, solve=again, **own)
-    if isinstance(held, Replanned | Result):
+        made = record.replan(night, old, at, state, again, stay=stay, constraints=added)
+    if not isinstance(old, list):
         return made
     taken = "those of the file, --constraints and --state are taken"
     note = f"a plan as a table says neither its rules nor what became of the machine: {taken}"
@@ -109,37 +102,32 @@ def _given(
     if isinstance(plan, Replanned):
         if plan.old is None:
             raise InputError("a plan", found=shown(plan.result.termination), place="plan")
-        return plan, instance or plan.night, []
+        return plan.old, instance or plan.night, []
     with placed(file=file):
         held: Any = _read(plan) if isinstance(plan, str | Path) else plan
-        if not isinstance(held, Result):
-            if instance is None:
-                raise InputError("--instance FILE: a plan as a table does not name its night")
-            return _rows(instance, held), instance, []
-        if held.solution is None:
-            raise InputError("a result with a solution", found=shown(held.termination))
-        return held, _instance_of(held, instance, file), list(held.constraints)
-
-
-def _rows(night: Any, table: pl.DataFrame) -> list[dict[str, Any]]:
-    rows = table.to_dicts()
-    index = {job.name for job in night.jobs}
-    for n, row in enumerate(rows):
-        if row["job"] not in index:
-            place = f"row {n + 1}"
-            raise InputError(f"a job of {night.name}", found=shown(row["job"]), place=place)
-    return rows
+        if isinstance(held, Result):
+            if held.solution is None:
+                raise InputError("a result with a solution", found=shown(held.termination))
+            return held, _instance_of(held, instance, file), list(held.constraints)
+        if instance is None:
+            raise InputError("--instance FILE: a plan as a table does not name its night")
+        rows = held.to_dicts()
+        for n, row in enumerate(rows, start=1):
+            if row["job"] not in instance.index:
+                expected = f"a job of {instance.name}"
+                raise InputError(expected, found=shown(row["job"]), place=f"row {n}")
+        return rows, instance, []
 
 
 def _read(path: str | Path) -> Any:
-    if Path(path).suffix.lower() in plans.FORMATS:
-        table = plans.read(path)
+    if Path(path).suffix.lower() in plan_table.FORMATS:
+        table = plan_table.read(path)
         if table is None:
-            raise InputError("a plan", found="another table", file=str(path))
+            raise InputError("a plan", found="another table")
         return table
     held = loaded(path)
     if not isinstance(held, Result):
-        raise InputError("a plan, or one result", found="something else", file=str(path))
+        raise InputError("a plan, or one result", found="something else")
     return held
 
 
@@ -150,20 +138,19 @@ def instance_of(plan: str | Path, given: AnyInstance | None) -> AnyInstance:
 
 def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> AnyInstance:
     """Return the instance that a result answers."""
-    asked = plan.asked.question if plan.asked is not None else None
+    asked = plan.asked.question.instance if plan.asked is not None else None
     if asked is None:
         if given is None:
             raise InputError("--instance FILE: the result does not say which night it is of")
         return given
+    told = f"{asked.name}, digest {asked.digest[:12]}"
     if given is not None:
         found = identity(given)
-        if found.digest != asked.instance.digest:
-            expected = f"the instance of the result: {asked.instance.name}, digest "
-            expected += asked.instance.digest[:12]
-            raise InputError(expected, found=f"{found.name}, digest {found.digest[:12]}")
+        if found.digest != asked.digest:
+            other = f"{found.name}, digest {found.digest[:12]}"
+            raise InputError(f"the instance of the result: {told}", found=other)
         return given
     if (held := instance_of_result(plan, file)) is not None:
         return held
     where = "its folder and the examples" if file else "the examples"
-    expected = f"--instance FILE: {asked.instance.name}, digest {asked.instance.digest[:12]}, "
-    raise InputError(expected + f"is not in {where}")
+    raise InputError(f"--instance FILE: {told}, is not in {where}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, decoded, listing, placed, shown
 from schedopt.instances.files import read_bytes, write_bytes
-from schedopt.problems.summary import CLOCKED, FIXED
+from schedopt.problems.summary import KINDS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,11 +67,6 @@ def script(plan: pl.DataFrame, template: str | Path = PLAIN) -> str:
         As `schedopt.plan_table` returns it.
     template : str or Path
         The name of a bundled template (see `schedopt list templates`), or a file of your own.
-
-    Raises
-    ------
-    InputError
-        If the template is not right, or asks for what the plan does not say.
     """
     lines, file = read_template(template)
     with placed(file=file):
@@ -119,7 +114,7 @@ def _fill(plan: pl.DataFrame, lines: list[str]) -> str:
     """Return the script of a plan; `InputError` where a value might do more than be a word."""
     first, last = _block_marks(lines)
     block, rows = lines[first + 1 : last], list(_in_order(plan))
-    fields = dict.fromkeys([*plan.columns, *FIXED, *CLOCKED, *MADE])
+    fields = dict.fromkeys([*plan.columns, *KINDS, *MADE])
     for n, line in enumerate(block, start=first + 2):
         for name in FIELD.findall(line):
             if name not in fields:

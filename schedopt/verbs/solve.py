@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -13,21 +14,28 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.constraints import label
 from schedopt.instances.errors import InputError, expect
+from schedopt.instances.files import load
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers.alarm import alarm, with_alarm
+from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.constraints import Rules, read_rules
-from schedopt.verbs.stages import Stages, with_note
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
     from schedopt.validation.report import Report
 
     What = AnyInstance | Formulation | str | Path
+
+Stage = Callable[[Result, Limits], Result]
+AGREE = 1e-6  # relative difference of the optima of two methods: the loosest of their tolerances
+NOTICED = 0.5  # seconds of compiling from which on a result speaks of it
+OVER, SHARE = 1.0, 0.1
+"""Time that a solve may take beyond its limit: seconds or a share, whichever is more."""
 
 
 def solve(
@@ -84,7 +92,7 @@ def solve(
     confirm : bool
         Whether to solve again by another method; where the two disagree nothing is optimal.
     explain : bool
-        Whether to add why each job is left out, what each rule costs and what more would bring, by
+        Whether to add why each job is left out and what each rule costs, by
         solving again for each.
     many : bool
         Whether many models are solved in this process: then compiled engines, which take a second
@@ -107,38 +115,108 @@ def solve(
     limits = Limits(time_limit, gap, threads, seed, watch, many)
     _expect_limits(limits)
     if isinstance(what, str | Path):
-        from schedopt.instances.files import load
-
         what = load(what)  # not within the time limit
     with stoppable():
-        stages = Stages(limits, confirm + certificate + explain)
+        clock = _Clock(limits, confirm + certificate + explain)
         if risk is not None:
             options = {"risk": risk, "seed": seed, **(options or {})}
         model = build_formulation(what, formulation, options)
         model.add(*read_rules(constraints, model.problem, model.instance))
         record = problem(model.problem)
+        why: list[str] = []
+        stages: dict[str, Stage] = {}
+        if confirm:
+            stages["confirm"] = lambda r, left: with_confirmation(r, record.confirm(model, r, left))
+        if certificate:
+            stages["certify"] = partial(_certify, record, model, why)
         if explain:
             record.expect_explained(model)
-        result = stages.search(lambda limits: record.solve(model, solver, limits, start))
+            stages["explain"] = partial(_explain, record, model, progress)
+        result = clock.search(lambda limits: record.solve(model, solver, limits, start))
         if start is not None and not model.changed:
             result = _against_start(model, result, start)
-
-        why: list[str] = []
-        if confirm:
-            again = partial(record.confirm, model)
-            result = stages.run_stage(
-                "confirm", result, lambda r, left: with_confirmation(r, again(r, left))
-            )
-        if certificate and result.bound is not None:
-            certify = partial(_certify, record, model, why)
-            result = stages.run_stage("certify", result, certify)
-        if explain:
-            priced = partial(_explain, record, model, progress)
-            result = stages.run_stage("explain", result, priced)
+        for name, stage in stages.items():
+            result = clock.run_stage(name, result, stage)
         result = msgspec.structs.replace(
             result, asked=_asked(model), risk=_risk_out_of_sample(model, result)
         )
-        return stages.with_seconds(_judge(stages, model, result, why if certificate else None))
+        return clock.with_seconds(_judge(clock, model, result, why if certificate else None))
+
+
+class _Clock:
+    """The clock of a solve: each stage beyond the search has an equal share of the limit."""
+
+    def __init__(self, limits: Limits, beyond: int) -> None:
+        self.limits, self._beyond = limits, beyond
+        self._began, self._compiled = now(), compiling.seconds()
+        self._spent: dict[str, float] = {}
+        self._cut: list[str] = []
+
+    def _limits_left(self) -> Limits:
+        limit = self.limits.time_limit
+        if limit is None:
+            return self.limits
+        left = max(0.0, limit - (now() - self._began))
+        return replace(self.limits, time_limit=left / (1 + self._beyond))
+
+    def seconds_to_check(self) -> float | None:
+        """Return the seconds that a check may take, None where it may take any."""
+        limit = self.limits.time_limit
+        if stopped():
+            return OVER
+        return None if limit is None else limit + max(OVER, SHARE * limit) - (now() - self._began)
+
+    def search(self, search: Callable[[Limits], Result]) -> Result:
+        """Return what the first stage finds, after the formulation was built."""
+        built = now() - self._began
+        result = search(self._limits_left())
+        spent = now() - self._began
+        build = min(max(built, result.seconds.build), spent)
+        self._spent |= {"build": build, "solve": spent - build}
+        with_limit = result.options | {"time_limit": self.limits.time_limit}
+        return msgspec.structs.replace(result, options=with_limit)
+
+    def run_stage(self, name: str, result: Result, stage: Stage) -> Result:
+        """Return a result after a stage beyond the search; what was found is never lost."""
+        began = now()
+        self._beyond -= 1
+        try:
+            if not stopped():
+                result = stage(result, self._limits_left())
+        except KeyboardInterrupt:
+            pass
+        except InputError as refused:  # such as an engine that is not installed
+            result = with_note(result, f"{name}: {refused}")
+        if stopped():
+            self._cut.append(name)
+        self._spent[name] = now() - began
+        return result
+
+    def run_check(self, model: Formulation, result: Result) -> Result:
+        """Return a result as judged by the checker; an interrupted check judges nothing."""
+        began = now()
+        try:
+            result = _with_check(model, result, self.seconds_to_check())
+        except KeyboardInterrupt:
+            result = with_note(result, "not checked: interrupted")
+        self._spent["check"] = self._spent.get("check", 0.0) + now() - began
+        return result
+
+    def with_seconds(self, result: Result) -> Result:
+        """Return a result with the seconds of each stage; the rest is the search's."""
+        spent = self._spent
+        spent["solve"] += max(0.0, now() - self._began - sum(spent.values()))
+        compiled = compiling.seconds() - self._compiled
+        more = {"compile": compiled} if compiled >= NOTICED else {}
+        seconds = msgspec.structs.replace(result.seconds, **spent, **more)
+        note = f"interrupted before the end of: {', '.join(self._cut)}" if self._cut else ""
+        return with_note(msgspec.structs.replace(result, seconds=seconds), note)
+
+
+def with_note(result: Result, *notes: str | msgspec.UnsetType) -> Result:
+    """Return a result with a note added to its message."""
+    said = [str(note) for note in (result.message, *notes) if note]
+    return msgspec.structs.replace(result, message="; ".join(said) or msgspec.UNSET)
 
 
 def _against_start(model: Formulation, result: Result, start: object) -> Result:
@@ -176,7 +254,9 @@ def _risk_out_of_sample(model: Formulation, result: Result) -> dict[str, float] 
 def _certify(
     record: Problem, model: Formulation, why: list[str], result: Result, limits: Limits
 ) -> Result:
-    """Return a result with its certificate, or a note on why there is none."""
+    """Return a result with its certificate; or say why there is none."""
+    if result.bound is None:
+        return result
     try:
         found = record.certificate(model, result, limits)
     except NoCertificateError as reason:
@@ -185,19 +265,14 @@ def _certify(
     return msgspec.structs.replace(result, certificate=found or msgspec.UNSET)
 
 
-def _judge(stages: Stages, model: Formulation, result: Result, why: list[str] | None) -> Result:
+def _judge(clock: _Clock, model: Formulation, result: Result, why: list[str] | None) -> Result:
     """Return a result as judged by the checker, without a certificate that proves nothing."""
-
-    def check(result: Result) -> Result:
-        return _with_check(model, result, stages.seconds_to_check())
-
-    answer, result = result, stages.run_check(result, check)
+    answer, result = result, clock.run_check(model, result)
     if why is None or result.bound is None or result.bound_checked:
         return result
     if answer.certificate and not stopped():  # it is short of the bound, and of no use
         why += [v for v in result.violations if v.startswith("bound: ")]
-        bare = msgspec.structs.replace(answer, certificate=msgspec.UNSET)
-        result = stages.run_check(bare, check)
+        result = clock.run_check(model, msgspec.structs.replace(answer, certificate=msgspec.UNSET))
         if result.bound_checked:
             return result
     reasons = f" ({'; '.join(why)})" if why else ""
@@ -237,25 +312,20 @@ def with_confirmation(result: Result, other: Result | None) -> Result:
     return with_alarm(result, f"two methods disagree: {told}")
 
 
-AGREE = 1e-6
-"""Relative difference of the optima that two methods may find: the loosest of their tolerances."""
-
-
 def _with_check(model: Formulation, result: Result, seconds: float | None) -> Result:
     """Return a result as judged by the checker: a faulty one is not called optimal."""
     report = _report(model, result, seconds)
     missing = [*report.unchecked, *report.unjudged]
-    notes = [f"not checked: {what}" for what in missing]
-    believed = not report.violations or result.solution_status != "optimal"
+    faulty = report.violations and result.solution_status == "optimal"
     result = msgspec.structs.replace(
         result,
-        solution_status=result.solution_status if believed else "feasible",
+        solution_status="feasible" if faulty else result.solution_status,
         version={"schedopt": __version__, **result.version},
         checked=not missing,
         bound_checked=report.bound == "re-proved",
         violations=tuple(report.violations),
     )
-    return with_note(result, *notes)
+    return with_note(result, *(f"not checked: {what}" for what in missing))
 
 
 def _expect_limits(limits: Limits) -> None:
@@ -271,9 +341,7 @@ def _expect_limits(limits: Limits) -> None:
 def build_formulation(what: What, formulation: str | None, options: Options | None) -> Formulation:
     """Return a formulation, building it from an instance or a file."""
     if isinstance(what, str | Path):
-        from schedopt.instances.files import load
-
-        return build_formulation(load(what), formulation, options)
+        what = load(what)
     if is_instance(what):
         record = problem_of(what)
         kind = record.formulation(formulation or record.default_formulation(what))

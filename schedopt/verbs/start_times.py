@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from schedopt.formats import number
@@ -22,7 +21,6 @@ def start_times(
     model: str = "history",
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
-    waiting: str | Path | None = None,
 ) -> StartTimes:
     """Return an interval for the start of each job that waits at a time, under a policy.
 
@@ -46,22 +44,13 @@ def start_times(
         The policy's own.
     seed : int
         Of the scenarios that are drawn.
-    waiting : path, optional
-        A dump of `squeue` of that time: who waits, and who runs since when, instead
-        of what the policy makes of the log.
 
     Returns
     -------
     StartTimes
         A row for each waiting job in the order of submission.
-
-    Raises
-    ------
-    InputError
-        If the instance has no log, or the policy does not replay one, or a value cannot be.
     """
     given = {"level": level, "model": model, "options": options or {}, "seed": seed}
-    given |= {} if waiting is None else {"waiting": waiting}
     time = time_of(at, queue) if isinstance(at, str) else at
     return problem_of(queue).start_times(queue, time, policy, **given)
 

@@ -2,7 +2,8 @@
 
 from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
-from schedopt.solvers.engine import Engine, declared_in_cpsat, unchanged
+from schedopt.instances.constraints import Apart, Together
+from schedopt.solvers.engine import Engine, declared_in_cpsat
 from schedopt.solvers.epoch.items import Items, items
 
 TABLES = {
@@ -16,14 +17,23 @@ _SOLVE = "schedopt.solvers.epoch.solving"
 _CERTIFY = "schedopt.solvers.epoch.certificate:certificate"
 
 
+MOST_JOBS = 1_000
+"""Most jobs for which CP-SAT's model of a partition is written: it grows with their square."""
+
+
 def readable_items(model: Partition | Rectangles) -> Items | None:
     """Return the items to pack, None for a changed model or rules of a user's own kind."""
-    return None if model.changed else items(model.instance, model.rules.values())
+    rules = model.rules.values()
+    readable = not model.changed and all(isinstance(rule, Together | Apart) for rule in rules)
+    return items(model.instance, rules) if readable else None
 
 
-def is_small_model(model: Rectangles) -> bool:
+def is_small_model(model: Partition | Rectangles) -> bool:
     """Tell whether the model is small enough to be built, and as it was declared."""
-    return len(model.widths) * len(model.instance.jobs) <= MOST_PIECES and not model.changed
+    jobs = len(model.instance.jobs)
+    if isinstance(model, Rectangles):
+        return len(model.widths) * jobs <= MOST_PIECES and not model.changed
+    return jobs <= MOST_JOBS and not model.changed
 
 
 PARTITION = (
@@ -33,15 +43,15 @@ PARTITION = (
         accepts=readable_items,
         description="together and apart",
         proves="the fewest epochs, in whole numbers, or that nothing keeps the rules",
-        certificate="nodes, leaders, apart, distances or multipliers",
+        certificate="nodes, leaders, apart or distances",
         certify=_CERTIFY,
         confirmed_by="cp-sat",
     ),
     Engine(
         "cp-sat",
-        solve=f"{_SOLVE}:partition_by_cpsat",
-        accepts=unchanged,
-        description="any declared rules, from a start and a bound",
+        solve=f"{_SOLVE}:by_cpsat",
+        accepts=is_small_model,
+        description=f"any declared rules, up to {MOST_JOBS:,} jobs, from a start and a bound",
         proves="the fewest epochs, or that nothing keeps the rules",
         confirmed_by="epochs",
         needs=("ortools",),
@@ -62,7 +72,7 @@ RECTANGLES = (
     ),
     Engine(
         "cp-sat",
-        solve=f"{_SOLVE}:rectangles_by_cpsat",
+        solve=f"{_SOLVE}:by_cpsat",
         accepts=is_small_model,
         description=f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound",
         proves="the least overhead on the grid that the widths are on",

@@ -6,36 +6,29 @@ from itertools import accumulate
 
 import numpy as np
 
-from schedopt.formulations.epoch.rectangles import Rectangles
+from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.arithmetic import divisors
 from schedopt.instances.epoch import Instance
-from schedopt.solvers.epoch.items import Items, items
+from schedopt.solvers.epoch.items import Items, first_fit, items
 
 
-def least_overhead(instance: Instance) -> float:
-    """Return a lower bound on the overhead of any partition, whatever the side constraints."""
+def start_and_bound(instance: Instance, packed: Items) -> tuple[list[list[int]] | None, int]:
+    """Return a partition found without search, if any, and a lower bound on the number of epochs.
+
+    All jobs take their minima at least, bundles leave nodes unused, jobs that are apart need an
+    epoch each, and so do leaders; with inequity 0 the shortest path is the minimum where there are
+    no side constraints.
+    """
     minima = instance.minima[instance.descending].tolist()
-    return float(instance.nodes * least_epochs(minima, instance.nodes, instance.inequity))
-
-
-def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
-    """Return a lower bound on the number of epochs, from leaders and from ΣM/N.
-
-    With inequity 0 it is the minimum, by a shortest path. Minima must not increase.
-    """
-    if inequity == 0:
-        return len(blocks(descending, nodes)[0])
-    return max(len(leaders(descending, nodes, inequity)), -(-sum(descending) // nodes))
-
-
-def least_of(items: Items, descending: Sequence[int]) -> int:
-    """Return a lower bound on the number of epochs under side constraints.
-
-    Beside `least_epochs`: bundles leave nodes unused, and jobs that are apart need an epoch each.
-    """
-    free = least_epochs(descending, items.nodes, items.inequity)
-    forced = -(-items.forced // items.nodes) if items.inequity else 0
-    return max(free, forced, items.apart)
+    if instance.inequity == 0:
+        counts, _ = blocks(minima, instance.nodes)
+        ends = list(accumulate(counts))
+        epochs = [instance.descending[end - n : end] for n, end in zip(counts, ends, strict=True)]
+        plain = all(kind.free for kind in packed.kinds)
+        return epochs if plain else None, max(len(counts), packed.apart)
+    led = leaders(minima, instance.nodes, instance.inequity)
+    least = max(len(led), -(-packed.forced // instance.nodes), packed.apart)
+    return None if packed.impossible() else first_fit(packed), least
 
 
 def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]:
@@ -65,12 +58,6 @@ def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]
     return counts[::-1], distance.tolist()
 
 
-def deal_jobs(order: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
-    """Deal out jobs to epochs of given sizes, in order."""
-    ends = list(accumulate(counts))
-    return [list(order[end - count : end]) for count, end in zip(counts, ends, strict=True)]
-
-
 def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
     """Return elementwise lower bounds on the minima of any partition's leaders.
 
@@ -97,18 +84,15 @@ def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
     return [size for size, many in least.items() for _ in range(many)]
 
 
-def least_width_overhead(model: Rectangles) -> int:
-    """Return a lower bound on the overhead of any schedule of rectangles.
+def least_overhead(model: Partition | Rectangles) -> int:
+    """Return a lower bound on the overhead.
 
-    Each job has the narrowest width that it can have in any schedule, or that the largest job has
-    that it must be together with; and at each instant all nodes run a job.
+    Of rectangles each job has the narrowest width that it can have in any schedule, or that the
+    largest job has that it must be together with; and at each instant all nodes run a job.
     """
-    minima: list[int] = model.instance.minima.tolist()
-    total: int = sum(model.narrowest)
-    if model.rules:
-        packed = items(model.instance, model.rules.values())
-        width_of: dict[int, int] = dict(zip(minima, model.narrowest, strict=True))
-        kinds = [] if packed is None else packed.kinds
-        total = sum(width_of[kind.top] * len(kind.sizes) * len(kind.items) for kind in kinds)
-    nodes: int = model.instance.nodes
-    return max(total, nodes)
+    instance = model.instance
+    packed, nodes = items(instance, model.rules.values()), int(instance.nodes)
+    if isinstance(model, Partition):
+        return nodes * start_and_bound(instance, packed)[1]
+    width_of: dict[int, int] = dict(zip(instance.minima.tolist(), model.narrowest, strict=True))
+    return max(nodes, sum(width_of[kind.top] * len(kind.jobs) for kind in packed.kinds))

@@ -37,8 +37,7 @@ class Data(NamedTuple):
     """Kinds of items by non-increasing top, and the machine.
 
     The rooms of an epoch are N nodes or, with inequity 0, places for as many jobs as divide N. One
-    item of kind t has the minima ``sizes[begin[t]:begin[t + 1]]``, with positions in `distinct` in
-    the same of `rank`.
+    item of kind t has the minima ``sizes[begin[t]:begin[t + 1]]``.
     """
 
     inequity: int
@@ -49,8 +48,6 @@ class Data(NamedTuple):
     free: Bools  # whether no side constraint mentions the kind, (T,)
     begin: Longs
     sizes: Longs
-    rank: Longs
-    distinct: Longs  # all minima, the largest first, (S,)
     clash: Bools  # (T, T)
     salt: Longs  # odd random numbers for hashing, (T,)
 
@@ -75,8 +72,6 @@ class Stack(NamedTuple):
     # what items of the kinds from one on, filling a room, take at least; the most of it
     table: Shorts
     owner: Longs  # the stamp of the depth that a table belongs to, (TABLES,)
-    alike: Longs  # work space: jobs of each minimum, (S,)
-    fewest: Longs  # work space: epochs for so many jobs, (J + 1,)
 
 
 class Memory(NamedTuple):
@@ -174,35 +169,7 @@ def _open_epoch(data: Data, stack: Stack, d: int, epochs: int) -> bool:
     frame[OWED] = owned - (epochs - d - 1) * data.rooms[0]
     stack.at[VISITS] += 1
     frame[STAMP] = stack.at[VISITS]
-    if equal and _fewest_epochs(data, stack, d) > epochs - d:
-        return False
     return _next_room(data, stack, d, 0)
-
-
-@njit(cache=True)
-def _fewest_epochs(data: Data, stack: Stack, d: int) -> int:
-    """Return the fewest epochs with equal allotments for what is left, if no rules are kept.
-
-    They hold blocks of the jobs by size: a path through these is shortest (see `blocks`).
-    """
-    alike, fewest, left = stack.alike, stack.fewest, stack.left[d]
-    alike[:] = 0
-    jobs = 0
-    for t in range(len(data.top)):
-        for s in range(data.begin[t], data.begin[t + 1]):
-            alike[data.rank[s]] += left[t]
-            jobs += left[t]
-    fewest[: jobs + 1] = jobs
-    fewest[0] = done = 0
-    for size in range(len(alike)):
-        for i in range(done, done + alike[size]):
-            for way in range(len(data.rooms)):
-                after = i + data.rooms[way]
-                if after <= jobs and data.widest[way] >= data.distinct[size]:
-                    fewest[after] = min(fewest[after], fewest[i] + 1)
-        done += alike[size]
-    epochs: int = fewest[jobs]
-    return epochs
 
 
 @njit(cache=True)

@@ -6,6 +6,7 @@ least overhead in whole numbers, on as fine a grid as the widths ask for.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from math import inf
 
 from schedopt.formulations.epoch.rectangles import Rectangles
@@ -34,42 +35,37 @@ class RectangleSearch:
     """A search forward in time for rectangles of least overhead.
 
     It takes any widths of the model, however fine a grid they ask for. Jobs of a bundle start and
-    end together. ``known`` is a schedule that satisfies the side constraints. The quantum is cut
-    into `units`, an exact grid for all widths; `least` bounds every schedule's overhead.
+    end together. ``solution`` is the best schedule known, at first one that keeps the side
+    constraints. The quantum is cut into `units`, an exact grid for all widths.
     """
 
-    def __init__(self, model: Rectangles, items: Items, known: Scheduled | None = None) -> None:
-        self._jobs, self._items = model.instance.jobs, items
-        self._nodes = items.nodes
-        self.units = grid(model.possible, items.nodes, len(self._jobs))
-        self._choices: list[tuple[int, int, int, int]] = []  # kind, width, nodes in all, height
-        for t, kind in enumerate(items.kinds):
-            for width in model.possible:
-                nodes = width * len(kind.sizes)
-                if kind.top <= width and nodes <= items.nodes:
-                    height = self.units * items.nodes // (len(self._jobs) * width)
-                    self._choices.append((t, width, nodes, height))
-        narrow = {t: nodes for t, _, nodes, _ in reversed(self._choices)}
-        self._narrow = [narrow.get(t, 0) for t in range(len(items.kinds))]
-        self._possible = len(narrow) == len(items.kinds) and not items.clash.diagonal().any()
+    def __init__(self, model: Rectangles, items: Items, solution: Scheduled | None = None) -> None:
+        self._jobs, self._items, self.solution = model.instance.jobs, items, solution
+        nodes, kinds = items.nodes, items.kinds
+        self.units = grid(model.possible, nodes, len(self._jobs))
+        self._choices = [  # kind, width, nodes in all, height
+            (t, width, width * len(kind.sizes), self.units * nodes // (len(self._jobs) * width))
+            for t, kind in enumerate(kinds)
+            for width in model.possible
+            if kind.top <= width and width * len(kind.sizes) <= nodes
+        ]
+        narrow = {t: wide for t, _, wide, _ in reversed(self._choices)}
+        self._narrow = [narrow.get(t, 0) for t in range(len(kinds))]
         self._clashes = [frozenset(row.nonzero()[0].tolist()) for row in items.clash]
         self._ends = self._reachable()
-        left = tuple(len(kind.items) for kind in items.kinds)
+        left = tuple(kind.count for kind in kinds)
         rest = sum(n * width for n, width in zip(left, self._narrow, strict=True))
-        self.least = max(items.nodes, rest)
-        self.solution = known
-        self._best = inf if known is None else float(known.overhead)
-        self._done = False
+        self._least = max(nodes, rest)
+        self._best = inf if solution is None else float(solution.overhead)
+        self._done = len(narrow) < len(kinds) or bool(items.clash.diagonal().any())
         self._failed: dict[State, float] = {}
         self._started: list[tuple[int, int, int, int]] = []  # kind, width, start, end
-        self._work = (
-            self._branch_on_starts((0, (), left, 0), 0, rest) if self._possible else iter(())
-        )
+        self._work = self._branch_on_starts((0, (), left, 0), 0, rest)
 
     @staticmethod
     def fits(items: Items) -> bool:
         """Tell whether there are few enough items."""
-        return sum(len(kind.items) for kind in items.kinds) <= MOST_ITEMS
+        return sum(kind.count for kind in items.kinds) <= MOST_ITEMS
 
     @property
     def value(self) -> float | None:
@@ -79,9 +75,7 @@ class RectangleSearch:
     @property
     def bound(self) -> float | None:
         """A lower bound on the overhead; None where no schedule exists."""
-        if self._done:
-            return self.value
-        return float(self.least)
+        return self.value if self._done else float(self._least)
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether everything has been tried."""
@@ -111,24 +105,24 @@ class RectangleSearch:
         """
         now, running, left, first = state
         yield
-        free = self._nodes - sum(nodes for _, nodes, _ in running)
+        free = self._items.nodes - sum(nodes for _, nodes, _ in running)
         if free == 0:
             now, first = running[0][0], 0
             if now == self.units:
                 self._keep_schedule(cost)
                 return
             running = tuple(piece for piece in running if piece[0] > now)
-            free = self._nodes - sum(nodes for _, nodes, _ in running)
+            free = self._items.nodes - sum(nodes for _, nodes, _ in running)
             state = now, running, left, first
         if cost + max(rest, self._failed.get(state, 0)) >= self._best:
             return
         barred = frozenset[int]().union(*(self._clashes[t] for *_, t in running if t >= 0))
         for choice in range(first, len(self._choices)):
             kind, width, nodes, height = self._choices[choice]
-            if not left[kind] or nodes > free:
+            if not left[kind] or nodes > free or kind in barred:
                 continue
             spent, to_come, end = cost + nodes, rest - self._narrow[kind], now + height
-            if spent + to_come >= self._best or kind in barred or end > self.units:
+            if spent + to_come >= self._best or end > self.units:
                 continue
             if self._ends and not self._ends >> end & 1:  # a node free then is filled by nothing
                 continue
@@ -141,20 +135,16 @@ class RectangleSearch:
             self._failed[state] = self._best - cost
 
     def _keep_schedule(self, cost: int) -> None:
-        """Keep a schedule, which is better than any before."""
+        """Keep a schedule if it is better than any before."""
         if cost >= self._best:
             return
-        self._best = cost
-        dealt = [iter(kind.items) for kind in self._items.kinds]
-        self.solution = Scheduled(
-            rectangles={
-                self._jobs[j].name: Rectangle(
-                    nodes=width, start=start / self.units, end=end / self.units
-                )
-                for kind, width, start, end in self._started
-                for j in next(dealt[kind])
-            }
-        )
+        self._best, kinds = cost, self._items.kinds
+        jobs, rectangles = [iter(kind.jobs) for kind in kinds], dict[str, Rectangle]()
+        for t, width, start, end in self._started:
+            piece = Rectangle(nodes=width, start=start / self.units, end=end / self.units)
+            names = (self._jobs[j].name for j in islice(jobs[t], len(kinds[t].sizes)))
+            rectangles |= dict.fromkeys(names, piece)
+        self.solution = Scheduled(rectangles=rectangles)
 
 
 def _with_piece(running: Running, piece: tuple[int, int, int]) -> Running:

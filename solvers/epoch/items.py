@@ -1,6 +1,6 @@
 """The items to pack: identical jobs of one size, and bundles of jobs that must stay together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -15,28 +15,17 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class SingleJobs:
-    """Items of one job each, as an array of positions: there may be a million."""
-
-    jobs: list[int]
-
-    def __len__(self) -> int:
-        return len(self.jobs)
-
-    def __getitem__(self, i: int) -> tuple[int, ...]:
-        return (self.jobs[i],)
-
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        return zip(self.jobs)
-
-
-@dataclass(frozen=True)
 class Kind:
-    """Interchangeable items."""
+    """Interchangeable items: jobs of one size, or a bundle that side constraints mention."""
 
     sizes: tuple[int, ...]  # the minima of one item's jobs, the largest first
-    items: list[tuple[int, ...]] | SingleJobs  # the positions of each item's jobs
-    free: bool  # whether no side constraint mentions them
+    jobs: list[int]  # the positions of all jobs
+    free: bool  # whether no side constraint mentions them: then each job is an item
+
+    @property
+    def count(self) -> int:
+        """How many items there are."""
+        return len(self.jobs) if self.free else 1
 
     @property
     def top(self) -> int:
@@ -62,12 +51,12 @@ class Items:
     @property
     def jobs(self) -> int:
         """How many jobs there are."""
-        return sum(len(kind.sizes) * len(kind.items) for kind in self.kinds)
+        return sum(len(kind.jobs) for kind in self.kinds)
 
     @property
     def forced(self) -> int:
         """The nodes that all items take at least, over all epochs."""
-        return sum(kind.best_width(self.inequity) * len(kind.items) for kind in self.kinds)
+        return sum(kind.best_width(self.inequity) * kind.count for kind in self.kinds)
 
     def impossible(self) -> bool:
         """Tell whether some item fits in no epoch (for k >= 1): then nothing is feasible.
@@ -78,17 +67,16 @@ class Items:
         return too_wide or bool(self.clash.diagonal().any())
 
 
-def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
-    """Return an instance as items, None if it has side constraints of a user's own kind.
+def items(instance: Instance, rules: Iterable[Constraint]) -> Items:
+    """Return an instance as items; side constraints of a user's own kind are left out.
 
     Jobs of ``together`` constraints that share a job form one bundle.
     """
-    named: list[tuple[bool, list[int]]] = []
-    for rule in rules:
-        if not isinstance(rule, Together | Apart):
-            return None
-        jobs = [instance.index[job] for job in dict.fromkeys(rule.jobs)]
-        named.append((isinstance(rule, Together), jobs))
+    named = [
+        (isinstance(rule, Together), [instance.index[job] for job in dict.fromkeys(rule.jobs)])
+        for rule in rules
+        if isinstance(rule, Together | Apart)
+    ]
     bundle = list(range(len(instance.jobs)))
 
     def root(j: int) -> int:
@@ -110,16 +98,13 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
     sizes = instance.minima[order]
     cuts = np.flatnonzero(np.diff(sizes)) + 1
     kinds = [
-        Kind((int(instance.minima[some[0]]),), SingleJobs(some.tolist()), True)
+        Kind((int(instance.minima[some[0]]),), some.tolist(), True)
         for some in np.split(order, cuts)
         if some.size
     ]
-    kinds += [
-        Kind(tuple(int(instance.minima[j]) for j in jobs), [tuple(jobs)], False)
-        for jobs in members.values()
-    ]
+    kinds += [Kind(tuple(instance.minima[jobs].tolist()), jobs, False) for jobs in members.values()]
     kinds.sort(key=lambda kind: (-kind.top, kind.free))
-    at = {j: i for i, kind in enumerate(kinds) if not kind.free for j in kind.items[0]}
+    at = {j: i for i, kind in enumerate(kinds) if not kind.free for j in kind.jobs}
     clash = np.zeros((len(kinds), len(kinds)), dtype=np.bool_)
     for together, jobs in named:
         for a, b in () if together else combinations(jobs, 2):
@@ -134,45 +119,30 @@ def first_fit(items: Items) -> list[list[int]]:
 
     It must be possible, and k >= 1.
     """
-    most = sum(len(kind.items) for kind in items.kinds)
+    most = sum(kind.count for kind in items.kinds)
     room, floors = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
-    held: list[list[int]] = []
+    kinds_in: list[list[int]] = []
     epochs: list[list[int]] = []
     for t, kind in enumerate(items.kinds):
-        floor, count = max(1, kind.top - items.inequity), len(kind.items)
+        floor = max(1, kind.top - items.inequity)
         each = items.nodes // sum(max(size, floor) for size in kind.sizes)  # in a new epoch
-        few = len(epochs) + -(-count // each)  # more there cannot be
+        few = len(epochs) + -(-kind.count // each)  # more there cannot be
         room[len(epochs) : few], floors[len(epochs) : few] = items.nodes, floor
         widths = np.sum([np.maximum(size, floors[:few]) for size in kind.sizes], axis=0)
         able = np.flatnonzero(widths <= room[:few])
-        if isinstance(kind.items, SingleJobs):  # as many at once as there is room for
-            ends = np.cumsum(room[able] // widths[able])
-            last = int(np.searchsorted(ends, count)) + 1
-            able, ends = able[:last], np.minimum(ends[:last], count)
-            many = np.diff(ends, prepend=0)
-            room[able] -= many * widths[able]
-            new = int((able >= len(epochs)).sum())
-            held += [[] for _ in range(new)]
-            epochs += [[] for _ in range(new)]
-            begin = 0
-            for e, end in zip(able.tolist(), ends.tolist(), strict=True):
-                held[e].append(t)
-                epochs[e] += kind.items.jobs[begin:end]
-                begin = end
-            continue
-        fitting, e = iter(able.tolist()), -1
-        for jobs in kind.items:  # what has not fitted one does not fit the next, which is alike
-            while e < 0 or room[e] < widths[e] or _has_conflict(items, t, held, e):
-                e = next(fitting)
+        if not kind.free:
+            apart, new = items.clash[t], len(epochs)
+            able = able[[e == new or not apart[kinds_in[e]].any() for e in able.tolist()]][:1]
+        ends = np.cumsum(room[able] // widths[able])  # as many at once as there is room for
+        able = able[: np.searchsorted(ends, kind.count) + 1]
+        ends = np.minimum(ends[: len(able)], kind.count)
+        room[able] -= np.diff(ends, prepend=0) * widths[able]
+        begin = 0
+        for e, end in zip(able.tolist(), (ends * len(kind.sizes)).tolist(), strict=True):
             if e == len(epochs):
-                held.append([])
+                kinds_in.append([])
                 epochs.append([])
-            room[e] -= widths[e]
-            held[e].append(t)
-            epochs[e] += jobs
+            kinds_in[e].append(t)
+            epochs[e] += kind.jobs[begin:end]
+            begin = end
     return epochs
-
-
-def _has_conflict(items: Items, t: int, held: list[list[int]], e: int) -> bool:
-    """Tell whether an epoch holds a kind that may not share it; a new one holds none."""
-    return e < len(held) and not items.kinds[t].free and bool(items.clash[t, held[e]].any())

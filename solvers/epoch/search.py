@@ -1,6 +1,6 @@
 """A search for partitions into fewer and fewer epochs, until none is proven to exist."""
 
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.epoch import completion
 from schedopt.solvers.epoch.completion import Data, Memory, Stack
 from schedopt.solvers.epoch.items import Items
-from schedopt.solvers.epoch.multipliers import Multipliers
 
 MOST_CELLS = 1 << 26
 """Cells of all knapsack tables beyond which there is no search."""
@@ -23,9 +22,6 @@ PATIENCE = 100_000
 
 CHUNK = 2_000
 """Steps before the first look at the clock."""
-
-FIRST = 400_000
-"""Steps of bin completion before multipliers are tried."""
 
 
 class Completion:
@@ -43,7 +39,6 @@ class Completion:
         self._data, self._stack, self._memory = _new_arrays(items, self._most)
         self._target = items.jobs if known is None else least
         self._spent, self._patience = 0, PATIENCE
-        self.steps = 0
         self._chunk = CHUNK
         self._begin()
 
@@ -77,7 +72,6 @@ class Completion:
             if steps == self._chunk and ended - began < 0.01:
                 self._chunk *= 2
             self._spent += steps
-            self.steps += steps
             if outcome == completion.FOUND:
                 self.epochs = self._partition_on_stack()
                 self._most = len(self.epochs)
@@ -104,50 +98,23 @@ class Completion:
 
     def _partition_on_stack(self) -> list[list[int]]:
         """Return the partition on the stack, as positions of jobs."""
-        stack = self._stack
-        left = [list(kind.items) for kind in self.items.kinds]
+        left, jobs = self._stack.left, [iter(kind.jobs) for kind in self.items.kinds]
         epochs = []
-        for d in range(int(stack.at[completion.DEPTH])):
-            gone = (stack.left[d] - stack.left[d + 1]).tolist()
-            epochs.append([j for t, n in enumerate(gone) for _ in range(n) for j in left[t].pop(0)])
+        for d in range(int(self._stack.at[completion.DEPTH])):
+            taken = zip(self.items.kinds, jobs, (left[d] - left[d + 1]).tolist(), strict=True)
+            parts = (islice(mine, n * len(kind.sizes)) for kind, mine, n in taken)
+            epochs.append(list(chain.from_iterable(parts)))
         return epochs
-
-
-class PartitionSearch(Completion):
-    """Bin completion, then multipliers that raise the bound where it does not end at once."""
-
-    def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:
-        super().__init__(items, least, known)
-        self._multipliers: Multipliers | None = None
-        self._bounded = items.inequity == 0
-
-    def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether the fewest epochs are known, or that none do."""
-        if self._bounded or self.steps < FIRST or self.epochs is None:
-            return super().advance(seconds)
-        if self._multipliers is None:
-            self._multipliers = Multipliers(self.items, len(self.epochs), self.epochs)
-        self._bounded = self._multipliers.advance(seconds)
-        if self._multipliers.best is not None and self._multipliers.best.epochs > self.least:
-            self.least = self._multipliers.best.epochs
-            if self._target < self.least:
-                self._restart(self.least)
-        return self.least >= self._most
 
 
 def _most_kinds_in_epoch(items: Items) -> int:
     """Return the most kinds that a leader's epoch can hold, filling up left out."""
     if items.inequity == 0:
         return sum(not kind.free for kind in items.kinds)
-    widest, low, told = 0, 0, 0
-    tops = [kind.top for kind in items.kinds]
-    free = [kind.free for kind in items.kinds]
-    for first, top in enumerate(tops):
-        while low < len(tops) and tops[low] >= top - items.inequity:
-            low += 1
-        told = sum(not is_free for is_free in free[low:])
-        widest = max(widest, low - first + told)
-    return widest
+    tops = np.array([kind.top for kind in items.kinds])
+    told = np.append(np.cumsum([not kind.free for kind in items.kinds][::-1])[::-1], 0)
+    below = np.searchsorted(-tops, items.inequity - tops, side="right")  # a leader's reach
+    return int((below - np.arange(len(tops)) + told[below]).max())
 
 
 def _room_of_epoch(items: Items) -> NDArray[np.int64]:
@@ -162,8 +129,6 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
     kinds, wide, rooms = len(items.kinds), _most_kinds_in_epoch(items), _room_of_epoch(items)
     equal = items.inequity == 0
     draw = np.random.Generator(np.random.PCG64(1))
-    sizes = np.array([size for kind in items.kinds for size in kind.sizes])
-    distinct, rank = np.unique(-sizes, return_inverse=True)
     data = Data(
         inequity=items.inequity,
         rooms=rooms,
@@ -174,9 +139,7 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
         ),
         free=np.array([kind.free for kind in items.kinds]),
         begin=np.array([0, *accumulate(len(kind.sizes) for kind in items.kinds)]),
-        sizes=sizes,
-        rank=rank,
-        distinct=-distinct,
+        sizes=np.array([size for kind in items.kinds for size in kind.sizes]),
         clash=items.clash,
         salt=2 * draw.integers(0, 2**62, kinds) + 1,
     )
@@ -189,10 +152,8 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
         frame=np.zeros((most + 1, completion.COLUMNS), dtype=np.int64),
         table=np.empty((completion.TABLES, wide + 1, int(rooms[0]) + 1), dtype=np.int32),
         owner=np.zeros(completion.TABLES, dtype=np.int64),
-        alike=np.zeros(len(distinct), dtype=np.int64),
-        fewest=np.zeros(items.jobs + 1, dtype=np.int64),
     )
-    stack.left[0] = [len(kind.items) for kind in items.kinds]
+    stack.left[0] = [kind.count for kind in items.kinds]
     stack.frame[0, completion.KEY] = np.sum(data.salt * stack.left[0])
     rows = MOST_REMEMBERED // (kinds + 1)
     memory = Memory(

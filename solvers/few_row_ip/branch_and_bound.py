@@ -8,9 +8,9 @@ split.
 
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.lagrangian import (
@@ -31,11 +31,10 @@ MANY = 20_000
 """Columns of which the relaxation is solved."""
 ROUNDS = 8
 """How often columns are narrowed to those near their price; each time the price moves."""
-
-WAYS, MATCHES = 1 << 15, 1 << 22
-"""Ways of each half, and matches of them, beyond which a branch is split."""
-LOOKS = ((64, 1 << 14), (512, 1 << 16), (4_096, 1 << 18))
-"""Ways of each half, and matches of them, that are looked at before a column is split."""
+LOOKS = (64, 512, 4_096)
+"""Ways of each half that are looked at before a column is split."""
+WAYS = 1 << 15
+"""Ways of each half that are looked at in a branch."""
 
 
 def relaxed(columns: Columns, until: float, most: int = MANY) -> Relaxed:
@@ -48,6 +47,14 @@ def relaxed(columns: Columns, until: float, most: int = MANY) -> Relaxed:
     parts = (columns.cost[every], columns.rows[:, every], room, columns.most[every])
     found = relax(*(part.astype(float) for part in parts), seconds=seconds)
     return found if every.step == 1 else Relaxed(found.prices, np.zeros(count), True)
+
+
+class Branch(NamedTuple):
+    """Solutions between ``low`` and ``high``, none worth more than ``bound``."""
+
+    bound: int
+    low: Integers
+    high: Integers
 
 
 @dataclass
@@ -86,43 +93,28 @@ class BranchAndBound:
         to branch where that is not enough.
         """
         columns = self.columns
-        most = int(np.maximum(columns.cost, 0) @ columns.most)
-        if self.value >= most:  # as where an objective says nothing
-            self.prices = np.zeros(len(columns.room))
-        else:
+        self.prices = np.zeros(len(columns.room))
+        if self.value < int(np.maximum(columns.cost, 0) @ columns.most):
             self.prices = relaxed(columns, self.until).prices
         root = bound_of(columns, self.prices)
-        if start is not None:
-            known = bound_of(columns, start)
-            if known.value < root.value:  # as where time was over
-                root, self.prices = known, start
-        if self.value >= root.value:
-            self.bound = self.value
-            return root
+        if start is not None and (known := bound_of(columns, start)).value < root.value:
+            root, self.prices = known, start  # as where time was over
         self.bound = max(root.value, self.value)
         if not self.proven and look:
-            self._core(root)
+            self._look_through_core(root)
         if not self.proven and deep:
             self._branch(root)
         return root
 
-    def _core(self, root: Bound) -> None:
+    def _look_through_core(self, root: Bound) -> None:
         """Enumerate what loses little: first for any solution, then for all better ones.
 
         Where all ways that lose no more than so much are looked through, the best of them is the
         best of all; where there is none, nothing that loses no more is better.
         """
-        for limit, pairs in LOOKS:
+        for limit in LOOKS:
             target = self.value + 1
-            found = best_change(
-                self.columns,
-                root,
-                target=target,
-                limit=limit,
-                pairs=pairs,
-                cut=True,
-                until=self.until,
-            )
+            found = best_change(self.columns, root, target=target, limit=limit, until=self.until)
             if found.x is not None:
                 self.offer(found.x)
             if found.reach >= root.slack_above(target):
@@ -135,30 +127,25 @@ class BranchAndBound:
 
     def _branch(self, root: Bound) -> None:
         """Split columns until nothing is open."""
-        columns = self.columns
-        first = np.zeros(len(columns.cost), dtype=np.int64)
-        waiting: list[tuple[int, Integers, Integers]] = [(root.value, first, columns.most)]
+        waiting = [Branch(self.bound, np.zeros_like(self.columns.most), self.columns.most)]
         while waiting:
-            top = max(value for value, *_ in waiting)
-            self.bound = max(self.value, top)
+            self.bound = max(self.value, *(branch.bound for branch in waiting))
             if self.proven or now() >= self.until:
                 return
-            known, low, high = waiting.pop()
-            if known <= self.value:
-                continue
-            waiting.extend(self._node(low, high))
+            branch = waiting.pop()
+            if branch.bound > self.value:
+                waiting.extend(self._split(branch))
         self.bound = self.value
 
-    def _node(self, low: Integers, high: Integers) -> list[tuple[int, Integers, Integers]]:
+    def _split(self, branch: Branch) -> list[Branch]:
         """Explore a branch; return its children, the more promising one last."""
-        columns = self.columns
-        most = high - low
+        columns, (_, low, high) = self.columns, branch
+        most, base = high - low, columns.worth(low)
         at = np.flatnonzero(most)
-        own = columns.take(at, low, most[at])
-        base = columns.worth(low)
         if at.size == 0:
             self.offer(low)
             return []
+        own = columns.take(at, low, most[at])
         point = relaxed(own, self.until)
         bound = bound_of(own, point.prices)
         if not point.feasible:
@@ -169,54 +156,33 @@ class BranchAndBound:
         spare = bound.slack_above(target)
         if spare < 0:
             return []
-        found = best_change(
-            own,
-            bound,
-            target=target,
-            limit=WAYS,
-            pairs=MATCHES,
-            cut=False,
-            until=self.until,
-        )
+        found = best_change(own, bound, target=target, limit=WAYS, until=self.until)
         if found.x is not None:
             x = low.copy()
             x[at] += found.x
             self.offer(x)
         if found.reach >= spare:
             return []
-        size = np.abs(bound.reduced)
-        low, high = low.copy(), high.copy()
-        least = own.most
-        if spare < 2**62:
-            least = np.where(size > 0, spare // np.maximum(size, 1), own.most)
-        up = bound.reduced > 0
-        high[at] = np.where(up, high[at], low[at] + np.minimum(least, own.most))
-        low[at] = np.where(up, low[at] + np.maximum(own.most - least, 0), low[at])
-        return self._split(at, point.values, bound, (low, high), base)
-
-    def _split(
-        self,
-        at: NDArray[np.intp],
-        values: Floats,
-        bound: Bound,
-        ends: tuple[Integers, Integers],
-        base: int,
-    ) -> list[tuple[int, Integers, Integers]]:
-        """Split a branch at its most fractional column."""
-        low, high = ends
+        loss = np.abs(bound.reduced)
+        often = np.minimum(spare // np.maximum(loss, 1), own.most) if spare < 2**62 else own.most
+        often = np.where(loss > 0, often, own.most)
+        up, low, high = bound.reduced > 0, low.copy(), high.copy()
+        low[at], high[at] = (
+            np.where(up, high[at] - often, low[at]),
+            np.where(up, high[at], low[at] + often),
+        )
         open_ = high[at] > low[at]
-        off = np.abs(values - np.rint(values))
-        off = np.where(open_, off, -1.0)
+        off = np.where(open_, np.abs(point.values - np.rint(point.values)), -1.0)
         j = int(off.argmax())
         if off[j] < 1e-6:
-            j = int(np.where(open_, -np.abs(bound.reduced).astype(float), -np.inf).argmax())
+            j = int(np.where(open_, -loss.astype(float), -np.inf).argmax())
         column = int(at[j])
-        cut = int(low[column] + np.floor(values[j]))
+        cut = int(low[column] + np.floor(point.values[j]))
         cut = min(max(cut, int(low[column])), int(high[column]) - 1)
-        down, up = high.copy(), low.copy()
-        down[column], up[column] = cut, cut + 1
-        known = base + bound.value
-        return [(known, low, down), (known, up, high)]
+        down, up_ = high.copy(), low.copy()
+        down[column], up_[column] = cut, cut + 1
+        known = min(branch.bound, base + bound.value)
+        return [Branch(known, low, down), Branch(known, up_, high)]
 
 
 def narrow_to_core(
@@ -231,26 +197,27 @@ def narrow_to_core(
     """
     if start is None or len(start) != len(columns.room):
         start = relaxed(columns, until, NEAR).prices
-    value, width = columns.worth(x), NEAR
-    best: Bound | None = None
-    enough = True
+    value, enough, whole = columns.worth(x), True, len(x) > MANY
+    best = bound = bound_of(columns, start)
     for _ in range(ROUNDS):
-        bound = bound_of(columns, start)
-        if best is None or bound.total * best.scale < best.total * bound.scale:
-            best = bound
-        size = np.abs(best.reduced)
-        if (size <= best.slack_above(value)).sum() <= 2 * NEAR or now() >= until:
+        if (np.abs(best.reduced) <= best.slack_above(value)).sum() <= 2 * NEAR or now() >= until:
             break
-        near = np.argpartition(np.abs(bound.reduced), width)[:width]
+        near = np.argpartition(np.abs(bound.reduced), NEAR)[:NEAR]
         far = bound.at(columns.most)
         far[near] = 0
         own = columns.take(near, far, columns.most[near])
-        part = BranchAndBound(own, np.zeros(width, dtype=np.int64), until)
+        part = BranchAndBound(own, np.zeros(NEAR, dtype=np.int64), until)
         before = columns.worth(far)
         part.value = value - before
         part.run(deep=False)
-        start, enough = part.prices, part.proven
+        enough, bound = part.proven, bound_of(columns, part.prices)
         if part.value + before > value:
             x, value = far, part.value + before
             x[near] = part.x
-    return best or bound_of(columns, start), x, enough
+        elif bound.total == best.total:
+            break
+        if bound.value > best.value and not whole:  # their prices tell nothing of the others
+            bound, whole = bound_of(columns, relaxed(columns, until).prices), True
+        if bound.total * best.scale < best.total * bound.scale:
+            best = bound
+    return best, x, enough

@@ -9,7 +9,6 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.alike import alike
 from schedopt.instances.arithmetic import exact_sum
 from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.branch_and_bound import NEAR, BranchAndBound, narrow_to_core
@@ -68,20 +67,31 @@ def best_in_order(
     keep = np.flatnonzero(most)
     at, most = at[keep], most[keep]
     goals, asked = [row[keep] for row in goals], [row[keep] for row in asked]
-    kinds = alike([*goals, *asked])
-    if kinds is None:
-        found = _choose_best(_OpenColumns.of(goals, asked, room, most), until, start)
-        x[at] = found.x
-        return replace(found, x=x)
-    first, kind = kinds
-    every = np.bincount(kind, weights=most, minlength=len(first)).astype(np.int64)
-    goals, asked = [row[first] for row in goals], [row[first] for row in asked]
-    found = _choose_best(_OpenColumns.of(goals, asked, room, every), until, start)
-    order = np.argsort(kind, kind="stable")
+    order, kind = _kinds([*goals, *asked])
+    first = order[np.flatnonzero(np.diff(kind, prepend=-1))]
+    found = _choose_best(
+        _OpenColumns.of(
+            [row[first] for row in goals],
+            [row[first] for row in asked],
+            room,
+            np.bincount(kind, weights=most[order]).astype(np.int64),
+        ),
+        until,
+        start,
+    )
     before = np.cumsum(most[order]) - most[order]
-    before -= before[np.searchsorted(kind[order], kind[order])]
-    x[at[order]] = np.clip(found.x[kind[order]] - before, 0, most[order])
+    before -= before[np.searchsorted(kind, kind)]
+    x[at[order]] = np.clip(found.x[kind] - before, 0, most[order])
     return replace(found, x=x)
+
+
+def _kinds(rows: Sequence[Integers]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return columns in an order in which equal ones follow each other, and the kind of each."""
+    order = np.lexsort(rows)
+    new = np.zeros(len(order), dtype=np.bool_)
+    for row in rows:
+        new[1:] |= np.diff(row[order]) != 0
+    return order, np.cumsum(new)
 
 
 def _choose_best(

@@ -23,8 +23,8 @@ MOST = 1 << 58
 """Largest loss, in units, that is counted; ways that lose more are not looked at."""
 SAMPLE = 256
 """Sample of ways by which the most selective row is chosen."""
-PAIRS = 1 << 15
-"""Matches that are examined together."""
+MATCHES, PAIRS = 128, 1 << 15
+"""Matches that are examined for each way, and together."""
 
 
 class Step(NamedTuple):
@@ -65,14 +65,11 @@ def best_change(
     *,
     target: int,
     limit: int,
-    pairs: int,
-    cut: bool,
     until: float,
 ) -> BestChange:
     """Look through all ways to differ from a bound's own solution that are worth ``target``.
 
-    Of each half at most ``limit`` ways are kept, and at most so many ``pairs`` looked at. Where
-    there are more, ``cut`` says to go on with those that lose least; ``until`` says when to stop.
+    Of each half at most ``limit`` ways are kept, those that lose least; ``until``: when to stop.
     """
     spare = min(bound.slack_above(target), MOST)
     near, times = _binary_pieces(np.abs(bound.reduced), columns.most, spare)
@@ -84,14 +81,14 @@ def best_change(
     row = 1 + max(range(len(rows)), key=lambda r: len(np.unique(rows[r])), default=-1)
     halves = []
     for first in (0, 1):
-        half = _list_ways(moves[:, first::2], spare, limit, row, until, cut=cut)
+        half = _list_ways(moves[:, first::2], spare, limit, row, until)
         if half is None:
             return BestChange(None, -1)
         halves.append(half)
     room = np.append(columns.left(base), columns.worth(base) - target)
     one, two = halves
     match = Match(room, bound.prices, spare)
-    best, every = match.best(one.ways, two.ways, pairs, cut=cut)
+    best, every = match.best(one.ways, two.ways, MATCHES * limit)
     reach = min(spare, one.cutoff, two.cutoff) if every else -1
     if best is None:
         return BestChange(None, reach)
@@ -119,10 +116,8 @@ def _binary_pieces(loss: Integers, most: Integers, spare: int) -> tuple[NDArray[
     return near[order], times[order]
 
 
-def _list_ways(
-    moves: Integers, spare: int, limit: int, row: int, until: float, *, cut: bool
-) -> Half | None:
-    """List the ways to make changes, those that lose least first; None where there are too many.
+def _list_ways(moves: Integers, spare: int, limit: int, row: int, until: float) -> Half | None:
+    """List the ways to make changes, those that lose least first; None where time is over.
 
     Ways that differ in one ``row`` alone are one. What is cut off is what loses most, so that it is
     known what is complete.
@@ -148,8 +143,6 @@ def _list_ways(
             continue
         table = _undominated_ways(table, row)
         if table.shape[1] > limit:
-            if not cut:
-                return None
             order = np.argpartition(table[0], limit)
             cutoff = min(cutoff, int(table[0, order[limit]]) - 1)
             table = table[:, np.sort(order[:limit])] if cutoff < 0 else table[:, table[0] <= cutoff]
@@ -177,9 +170,7 @@ class Match(NamedTuple):
     prices: Integers
     spare: int
 
-    def best(
-        self, one: Integers, two: Integers, pairs: int, *, cut: bool
-    ) -> tuple[tuple[int, int] | None, bool]:
+    def best(self, one: Integers, two: Integers, pairs: int) -> tuple[tuple[int, int] | None, bool]:
         """Return the numbers of the best two ways, and whether all matches were looked at.
 
         What is left of a row is worth its price, and no more can be lost than there is to lose.
@@ -188,8 +179,6 @@ class Match(NamedTuple):
         after = np.cumsum(windows.counts)
         every = not len(after) or int(after[-1]) <= pairs
         if not every:
-            if not cut:
-                return None, False
             order = np.argsort(one[0, windows.at], kind="stable")
             fit = int(np.searchsorted(np.cumsum(windows.counts[order]), pairs, side="right"))
             windows = Windows(*(part[order[:fit]] for part in windows))

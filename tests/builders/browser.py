@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 FLAGS = (
@@ -73,42 +72,10 @@ def in_theme(browser: Browser, theme: str) -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
 
-def column(browser: Browser, name: str) -> list[str]:
-    script = "return [...document.querySelectorAll(`#rows td[data-label=${arguments[0]}]`)]"
-    return list(browser.execute_script(f"{script}.map(cell => cell.textContent)", name))
-
-
-def shows(browser: Browser, caption: str) -> None:
-    """Wait until the picture is the one of this caption."""
-    where = (By.CSS_SELECTOR, "#picture figcaption")
-    WebDriverWait(browser, 60).until(lambda b: b.find_element(*where).text == caption)
-
-
 def click(element: Any) -> None:
     """Click on an element where the filters, which stay on top, do not lie over it."""
     element.parent.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
     element.click()
-
-
-def press(browser: Browser, name: str) -> None:
-    head = f"//table[@id='rows']//th[@data-by='{name}']/button"
-    click(browser.find_element(By.XPATH, head))
-
-
-def percents(browser: Browser) -> list[float | None]:
-    return [None if "–" in gap else float(gap.strip("%")) for gap in column(browser, "gap")]
-
-
-def drawn(browser: Browser, chart: str) -> list[dict[str, Any]]:
-    """Return the traces of a chart."""
-    return list(
-        browser.execute_script(
-            "return document.querySelector(`.chart[data-chart=${arguments[0]}]`).data?.map((it) => "
-            "({meta: it.meta, mode: it.mode, x: it.x, y: it.y, "
-            "marks: [it.lowerfence, it.q1, it.median, it.q3, it.upperfence].flat()})) ?? []",
-            chart,
-        )
-    )
 
 
 def downloaded(browser: Browser, folder: Path, name: str) -> list[dict[str, str]]:

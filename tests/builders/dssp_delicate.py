@@ -5,7 +5,7 @@ from random import Random
 
 import msgspec
 
-from benchmarks import agreeing
+from benchmarks import agree
 from schedopt.instances.constraints import (
     Apart,
     AtLeast,
@@ -25,7 +25,7 @@ from schedopt.instances.dssp import Instance
 def delicate(seed: int, most: int = 12) -> Instance:
     """Draw a night: near-ties from 1e-12 to 1e-6, spreads to 1e15, rules of all kinds."""
     draw = Random(seed)  # noqa: S311
-    night = agreeing.selection(draw.choice(["none", *agreeing.RULES]), seed, most)
+    night = agree.selection(draw.choice(["none", *agree.RULES]), seed, most)
     jobs = night.jobs
     if draw.random() < 0.1:  # paths next to the deadline
         paths = [night.deadline * (1 + draw.choice((-1, 0, 1)) * 1e-13) for _ in jobs]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import permutations
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -32,27 +31,6 @@ def at_load(k: int, load: float, p1: float = 0.9, **more: object) -> Instance:
     """Build one of unit sizes at a load."""
     rate = load / (p1 / k + 1 - p1)
     return one_or_all(k, p1 * rate, (1 - p1) * rate, **more)
-
-
-class Series:
-    """A transform around s = 0 (or z = 1) to second order: value, and two derivatives."""
-
-    def __init__(self, *terms: float) -> None:
-        self.terms = np.array([*terms, 0.0, 0.0, 0.0][:3])
-
-    def __mul__(self, other: Series) -> Series:
-        a, b = self.terms, other.terms
-        return Series(*(sum(comb(n, i) * a[i] * b[n - i] for i in range(n + 1)) for n in range(3)))
-
-    def inverse(self) -> Series:
-        f, f1, f2 = self.terms
-        return Series(1 / f, -f1 / f**2, 2 * f1**2 / f**3 - f2 / f**2)
-
-    def of(self, inner: Series) -> Series:
-        """Compose: self(inner), self expanded at inner's value."""
-        _, a, b = self.terms
-        _, i1, i2 = inner.terms
-        return Series(self.terms[0], a * i1, b * i1**2 + a * i2)
 
 
 def random_jobs(seed: int, most: int = 40, servers: int | None = None) -> tuple[Jobs, int]:

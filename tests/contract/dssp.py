@@ -25,7 +25,7 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.jobs import History, Lognormal
+from schedopt.instances.dssp.jobs import Lognormal
 
 TEAMS = ("fx", "light", "anim")
 UNSURE = ("late", "predicted", "rules")
@@ -136,8 +136,7 @@ def selection(draw: Random) -> Selection:
 
 def at_risk(draw: Random, night: Instance) -> tuple[Instance, dict[str, Any]]:
     """Draw spreads of run times, a measure and a few scenarios: a job may be sure."""
-    past = (History(ratios=(0.5, 1.0, 2.0)), History(ratios=(1.7, 0.8), joint=True))
-    spreads = (None, 0.0, 0.3, 0.9, Lognormal(sigma=0.5), *past)
+    spreads = (None, 0.0, 0.3, 0.9, Lognormal(sigma=0.5), Lognormal(sigma=1.0))
     jobs = [msgspec.structs.replace(job, spread=draw.choice(spreads)) for job in night.jobs]
     night = msgspec.structs.replace(night, jobs=tuple(jobs))
     risk = draw.choice(("mean", "cvar:0.9", "cvar:0.45", "chance:0.5", "chance:0.95"))

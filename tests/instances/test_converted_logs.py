@@ -131,7 +131,7 @@ def test_a_rule_does_what_it_says(  # noqa: PLR0917
         rows[2] = "8,9,3,3"
     path = tmp_path / "log.csv"
     path.write_text("\n".join(rows))
-    queue = convert(path, **{"processors": 8, "log": "other.csv"} | options)
+    queue = convert(path, **{"processors": 8} | options)
     assert queue.jobs.submit.tolist() == submit
     assert queue.jobs.need.tolist() == need
     assert queue.jobs.run.tolist() == run
@@ -242,8 +242,6 @@ def test_columns_are_named_by_options(tmp_path: Path) -> None:
         ({}, "this log does not say what the machine has"),
         ({"processors": 0}, "a whole number from 1"),
         ({"processors": 4, "zero": "maybe"}, "one of drop, one"),
-        ({"processors": 4, "log": "jobs.csv"}, "another name than the log's own"),
-        ({"processors": 4, "log": "x.xls"}, "a name that ends in .parquet"),
         ({"processors": 4, "timezone": "Mars/North"}, "a time zone"),
         ({"processors": 4, "needs": "exact"}, "an option of convert of csv to jobs"),
         ({"partition:a": "4,gpu"}, "option partition:a"),
@@ -263,14 +261,14 @@ def test_a_table_and_a_log_with_memory(tmp_path: Path) -> None:
         "submit,need,run,need:gpu,GB,partition\n0,1,5,2,1.5,a\n1,2,5,,1,b\n2,1,5,9,1,a\n"
     )
     given = {"processors": 4, "resource:gpu": 8, "resource:memory": 4, "need:memory": "GB"}
-    queue = convert(path, log="other.parquet", **given)
+    queue = convert(path, **given)
     assert queue.jobs.needs.amounts.tolist() == [[2, 2], [0, 1]]
     assert queue.jobs.partition.names == ("a", "b")
     notes = accounted(queue, 3)
     assert "1 of unknown gpu, taken to need none" in notes
     assert "1 in need of a part of a memory, taken to need all of it" in notes
     with pytest.raises(InputError, match="disk"):
-        convert(path, log="other.parquet", **given | {"resource:disk": 1})
+        convert(path, **given | {"resource:disk": 1})
     more = {"asked": 4, "memory": 1000, "partition": 2}
     swf_path = saved(tmp_path, line(1, 0, 60, 2, **more), line(2, 0, 60, 2, **more), name="m.swf")
     from_swf = convert(swf_path, **{"partition:2": "8,memory=4000"})

@@ -27,9 +27,8 @@ from schedopt.instances import files
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.clock import Clock, stages_of
-from schedopt.instances.dssp.jobs import History
+from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.jobtable import convert
-from schedopt.instances.dssp.scenarios import DECIDING, MILLION, factors, longest
 from schedopt.instances.errors import InputError
 
 
@@ -224,16 +223,11 @@ def test_points_in_time(text: str, start: str | None, after: float) -> None:
     assert clock.end(text) == (after or 86400.0)
 
 
-def test_a_spread_may_be_ratios_of_the_past_or_a_table_of_scenarios(tmp_path: Path) -> None:
-    text = "name,reward,estimate,spread\na,5,2h,1.5;1.0\nb,4,30m,\nc,3,1h,scenarios 1;2\n"
+def test_a_spread_is_a_number_or_a_distribution(tmp_path: Path) -> None:
+    text = "name,reward,estimate,spread\na,5,2h,0.5\nb,4,30m,\nc,3,1h,lognormal 0.5\n"
     night = table(tmp_path, text, deadline="10h")
     assert [job.stages for job in night.jobs] == [((7200.0,),), ((1800.0,),), ((3600.0,),)]
-    past, scenarios = History(ratios=(1.5, 1.0)), History(ratios=(1.0, 2.0), joint=True)
-    assert [job.spread for job in night.jobs] == [past, None, scenarios]
-    drawn = factors(night, 0, DECIDING, 50) / MILLION
-    assert set(drawn[:, 0]) == {1.0, 1.5} and set(drawn[:, 1]) == {1.0}
-    assert drawn[:, 2].tolist() == [1.0, 2.0] * 25
-    assert longest(night) >= 2 * MILLION
+    assert [job.spread for job in night.jobs] == [0.5, None, Lognormal(sigma=0.5)]
 
 
 def test_a_frame_and_a_parquet_file_say_what_the_csv_says(tmp_path: Path) -> None:

@@ -57,21 +57,6 @@ def test_parents_and_children_are_united(tmp_path: Path) -> None:
     assert flow.parents == ((), (0,), (1, 0))
 
 
-def test_levelling_may_lengthen_the_critical_path(tmp_path: Path) -> None:
-    crossed = {"a": (10.0, ["b"]), "b": (1.0, []), "c": (1.0, ["d"]), "d": (10.0, [])}
-    flow = wfformat.load(saved(tmp_path, document(crossed)))
-    assert wfformat.critical_path(flow) == 11.0
-    assert sum(map(max, wfformat.levelled(flow))) == 20.0
-    assert wfformat.lengthening(flow) == pytest.approx(9 / 11)
-    instance = wfformat.convert(tmp_path / "flow.json", processors=1, deadline=1)
-    assert "lengthens their critical paths by 81.8% at most" in (instance.description or "")
-
-
-def test_runtimes_of_nothing(tmp_path: Path) -> None:
-    flow = wfformat.load(saved(tmp_path, document({"a": (0.0, ["b"]), "b": (0.0, [])})))
-    assert wfformat.lengthening(flow) == 0.0
-
-
 def test_several_files_make_one_night_with_names_of_their_own(tmp_path: Path) -> None:
     paths = [
         saved(tmp_path / str(k), document(DIAMOND), name)
@@ -160,22 +145,15 @@ def test_no_files() -> None:
 @given(st.data())
 @settings(max_examples=examples(80), deadline=None)
 def test_levels_keep_every_dependency(data: st.DataObject) -> None:
-    """A random graph: no edge inside a level or back, and the bound of the module's docstring."""
-    runtimes = data.draw(st.lists(st.floats(0, 100), min_size=1, max_size=12))
-    count = len(runtimes)
+    """A random graph: no edge inside a level or back."""
+    count = data.draw(st.integers(1, 12))
     edges = data.draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))))
     parents = tuple(tuple(a for a, b in edges if a < b == j) for j in range(count))
-    flow = wfformat.Workflow(None, None, tuple(runtimes), parents, tuple(range(count)))
-    numbered = wfformat.Workflow(
-        None, None, tuple(map(float, range(count))), parents, tuple(range(count))
-    )
-    level = {int(t): g for g, stage in enumerate(wfformat.levelled(numbered)) for t in stage}
+    numbers = tuple(map(float, range(count)))
+    flow = wfformat.Workflow({}, numbers, parents, tuple(range(count)))
+    level = {int(t): g for g, stage in enumerate(wfformat.levelled(flow)) for t in stage}
     assert sorted(level) == list(range(count))
     assert all(level[a] < level[j] for j in range(count) for a in parents[j])
-    stages = wfformat.levelled(flow)
-    own, strict = wfformat.critical_path(flow), sum(map(max, stages))
-    assert own <= strict * (1 + 1e-12)
-    assert strict <= own * len(stages) * (1 + 1e-12)
 
 
 @pytest.mark.skipif(not REAL, reason="the real traces are not here")
@@ -186,6 +164,5 @@ def test_real_workflows() -> None:
     for job, flow in zip(instance.jobs, flows, strict=True):
         assert sum(map(len, job.stages or ())) == len(flow.runtimes)
         assert job.planned_demand == pytest.approx(sum(flow.runtimes))
-        assert job.planned_critical_path >= wfformat.critical_path(flow) * (1 - 1e-12)
     assert instance.groups["system"].keys() == {"Pegasus", "Makeflow", "Nextflow"}
     assert files.parse(files.encode(instance)) == instance

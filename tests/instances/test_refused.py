@@ -38,7 +38,7 @@ TEXTS: list[tuple[str | bytes, str]] = [
     (NIGHT + "{}", f"column {len(NIGHT) + 1}: found '{{}}'; expected JSON (trailing characters"),
     (NIGHT[:-1] + ",}", f"column {len(NIGHT) + 1}: found '}}'; expected JSON (trailing comma"),
     ('{\n"problem": dssp}', "line 2, column 12: found 'dssp}'; expected JSON"),
-    ("{'problem': 1}", "line 1, column 2: found \"'problem': 1\"; expected JSON, whose texts"),
+    ("{'problem': 1}", "line 1, column 2: found \"'problem': 1\"; expected JSON"),
     (b'{"problem":"d\xffssp"}', "line 1, column 14: found bytes that are not; expected text in"),
     ("{}".encode("utf-16"), "line 1, column 1: found bytes that are not; expected text in UTF-8"),
     ('{"problem": "\\ud800", "name": 1}', 'line 1, column 20: found \'", "name": 1\'; expected'),

@@ -67,22 +67,6 @@ def test_the_papers_examples(name: str, policy: str, overhead: float | None) -> 
     assert got(load(f"instances/epoch/{name}.json"), policy) == overhead
 
 
-def test_figure_3_in_full() -> None:
-    pieces = POLICIES["buddy"].run(load("instances/epoch/fig3.json")).rectangles
-    assert {name: piece.nodes for name, piece in pieces.items()} == {
-        "j8": 8,
-        "j3": 8,
-        "j4": 4,
-        "j5": 4,
-        "j6": 4,
-        "j7": 4,
-        "j2": 2,
-        "j1": 2,
-    }
-    assert next(iter(pieces)) == "j8"
-    assert (pieces["j3"].first, pieces["j3"].start, pieces["j3"].end) == (0, 0.25, 0.5)
-
-
 def test_buddy_star_and_hybrid_are_buddy_for_powers_of_two() -> None:
     for seed in range(20):
         instance = GENERATORS["uniform"](seed, nodes=32, jobs=8)
@@ -212,10 +196,3 @@ def test_speedups() -> None:
         floor, ceiling, rest = 128 // nodes, -(-128 // nodes), 128 % nodes
         printed = (floor / ceiling * (nodes - rest) + rest) / nodes
         assert speedup(nodes, 100.0, 128, True) == pytest.approx(dynamic * printed)
-
-
-def test_the_same_seed_gives_the_same_jobs() -> None:
-    first, second = arrivals(7, 32, 4, 2.0, 10), arrivals(7, 32, 4, 2.0, 10)
-    assert np.array_equal(first.demand, second.demand)
-    assert np.array_equal(first.minimum, second.minimum)
-    assert not np.array_equal(first.demand, arrivals(8, 32, 4, 2.0, 10).demand)

@@ -6,20 +6,18 @@ import msgspec
 import numpy as np
 import pytest
 from builders.effort import tried
-from builders.hesrpt import cluster, common, speedups, tables, various
+from builders.hesrpt import cluster, common, tables, various
 from hypothesis import given
 from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.instances.hesrpt.speedups import Whole
-from schedopt.policies.hesrpt.shares import knee_shares
 from schedopt.policies.hesrpt.simulator import (
     equi_times,
     hesrpt_shares,
     hesrpt_times,
     hesrpt_total,
-    play,
     srpt_times,
 )
 from schedopt.policies.registry import NotApplicableError, registered
@@ -149,13 +147,6 @@ def test_smartfill_is_optimal_for_one_speedup_and_agreeable_weights(seed: int, k
     assert optimum.bound * (1 - 1e-9) <= shared.objective <= optimum.objective * (1 + 1e-9)
 
 
-def test_knees_are_given_from_the_smallest_until_servers_end() -> None:
-    instance = cluster([1, 4, 9], Power(p=1.0), 10)
-    jobs = np.array([0, 1, 2])
-    shares = knee_shares(instance, jobs, instance.sizes, 0.04)
-    np.testing.assert_allclose(shares, [0.5, 0.5, 0.0])
-
-
 @tried(
     50,
     st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=8),
@@ -172,18 +163,6 @@ def test_arrivals_are_waited_for(jobs: list[tuple[int, int]], name: str) -> None
     result = schedopt.evaluate(instance, name)
     assert result.violations == ()
     assert result.checked
-
-
-@given(various(5, speedups))
-def test_shares_are_constant_between_events(instance: Instance) -> None:
-    calls: list[int] = []
-
-    def counted(night: Instance, jobs: object, left: object) -> object:
-        calls.append(1)
-        return np.full(len(left), 1 / len(left))  # type: ignore[arg-type]
-
-    ends, epochs = play(instance, counted)  # type: ignore[arg-type]
-    assert len(calls) == len(epochs) == len(np.unique(ends))
 
 
 def test_many_jobs_are_done_in_closed_form_and_checked() -> None:

@@ -8,7 +8,6 @@ import gzip
 import json
 import shutil
 from collections.abc import Iterator
-from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -149,54 +148,6 @@ def test_a_simulator_of_its_own_starts_each_job_as_stored(name: str) -> None:
         for has, jobs in machines(name):
             found |= simulate(has, jobs, policy)
         assert [found[row] for row in range(len(stored))] == [int(row[policy]) for row in stored]
-
-
-def least(has: tuple[int, ...], jobs: list[Job]) -> Iterator[int]:
-    """Yield bounds on the last end: work from a submit on, and jobs wider than half the machine."""
-    for time in {job.submit for job in jobs}:
-        later = [job for job in jobs if job.submit >= time]
-        yield time + max(job.run for job in later)
-        for i, most in enumerate(has):
-            yield time + ceil(sum(job.need[i] * job.run for job in later) / most)
-            yield time + sum(job.run for job in later if 2 * job.need[i] > most)
-
-
-def test_known_values_are_those_of_schedules_that_hold() -> None:
-    with (SET / "known.csv").open() as file:
-        known = {row["workload"]: row for row in csv.DictReader(file)}
-    entries = [json.loads(line) for line in (SET / "entries.jsonl").read_text().splitlines()]
-    bounds = {entry["name"]: entry["bound"] for entry in entries}
-    assert sorted(known) == NAMES
-    assert len(NAMES) == 40
-    for name, row in known.items():
-        with (SET / "starts" / f"{name}.csv").open() as file:
-            table = list(csv.DictReader(file))
-        parts = list(machines(name))
-        every = [job for _, jobs in parts for job in jobs]
-        for column in (*POLICIES, "best_wait", "best_makespan"):
-            start = [int(cells[column]) for cells in table]
-            assert all(start[job.row] >= job.submit for job in every)
-            for has, jobs in parts:
-                for at in {start[job.row] for job in jobs}:
-                    held = [job.need for job in jobs if 0 <= at - start[job.row] < job.run]
-                    sums = map(sum, zip(*held, strict=True))
-                    assert all(need <= most for need, most in zip(sums, has, strict=True))
-            wait = sum(start[job.row] - job.submit for job in every) / len(every)
-            got = {"wait": wait, "makespan": max(start[job.row] + job.run for job in every)}
-            for goal, value in got.items():
-                title = column if column.startswith("best") else f"{column}_{goal}"
-                if title in row and title.endswith(goal):
-                    assert value == pytest.approx(float(row[title]), rel=1e-9)
-                assert value >= float(row[f"{goal}_bound"]) * (1 - 1e-9)
-                if row[f"{goal}_proof"]:
-                    assert row[f"best_{goal}"] == row[f"{goal}_bound"]
-        if row["wait_proof"] == "certificate":  # whole times: the sum of responses is whole, too
-            flow = ceil(bounds[name] * len(every) - 1e-6) - sum(job.run for job in every)
-            assert flow / len(every) == pytest.approx(float(row["wait_bound"]), rel=1e-9)
-        if row["makespan_proof"] == "arithmetic":
-            assert max(bound for part in parts for bound in least(*part)) == int(
-                row["makespan_bound"]
-            )
 
 
 def test_the_archive_says_which_stored_start_is_wrong(

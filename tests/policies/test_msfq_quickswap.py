@@ -3,7 +3,6 @@
 from heapq import heappop, heappush
 
 import numpy as np
-import pytest
 from builders.effort import tried
 from builders.msfq import of_classes
 from hypothesis import strategies as st
@@ -12,7 +11,6 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import simulate
-from schedopt.validation.reproduce.msfq_figures import four_classes, simulate_policy
 
 
 class Machine:
@@ -99,13 +97,3 @@ def test_the_authors_handover_is_as_defined(seed: int, whole: bool) -> None:
     for plainly in (True, False):
         got = simulate(queue, chosen, arrivals=jobs, trace=trace, each=True, plainly=plainly)
         np.testing.assert_allclose(got.starts + trace.sizes - trace.times, expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("handover", "low", "high"),
-    [("overlap", 6.45, 6.85), ("authors", 7.2, 7.6)],
-)
-def test_four_classes_of_figure_5(handover: str, low: float, high: float) -> None:
-    """By two independent simulations the authors' gives 7.35 to 7.40."""
-    found = simulate_policy(four_classes(4.0), "static-quickswap", 3_000_000, handover=handover)
-    assert low < found.weighted_response_time < high

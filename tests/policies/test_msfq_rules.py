@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from builders.effort import ALL
@@ -12,9 +11,8 @@ from builders.refusals import refusal
 
 from schedopt import evaluate
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import Instance
 from schedopt.policies import registry
-from schedopt.policies.msfq import FlatState, Job, Rule, State, admission_rule
+from schedopt.policies.msfq import FlatState, Job, State, admission_rule
 from schedopt.policies.msfq import registration as registering
 from schedopt.policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
 from schedopt.policies.msfq.simulation import simulate
@@ -56,12 +54,6 @@ def test_a_function_is_a_policy_in_plain_python_and_says_so() -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
-def test_a_compiled_rule_has_nothing_to_say() -> None:
-    found = evaluate(QUEUE, "first-fit", options={"arrivals": 200_000})
-    assert found.message is msgspec.UNSET
-    assert found.solution.arrivals == 200_000
-
-
 def test_a_rule_knows_sizes_only_where_that_is_asked_for() -> None:
     seen = []
 
@@ -72,10 +64,10 @@ def test_a_rule_knows_sizes_only_where_that_is_asked_for() -> None:
 
     register(shortest)
     queue = at_load(2, 0.7, p1=0.5)
-    blind = evaluate(queue, "mine", options={"arrivals": 20_000})
+    blind = evaluate(queue, "mine", options={"arrivals": 5_000})
     assert set(seen) == {None}
     seen.clear()
-    known = evaluate(queue, "mine", options={"arrivals": 20_000, "estimates": "exact"})
+    known = evaluate(queue, "mine", options={"arrivals": 5_000, "estimates": "exact"})
     assert min(seen) > 0
     assert known.objective < blind.objective
     with pytest.raises(InputError, match="none, or exact"):
@@ -89,7 +81,7 @@ def test_a_rule_sees_who_runs_and_since_when() -> None:
         times.extend((running.start, state.now) for running in state.in_service)
         used = sum(running.job.need for running in state.in_service)
         assert used == state.servers - state.free
-        return state.oldest(state.fitting())
+        return next(iter(state.fitting()), None)
 
     register(watching)
     evaluate(QUEUE, "mine", options={"arrivals": 1000})
@@ -147,25 +139,6 @@ def test_a_class_that_is_never_served_makes_a_run_unstable() -> None:
     assert found.termination == "unstable"
     assert found.objective is None
     assert "need 2 has waited" in str(found.message)
-
-
-def test_a_class_whose_jobs_pile_up_makes_a_run_unstable() -> None:
-    """Every other job of need 2 is left to wait: no single job waits for long, at first."""
-
-    class Half(Rule):
-        def __init__(self, queue: Instance) -> None:
-            self.started = 0
-
-        def __call__(self, state: State) -> Job | None:
-            for job in reversed(state.jobs):  # the youngest first
-                if job.need <= state.free and (job.kind != 1 or state.running[1] < 1):
-                    return job
-            return None
-
-    register(Half)
-    queue = THREE.scaled(2.4)
-    found = evaluate(queue, "mine", options={"arrivals": 20_000})
-    assert found.termination == "unstable", found.message
 
 
 def test_a_trace_that_leaves_jobs_waiting_is_unstable(tmp_path: Any) -> None:

@@ -71,6 +71,7 @@ def bad(starts: str, words: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]
     return f"job,start\n{starts}", words
 
 
+BY_USER = 'priority={"weights": {"usage": 1}}'
 BAD = [
     (
         *bad("0,0\n1,10\n2,1\n3,29"),
@@ -99,7 +100,7 @@ BAD = [
     ("id,start\n0,0\n", (), "line 1", "a column 'job' of starts"),
     ("", (), "", "a header"),
     (*bad("0,0", ("--policy", "fast")), "", "a policy that replays logs"),
-    (*bad("0,0\n1,1\n2,1\n3,2\n4,9", ("--policy", "multifactor")), "", "whose the jobs are"),
+    (*bad("0,0\n1,1\n2,1\n3,2\n4,9", ("--policy", "weighted", "--option", BY_USER)), "", "by user"),
     (*bad("0,0", ("--servers", "4")), "--servers", "none, with an instance"),
     (*bad("0,0", ("--option", "estimates=some")), "estimates", "given or exact"),
 ]

@@ -1,8 +1,6 @@
 """Start times: a log played on from a moment is the log itself; intervals hold what they say."""
 
 import json
-from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,13 @@ from builders.cli import refused, run
 from builders.effort import examples, tried
 from builders.refusals import refusal
 from hypothesis import strategies as st
-from numpy.dtypes import StringDType
 
 import schedopt
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.policies.msfq.logs import start_times
 from schedopt.policies.msfq.logs.registration import replay_log
-from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, _quantile, moments
+from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, moments
 from schedopt.policies.registry import registered
 from schedopt.verbs.start_times import time_of
 
@@ -59,7 +56,7 @@ def test_with_the_run_times_that_were_the_starts_are_those_of_the_log(
     at = Snapshot(queue, starts, np.floor(last + part * (float(starts.max()) - last)))
     if not len(at.waiting):
         return
-    onward = play(at.onward(jobs.run[at.asked], estimated=True), policy)
+    onward = play(at.remaining_log(jobs.run[at.unfinished], estimated=True), policy)
     assert np.array_equal(onward[-len(at.waiting) :], starts[at.waiting])
 
 
@@ -77,27 +74,12 @@ def test_a_snapshot_does_not_depend_on_what_is_still_to_come() -> None:
         Jobs(jobs.submit, jobs.need, other, np.fmax(jobs.estimate, other), jobs.user)  # type: ignore[arg-type]
     )
     for name, model in MODELS.items():
-        one = model(jobs, known)(at.asked, at.elapsed, 20, 1)
+        one = model(jobs, known)(at.unfinished, at.elapsed, 20, 1)
         estimated = Jobs(jobs.submit, jobs.need, other, jobs.estimate, jobs.user)
-        two = model(estimated, known)(at.asked, at.elapsed, 20, 1)
+        two = model(estimated, known)(at.unfinished, at.elapsed, 20, 1)
         assert np.array_equal(one, two), name
         assert (one > at.elapsed).all(), name
     assert np.array_equal(Snapshot(changed, starts, time).waiting, at.waiting)
-
-
-def test_a_quantile_of_scores_that_are_all_known_is_the_plain_one() -> None:
-    scores = np.random.default_rng(0).normal(size=199)
-    known = np.ones(199, dtype=np.bool_)
-    alike = np.full(199, 0.3)
-    assert _quantile(scores, known, alike, 0.9) == np.sort(scores)[179]
-    late = scores > np.quantile(scores, 0.5)
-    some = ~late | (np.arange(199) % 2 == 0)
-    assert _quantile(scores, some, alike, 0.9) >= np.sort(scores)[179]
-    counts = np.arange(199) // 40 / 4 + 0.5  # as if each were there 2 to 6 times
-    often = np.repeat(scores, (4 * counts).astype(int))
-    every = np.ones(len(often), dtype=np.bool_)
-    found = _quantile(scores, known, counts, 0.9)
-    assert found == _quantile(often, every, np.ones(len(often)), 0.9)
 
 
 @pytest.mark.parametrize("level", [0.6, 0.9])
@@ -150,34 +132,3 @@ def test_on_the_command_line(tmp_path: Path) -> None:
 def test_classes_have_no_log() -> None:
     queue: Any = schedopt.example("one-or-all")
     assert "an instance of a log" in str(refusal(schedopt.start_times, queue, 1.0))
-
-
-def test_a_dump_of_the_queue_says_who_waits_as_the_log_does(tmp_path: Path) -> None:
-    queue = log(150, 6, 5, load=1.2)
-    names = np.array([f"{row + 1000}" for row in range(150)], dtype=StringDType())
-    jobs = replace(queue.jobs, name=names)
-    dated = msgspec.structs.replace(queue, start="2026-11-22T00:00:00+01:00")
-    queue = dated.with_jobs(jobs)
-    starts = play(queue, "easy")
-    at = float(moments(queue, starts, float(starts.max()), 40)[30])
-    plainly = schedopt.start_times(queue, at, "easy")
-    zero = datetime(2026, 11, 22)  # as dumps have it, by the clock on the wall
-
-    def told(time: float) -> str:
-        return (zero + timedelta(seconds=time)).isoformat()
-
-    lines = ["JOBID|USER|STATE|SUBMIT_TIME|START_TIME|CPUS|TIME_LIMIT"]
-    whose = jobs.user
-    assert whose is not None and jobs.estimate is not None
-    for row in np.flatnonzero((jobs.submit <= at) & (starts + jobs.run > at)):
-        runs = starts[row] <= at
-        user, limit = whose.names[whose.codes[row]], timedelta(seconds=jobs.estimate[row])
-        cells = [names[row], user, "RUNNING" if runs else "PENDING", told(jobs.submit[row])]
-        cells += [told(starts[row]) if runs else "N/A", jobs.need[row], limit]
-        lines.append("|".join(map(str, cells)))
-    path = tmp_path / "now.txt"
-    path.write_text("\n".join(lines))
-    assert plainly.rows
-    assert schedopt.start_times(queue, at, "easy", waiting=path).rows == plainly.rows
-    bare = msgspec.structs.replace(dated, start=None).with_jobs(jobs)
-    assert "found none" in str(refusal(schedopt.start_times, bare, at, waiting=path))

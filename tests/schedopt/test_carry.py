@@ -13,7 +13,6 @@ import schedopt
 from schedopt.instances import files
 from schedopt.instances.dssp import Instance, selected_nights
 from schedopt.instances.errors import InputError
-from schedopt.problems import problem_of
 from schedopt.solvers.result import Result
 
 
@@ -105,18 +104,3 @@ def test_what_carry_is_not_given(memory: dict[str, Any], says: str) -> None:
     result = schedopt.solve(nights_of(1, 1)[0])
     with pytest.raises(InputError, match=says):
         schedopt.carry(result, **memory)
-
-
-def test_a_cap_that_the_past_exceeds_is_told_with_the_least_that_can_be_kept() -> None:
-    job = schedopt.dssp.Job(name="a", reward=1, demand=2, critical_path=1, groups={"team": "fx"})
-    night = Instance(name="n", processors=1, deadline=10, jobs=(job,))
-    rule = schedopt.FairShare(
-        name="fair", by="team", at_most={"fx": 0.3}, past={"fx": 9}, past_total=10
-    )
-    result = schedopt.solve(night, constraints=[rule])
-    assert result.conflict == ("fair",)
-    (told,) = [words for name, words in problem_of(night).lines(night, result) if "fx" in name]
-    assert "used 45.0%" in told and "at_most 0.45," in told
-    for most, ended in ((0.45, "optimal"), (0.449, "infeasible")):
-        kept = msgspec.structs.replace(rule, at_most={"fx": most})
-        assert schedopt.solve(night, constraints=[kept]).termination == ended

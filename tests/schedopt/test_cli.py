@@ -181,7 +181,7 @@ WRONG = [
     (["generate", "dsp"], ["did you mean 'dssp'"]),
     (["generate", "dssp", "--generator", "night"], ["a generator of dssp"]),
     (["generate", "dssp", "--seed", "-1"], ["seed"]),
-    (["generate", "dssp", "--seed", "1-5"], ["found '1-5'; expected a whole", "--count 5"]),
+    (["generate", "dssp", "--seed", "1-5"], ["found '1-5'; expected a whole"]),
     (["solve", NIGHT, "--gap", "1%"], ["found '1%'; expected a number such as 0.05"]),
     (["bench", NIGHT, "--jobs", "many"], ["found 'many'; expected a whole number"]),
     (["check", NIGHT, str(BUNDLED / "farm.csv")], ["expected a result, as `schedopt solve"]),
@@ -189,7 +189,7 @@ WRONG = [
     (["convert", str(BUNDLED / "jobs.csv")], ["--option processors=16", "--option as=jobs"]),
     (["bench", "nowhere"], ["a file that exists"]),
     (["bench", NIGHT, "--output", "rows.txt"], [".jsonl, .csv, .parquet"]),
-    (["bench", NIGHT, "--jobs", "0"], ["one process"]),
+    (["bench", NIGHT, "--jobs", "0"], ["from 1 to"]),
     (["list", "polices"], ["did you mean 'policies'"]),
     (["frobnicate"], ["frobnicate"]),
 ]

@@ -75,10 +75,6 @@ def test_prices_and_reasons_are_what_solving_again_finds(seed: int) -> None:
         gained = sum(instance.jobs[instance.index[name]].reward for name in price["gains"])
         lost = sum(instance.jobs[instance.index[name]].reward for name in price["loses"])
         assert gained - lost == pytest.approx(price["cost"])
-    wider = msgspec.structs.replace(instance, processors=3)
-    longer = msgspec.structs.replace(instance, deadline=11.0)
-    for more, other_night in zip(told["more"], (wider, longer), strict=True):
-        assert more["worth"] == pytest.approx(best(other_night) - optimum)
     out = [job.name for job in instance.jobs if job.name not in result.solution.selected]
     assert [one["job"] for one in told["left_out"]] == out
     for one in told["left_out"]:
@@ -105,8 +101,7 @@ def test_on_the_command_line_and_where_time_runs_out(tmp_path: Path) -> None:
     run = CliRunner().invoke
     ended = run(app, ["solve", str(tmp_path / "n.json"), "--explain", "--json"])
     assert ended.exit_code == 0
-    told = json.loads(ended.stdout)["explanation"]
-    assert {one["what"] for one in told["more"]} == {"1 processor more", "1 unit of time more"}
+    assert json.loads(ended.stdout)["explanation"]["unproven"] == 0
     ended = run(app, ["solve", str(tmp_path / "n.json"), "--explain"])
     assert "what each rule costs" in ended.stdout
     result = schedopt.solve(small_night(1), explain=True, time_limit=0)

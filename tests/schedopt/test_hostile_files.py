@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 from builders.cli import invoked, refused, started
 from builders.effort import examples, tried
+from builders.mutated_files import STATUSES, attempt
 from builders.refusals import refusal
 from builders.reports import row
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fuzzing import STATUSES, attempt
 from schedopt import evaluate, solve
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError

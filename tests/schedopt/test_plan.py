@@ -18,15 +18,12 @@ from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.dssp import Instance, Job, ScheduledNights, one_night
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.policies.dssp.dispatchers import KEYS
-from schedopt.problems import problem_of
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.validation.documents import check
 from schedopt.validation.dssp.facts import Facts
-from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.plan_table import carried_out, plan_table, read, write
 from schedopt.verbs.plot import plot
 from schedopt.verbs.solve import solve
-from schedopt.verbs.whatif import whatif
 
 FARM = Path(__file__).parents[2] / "instances" / "dssp" / "farm.csv"
 COLUMNS = ["job", "run", "reason", "reward", "team", "processors", "start", "end", "late", "rank"]
@@ -59,17 +56,6 @@ def test_the_plan_of_a_farm(farm: Instance) -> None:
         assert job.release <= row["start"] < row["end"]
         assert row["late"] == max(0.0, row["end"] - (job.deadline or farm.deadline))
         assert 1 <= row["processors"] <= farm.processors
-
-
-def test_a_selection_is_run_by_a_dispatcher_that_earns_the_most(farm: Instance) -> None:
-    result = solve(farm)
-    run = carried_out(farm, result)
-    assert run is not None and not run.violations
-    assert run.checked
-    names = [p.name for p in problem_of(farm).policies().values() if p.phase == "dispatch"]
-    for name in names:
-        other = evaluate(farm, f"selection+{name}")
-        assert other.objective <= run.objective
 
 
 def test_seats_beside_the_instance_are_kept_when_it_is_run() -> None:
@@ -342,35 +328,6 @@ def test_from_the_command_line_to_plan_picture_and_page(tmp_path: Path) -> None:
         "Why, and at what price",
     ):
         assert f"<h2>{section}</h2>" in text
-
-
-def test_a_season_without_tasks_has_no_times() -> None:
-    jobs = tuple(
-        msgspec.structs.replace(job, stages=None, demand=4.0, critical_path=2.0)
-        for job in season(3).jobs
-    )
-    instance = msgspec.structs.replace(season(3), jobs=jobs)
-    result = solve(instance)
-    assert carried_out(instance, result) is None
-    table = plan_table(instance, result)
-    assert table["night"].drop_nulls().len() == len(result.solution.selected)
-    assert table["start"].null_count() == len(jobs)
-
-
-def test_what_if_rows_of_a_season_have_shares_of_all_nights(tmp_path: Path) -> None:
-    instance = season(4)
-    (row,) = whatif(instance, ["rules.cap.at_most.fx=0.25"])
-    changed = msgspec.structs.replace(
-        instance,
-        constraints=(
-            msgspec.structs.replace(instance.constraints[0], at_most={"fx": 0.25}),
-            *instance.constraints[1:],
-        ),
-    )
-    nights = solve(changed).solution.nights
-    mean = sum(night.shares["team"]["fx"] for night in nights) / len(nights)
-    assert row.shares["team"]["fx"] == pytest.approx(mean)
-    write(plan_table(changed, solve(changed)), tmp_path / "plan.csv")
 
 
 def test_a_dispatcher_of_a_users_own_makes_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:

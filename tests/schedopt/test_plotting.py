@@ -18,7 +18,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
 from schedopt.pictures.style import names
-from schedopt.pictures.svg import svg
+from schedopt.report.page import svg
 from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
@@ -192,26 +192,6 @@ def test_what_the_font_lacks_is_no_warning(tmp_path: Path) -> None:
         assert svg(figure, "odd")
 
 
-def test_of_many_groups_the_largest_are_drawn() -> None:
-    jobs = tuple(
-        Job(name=f"j{i}", reward=1, groups={"user": f"u{i:03}"}, stages=((1.0 + i,),))
-        for i in range(60)
-    )
-    mine = Instance(name="many", processors=100, deadline=100, jobs=jobs)
-    (axes,) = plot(evaluate(mine, "greedy"), instance=mine).axes
-    shown = [text.get_text() for text in axes.get_yticklabels()]
-    assert shown == [f"u{i:03}" for i in range(20, 60)]
-    assert axes.get_xlabel() == "share of the capacity"
-
-
-def test_only_long_times_are_called_hours() -> None:
-    for deadline, words in ((5.0, "time"), (36_000.0, "time, hours")):
-        job = Job(name="a", reward=1, stages=((deadline,),))
-        mine = Instance(name="n", processors=2, deadline=deadline, jobs=(job,))
-        figure = plot(evaluate(mine, "lcpf"), instance=mine)
-        assert {axes.get_xlabel() for axes in figure.axes} == {words}
-
-
 @pytest.mark.parametrize(
     ("example", "change"),
     [
@@ -227,14 +207,3 @@ def test_a_result_that_was_tampered_with_is_refused_in_one_line(
     result = tmp_path / "result.json"
     result.write_bytes(msgspec.json.encode(document))
     assert "that `check` passes" in str(refusal(plot, result))
-
-
-def test_tasks_too_narrow_for_an_edge_keep_their_colour() -> None:
-    jobs = (
-        Job(name="wide", reward=1, stages=((5,),)),
-        Job(name="thin", reward=1, stages=((0.01,),)),
-    )
-    night = Instance(name="n", processors=2, deadline=10, jobs=jobs)
-    (bars,) = plot(solve(night, formulation="schedule"), instance=night).axes[0].collections
-    white = (bars.get_edgecolor()[:, :3] == 1).all(axis=1)
-    assert sorted(white.tolist()) == [False, True]

@@ -10,7 +10,7 @@ from builders.cli import process, refused, run, started
 from builders.refusals import refusal
 
 import schedopt
-from benchmarks.ready_jobs import KINDS, tying_jobs
+from benchmarks.ready import KINDS, tying_jobs
 from schedopt.instances import ready as reading
 from schedopt.instances.errors import InputError
 

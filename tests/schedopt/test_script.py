@@ -16,7 +16,7 @@ import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import moment_of
-from schedopt.verbs.model_files import Labels, write
+from schedopt.verbs.model_files import write
 from schedopt.verbs.script import script, templates
 
 HOSTILE = ["; rm -rf here", "two\nlines\n", "$(touch here)", "`touch here`", "it's", '"', "\\", "#"]
@@ -300,21 +300,6 @@ def test_hostile_names_stay_apart(tmp_path: Path) -> None:
         assert len(set(engine.getLp().col_names_)) >= len(names)
         optima.append(engine.getInfo().objective_function_value)
     assert optima == pytest.approx([schedopt.solve(night).objective] * 2)
-
-
-def test_labels_are_given_out_once() -> None:
-    class Named:
-        name = "x[a b]"
-
-    labels = Labels()
-    assert [labels(Named()) for _ in range(3)] == ["x(a_b)", "x(a_b)_2", "x(a_b)_3"]
-
-
-def test_solve_writes_the_model_and_solves(tmp_path: Path) -> None:
-    path = tmp_path / "model.mps"
-    run("solve", "example:night", "--write", path)
-    assert read(path).getNumCol() > 0
-    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What instances, results and numbers look like: at a prompt, in a notebook, in words."""
 
 import re
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -9,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.formats import counted, cut, duration, natural, number, percent, signed
-from schedopt.pictures.style import COLOURS, DASHES, label, lines
+from schedopt.formats import counted, duration, natural, number, percent, signed
 from schedopt.problems import problems
 
 
@@ -21,10 +21,6 @@ def test_an_instance_is_shown_in_a_line_however_large_it_is(name: str) -> None:
     assert len(text) < 300
     assert f"<{name} {instance.name!r}: " in text
     assert "<table>" in instance._repr_html_()
-
-
-def test_counts_and_numbers_are_those_of_the_instance() -> None:
-    assert repr(schedopt.example("fig8")) == "<epoch 'fig8': nodes 16, inequity 0, 5 jobs>"
 
 
 def test_a_result_says_what_came_of_it_and_is_escaped() -> None:
@@ -74,25 +70,16 @@ def test_a_log_and_its_replay_are_frames_of_its_jobs(tmp_path: Path) -> None:
     assert run.to_pandas()["start"].tolist() == [0, 5]
 
 
-@pytest.mark.parametrize(
-    ("value", "says"),
-    [
-        (None, "unknown"),
-        (0.0, "0.00%"),
-        (6.2e-17, "0.00%"),
-        (-6.2e-17, "0.00%"),
-        (2e-9, "<0.0001%"),
-        (-2e-9, ">-0.0001%"),
-        (1.2e-6, "0.0001%"),
-        (9.9e-5, "0.0099%"),
-        (0.0001, "0.01%"),
-        (0.04187, "4.19%"),
-        (-0.5, "-50.00%"),
-        (12.5, "1250.00%"),
-    ],
-)
-def test_percentages(value: float | None, says: str) -> None:
-    assert percent(value) == says
+def test_numbers_percentages_durations_and_counts() -> None:
+    percents = "unknown 0.00% 0.00% 0.00% <0.0001% >-0.0001% 0.0001% 0.0099% 0.01% 4.19% -50.00%"
+    values = (None, 0.0, 6.2e-17, -6.2e-17, 2e-9, -2e-9, 1.2e-6, 9.9e-5, 0.0001, 0.04187, -0.5)
+    assert [percent(value) for value in values] == percents.split()
+    numbers = "unknown 0 0 12,345 0.3 1,234,567 1,234.57 0.000123457 1e+20 inf"
+    told = (None, 0.0, -0.0, 12345.0, 0.1 + 0.2, 1234567.25, 1234.5678, 0.00012345678, 1e20, inf)
+    assert [number(value) for value in told] == numbers.split()
+    times = [duration(s) for s in (0, 2e-6, 0.00123, 1.5, 90, 1234, 9000)]
+    assert times == ["0 s", "2 µs", "1.23 ms", "1.5 s", "90 s", "21 min", "2.5 h"]
+    assert [counted(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
 
 
 @given(st.floats(-1e6, 1e6))
@@ -104,54 +91,6 @@ def test_a_percentage_never_has_an_exponent_and_is_near_the_number(value: float)
     assert signed(value).startswith("+") == (value > 1e-9)
 
 
-def test_numbers_durations_and_counts() -> None:
-    for value, says in (
-        (None, "unknown"),
-        (0.0, "0"),
-        (-0.0, "0"),
-        (12345.0, "12,345"),
-        (0.1 + 0.2, "0.3"),
-        (1234567.25, "1,234,567"),
-        (1234.5678, "1,234.57"),
-        (0.00012345678, "0.000123457"),
-        (1e20, "1e+20"),
-        (float("inf"), "inf"),
-    ):
-        assert number(value) == says
-    assert [duration(s) for s in (0, 2e-6, 0.00123, 1.5, 90, 1234, 9000)] == [
-        "0 s",
-        "2 µs",
-        "1.23 ms",
-        "1.5 s",
-        "90 s",
-        "21 min",
-        "2.5 h",
-    ]
-    assert [counted(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
-
-
-def test_names_in_pictures_are_short_and_no_mathematics() -> None:
-    assert label("$x$" + "y" * 50) == r"\$x\$" + "y" * 36 + "…"
-    assert cut("abc", 3) == "abc"
-    assert cut("abcd", 3) == "ab…"
-
-
-def test_no_two_of_many_lines_look_alike() -> None:
-    names = [str(i) for i in range(len(COLOURS) * len(DASHES))]
-    assert len(set(lines(names).values())) == len(names)
-
-
 def test_names_are_sorted_as_people_number_them() -> None:
-    names = ["team19", "team2", "a", "team18b3", "10", "team18b12", "team", "", "9", "9" * 5000]
-    assert sorted(names, key=natural) == [
-        "",
-        "9",
-        "10",
-        "9" * 5000,
-        "a",
-        "team",
-        "team2",
-        "team18b3",
-        "team18b12",
-        "team19",
-    ]
+    names = ["", "9", "10", "9" * 5000, "a", "team", "team2", "team18b3", "team18b12", "team19"]
+    assert sorted([*names[5:], *names[:5]], key=natural) == names

@@ -230,7 +230,7 @@ def test_the_archive_keeps_entries(
 
 
 def test_any_verb_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedopt.verbs.contents.sections", at(1, signal.SIGTERM, dict))
+    monkeypatch.setattr("schedopt.verbs.explain.sections", at(1, signal.SIGTERM, dict))
     said: Ran = run("list", status=143)
     assert said.stderr == "schedopt: interrupted\n"
 

@@ -194,10 +194,10 @@ def test_epochs_say_how_long_they_last() -> None:
     (line,) = epoch.lines(mine, found)
     assert line == ("overhead", "2 reallocations per node and quantum")
     (table,) = epoch.tables(mine, found)
-    assert [cells[1:] for cells in table.texts()] == [
+    assert {cells[1:] for cells in table.texts()} == {
         ("80.00%", "4", "4", "4"),
         ("20.00%", "1", "16", "16"),
-    ]
+    }
     wide = Epochs(name="w", nodes=4, inequity=1, jobs=(Wide(name="a", minimum=2),))
     assert not list(epoch.tables(wide, evaluate(wide, "buddy")))  # rectangles, no epochs
 
@@ -257,7 +257,7 @@ def test_bench_tables_take_any_name(screen: StringIO) -> None:
 
 
 def test_listings_take_any_name(screen: StringIO) -> None:
-    listings.contents({"[b]": [{"name": n, "options": list(EVIL)} for n in EVIL]})
+    listings.contents({"[b]": [{"name": n, "summary": EVIL[0]} for n in EVIL]})
     claim = {"says": EVIL[0], "paper": EVIL[1], "ours": EVIL[3], "holds": False}
     entry = {
         "name": "n",

@@ -48,7 +48,7 @@ def test_a_quarrel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told = agree.part("none", 0, 3)
     assert told["disagreed"] == 3
     assert [seed for seed, _ in told["quarrels"]] == [0, 1, 2]
-    assert agree.told([told]) == 3
+    assert agree.report([told]) == 3
 
 
 NAMES = [f"c{i}" for i in range(7)]

@@ -68,8 +68,7 @@ def test_a_plan_says_in_which_order_and_when_by_the_clock(tmp_path: Path) -> Non
 
 
 def planned(night: Instance, result: Any, run: Any = None) -> dict[str, list[Any]]:
-    columns = planning.plan(night, result, run or result)
-    return {column.title: list(column.cells) for column in columns}
+    return planning.plan(night, result, run or result).columns()
 
 
 def test_many_jobs_by_every_engine_on_a_machine_that_changes() -> None:

@@ -172,3 +172,10 @@ def test_it_is_the_best_in_both_orders(seed: int, monkeypatch: pytest.MonkeyPatc
             assert (uses @ found.x <= room).all()
             assert (found.x >= 0).all() and (found.x <= counts).all()
             assert (order @ found.x).tolist() == found.values
+
+
+def test_time_that_is_over_leaves_the_bound_of_the_relaxation() -> None:
+    options = {"bounds": "profits", "family": "weakly-correlated", "jobs": 4_000, "groups": 7}
+    night = schedopt.generate("dssp", "group-fair", seed=0, options=options)
+    result = schedopt.solve(night, solver="columns", time_limit=1.0)
+    assert result.gap < 2e-3 and not result.violations

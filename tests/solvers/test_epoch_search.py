@@ -1,30 +1,24 @@
 """Our own search for partitions against brute force, the paper's search and CP-SAT."""
 
-import highspy
 import pytest
 from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
 from hypothesis import assume, reject
 from hypothesis import strategies as st
 
-from schedopt.formulations.epoch import Partition
 from schedopt.instances.constraints import Together
 from schedopt.instances.epoch import Instance, fits
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.policies.registry import NotApplicableError, registered
-from schedopt.solvers import door
-from schedopt.solvers.epoch.bounding import blocks, least_of
+from schedopt.solvers.epoch.bounding import blocks, start_and_bound
 from schedopt.solvers.epoch.items import first_fit, items
-from schedopt.solvers.epoch.multipliers import Multipliers
 from schedopt.solvers.epoch.search import Completion
-from schedopt.solvers.result import Limits
 
 
 def searched(instance: Instance, seconds: float = 10.0) -> tuple[int, list[list[int]]]:
-    """Search from one item an epoch down, and from one epoch up."""
+    """Search from one job an epoch down, and from one epoch up."""
     packed = items(instance, instance.constraints)
-    known = [list(jobs) for kind in packed.kinds for jobs in kind.items]
-    search = Completion(packed, 1, known)
+    search = Completion(packed, 1, None)
     assert search.advance(seconds)
     return search.least, search.epochs
 
@@ -44,10 +38,9 @@ def test_first_fit_keeps_rules_and_bounds_hold(instance: Instance) -> None:
     assert packed.impossible() == (best is None)
     if best is None:
         return
-    start = first_fit(packed)
+    start, least = start_and_bound(instance, packed)
     assert is_partition(instance, start)
-    minima = instance.minima[instance.descending].tolist()
-    assert least_of(packed, minima) <= best <= len(start)
+    assert least <= best <= len(start)
     for rule in instance.constraints:
         jobs = {instance.index[job] for job in rule.jobs}
         for epoch in start:
@@ -105,34 +98,3 @@ def test_planted_packings_are_found_at_once(size: int, k: int) -> None:
             assert search._spent < 1_000_000
         assert len(search.epochs) == size
         assert is_partition(instance, search.epochs)
-
-
-@tried(80, some_packing(most=7, rules=True))
-def test_multipliers_bound_the_fewest_epochs(instance: Instance) -> None:
-    """And no epoch of the best partition, nor any other that fits, is worth more than they say."""
-    packed = items(instance, instance.constraints)
-    best = fewest(instance)
-    assume(instance.inequity > 0 and packed is not None and best is not None)
-    prices = Multipliers(packed, best, first_fit(packed))
-    assert prices.advance(10.0)
-    assert prices.best.epochs <= best
-    worth = {
-        j: value
-        for kind, value in zip(packed.kinds, prices.best.multipliers, strict=True)
-        for item in kind.items
-        for j in item[:1]
-    }
-    _, found = searched(instance)
-    assert max(sum(worth.get(j, 0) for j in epoch) for epoch in found) <= prices.best.most
-
-
-def test_multipliers_prove_what_the_search_does_not() -> None:
-    """Also where somebody else had HiGHS begin threads: it then refuses another number of them."""
-    engine = highspy.Highs()
-    engine.silent()
-    engine.setOptionValue("threads", 2)
-    engine.run()
-    instance = GENERATORS["uniform"](2, nodes=1024, jobs=200, load=2.0, inequity=8)
-    result = door.solve(Partition(instance), Limits(threads=1))
-    assert result.proven
-    assert (result.objective, result.solver) == (3 * 1024, "epochs")

@@ -18,7 +18,7 @@ from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.policies.hesrpt.shares import equi
-from schedopt.policies.hesrpt.simulator import play
+from schedopt.policies.hesrpt.simulator import simulate
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.dominance import count_sets
 from schedopt.solvers.hesrpt.lagrangian import RentBound, nearest_falling, upper_envelope
@@ -115,7 +115,7 @@ def test_seventy_jobs_within_a_percent() -> None:
     result = schedopt.solve(instance, time_limit=60)
     assert result.violations == () and result.bound is not None and result.gap is not None
     assert not result.proven and result.gap < 0.01
-    ends, _ = play(instance, equi, record=False)
+    ends, _ = simulate(instance, equi, record=False)
     assert result.bound <= float(instance.costs @ ends)
 
 

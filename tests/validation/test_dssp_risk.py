@@ -211,7 +211,7 @@ def test_a_plan_tells_the_chance_of_each_job_that_is_run() -> None:
     result = schedopt.solve(NIGHT, risk="mean")
     run = carried_out(NIGHT, result)
     assert run.checked and not run.violations
-    columns = {c.title: c.cells for c in problem("dssp").plan(NIGHT, result, run)}
+    columns = problem("dssp").plan(NIGHT, result, run).columns()
     told = dict(zip(columns["job"], columns["chance"], strict=True))
     assert {name for name, chance in told.items() if chance is not None} == set(
         result.solution.selected

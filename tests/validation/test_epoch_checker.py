@@ -163,7 +163,7 @@ def forged(draw: st.DrawFn, instance: Instance) -> dict[str, object]:
     falling = st.lists(st.sampled_from(minima) | numbers(17), unique=True, max_size=4).map(
         lambda sizes: sorted(sizes, reverse=draw(st.integers(0, 9)) > 0)
     )
-    kind = draw(st.sampled_from(["leaders", "leaders", "distances", "multipliers", "apart", ""]))
+    kind = draw(st.sampled_from(["leaders", "leaders", "distances", "apart", ""]))
     if kind == "leaders":
         return {"kind": kind, "leaders": [[size, draw(numbers(3, 1))] for size in draw(falling)]}
     if kind == "distances":
@@ -172,11 +172,6 @@ def forged(draw: st.DrawFn, instance: Instance) -> dict[str, object]:
         start = draw(st.sampled_from([0, 0, 0, 0, 1, -1]))
         path = [start, *(start + sum(steps[: i + 1]) for i in range(jobs))]
         return {"kind": kind, "distances": path[: draw(st.sampled_from([99, 99, jobs]))]}
-    if kind == "multipliers":
-        named = st.sampled_from([*(job.name for job in instance.jobs), "j9"])
-        sizes = [[size, draw(numbers(6))] for size in minima]
-        jobs_too = draw(st.lists(st.tuples(named, numbers(6)), max_size=2))
-        return {"kind": kind, "sizes": sizes, "jobs": jobs_too, "most": draw(numbers(12, 1))}
     if kind == "apart":
         names = ["apart[0]", "apart[1]", "together[0]", "together[1]", "x"]
         return {"kind": kind, "constraint": draw(st.sampled_from(names))}
@@ -201,11 +196,7 @@ def test_a_claim_of_another_sense_or_formulation_is_not_re_proved() -> None:
     assert "shows 16" in str(judged(instance, given, 24.0))
 
 
-def test_multipliers_may_be_nothing_and_sums_too_many() -> None:
-    three = packing([5, 5, 5, 1], 8, 1)
-    given = {"kind": "multipliers", "sizes": [[5, 1], [1, 0]], "jobs": [["j4", 0]], "most": 1}
-    assert judged(three, given, 24.0) is None
-    assert judged(three, given | {"most": 0, "sizes": [], "jobs": []}, 24.0)
+def test_sums_that_are_too_many_are_said() -> None:
     many = {"kind": "widths", "steps": [{"prime": 0, "widths": [12]}]}
     wide = packing([1] * 4, 47, 1)
     assert "too many sums" in str(judged(wide, many, 47.0, formulation="rectangles"))

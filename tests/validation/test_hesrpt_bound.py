@@ -15,8 +15,7 @@ from builders.hesrpt import cluster, common
 from hypothesis import strategies as st
 
 import schedopt
-from benchmarks.forging import STRANGE
-from benchmarks.fuzzing import places
+from benchmarks.forging import STRANGE, places
 from schedopt.formulations.constraints import Shares
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Amdahl, Instance, Power

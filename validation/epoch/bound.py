@@ -17,8 +17,6 @@ from schedopt.instances.errors import shown
 from schedopt.solvers.result import Document
 from schedopt.validation.report import CertificateRecord
 
-LARGEST = 1 << 40  # the largest multiplier: sums over all jobs stay far below 2^63
-MOST_CELLS = 1 << 36  # the most cells of all knapsacks that are re-proved
 MOST_UNITS = 1 << 27
 """The finest grid, in units of the quantum, on which sums of heights are enumerated."""
 
@@ -45,14 +43,6 @@ class Distances(CertificateRecord, frozen=True, tag="distances"):
     distances: list[int]
 
 
-class Multipliers(CertificateRecord, frozen=True, tag="multipliers"):
-    """The value of a job, by minimum or by name; no epoch is worth more than ``most``."""
-
-    sizes: list[tuple[int, int]]
-    jobs: list[tuple[str, int]]
-    most: int
-
-
 class Widths(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Widths ruled out together by a prime; where that is 0, by all subset sums of heights."""
 
@@ -66,7 +56,7 @@ class Narrowest(CertificateRecord, frozen=True, tag="widths"):
     steps: list[Widths]
 
 
-Certificate = Nodes | Leaders | Clique | Distances | Multipliers | Narrowest
+Certificate = Nodes | Leaders | Clique | Distances | Narrowest
 
 
 def reproved(
@@ -113,7 +103,7 @@ class _NotShownError(ValueError):
 def _fewest_epochs(
     instance: Instance,
     rules: Sequence[Constraint],
-    given: Nodes | Leaders | Clique | Distances | Multipliers,
+    given: Nodes | Leaders | Clique | Distances,
 ) -> int:
     """Return the lower bound on the number of epochs that a certificate proves."""
     if isinstance(given, Nodes):
@@ -127,9 +117,7 @@ def _fewest_epochs(
             if isinstance(rule, Apart) and label(rule, position) == given.constraint:
                 return len(set(rule.jobs))
         raise _NotShownError(f"no jobs are kept apart by {given.constraint!r}")
-    if isinstance(given, Distances):
-        return _check_distances(instance, given.distances)
-    return _check_multipliers(instance, rules, given)
+    return _check_distances(instance, given.distances)
 
 
 def _bundles(instance: Instance, rules: Iterable[Constraint]) -> Iterable[set[str]]:
@@ -200,54 +188,6 @@ def _check_distances(instance: Instance, distances: Sequence[int]) -> int:
                     f"distances: {i + h} jobs take no more than {distances[i]} + 1"
                 )
     return distances[-1]
-
-
-def _check_multipliers(instance: Instance, rules: Sequence[Constraint], given: Multipliers) -> int:
-    """Show that no epoch is worth more than ``most``: all jobs then need their value over it.
-
-    In an epoch with a largest minimum v a job takes max(M, v - k, 1) nodes; what N nodes can be
-    worth is a knapsack over all bundles of jobs of v or less, for each v in turn.
-    """
-    by_size, by_name = dict(given.sizes), dict(given.jobs)
-    numbers = [given.most, *by_size.values(), *by_name.values()]
-    if not all(0 <= n <= LARGEST for n in numbers) or given.most == 0:
-        raise _NotShownError("multipliers: whole numbers from 0 on are expected")
-    minimum = {job.name: job.minimum for job in instance.jobs}
-    worth = {name: by_name.get(name, by_size.get(m, 0)) for name, m in minimum.items()}
-    alike: dict[tuple[tuple[int, ...], int], int] = {}
-    for bundle in _bundles(instance, rules):
-        sizes = tuple(sorted((minimum[j] for j in bundle), reverse=True))
-        key = (sizes, sum(worth[j] for j in bundle))
-        alike[key] = alike.get(key, 0) + 1
-    tops = sorted({sizes[0] for sizes, _ in alike})
-    if len(tops) * len(alike) * (instance.nodes + 1) > MOST_CELLS:
-        raise _NotShownError("multipliers: too many nodes and kinds of jobs to go through")
-    for top in tops:
-        floor = max(1, top - instance.inequity)
-        most_worth = _knapsack(
-            [
-                (sum(max(m, floor) for m in sizes), value, count)
-                for (sizes, value), count in alike.items()
-                if sizes[0] <= top and value > 0
-            ],
-            instance.nodes,
-        )
-        if most_worth > given.most:
-            raise _NotShownError(f"multipliers: an epoch led by {top} can be worth {most_worth}")
-    return -(-sum(worth.values()) // given.most)
-
-
-def _knapsack(kinds: Iterable[tuple[int, int, int]], room: int) -> int:
-    """Return the largest value of items (width, value, count) within a total width."""
-    best = np.zeros(room + 1, dtype=np.int64)
-    for width, value, count in kinds:
-        left, lot = min(count, room // width), 1
-        while left > 0:  # lots of 1, 2, 4, ... items and the rest make up every number
-            lot = min(lot, left)
-            wide = lot * width
-            best[wide:] = np.maximum(best[wide:], best[: room + 1 - wide] + lot * value)
-            left, lot = left - lot, 2 * lot
-    return int(best[room])
 
 
 # --- rectangles -----------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import stem
 from schedopt.instances.msfq.log_converters import cleaning, swf, table
-from schedopt.instances.msfq.log_files import ENDINGS
 from schedopt.instances.msfq.records import Instance, Partition
 from schedopt.instances.options import Option, OptionsWith, checked, one_of, text
 from schedopt.instances.times import moment_of
@@ -21,10 +20,6 @@ READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
     "csv": (table.read, table.OPTIONS),
 }
 """How each format is read, and the options that are its own."""
-
-
-def _is_log(value: Any) -> bool:
-    return isinstance(value, str) and value.lower().endswith(ENDINGS)
 
 
 def _part(key: str, value: Any) -> Partition:
@@ -54,10 +49,9 @@ COMMON = (
     | {
         "name": text("a name"),
         "format": one_of(None, READERS),
-        "log": Option(None, f"a name that ends in {', '.join(ENDINGS)}", _is_log),
     }
 )
-"""Options of every format: the window, the machine, the rules, how the table is to be called."""
+"""Options of every format: the window, the machine, the rules."""
 
 OPTIONS = OptionsWith(
     COMMON | {key: option for _, own in READERS.values() for key, option in own.items()},
@@ -90,10 +84,7 @@ def convert(
         bare = _machine(raw, given)
         jobs = cleaning.clean(raw, bare, given)
     name = given.get("name") or stem(path)
-    log = given.get("log") or f"{name.replace('/', '-').replace(chr(92), '-')}.parquet"
-    if log == path.name:
-        expected = "another name than the log's own, which it would be written over"
-        raise InputError(expected, found=log, place="option log", file=str(path))
+    log = f"{name.replace('/', '-').replace(chr(92), '-')}.parquet"
     machine = f" ({raw.computer})" if raw.computer else ""
     head = f"{len(jobs)} of {raw.rows} jobs of {stem(path)}{machine}"
     described = "; ".join([head, *raw.notes]) + "."

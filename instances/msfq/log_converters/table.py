@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
 from schedopt.instances.msfq.log_files import OF, labels_of, names_of
-from schedopt.instances.msfq.logs import GROUPINGS, Floats
+from schedopt.instances.msfq.logs import GROUPINGS
 from schedopt.instances.naming import pick
 from schedopt.instances.options import text
 from schedopt.instances.tables import read_frame
@@ -108,47 +108,3 @@ def _titles_of(
 
 
 # --- jobs that have not ended -----------------------------------------------------------------
-
-OPEN_ROLES: Roles = {
-    "job": ("jobid",),
-    "state": (),
-    "submit": ("submit_time",),
-    "start": ("start_time",),
-    "need": ("cpus",),
-    "estimate": ("time_limit",),
-    "user": (),
-}
-"""The roles of columns of what ``squeue`` prints; the last may be missing."""
-
-
-class OpenJobs(NamedTuple):
-    """Jobs that wait or run, by row; times are those of the dump's clock, NaN for who waits."""
-
-    name: list[str]
-    user: list[str] | None
-    submit: Floats
-    start: Floats
-    need: Floats
-    estimate: Floats
-
-
-def read_open_jobs(path: str | Path) -> OpenJobs:
-    """Read waiting and running jobs from a table such as `squeue` prints, with its titles."""
-    table = read_frame(read_bytes(path, MOST_TABLE))
-    titles = _titles_of(table, OPEN_ROLES, {})
-    for role, aliases in OPEN_ROLES.items():
-        if role not in titles and role != "user":
-            expected = f"a column {' or '.join((role, *aliases))}, as `squeue` prints it"
-            raise InputError(expected, found=", ".join(table.columns), place="line 1")
-    of = {role: table[title] for role, title in titles.items()}
-    states = of["state"].str.strip_chars().str.to_uppercase()
-    runs = states.is_in(("RUNNING", "COMPLETING", "SUSPENDED")).fill_null(False)
-    kept = (runs | (states == "PENDING").fill_null(False)).to_numpy()
-    return OpenJobs(
-        name=of["job"].filter(kept).to_list(),
-        user=of["user"].filter(kept).to_list() if "user" in of else None,
-        submit=points(of["submit"])[0][kept],
-        start=np.where(runs.to_numpy(), points(of["start"])[0], np.nan)[kept],
-        need=lengths(of["need"])[kept],
-        estimate=lengths(of["estimate"], 60.0)[kept],
-    )

@@ -8,17 +8,20 @@ from schedopt.policies.msfq.logs.event_loop_kernels import (
     CAME,
     FRONT,
     NEVER,
-    RUNNING,
     WAITING,
     Log,
     ReplayState,
-    begin,
+    add_needs,
     fits,
-    held,
     loop_of,
 )
-from schedopt.policies.msfq.logs.planned_end_kernels import Plan, insert, remove, reserve
-from schedopt.policies.msfq.logs.waiting_line_kernels import Line, following, join, leave
+from schedopt.policies.msfq.logs.planned_end_kernels import (
+    Plan,
+    forget_planned,
+    reserve,
+    start_planned,
+)
+from schedopt.policies.msfq.logs.waiting_line_kernels import Line, join, leave, next_fitting
 from schedopt.solvers.compiling import compiled
 
 STOP, SKIP, EASY = range(3)
@@ -41,7 +44,7 @@ STOP, SKIP, EASY = range(3)
 """Places in ``weights``: the first are the fields of `instances.msfq.site.Weights`."""
 
 
-class Fixed(NamedTuple):
+class FixedOrder(NamedTuple):
     """A fixed order; if ``oldest``, the oldest waiting job is the head, whatever the order.
 
     ``over`` takes what the head leaves of each resource once it can start.
@@ -54,7 +57,7 @@ class Fixed(NamedTuple):
     over: Any
 
 
-class Changing(NamedTuple):
+class ChangingOrder(NamedTuple):
     """An order that changes with time; ``fill`` says what happens once its first does not fit.
 
     ``weights`` are as `AGE` says. ``line`` holds the waiting jobs in no order, ``keys`` what they
@@ -80,34 +83,11 @@ class Changing(NamedTuple):
     over: Any
 
 
-@compiled
-def _start_with_plan(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
-    """Start a job, and note when it is planned to end, where plans are kept."""
-    begin(now, job, log, machine)
-    if plan.ends.size:
-        insert(now + log.planned[job], job, machine.whole[RUNNING] - 1, plan)
+def _end_job_fixed(now: float, job: int, log: Log, machine: ReplayState, own: FixedOrder) -> None:
+    forget_planned(job, log, machine, own.plan)
 
 
-@compiled
-def _start_without_plan(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
-    if plan.ends.size:
-        end = machine.starts[job] + log.planned[job]
-        remove(end, job, machine.whole[RUNNING] + 1, plan)
-
-
-@compiled
-def _reserve(head: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -> Any:
-    """Return when the first job that does not fit can start; ``over`` takes what is then spare."""
-    for r in range(over.size):
-        over[r] = machine.left[r]
-    return reserve(head, machine.whole[RUNNING], log, over, plan)
-
-
-def _end_job_fixed(now: float, job: int, log: Log, machine: ReplayState, own: Fixed) -> None:
-    _start_without_plan(job, log, machine, own.plan)
-
-
-def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: Fixed) -> None:
+def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrder) -> None:
     """Start the first jobs while they fit, then those that may backfill."""
     whole, line = machine.whole, own.line
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
@@ -121,43 +101,45 @@ def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: Fixed) ->
         if not fits(head, log.need, machine.left):
             break
         leave(head, line)
-        _start_with_plan(now, head, log, machine, own.plan)
+        start_planned(now, head, log, machine, own.plan)
     if own.fill == STOP:
         return
     time, at = NEVER, 0
     if own.fill == EASY:
-        time = _reserve(head, log, machine, own.over, own.plan)
+        time = reserve(head, log, machine, own.over, own.plan)
     while machine.left[0]:
-        at = following(at, machine.left, own.over, now, time, line)
+        at = next_fitting(at, machine.left, own.over, now, time, line)
         if at < 0:
             return
         job = line.order[at]
         if now + log.planned[job] > time:
-            held(job, log.need, own.over, -1)
+            add_needs(job, log.need, own.over, -1)
         leave(job, line)
-        _start_with_plan(now, job, log, machine, own.plan)
+        start_planned(now, job, log, machine, own.plan)
 
 
 @compiled
-def _first_waiting(machine: ReplayState, own: Fixed) -> Any:
+def _first_waiting(machine: ReplayState, own: FixedOrder) -> Any:
     """Return the first waiting job, or -1."""
     whole, line = machine.whole, own.line
     if not whole[WAITING]:
         return -1
     if not own.oldest:
-        return line.order[following(0, line.anything, line.anything, 0.0, NEVER, line)]
+        return line.order[next_fitting(0, line.anything, line.anything, 0.0, NEVER, line)]
     while machine.starts[whole[FRONT]] < NEVER:
         whole[FRONT] += 1
     return whole[FRONT]
 
 
-def _end_job_changing(now: float, job: int, log: Log, machine: ReplayState, own: Changing) -> None:
-    _start_without_plan(job, log, machine, own.plan)
+def _end_job_changing(
+    now: float, job: int, log: Log, machine: ReplayState, own: ChangingOrder
+) -> None:
+    forget_planned(job, log, machine, own.plan)
     _decay_usage(now, own)
     own.rates[own.user[job]] -= log.size[job]
 
 
-def _start_jobs_changing(now: float, log: Log, machine: ReplayState, own: Changing) -> None:
+def _start_jobs_changing(now: float, log: Log, machine: ReplayState, own: ChangingOrder) -> None:
     """Start jobs in the current order; those that may backfill pass those that do not fit."""
     whole, line, keys = machine.whole, own.line, own.keys
     _decay_usage(now, own)
@@ -182,17 +164,17 @@ def _start_jobs_changing(now: float, log: Log, machine: ReplayState, own: Changi
                 break
             head = job
             if own.fill == EASY:
-                time = _reserve(job, log, machine, own.over, own.plan)
+                time = reserve(job, log, machine, own.over, own.plan)
             continue
         if now + log.planned[job] > time:
-            held(job, log.need, own.over, -1)
-        _start_with_plan(now, job, log, machine, own.plan)
+            add_needs(job, log.need, own.over, -1)
+        start_planned(now, job, log, machine, own.plan)
         own.rates[own.user[job]] += log.size[job]
         line[at], keys[at] = line[whole[WAITING]], keys[whole[WAITING]]
 
 
 @compiled
-def _decay_usage(now: float, own: Changing) -> None:
+def _decay_usage(now: float, own: ChangingOrder) -> None:
     """Update usage to now: decay, plus the service since."""
     passed = now - own.real[0]
     if passed == 0.0:
@@ -208,7 +190,7 @@ def _decay_usage(now: float, own: Changing) -> None:
 
 
 @compiled
-def _compute_keys(now: float, waiting: int, jobs: Log, own: Changing) -> None:
+def _compute_keys(now: float, waiting: int, jobs: Log, own: ChangingOrder) -> None:
     """Compute the keys of the waiting jobs; the least goes first."""
     line, keys, usage, weights = own.line, own.keys, own.usage, own.weights
     if own.weighted:
@@ -233,7 +215,7 @@ def _compute_keys(now: float, waiting: int, jobs: Log, own: Changing) -> None:
 
 @compiled
 def _best_place(
-    now: float, fill: bool, time: float, log: Log, machine: ReplayState, own: Changing
+    now: float, fill: bool, time: float, log: Log, machine: ReplayState, own: ChangingOrder
 ) -> Any:
     """Return the place of the first in line; when ``fill``, of the first that may start."""
     best, line, keys = -1, own.line, own.keys
@@ -267,5 +249,5 @@ def f1(submit: Any, size: Any, planned: Any, keys: Any) -> None:
         keys[job] = log10(r) * size[job] + 870.0 * log10(s)
 
 
-fixed = loop_of("fixed", _start_jobs_fixed, _end_job_fixed)
-changing = loop_of("changing", _start_jobs_changing, _end_job_changing)
+fixed_order = loop_of("fixed_order", _start_jobs_fixed, _end_job_fixed)
+changing_order = loop_of("changing_order", _start_jobs_changing, _end_job_changing)

@@ -54,7 +54,7 @@ def fits(row: int, needs: Any, left: Any) -> Any:
 
 
 @compiled
-def held(row: int, needs: Any, left: Any, by: int) -> None:
+def add_needs(row: int, needs: Any, left: Any, by: int) -> None:
     """Add the needs in a row to what is left of each resource, so many times."""
     for r in range(left.size):
         left[r] += by * needs[row, r]
@@ -65,7 +65,7 @@ def serve(now: float, log: Log, machine: ReplayState, own: Any) -> None:
     raise NotImplementedError
 
 
-def ended(now: float, job: int, log: Log, machine: ReplayState, own: Any) -> None:
+def note_end(now: float, job: int, log: Log, machine: ReplayState, own: Any) -> None:
     """Note that a job has ended: `loop_of` inserts a discipline's own function."""
     raise NotImplementedError
 
@@ -86,8 +86,8 @@ def advance(log: Log, machine: ReplayState, own: Any, most: int) -> None:
         while whole[RUNNING] and machine.ends[0] == now:
             job = machine.jobs[0]
             whole[RUNNING] = pop(machine.ends, machine.jobs, whole[RUNNING])
-            held(job, log.need, machine.left, 1)
-            ended(now, job, log, machine, own)
+            add_needs(job, log.need, machine.left, 1)
+            note_end(now, job, log, machine, own)
         serve(now, log, machine, own)
 
 
@@ -98,42 +98,9 @@ def begin(now: float, job: int, log: Log, machine: ReplayState) -> None:
     machine.starts[job] = now
     whole[RUNNING] = push(machine.ends, machine.jobs, whole[RUNNING], now + log.run[job], job)
     whole[WAITING] -= 1
-    held(job, log.need, machine.left, -1)
+    add_needs(job, log.need, machine.left, -1)
 
 
-def loop_of(name: str, serve: Any, ended: Any) -> Any:
+def loop_of(name: str, serve: Any, note_end: Any) -> Any:
     """Return `advance` compiled for a discipline, whose functions are constants in it."""
-    return specialized(advance, name, {"serve": inlined(serve), "ended": inlined(ended)})
-
-
-@compiled
-def lost(
-    submit: Any, need: Any, starts: Any, by_start: Any, ends: Any, by_end: Any, servers: int
-) -> Any:
-    """Return the time integral of min(idle servers, servers that waiting jobs need).
-
-    ``by_start`` and ``by_end`` are the jobs in the order of their starts and ends.
-    """
-    n = submit.size
-    came = started = ended = 0
-    now, total, idle, wanted = submit[0], 0.0, servers, 0
-    while ended < n:
-        at = ends[by_end[ended]]
-        if started < n:
-            at = min(at, starts[by_start[started]])
-        if came < n:
-            at = min(at, submit[came])
-        total += (at - now) * min(idle, wanted)
-        now = at
-        while ended < n and ends[by_end[ended]] == at:
-            idle += need[by_end[ended]]
-            ended += 1
-        while came < n and submit[came] == at:
-            wanted += need[came]
-            came += 1
-        while started < n and starts[by_start[started]] == at:
-            job = by_start[started]
-            idle -= need[job]
-            wanted -= need[job]
-            started += 1
-    return total
+    return specialized(advance, name, {"serve": inlined(serve), "note_end": inlined(note_end)})

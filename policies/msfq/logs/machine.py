@@ -143,9 +143,6 @@ Rule = Callable[[Machine], None]
 
 LONG = "long jobs' servers, limit "
 """How the names of resources begin that stand for limits."""
-DAY = 86400.0
-HALF_LIFE = 7 * DAY
-"""Slurm's default (PriorityDecayHalfLife), where times are in seconds."""
 
 
 def run_to_end(machine: M, rule: Rule) -> M:

@@ -15,7 +15,6 @@ from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.site import Priority
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.logs.machine import (
-    HALF_LIFE,
     M,
     Machine,
     Rule,
@@ -47,14 +46,13 @@ class LogPolicy:
 
     ``make`` makes the rule in plain Python from the policy's options, a fresh one for each replay;
     ``order``, if there is one, what is replayed compiled in its place. ``plans`` says that it uses
-    estimates, ``by_user`` that it has to know whose the jobs are.
+    estimates.
     """
 
     name: str
     make: Callable[..., Rule]
     order: Callable[..., Order] | None
     plans: bool
-    by_user: bool
 
 
 LOG_POLICIES: dict[str, LogPolicy] = {}
@@ -68,7 +66,6 @@ def log_policy(
     summary: str,
     order: Callable[..., Order] | None = None,
     plans: bool = True,
-    by_user: bool = False,
     listed: bool = True,
     **options: Option,
 ) -> Callable[[Callable[..., Rule]], Callable[..., Rule]]:
@@ -87,8 +84,6 @@ def log_policy(
         Python, some thousand times as slow.
     plans : bool
         Whether it plans with estimates of run times.
-    by_user : bool
-        Whether it has to know whose the jobs are.
     listed : bool
         Whether this is a policy of its own; else the policy of that name is one for classes, too.
     **options : Option
@@ -101,7 +96,7 @@ def log_policy(
     """
 
     def decorate(make: Callable[..., Rule]) -> Callable[..., Rule]:
-        LOG_POLICIES[name] = LogPolicy(name, make, order, plans, by_user)
+        LOG_POLICIES[name] = LogPolicy(name, make, order, plans)
         if listed:
             register(
                 Policy(
@@ -147,13 +142,8 @@ def applicable(name: str, queue: Instance, own: Mapping[str, Any]) -> LogPolicy:
         raise NotApplicableError(f"{name} replays logs: this instance holds classes of jobs")
     policy = LOG_POLICIES[name]
     order = policy.order(**own) if policy.order is not None else None
-    by = order.accounts if order is not None else None
     if order is not None:
         order.expect_suits(queue)
-    if by not in (None, "user") and queue.jobs.labels(by) is None:
-        raise NotApplicableError(f"{name} goes by {by}, which this log does not say")
-    if (policy.by_user or by == "user") and queue.jobs.user is None:
-        raise NotApplicableError(f"{name} has to know whose the jobs are: this log does not say")
     return policy
 
 
@@ -186,9 +176,7 @@ def machine_for(
     kind: type[M], queue: Instance, policy: LogPolicy, estimates: str, own: Mapping[str, Any]
 ) -> M:
     """Return a machine in plain Python for a log without partitions, as a policy sees it."""
-    site = Priority(half_life=own.get("half_life", HALF_LIFE))
-    if policy.order is not None:
-        site = policy.order(**own).priority
+    site = Priority() if policy.order is None else policy.order(**own).priority
     planned = queue.jobs.planned(estimates if policy.plans else "exact")
     jobs, amounts = with_limits(queue.jobs, queue.servers, planned, queue.amounts, site.limits)
     return kind(jobs, queue.servers, planned, site.half_life, amounts, site.by)

@@ -40,17 +40,15 @@ class Order:
     fill_key: str | None = None
     priority: Priority = field(default_factory=Priority)
 
-    @property
-    def accounts(self) -> str | None:
-        """The column of those whose usage counts; None where nobody's does."""
-        weights = self.priority.weights
-        return self.priority.by if weights.fair_share or weights.usage else None
-
     def expect_suits(self, queue: Instance) -> None:
-        """Raise `NotApplicableError` if a log lacks the column that qualities of service go by."""
-        column = self.priority.qos_by
-        if self.priority.weights.qos and queue.jobs.labels(column) is None:
-            raise NotApplicableError(f"qos goes by {column}, which this log does not say")
+        """Raise `NotApplicableError` if a log lacks a column that priorities go by."""
+        site = self.priority
+        asked = {"qos": site.qos_by} if site.weights.qos else {}
+        if site.weights.fair_share or site.weights.usage:
+            asked["usage"] = site.by
+        for what, column in asked.items():
+            if queue.jobs.labels(column) is None:
+                raise NotApplicableError(f"{what} goes by {column}, which this log does not say")
 
 
 class Site(NamedTuple):
@@ -130,7 +128,7 @@ def _replay_fixed_order(
     while sizes[-1] > 1:
         sizes.append((sizes[-1] + (1 << BITS) - 1) >> BITS)
     nodes = sum(sizes)
-    own = kernels.Fixed(
+    own = kernels.FixedOrder(
         line=Line(
             rank,
             at,
@@ -144,7 +142,7 @@ def _replay_fixed_order(
         plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(resources, np.int64),
     )
-    return run_loop(kernels.fixed, log, machine_of(jobs, site), own)
+    return run_loop(kernels.fixed_order, log, machine_of(jobs, site), own)
 
 
 def machine_of(jobs: Jobs, site: Site) -> ReplayState:
@@ -200,7 +198,7 @@ def _replay_weighted_order(jobs: Jobs, site: Site, order: Order, log: Log) -> Fl
     shares = [own.shares.get(name or "", 1.0) for name in known]
     whole = sum(shares)
     count = len(known)
-    state = kernels.Changing(
+    state = kernels.ChangingOrder(
         weighted=order.key == "weighted",
         fill=FILLS.index(order.fill),
         weights=weights,
@@ -216,7 +214,7 @@ def _replay_weighted_order(jobs: Jobs, site: Site, order: Order, log: Log) -> Fl
         plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(1 + len(site.amounts), np.int64),
     )
-    return run_loop(kernels.changing, log, machine_of(jobs, site), state)
+    return run_loop(kernels.changing_order, log, machine_of(jobs, site), state)
 
 
 def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:

@@ -123,7 +123,7 @@ KEYS: dict[str, Key] = {
 }
 
 
-def of(order: Order) -> Rule:
+def rule_of(order: Order) -> Rule:
     """Return the plain definition of a compiled replay."""
     if order.key == "conservative":
         return Conservative()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -13,7 +12,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.starts import WrongStart
 from schedopt.policies.msfq.logs.machine import Machine, Rule, run_to_end
-from schedopt.policies.msfq.logs.registration import LogPolicy, applicable, machine_for, replay_log
+from schedopt.policies.msfq.logs.registration import applicable, machine_for, replay_log
 from schedopt.policies.msfq.logs.rules import Conservative
 from schedopt.policies.registry import NotApplicableError
 
@@ -22,33 +21,6 @@ NOBODY = -1
 FEW, MANY = 2_000, 5_000
 """Jobs of a log up to which the plain definition is replayed in full; and, where reservations are
 kept, up to the first wrong start, which takes the square of their number."""
-
-
-@dataclass(frozen=True)
-class Replay:
-    """What is replayed: a policy with its options, and how long it believes that jobs run."""
-
-    policy: LogPolicy
-    own: Mapping[str, Any]
-    estimates: str
-
-    def run(self, queue: Instance, until: float = inf) -> tuple["Recorded", Rule]:
-        """Replay a machine without partitions by the policy's plain definition."""
-        policy = self.policy
-        machine = machine_for(Recorded, queue, policy, self.estimates, self.own)
-        machine.until, rule = until, policy.make(**self.own)
-        with suppress(StopIteration):
-            run_to_end(machine, rule)
-        return machine, rule
-
-    def starts(self, queue: Instance) -> Floats:
-        """Return when each job of a log starts, shape (jobs,)."""
-        if len(queue.jobs) > FEW:
-            return replay_log(queue, self.policy.name, self.estimates, **self.own)
-        starts = np.empty(len(queue.jobs))
-        for part in queue.parts():
-            starts[part.rows] = self.run(part.queue)[0].starts
-        return starts
 
 
 class Recorded(Machine):
@@ -119,10 +91,24 @@ def first_wrong_start(
         If the log lacks what the policy needs.
     """
     try:
-        replay = Replay(applicable(name, queue, own), own, estimates)
+        policy = applicable(name, queue, own)
     except NotApplicableError as error:
         raise InputError("a policy that applies", found=str(error)) from None
-    expected = replay.starts(queue)
+
+    def recorded(part: Instance, until: float = inf) -> tuple[Recorded, Rule]:
+        """Replay a machine without partitions by the policy's plain definition."""
+        machine, rule = machine_for(Recorded, part, policy, estimates, own), policy.make(**own)
+        machine.until = until
+        with suppress(StopIteration):
+            run_to_end(machine, rule)
+        return machine, rule
+
+    if len(queue.jobs) > FEW:
+        expected = replay_log(queue, name, estimates, **own)
+    else:
+        expected = np.empty(len(queue.jobs))
+        for part in queue.parts():
+            expected[part.rows] = recorded(part.queue)[0].starts
     wrong = np.abs(starts - expected) > CLOSE
     if not wrong.any():
         return None
@@ -138,8 +124,8 @@ def first_wrong_start(
 
     row = min(at)
     why = f"its reservation is at {expected[row]:.12g}"
-    if replay.policy.name != "conservative" or len(part.rows) <= MANY:
-        machine, rule = replay.run(part.queue, now)
+    if name != "conservative" or len(part.rows) <= MANY:
+        machine, rule = recorded(part.queue, now)
         considered = list(machine.idle) if machine.now == now else []
         order = {job: place for place, job in enumerate(considered)}
         row = min(at, key=lambda row: (order.get(at[row], inf), row))

@@ -53,7 +53,7 @@ class Snapshot:
             object.__setattr__(self, name, rows)
 
     @property
-    def asked(self) -> Rows:
+    def unfinished(self) -> Rows:
         """The rows whose run times are not known yet: who waits, then who runs."""
         return np.concatenate((self.waiting, self.running))
 
@@ -63,8 +63,8 @@ class Snapshot:
         waiting = np.zeros(len(self.waiting))
         return np.concatenate((waiting, self.time - self.starts[self.running]))
 
-    def onward(self, runs: Floats, *, estimated: bool) -> Instance:
-        """Return the log from here on, given run times for `asked`.
+    def remaining_log(self, runs: Floats, *, estimated: bool) -> Instance:
+        """Return the log from here on, given run times for `unfinished`.
 
         Until ``time`` the machine is full: of the jobs that run, and of one that holds the rest.
         So whoever waits has waited until now, and a policy decides at ``time`` as it would have.
@@ -89,7 +89,7 @@ class Snapshot:
 
     @cached_property
     def _remaining_jobs(self) -> Jobs:
-        """The jobs of `onward`: who runs, what holds the rest until now, who waits."""
+        """The jobs of `remaining_log`: who runs, what holds the rest until now, who waits."""
         jobs, waiting, running = self.queue.jobs, self.waiting, self.running
         zero = min(float(jobs.submit[waiting].min(initial=self.time)), self.time) - 1.0
         free = self.queue.servers - int(jobs.need[running].sum())
@@ -231,7 +231,7 @@ class Starts(NamedTuple):
     """When the jobs that wait will start, shape (waiting,) each.
 
     ``requested`` is when they would if every job ran as long as it requested; ``shift`` is by how
-    much the logarithm of the wait was widened, ``judged`` on how many starts of the past.
+    much the logarithm of the wait was widened, ``calibrated_on`` how many starts of the past.
     """
 
     rows: Rows
@@ -240,7 +240,7 @@ class Starts(NamedTuple):
     latest: Floats
     requested: Floats
     shift: float
-    judged: int
+    calibrated_on: int
 
 
 def start_times(
@@ -248,9 +248,9 @@ def start_times(
 ) -> Starts:
     """Return intervals that hold each start with probability ``level``."""
     grain = _time_resolution(at)
-    drawn = Drawn(play, model, seed)
+    drawn = Scenarios(play, model, seed)
     low, middle, high = drawn.interval(at, level, SCENARIOS)
-    (requested,) = Drawn(play, "requested", seed).starts(at, 1)
+    (requested,) = Scenarios(play, "requested", seed).starts(at, 1)
     scores, seen, counts = _miss_scores(at, drawn, level)
     shift = _quantile(scores, seen, counts, level) if len(scores) >= LEAST else 0.0
     low, high = _widen(at.time, low, -shift, grain), _widen(at.time, high, shift, grain)
@@ -266,7 +266,7 @@ def start_times(
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Scenarios:
     """Scenarios: a policy that plays on under run times that a model draws."""
 
     play: Play
@@ -277,8 +277,10 @@ class Drawn:
         """Return starts of those who wait, shape (count, waiting)."""
         model = MODELS[self.model](at.queue.jobs, at.ended)
         estimated, waiting = at.queue.jobs.estimated, len(at.waiting)
-        runs = model(at.asked, at.elapsed, count, self.seed)
-        return np.array([self.play(at.onward(of, estimated=estimated))[-waiting:] for of in runs])
+        runs = model(at.unfinished, at.elapsed, count, self.seed)
+        return np.array(
+            [self.play(at.remaining_log(of, estimated=estimated))[-waiting:] for of in runs]
+        )
 
     def interval(self, at: Snapshot, level: float, count: int) -> tuple[Floats, Floats, Floats]:
         """Return the two ends, and the median between them, of the middle ``level`` of starts."""
@@ -315,7 +317,7 @@ def moments(queue: Instance, starts: Floats, end: float, count: int) -> list[flo
 
 
 def _miss_scores(
-    at: Snapshot, drawn: Drawn, level: float
+    at: Snapshot, drawn: Scenarios, level: float
 ) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """Return how far past intervals missed (below 0 where they held), and which misses are known.
 

@@ -75,7 +75,7 @@ def leave(job: int, line: Line) -> None:
 
 
 @compiled
-def following(at: int, left: Any, over: Any, now: float, time: float, line: Line) -> Any:
+def next_fitting(at: int, left: Any, over: Any, now: float, time: float, line: Line) -> Any:
     """Return the first place from ``at`` on whose job may start, or -1.
 
     It needs at most what is ``left``, and at most what is ``over`` unless it is planned to end by

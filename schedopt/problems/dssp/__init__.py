@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
-from schedopt.problems.question import Question
-from schedopt.problems.record import Converter, Problem
+from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation

@@ -43,22 +43,33 @@ def jobs_in_time(
     ``policy``: who made it, such as ``selection+lcpf``; ``seed``: of the scenarios, unless they are
     ``drawn``.
     """
+    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
+
     jobs = np.array(sorted(night.index[name] for name in schedule.completion), dtype=np.int64)
     if drawn is None:
         drawn = factors(night, seed, RUNNING, _count(night, DRAWS))
-    return jobs, _in_time(night, jobs, _keys(night, schedule, policy), drawn)
+    dispatcher = policy.rpartition("+")[2]
+    known = dispatcher in KEYS and dispatcher not in DRAWN
+    keys = KEYS[dispatcher](night) if known else _planned_starts(night, schedule)
+    return jobs, _in_time(night, jobs, keys, drawn)
+
+
+def compared_dispatchers() -> list[str]:
+    """Return the dispatchers of this house whose order is not drawn."""
+    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
+    from schedopt.policies.registry import is_own
+
+    return [name for name in KEYS if name not in DRAWN and is_own("dssp", name)]
 
 
 def steadiest_dispatcher(night: Instance, jobs: Ints, seed: int) -> str:
     """Return the dispatcher with the highest mean reward over a few scenarios."""
-    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
-    from schedopt.policies.registry import is_own
+    from schedopt.policies.dssp.dispatchers import KEYS
 
     drawn = factors(night, seed, DECIDING, _count(night, FEW))
     worth = {
-        name: float((_in_time(night, jobs, key(night), drawn) @ night.rewards[jobs]).sum())
-        for name, key in KEYS.items()
-        if name not in DRAWN and is_own("dssp", name)
+        name: float((_in_time(night, jobs, KEYS[name](night), drawn) @ night.rewards[jobs]).sum())
+        for name in compared_dispatchers()
     }
     return max(worth, key=worth.__getitem__)
 
@@ -81,13 +92,8 @@ def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[
     return in_time
 
 
-def _keys(night: Instance, schedule: Scheduled, policy: str) -> Floats:
-    """Return the keys by which tasks are dispatched, of what was planned."""
-    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
-
-    name = policy.rpartition("+")[2]
-    if name in KEYS and name not in DRAWN:
-        return KEYS[name](night)
+def _planned_starts(night: Instance, schedule: Scheduled) -> Floats:
+    """Return when each task is planned to start."""
     tasks = night.tasks
     starts = np.zeros(len(tasks.lengths))
     for task in schedule.tasks:

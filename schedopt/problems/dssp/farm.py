@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -20,8 +21,9 @@ from schedopt.instances.dssp.clock import TONIGHT
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS
 from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.records import SideConstraint
-from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
+from schedopt.instances.naming import pick
 from schedopt.instances.tables import Source
 from schedopt.instances.times import NUMBER
 
@@ -124,10 +126,8 @@ def merge_farm(file: str | Path | None, given: Mapping[str, object]) -> Farm:
     told: dict[str, object] = dict(given) | named
     if told.get("capacity") and not isinstance(told["capacity"], str):
         told["capacity"] = pairs(told["capacity"], "--capacity", "TIME=N")
-    known = set(Farm.__struct_fields__)
-    for key in told.keys() - known:
-        hint = suggestion(key, known) or listing(sorted(known), 20)
-        raise InputError(f"a word of plan{hint}", found=shown(key))
+    for key in told.keys() - set(Farm.__struct_fields__):
+        pick(key, Farm.__struct_fields__, "a word of plan")
     own = {key: value for key, value in told.items() if value is not None and value != ()}
     return msgspec.structs.replace(farm, **own)
 
@@ -176,25 +176,15 @@ def shares(
     for flag, given in (("cap", caps), ("floor", floors)):
         for key, value in given.items():
             by, _, group = key.partition(":")
-            place = f"--{flag} {key}"
-            if by not in night.groups or not group:
-                hint = suggestion(by, night.groups) or listing(night.groups)
-                raise InputError(
-                    f"GROUPING:GROUP=SHARE of a grouping{hint}", found=shown(key), place=f"--{flag}"
-                )
-            if group not in night.groups[by]:
-                hint = suggestion(group, night.groups[by]) or listing(night.groups[by])
-                raise InputError(
-                    f"a group of {shown(by)}{hint}", found=shown(group), place=f"--{flag}"
-                )
+            with placed(f"--{flag}"):
+                pick(by, night.groups, "GROUPING:GROUP=SHARE of a grouping")
+                pick(group, night.groups[by], f"a group of {shown(by)}")
             share = _amount(value)
             if not isinstance(share, int | float) or not 0 < share <= 1:
-                raise InputError(
-                    "a share above 0 and up to 1, such as 0.4", found=shown(value), place=place
-                )
-            bound = {group: float(share)}
-            most, least = (bound, {}) if flag == "cap" else ({}, bound)
-            found.append(FairShare(by=by, at_most=most, at_least=least, name=f"{flag} {key}"))
+                expected = "a share above 0 and up to 1, such as 0.4"
+                raise InputError(expected, found=shown(value), place=f"--{flag} {key}")
+            bound: Any = {"at_most" if flag == "cap" else "at_least": {group: float(share)}}
+            found.append(FairShare(by=by, name=f"{flag} {key}", **bound))
     return found
 
 

@@ -14,7 +14,7 @@ from schedopt.instances.dssp.clock import dates_of, time_of
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.naming import pick
 from schedopt.instances.tables import Column, Row, Source, Table
-from schedopt.problems.summary import Span
+from schedopt.problems.summary import Span, same
 
 STATUSES = ("done", "running", "failed", "waiting")
 COLUMNS = {
@@ -126,42 +126,6 @@ class PlannedNight:
         return max((begun.at for begun in self.progress.values()), default=0.0)
 
 
-def read_time(night: Instance, text: str, place: str) -> float:
-    """Return a time as people write it, in the night's unit."""
-    with placed(place):
-        return time_of(
-            str(text), night.unit, dates_of(night.start, night.unit) if night.start else None
-        )
-
-
-def read_state(night: Instance, source: Source | None, at: float) -> State:
-    """Read a state: rows of jobs of which something is said, and without a job of the machine."""
-    if source is None:
-        return State({}, ())
-    file = str(source) if isinstance(source, str | Path) else None
-    with placed(file=file):
-        jobs: dict[str, StateRow] = {}
-        levels: list[Level] = []
-        for row in Table.read(source).declared(COLUMNS.values(), "states", _Times(night)):
-            told = _row(night, row, at)
-            name = row.text("job")
-            if not name:
-                if told.processors is None or told.status:
-                    raise row.wrong("job", "a job; or `processors` of the machine, and no status")
-                if night.pools and not told.pool:
-                    raise row.wrong("pool", "which `pool` has so many")
-                start = at if told.start is None else told.start
-                levels.append(Level(start, told.processors, told.pool))
-                continue
-            with placed(row.place):
-                pick(name, night.index, "a job of the instance")
-                pick(told.status, STATUSES, "a status")
-            if name in jobs:
-                raise row.wrong("job", "each job once")
-            jobs[name] = told
-    return State(jobs, sorted(levels), file)
-
-
 class _Times:
     """Reads times as people write them, in a night's unit."""
 
@@ -174,20 +138,52 @@ class _Times:
         return time_of(text, self.unit, self.dates)
 
 
+def read_time(night: Instance, text: str, place: str) -> float:
+    """Return a time as people write it, in the night's unit."""
+    with placed(place):
+        return _Times(night).point(text)
+
+
+def read_state(night: Instance, source: Source | None, at: float) -> State:
+    """Read a state: rows of jobs of which something is said, and without a job of the machine."""
+    if source is None:
+        return State({}, ())
+    file = str(source) if isinstance(source, str | Path) else None
+    jobs: dict[str, StateRow] = {}
+    levels: list[Level] = []
+    with placed(file=file):
+        for row in Table.read(source).declared(COLUMNS.values(), "states", _Times(night)):
+            told, name = _row(night, row, at), row.text("job")
+            if name:
+                with placed(row.place):
+                    pick(name, night.index, "a job of the instance")
+                    pick(told.status, STATUSES, "a status")
+                if name in jobs:
+                    raise row.wrong("job", "each job once")
+                jobs[name] = told
+                continue
+            if told.processors is None or told.status:
+                raise row.wrong("job", "a job; or `processors` of the machine, and no status")
+            if night.pools and not told.pool:
+                raise row.wrong("pool", "which `pool` has so many")
+            start = at if told.start is None else told.start
+            levels.append(Level(start, told.processors, told.pool))
+    return State(jobs, sorted(levels), file)
+
+
 def _row(night: Instance, row: Row, at: float) -> StateRow:
-    start, end = row.value(COLUMNS["start"]), row.value(COLUMNS["end"])
+    start, end, count = (row.value(COLUMNS[name]) for name in ("start", "end", "processors"))
+    status, pool = row.text("status").lower(), row.text("pool")
     if start is not None and row.text("job") and start > at * NEAR:
         raise row.wrong("start", f"a time by now, {at:g}")
-    status = row.text("status").lower()
     if end is not None and status == "running" and end < at:
         raise row.wrong("end", f"a time from now on, {at:g}")
     if end is not None and status in ("done", "failed") and end > at * NEAR:
         raise row.wrong("end", f"a time by now, {at:g}")
-    if pool := row.text("pool"):
+    if pool:
         with placed(f"{row.place}, column 'pool'"):
             pick(pool, night.pools, "one of the file's `pools`")
-    processors = row.value(COLUMNS["processors"])
-    return StateRow(row.place, status, start, processors, end, pool)
+    return StateRow(row.place, status, start, count, end, pool)
 
 
 def observed(
@@ -206,35 +202,26 @@ def observed(
                 raise InputError(f"a pool of {job.name}", found=shown(known), place="pool")
             past = [task._replace(pool=known or task.pool) for task in begun.past]
             found.append(replace(begun, past=past, at=at))
-    return _with_pools(night, found, at, notes), notes
-
-
-def _with_pools(
-    night: Instance, found: Sequence[Progress], at: float, notes: list[str]
-) -> list[Progress]:
-    """Return jobs with a pool for each running task: the first with room where none is stated."""
     if not night.pools:
-        return list(found)
-    now = as_written(at)
-    free = {name: int(there.at(now)) for name, there in night.machine.pools.items()}
+        return found, notes
+    free = {name: int(there.at(as_written(at))) for name, there in night.machine.pools.items()}
     for begun in found:
         for _, width, pool in begun.running(at):
             if pool:
                 free[pool] -= width
-    known = []
-    for job, begun in zip(night.jobs, found, strict=True):
-        past = []
-        for task in begun.past:
-            pools = [*night.machine.of_job(job)]
-            pool = task.pool
-            if not pool and task.end > at:
-                pool = next((name for name in pools if free[name] >= begun.width), pools[0])
-                free[pool] -= begun.width
-                note = f"{job.name} is taken to run in pool {pool}: nobody says in which"
-                notes += [note] if note not in notes else []
-            past.append(task._replace(pool=pool))
-        known.append(replace(begun, past=past))
-    return known
+    for n, job in enumerate(night.jobs):  # where no pool is stated, it is the first with room
+        begun, pools = found[n], [*night.machine.of_job(job)]
+        past = [*begun.past]
+        for i, task in enumerate(past):
+            if not task.pool and task.end > at:
+                room = (name for name in pools if free[name] >= begun.width)
+                past[i] = task._replace(pool=next(room, pools[0]))
+                free[past[i].pool] -= begun.width
+                notes.append(
+                    f"{job.name} is taken to run in pool {past[i].pool}: nobody says in which"
+                )
+        found[n] = replace(begun, past=past)
+    return found, [*dict.fromkeys(notes)]
 
 
 def pool_of(night: Instance, processor: int) -> str:
@@ -250,9 +237,9 @@ def _progress(
     if told is None and before.status == "done":
         return before
     row = told or StateRow("")
-    tasks, width = _planned_tasks(job, old, row, at)
+    tasks, width = _planned_tasks(job, old, row)
     past, count = {*before.past}, sum(map(len, job.stages or ((0,),)))
-    begun = [t for t in tasks if t in past or (t.start < at and not _same(t.start, at))]
+    begun = [t for t in tasks if t in past or (t.start < at and not same(t.start, at))]
     status = row.status or _by_plan(count, begun, at)
     known = status == "failed" and before.lost and not before.past  # that it failed, long since
     if status == "waiting" or (known and row.start is not None and row.start < before.at):
@@ -264,10 +251,10 @@ def _progress(
     if status == "done":
         return Progress("done", _tasks_done(job, tasks, row, at), width, before.lost)
     if not begun:
-        if not tasks or (row.start is None and not _same(min(t.start for t in tasks), at)):
+        if not tasks or (row.start is None and not same(min(t.start for t in tasks), at)):
             expected = "when it started: it is not in the plan by now"
             raise InputError(expected, found="none", place="start")
-        begun = [task for task in tasks if _same(task.start, at)]
+        begun = [task for task in tasks if same(task.start, at)]
     running = [task for task in begun if task.end > at * NEAR]
     if row.end is not None and not running:
         running = [max(begun, key=lambda task: task.end)]
@@ -300,7 +287,7 @@ def _tasks_done(job: Job, tasks: Sequence[Task], row: StateRow, at: float) -> li
     return cut
 
 
-def _planned_tasks(job: Job, old: PlannedNight, row: StateRow, at: float) -> tuple[list[Task], int]:
+def _planned_tasks(job: Job, old: PlannedNight, row: StateRow) -> tuple[list[Task], int]:
     """Return when each task of a job runs, at guessed lengths, and on how many processors."""
     before, tasks = old.progress.get(job.name, Progress()), old.tasks.get(job.name)
     span, wide = old.spans.get(job.name), old.widths.get(job.name)
@@ -309,7 +296,7 @@ def _planned_tasks(job: Job, old: PlannedNight, row: StateRow, at: float) -> tup
     start = row.start if row.start is not None else (span[0] if span else None)
     count = row.processors if row.processors is not None else wide
     told = row.processors not in (None, wide) or not (
-        row.start is None or (span and _same(row.start, span[0]))
+        row.start is None or (span and same(row.start, span[0]))
     )
     if row.status in ("failed", "done") and row.start is None:
         told = False
@@ -351,17 +338,11 @@ def _replayed(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> l
     return found
 
 
-def _same(a: float, b: float) -> bool:
-    return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
-
-
 def tasks_left(job: Job, begun: Progress) -> list[list[tuple[int, int]]]:
     """Return the places of a job's tasks that have not begun, stage by stage; no empty stages."""
-    past: set[tuple[int, int]] = {(task.stage, task.task) for task in begun.past}
-    if job.stages is None:
-        return []
-    stages: list[list[tuple[int, int]]] = [
+    past = {task[:2] for task in begun.past}
+    stages = [
         [(s, i) for i in range(len(stage)) if (s, i) not in past]
-        for s, stage in enumerate(job.stages)
+        for s, stage in enumerate(job.stages or ())
     ]
     return [stage for stage in stages if stage]

@@ -31,7 +31,7 @@ from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.summary import Column, Plan, groupings
+from schedopt.problems.summary import FIXED, Plan, PlanRow, grouping_title
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from schedopt.policies.dssp.dispatch import Simulated
 
 Chosen = Selected | SelectedNights
+Run = Result[Scheduled | ScheduledNights]
 
 PLAINLY = 3_000  # tasks up to which simulating takes less time than loading a compiler
 HOPE = " (--formulation schedule looks for a choice that can be)"  # advice about late jobs
@@ -55,7 +56,7 @@ def has_several_nights(result: Result) -> bool:
     return isinstance(result.solution, SelectedNights)
 
 
-def schedules_of(run: Result[Scheduled | ScheduledNights] | None) -> Sequence[Scheduled]:
+def schedules_of(run: Run | None) -> Sequence[Scheduled]:
     """Return the schedule of each night; none where nothing is said of times."""
     if run is None or run.solution is None:
         return ()
@@ -73,11 +74,10 @@ def lateness(instance: Instance, solution: Scheduled) -> dict[str, float]:
 
 
 def unpaid_jobs(instance: Instance, solution: Scheduled) -> list[str]:
-    """Return the jobs that are run and end so late that they earn nothing, the latest first."""
-    late = lateness(instance, solution)
+    """Return the jobs that are run and end so late that they earn nothing."""
     ends, index = solution.completion, instance.index
-    lost = [name for name in late if late[name] and not instance.worth(index[name], ends[name])]
-    return sorted(lost, key=late.__getitem__, reverse=True)
+    late = lateness(instance, solution)
+    return [name for name in late if late[name] and not instance.worth(index[name], ends[name])]
 
 
 def in_time(instance: Instance, solution: Scheduled) -> str:
@@ -90,11 +90,11 @@ def in_time(instance: Instance, solution: Scheduled) -> str:
     return f"{len(done):,} of {counted(len(late), 'job')} in time{own}"
 
 
+# Dispatching what is chosen.
+
+
 def dispatched(
-    instance: Instance,
-    result: Result[Chosen],
-    most: int | None = None,
-    among: Sequence[str] | None = None,
+    instance: Instance, result: Result[Chosen], most: int | None = None
 ) -> Result[Any] | None:
     """Return a result with times: itself, or as the best dispatcher runs it; or None."""
     chosen = result.solution
@@ -105,29 +105,28 @@ def dispatched(
     if most is not None and len(instance.tasks.lengths) > most:
         return None
     earned, late, schedules, names = 0.0, 0, list[Scheduled](), list[str]()
+    seed = result.seed if "risk" in result.options else None
     for alone, night in _each_night(instance, result, chosen):
-        if alone is None:
+        if not night.selected and isinstance(chosen, SelectedNights):
             schedules.append(_empty_schedule(chosen.capacity))
             continue
-        seed = result.seed if "risk" in result.options else None
         filled = chosen.capacity / instance.capacity()
-        name, schedule = _best(alone, night.selected, filled, seed, among)
+        name, schedule = _best(alone, night.selected, filled, seed)
         schedules.append(schedule)
         names.append(name)
         earned += alone.objective_of(schedule)
         late += sum(by > 0 for by in lateness(alone, schedule).values())
     by = ", ".join(dict.fromkeys(names)) or "nobody"
-    solution: Scheduled | ScheduledNights
     if isinstance(chosen, Selected):
-        solution, how, total = schedules[0], by, len(schedules[0].completion)
+        total = len(schedules[0].completion)
         done = f"by {by}: {total - late:,} of {total:,} jobs in time{HOPE if late else ''}"
-    else:
-        solution = ScheduledNights(
-            nights=chosen.nights, capacity=chosen.capacity, schedules=tuple(schedules)
-        )
-        how, total = "dispatched", len(chosen.selected)
-        done = f"night by night, by {by}: {total - late:,} of {counted(total, 'job')} in time"
-    return as_dispatched(result, how, earned, solution, done)
+        return as_dispatched(result, by, earned, schedules[0], done)
+    total = len(chosen.selected)
+    done = f"night by night, by {by}: {total - late:,} of {counted(total, 'job')} in time"
+    nights = ScheduledNights(
+        nights=chosen.nights, capacity=chosen.capacity, schedules=tuple(schedules)
+    )
+    return as_dispatched(result, "dispatched", earned, nights, done)
 
 
 def as_dispatched(
@@ -154,21 +153,21 @@ def as_dispatched(
 
 def _each_night(
     instance: Instance, result: Result[Chosen], chosen: Chosen
-) -> Iterator[tuple[Instance | None, Selected | SelectedNight]]:
-    """Yield each night as dispatchers take it, with its own seats; None where nothing runs."""
-    if isinstance(chosen, Selected):
-        rules = enumerate(result.constraints, start=len(instance.constraints))
-        seats = [
-            msgspec.structs.replace(rule, name=label(rule, i))
-            for i, rule in rules
-            if isinstance(rule, Seats)
-        ]
-        whole = (*instance.constraints, *seats)
-        yield msgspec.structs.replace(instance, constraints=whole) if seats else instance, chosen
-        return
+) -> Iterator[tuple[Instance, Selected | SelectedNight]]:
+    """Yield each night as dispatchers take it, with the seats that rules beside it ask for."""
     every = (*instance.constraints, *result.constraints)
-    for n, night in enumerate(chosen.nights, start=1):
-        yield one_night(instance, night.selected, every, n) if night.selected else None, night
+    if isinstance(chosen, SelectedNights):
+        for n, night in enumerate(chosen.nights, start=1):
+            alone = one_night(instance, night.selected, every, n) if night.selected else instance
+            yield alone, night
+        return
+    seats = tuple(
+        msgspec.structs.replace(rule, name=label(rule, i))
+        for i, rule in enumerate(every)
+        if isinstance(rule, Seats) and i >= len(instance.constraints)
+    )
+    both = (*instance.constraints, *seats)
+    yield msgspec.structs.replace(instance, constraints=both) if seats else instance, chosen
 
 
 def _empty_schedule(capacity: float) -> Scheduled:
@@ -185,33 +184,24 @@ def _empty_schedule(capacity: float) -> Scheduled:
 
 
 def _best(
-    night: Instance,
-    names: Sequence[str],
-    fill: float,
-    seed: int | None,
-    among: Sequence[str] | None,
+    night: Instance, names: Sequence[str], fill: float, seed: int | None
 ) -> tuple[str, Scheduled]:
     """Return the best dispatcher for some jobs, on average of a seed's scenarios, and its plan."""
     from schedopt.policies.dssp.dispatch import schedule_of
-    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulate_dispatcher
-    from schedopt.policies.registry import is_own
+    from schedopt.policies.dssp.dispatchers import positions, simulate_dispatcher
+    from schedopt.problems.dssp.chances import compared_dispatchers, steadiest_dispatcher
 
     jobs = positions(night, list(names))
     if seed is not None:
-        from schedopt.problems.dssp.chances import steadiest_dispatcher
-
         name = steadiest_dispatcher(night, jobs, seed)
         return name, schedule_of(night, jobs, simulate_dispatcher(night, name, jobs), fill)
     best: tuple[tuple[float, int, float], str, Simulated] | None = None
-    for name in among or KEYS:
-        if name in DRAWN or not is_own("dssp", name):
-            continue
-        played = simulate_dispatcher(night, name, jobs)
-        worth = _worth(night, jobs, played.completion)
+    for name in compared_dispatchers():
+        simulated = simulate_dispatcher(night, name, jobs)
+        worth = _worth(night, jobs, simulated.completion)
         if best is None or worth > best[0]:
-            best = worth, name, played
-    if best is None:
-        raise InputError("a dispatcher", found="none")
+            best = worth, name, simulated
+    assert best is not None  # noqa: S101  there are dispatchers
     return best[1], schedule_of(night, jobs, best[2], fill)
 
 
@@ -227,68 +217,66 @@ def _worth(
     return float(np.dot(night.rewards[jobs], paid)), -late, -float(ends.max(initial=0.0))
 
 
-def plan(
-    instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights] | None
-) -> Plan:
+# The plan.
+
+
+def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
     """Return a row for each job; jobs that earn nothing are not run; no times without ``run``."""
-    chosen = result.solution
+    chosen, several = result.solution, has_several_nights(result)
     if chosen is None:
-        several = "several nights" if has_several_nights(result) else "one night"
-        raise InputError(f"a result with the jobs of {several}", found="none to plan from")
-    why: dict[str, Any] = {**reasons(instance, result)}
+        nights = "several nights" if several else "one night"
+        raise InputError(f"a result with the jobs of {nights}", found="none to plan from")
+    why = {name: str(reason) for name, reason in reasons(instance, result).items()}
     on = {name: n for n, night in enumerate(nights_of(chosen), 1) for name in night.selected}
-    starts: dict[str, float] = {}
-    widths: dict[str, int] = {}
-    ends: dict[str, float] = {}
-    late: dict[str, float] = {}
+    times: dict[str, PlanRow] = {}
     for schedule in schedules_of(run):
         why |= dict.fromkeys(unpaid_jobs(instance, schedule), LATE)
-        began, wide = _starts_and_widths(schedule)
-        starts |= began
-        widths |= wide
-        ends |= schedule.completion
-        late |= lateness(instance, schedule)
+        late, ends = lateness(instance, schedule), schedule.completion
+        for name, (start, width) in _starts_and_widths(schedule).items():
+            row = {"processors": width, "start": start, "end": ends[name], "late": late[name]}
+            times[name] = row | clock(instance, start_time=start, end_time=ends[name])
     if run is not None:
-        why |= dict.fromkeys((name for name in on if name not in ends), LATE)
+        why |= dict.fromkeys((name for name in on if name not in times), LATE)
     if instance.beyond:
         for name in _predecessors(instance, [name for name in on if name not in why]):
             why.pop(name, None)  # though it earns nothing
-    names = [job.name for job in instance.jobs]
-    ranks = _ranks(instance, {name: n for name, n in on.items() if name not in why}, starts)
-    night = [Column("night", int, list(map(on.get, names)))] if has_several_nights(result) else []
-    titles = groupings([*instance.groups], [column.title for column in night])
-    return (
-        Column("job", str, names),
-        Column("run", bool, [name in on and name not in why for name in names]),
-        Column("reason", str, [str(why.get(name, "")) for name in names]),
-        Column("reward", float, [job.reward for job in instance.jobs]),
-        *(
-            Column(title, str, [job.groups.get(by) for job in instance.jobs])
-            for by, title in zip(instance.groups, titles, strict=True)
-        ),
-        *night,
-        Column("processors", int, list(map(widths.get, names))),
-        Column("start", float, list(map(starts.get, names))),
-        Column("end", float, list(map(ends.get, names))),
-        Column("late", float, list(map(late.get, names))),
-        Column("rank", int, list(map(ranks.get, names))),
-        *_chances(instance, result, run),
-        *clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
-    )
+    runs = {name: n for name, n in on.items() if name not in why}
+    ranks = _ranks(instance, runs, {name: row["start"] for name, row in times.items()})
+    likely = _chances(instance, result, run)
+    groups = {grouping_title(by): by for by in instance.groups}
+    night = ["night"] if several else []
+    more = [
+        "rank",
+        *(["chance"] if likely else []),
+        *clock(instance, start_time=None, end_time=None),
+    ]
+    titles = [*FIXED[:4], *groups, *night, *FIXED[4:], *more]
+    rows = [
+        {
+            **dict.fromkeys(titles),
+            "job": job.name,
+            "run": job.name in runs,
+            "reason": why.get(job.name, ""),
+            "reward": job.reward,
+            **{title: job.groups.get(by) for title, by in groups.items()},
+            **({"night": on.get(job.name)} if several else {}),
+            **times.get(job.name, {}),
+            "rank": ranks.get(job.name),
+            **({"chance": likely.get(job.name)} if likely else {}),
+        }
+        for job in instance.jobs
+    ]
+    return Plan(titles, rows)
 
 
-def _chances(
-    instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights] | None
-) -> Iterator[Column]:
-    """Yield how likely each job is to be in time, where run times are said to be uncertain."""
+def _chances(instance: Instance, result: Result[Chosen], run: Run | None) -> Mapping[str, float]:
+    """Return how likely each job is to be in time, where run times are said to be uncertain."""
     if run is None or not isinstance(run.solution, Scheduled) or result.solution is None:
-        return
+        return {}
     from schedopt.problems.dssp.chances import chances
 
-    night = next(_each_night(instance, result, result.solution))[0] or instance
-    found = chances(night, run.solution, str(run.policy or ""), result.seed)
-    if found:
-        yield Column("chance", float, [found.get(job.name) for job in instance.jobs])
+    night, _ = next(_each_night(instance, result, result.solution))
+    return chances(night, run.solution, str(run.policy or ""), result.seed)
 
 
 def _predecessors(instance: Instance, names: Sequence[str]) -> set[str]:
@@ -312,26 +300,22 @@ def _ranks(
     return {name: rank for rank, name in enumerate(by, start=1)}
 
 
-def clock(
-    instance: Instance, starts: Sequence[float | None], ends: Sequence[float | None]
-) -> Iterator[Column]:
-    """Yield starts and ends as times with their zone, where it is known when time 0 is."""
+def clock(instance: Instance, **times: float | None) -> dict[str, str | None]:
+    """Return times with their zone by what they are called, where it is known when time 0 is."""
     if instance.start is None or instance.nights > 1:
-        return
+        return {}
     dates = dates_of(instance.start, instance.unit)
-    for title, times in (("start_time", starts), ("end_time", ends)):
-        yield Column(title, str, [None if time is None else dates.told(time) for time in times])
+    return {name: None if time is None else dates.told(time) for name, time in times.items()}
 
 
-def _starts_and_widths(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:
+def _starts_and_widths(schedule: Scheduled) -> dict[str, tuple[float, int]]:
     """Return when each job starts, and the most processors that it holds at once."""
     moments: dict[str, list[tuple[float, int]]] = {}
     for task in schedule.tasks:
         wide = len(task.on)
         moments.setdefault(task.job, []).extend(((task.start, wide), (task.end, -wide)))
-    starts, widths = {}, {}
+    found = {}
     for job, changes in moments.items():
         changes.sort()  # what ends at an instant ends before anything starts at it
-        starts[job] = changes[0][0]
-        widths[job] = max(1, *accumulate(change for _, change in changes))
-    return starts, widths
+        found[job] = changes[0][0], max(1, *accumulate(change for _, change in changes))
+    return found

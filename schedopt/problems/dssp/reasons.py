@@ -1,30 +1,9 @@
 """Why a job is left out: it can never be in time, a rule excludes it, or it is outbid.
 
-The reasons are found without solving again, by the first of these that holds:
-
-``never``
-    Whatever else is run, it cannot be chosen: its critical path is longer than the time from its
-    release to its deadline, or its demand is more than all processors give in that time (a part r
-    of it where the machine is filled to r).
-``rule:NAME``
-    The side constraint of that name keeps it out. Either the rule admits the job in no selection
-    at all, such as a job that is forbidden, whose demand alone is above its team's cap, or whose
-    tasks hold more seats than there are. Or the
-    job would pay: there is room for it beside what is run, or room can be made by dropping jobs
-    that are together worth less (those of least reward for their demand are tried), and then the
-    rule is broken. Of several rules that of the job itself comes before one that misses the jobs
-    dropped for it, and then the file's order decides.
-``overlooked``
-    There is room for it, or what would have to make way for it is worth less: whoever chose did not
-    see it. It may be that a schedule has no place for what a selection has room for.
-``risk``
-    The same under ``--risk``, where what is as good by planned run times is not chosen.
-``outbid``
-    All else: there is no room for it, and what would have to make way for it is worth as much or
-    more. Of an optimal schedule it is all that is no rule's: no schedule with it earns more.
-
-Everything is compared in whole numbers. What each rule costs, by solving again without it, is the
-business of `solve --explain`.
+``never``: whatever else is run, it cannot be chosen. ``rule:NAME``: the rule admits it in no
+selection; or it would pay, in room that is left or in place of jobs that are together worth less,
+and then the rule is broken. ``overlooked``: the same, and no rule is broken. ``outbid``: all else.
+Everything is compared in whole numbers, without solving again.
 """
 
 from __future__ import annotations
@@ -50,7 +29,7 @@ if TYPE_CHECKING:
 class Reason:
     """Why a job is left out."""
 
-    kind: Literal["never", "rule", "overlooked", "risk", "outbid"]
+    kind: Literal["never", "rule", "overlooked", "outbid"]
     rule: str = ""  # the name of the rule; empty for the other kinds
     words: str = ""  # the same in a few words for people
     shut_out: bool = False  # whether the rule admits the job in no selection
@@ -67,36 +46,23 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
     kind = Season if isinstance(solution, SelectedNights) else Selection
     model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
     found = left_out(model, solution, most)
-    if isinstance(solution, Scheduled):
-        found = {name: _of_schedule(reason, result.proven) for name, reason in found.items()}
-    if "risk" in result.options:
-        found = {name: _under_risk(reason) for name, reason in found.items()}
-    return found | _explained_reasons(result)
+    found = {name: _reworded(reason, result) for name, reason in found.items()}
+    for one in (result.explanation or {}).get("left_out", ()):  # found by further solves
+        why, _, rule = one["reason"].partition(":")
+        found[one["job"]] = Reason(why, rule, one["words"])
+    return found
 
 
-def _of_schedule(reason: Reason, proven: bool) -> Reason:
-    """Return a reason in terms of a schedule, where room alone does not suffice."""
+def _reworded(reason: Reason, result: Result) -> Reason:
+    """Return a reason in terms of a schedule, or of risk, where room alone does not suffice."""
     if reason.kind != "overlooked":
         return reason
-    if proven:
+    if isinstance(result.solution, Scheduled) and result.proven:
         return Reason("outbid", words=f"{reason.words}, but no schedule with it earns more")
-    return Reason("overlooked", words=f"{reason.words}, but no schedule with it was found")
-
-
-def _under_risk(reason: Reason) -> Reason:
-    """Return a reason in terms of risk, where room by planned times is not enough."""
-    if reason.kind != "overlooked":
-        return reason
-    return Reason("risk", words=f"{reason.words}; run times are uncertain")
-
-
-def _explained_reasons(result: Result) -> dict[str, Reason]:
-    """Return the reasons found by further solves, where these were requested."""
-    told: dict[str, Reason] = {}
-    for one in (result.explanation or {}).get("left_out", ()):
-        kind, _, rule = one["reason"].partition(":")
-        told[one["job"]] = Reason(kind, rule, one["words"])
-    return told
+    if isinstance(result.solution, Scheduled):
+        return Reason("overlooked", words=f"{reason.words}, but no schedule with it was found")
+    uncertain = "; run times are uncertain" if "risk" in result.options else ""
+    return Reason("overlooked", words=reason.words + uncertain)
 
 
 def _fill(instance: Instance, result: Result, solution: Selected | SelectedNights) -> float:
@@ -163,17 +129,14 @@ class _Exchanges:
         self, names: Sequence[str], demands: Sequence[int], program: Program, chosen: set[int]
     ) -> None:
         # Rows of the program without a name are the machine's, the others the rules'.
-        self.names, self.program = names, program
-        self.chosen = chosen
+        self.names, self.program, self.chosen = names, program, chosen
         self.held = set(program.completed(chosen))
         self.touching: dict[int, list[tuple[int, int]]] = {}
-        self.used: list[int] = []
         for i, row in enumerate(program.rows):
-            used = 0
             for column, coefficient in zip(row.columns, row.coefficients, strict=True):
                 self.touching.setdefault(column, []).append((i, coefficient))
-                used += coefficient if column in self.held else 0
-            self.used.append(used)
+        used = self._change(self.held, ())
+        self.used = [used.get(i, 0) for i in range(len(program.rows))]
         self.cheapest = sorted(  # least reward for its demand first
             chosen, key=lambda k: Fraction(program.rewards[k], max(1, demands[k]))
         )
@@ -184,28 +147,22 @@ class _Exchanges:
                     self.in_row.setdefault(i, []).append(k)
 
     def reason(self, j: int) -> Reason:
+        """Return why a column is not chosen."""
         if alone := self._shut_out(j):
-            return Reason(
-                "rule", alone, f"{shown(alone)} keeps it out of every choice", shut_out=True
-            )
+            words = f"{shown(alone)} keeps it out of every choice"
+            return Reason("rule", alone, words, shut_out=True)
         dropped = self._room_for(j)
         if dropped is None:
             return Reason("outbid", words="what would have to make way is worth as much or more")
+        fewer = self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
         if name := self._broken(j, dropped):
-            return Reason("rule", name, self._words(name, dropped))
+            pays = f"worth more than {fewer} in its place, but that would break {shown(name)}"
+            room = f"there is room for it, but it would break {shown(name)}"
+            return Reason("rule", name, pays if dropped else room)
         if not self.program.rewards[j]:
             return Reason("outbid", words="it earns nothing")
-        words = f"it is worth more than {self._fewer(dropped)} in its place"
+        words = f"it is worth more than {fewer} in its place"
         return Reason("overlooked", words=words if dropped else "there is room for it")
-
-    def _words(self, name: str, dropped: Sequence[int]) -> str:
-        if not dropped:
-            return f"there is room for it, but it would break {shown(name)}"
-        fewer = self._fewer(dropped)
-        return f"worth more than {fewer} in its place, but that would break {shown(name)}"
-
-    def _fewer(self, dropped: Sequence[int]) -> str:
-        return self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
 
     def _shut_out(self, j: int) -> str:
         """Return the first rule that excludes the job from every selection."""
@@ -250,17 +207,13 @@ class _Exchanges:
 
     def _broken(self, j: int, without: Iterable[int]) -> str:
         """Return the first rule that adding a job breaks, where others are dropped for it."""
-        if not self.program.lifting:  # no column stands for others
-            return self._first(self._change([j], without))
-        gone = set(without)
-        held = self.program.completed((self.chosen - gone) | {j})
-        change = self._change([c for c in held if c not in self.held], self.held.difference(held))
-        return self._first(change)
-
-    def _first(self, change: dict[int, int]) -> str:
-        return next(
-            (self.program.rows[i].name for i in sorted(change) if self._breaks(i, change)), ""
-        )
+        added, gone = {j}, set(without)
+        if self.program.lifting:  # where columns stand for others
+            held = set(self.program.completed((self.chosen - gone) | {j}))
+            added, gone = held - self.held, self.held - held
+        change = self._change(added, gone)
+        rows = self.program.rows
+        return next((rows[i].name for i in sorted(change) if self._breaks(i, change)), "")
 
     def _change(self, added: Iterable[int], dropped: Iterable[int]) -> dict[int, int]:
         """Return the change of each row's activity."""

@@ -8,7 +8,6 @@ after it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum
 from typing import Any
@@ -38,71 +37,59 @@ Held = Sequence[tuple[float, float]]  # an amount, and until when it is held
 BEGUN = "begun"  # what the rule is called that keeps what has begun, where no other rule is
 
 
-@dataclass(frozen=True)
 class RemainingNight:
-    """The rest of a night."""
+    """The rest of a night.
 
-    night: Instance  # the whole night, on the machine as it is now known to be
-    at: float  # now
-    instance: Instance  # the rest of it
-    progress: Sequence[Progress]  # each job of the night as it stands
-    # Of each job of the rest, where its tasks stand in which job of the night.
-    tasks: Mapping[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]]
-    settled: frozenset[str]  # the jobs that are done, or will be once what runs has ended
-    # By job of the night, the job of the rest that is the rest of its present stage.
-    parts: Mapping[str, str]
-    notes: Sequence[str]
+    Attributes
+    ----------
+    night : Instance
+        The whole night, on the machine as it is now known to be.
+    at : float
+        Now.
+    instance : Instance
+        The rest of it.
+    progress : sequence of Progress
+        Each job of the night as it stands.
+    tasks : dict
+        Of each job of the rest, where its tasks stand in which job of the night.
+    settled : set of str
+        The jobs that are done, or will be once what runs has ended.
+    parts : dict
+        By job of the night, the job of the rest that is the rest of its present stage.
+    notes : list of str
+    """
 
-
-def remaining_night(
-    night: Instance, progress: Sequence[Progress], at: float, levels: Sequence[Level]
-) -> RemainingNight:
-    """Return the rest of a night; `InputError` if the reported state is impossible."""
-    return _Remaining(night, progress, at, levels).rest()
-
-
-class _Remaining:
     def __init__(
-        self,
-        night: Instance,
-        progress: Sequence[Progress],
-        at: float,
-        levels: Sequence[Level],
+        self, night: Instance, progress: Sequence[Progress], at: float, levels: Sequence[Level]
     ) -> None:
+        """Build the rest; `InputError` if the reported state is impossible."""
         if not 0 <= at < night.deadline:
-            expected = (
-                f"a time of the night, from its start to before {moment(night, night.deadline)}"
-            )
+            end = moment(night, night.deadline)
+            expected = f"a time of the night, from its start to before {end}"
             raise InputError(expected, found=moment(night, at), place="at")
         self.at, self.progress = at, progress
+        self.night = night = _with_levels(night, levels) if levels else night
         self.notes: list[str] = []
-        if levels:
-            night = _with_levels(night, levels)
-        self.night = night
-        self.rules = list(night.constraints)
-        self.names = {*night.index}
-        self.unpaid = {  # jobs that have ended, or will, too late to earn anything
+        self.tasks: dict[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]] = {}
+        self.settled: set[str] = set()
+        self.parts: dict[str, str] = {}
+        self._names = {*night.index}
+        self._unpaid = {  # jobs that have ended, or will, too late to earn anything
             job.name
             for j, (job, one) in enumerate(zip(night.jobs, progress, strict=True))
             if one.status == "done" and not night.worth(j, one.end)
         }
-        self.tasks: dict[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]] = {}
-        self.settled: list[str] = []
-        self.parts: dict[str, str] = {}
-        self.resources: dict[str, Any] = {}
-        self.seats: dict[str, dict[str, float]] = {}
-
-    def rest(self) -> RemainingNight:
-        night, at = self.night, self.at
         pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
+        self._resources: dict[str, Any] = {}
+        self._seats: dict[str, dict[str, float]] = {}
         for name, given in night.resources.items():
             use = {job.name: job.holds.get(name, 0.0) for job in night.jobs}
-            self._resource(name, Steps.of(given), use)
-        for position, rule in enumerate(self.rules):
+            self._resources[name] = self._resource(Steps.of(given), use)
+        for position, rule in enumerate(night.constraints):
             if isinstance(rule, Seats):
-                name = self._unused(label(rule, position), self.resources)
-                self.seats[name] = {job: float(use) for job, use in rule.use.items()}
-                self._resource(name, Steps.of(rule.capacity), self.seats[name])
+                name = _unused(label(rule, position), self._resources)
+                self._seats[name] = {job: float(use) for job, use in rule.use.items()}
+                self._resources[name] = self._resource(Steps.of(rule.capacity), self._seats[name])
         jobs: list[Job] = []
         for job, begun in zip(night.jobs, self.progress, strict=True):
             of = night.machine.of_job(job)
@@ -112,19 +99,9 @@ class _Remaining:
             expected = f"a processor that comes free before {night.deadline:g}"
             raise InputError(expected, found="all at work until then", place="at")
         there: Any = {"pools": pools} if night.pools else {"changes": pools[""]}
-        part = {"jobs": tuple(jobs), "resources": self.resources, "down": ()}
+        part = {"jobs": tuple(jobs), "resources": self._resources, "down": ()}
         bare = replace(night, constraints=(), **there, **part)
-        rest = replace(bare, constraints=tuple(self._rules(bare)))
-        return RemainingNight(
-            night,
-            at,
-            rest,
-            self.progress,
-            self.tasks,
-            frozenset(self.settled),
-            self.parts,
-            self.notes,
-        )
+        self.instance = replace(bare, constraints=tuple(self._rules(bare)))
 
     def _pool(self, name: str, there: Steps) -> tuple[tuple[float, int], ...]:
         """Return a pool less the running tasks."""
@@ -137,17 +114,12 @@ class _Remaining:
             expected = f"at most {float(now):g} processors{of} at work at {at}: say what failed"
             jobs = zip(self.night.jobs, self.progress, strict=True)
             widths = {
-                job.name: sum(wide for _, wide, where in begun.running(self.at) if where == name)
+                job.name: sum(wide for _, wide, on in begun.running(self.at) if on == name)
                 for job, begun in jobs
             }
             works = ", ".join(f"{job} on {wide}" for job, wide in widths.items() if wide)
             raise InputError(expected, found=f"{holding} at work ({works})", place="state")
         return tuple((time, int(amount)) for time, amount in self._less(there, held))
-
-    def _unused(self, name: str, taken: Collection[str | None]) -> str:
-        while name in taken:
-            name += "'"
-        return name
 
     def _less(self, there: Steps, held: Held) -> list[tuple[float, float]]:
         """Return an amount from now on, less what is held; nothing before."""
@@ -164,49 +136,45 @@ class _Remaining:
             found.append((float(time), max(0.0, float(there.at(time) - away))))
         return [one for i, one in enumerate(found) if i == 0 or one[1] != found[i - 1][1]]
 
-    def _resource(self, name: str, there: Steps, use: Mapping[str, float]) -> None:
+    def _resource(self, there: Steps, use: Mapping[str, float]) -> tuple[tuple[float, float], ...]:
+        """Return a resource less what running tasks hold."""
         held = [
             (until, use[job.name] * count / job.processors)
             for job, begun in zip(self.night.jobs, self.progress, strict=True)
             if use.get(job.name)
             for until, count, _ in begun.running(self.at)
         ]
-        self.resources[name] = tuple(self._less(there, held))
+        return tuple(self._less(there, held))
 
     def _jobs(self, job: Job, begun: Progress, most: int) -> list[Job]:
         """Return the rest of a job: one job, or two where part of a stage is running."""
         left = tasks_left(job, begun)
         if begun.status == "done":
-            self.settled.append(job.name)
+            self.settled.add(job.name)
             self.tasks[job.name] = (job.name, [])
             return [self._ended(job, begun.end)]
-        holds = {name: use[job.name] for name, use in self.seats.items() if use.get(job.name)}
+        holds = {name: use[job.name] for name, use in self._seats.items() if use.get(job.name)}
         job = replace(job, holds=job.holds | holds, release=max(job.release, self.at))
         waits = {*job.after} if begun.status == "waiting" else set()
-        if waits & self.unpaid or not self._possible(job, most):
+        if waits & self._unpaid or not self._possible(job, most):
             self.tasks[job.name] = (job.name, [])
             return [self._never(job)]
+        self.tasks[job.name] = (job.name, left)
         if begun.status == "waiting":
-            self.tasks[job.name] = (job.name, left)
             return [job]
         running = begun.running(self.at)
-        if not running:
-            self.tasks[job.name] = (job.name, left)
-            return [self._part(job, left, self.at)]
-        end = max(until for until, _, _ in running)
-        present = max(task.stage for task in begun.past)
-        if left[0][0][0] > present:
-            self.tasks[job.name] = (job.name, left)
+        end = max((until for until, _, _ in running), default=self.at)
+        if not running or left[0][0][0] > max(task.stage for task in begun.past):
             return [self._part(job, left, end)]
-        first = self._unused(f"{job.name} ({BEGUN})", self.names)
-        self.names.add(first)
+        first = _unused(f"{job.name} ({BEGUN})", self._names)
+        self._names.add(first)
         self.parts[job.name] = first
         self.tasks[first], self.tasks[job.name] = (job.name, left[:1]), (job.name, left[1:])
         now = replace(self._part(job, left[:1], self.at), name=first, reward=0.0, values={})
         if job.max_processors is not None:
-            own = self._unused(f"processors of {job.name}", self.resources)
+            own = _unused(f"processors of {job.name}", self._resources)
             held: Held = [(until, float(count)) for until, count, _ in running]
-            self.resources[own] = tuple(self._less(Steps.of(job.max_processors), held))
+            self._resources[own] = tuple(self._less(Steps.of(job.max_processors), held))
             now = replace(now, holds=now.holds | {own: float(job.processors)})
         return [now, replace(self._part(job, left[1:], end), after=(first,))]
 
@@ -229,7 +197,7 @@ class _Remaining:
         """Tell whether the needs of every task can ever be met."""
         if job.processors > most:
             return False
-        there = {name: max(a for _, a in points) for name, points in self.resources.items()}
+        there = {name: max(a for _, a in points) for name, points in self._resources.items()}
         return all(amount <= there[name] for name, amount in job.holds.items())
 
     def _never(self, job: Job) -> Any:
@@ -255,7 +223,6 @@ class _Remaining:
     def _rules(self, rest: Instance) -> list[Constraint]:
         """Return the rules of the rest: each knows what has begun."""
         found: list[Constraint] = []
-        settled = {*self.settled}
         used: dict[str, dict[str, Fraction]] = {}
         for job, begun in zip(self.night.jobs, self.progress, strict=True):
             for by, group in job.groups.items():
@@ -263,7 +230,7 @@ class _Remaining:
                 of[group] = of.get(group, Fraction(0)) + as_written(begun.used())
         everything = sum((as_written(begun.used()) for begun in self.progress), Fraction(0))
         passed = self.night.exact_capacity() - rest.exact_capacity()
-        for position, given in enumerate(self.rules):
+        for position, given in enumerate(self.night.constraints):
             rule = given if given.name else replace(given, name=label(given, position))
             if isinstance(rule, Seats):
                 continue
@@ -275,7 +242,7 @@ class _Remaining:
                 ]
                 rule = replace(rule, jobs=tuple(members), by=None, group=None)
             if isinstance(rule, Forbid):
-                out = tuple(name for name in rule.jobs if name not in settled)
+                out = tuple(name for name in rule.jobs if name not in self.settled)
                 if not out:
                     continue
                 rule = replace(rule, jobs=out)
@@ -285,10 +252,11 @@ class _Remaining:
             found.append(rule)
         names = {rule.name for rule in found}
         if self.settled:
-            name = self._unused(BEGUN, names)
-            found.append(Require(name=name, jobs=tuple(self.settled)))
+            name = _unused(BEGUN, names)
+            settled = (job.name for job in self.night.jobs if job.name in self.settled)
+            found.append(Require(name=name, jobs=tuple(settled)))
         for name, first in self.parts.items():
-            found.append(Imply(name=self._unused(f"{BEGUN}: {name}", names), if_=first, then=name))
+            found.append(Imply(name=_unused(f"{BEGUN}: {name}", names), if_=first, then=name))
         return found
 
     def _share(
@@ -321,6 +289,12 @@ class _Remaining:
             half_life=None,
         )
         return shared
+
+
+def _unused(name: str, taken: Collection[str | None]) -> str:
+    while name in taken:
+        name += "'"
+    return name
 
 
 def _with_levels(night: Instance, levels: Sequence[Level]) -> Instance:

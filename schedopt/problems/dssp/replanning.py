@@ -5,14 +5,13 @@ within the part of that reward that stability may cost; then the best reward wit
 The tasks run in the old order where that costs nothing, and else as the best dispatcher has them.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import inf, nextafter
-from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
+from msgspec.structs import replace as with_fields
 
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.constraints import AtLeast, Constraint, label
@@ -21,7 +20,6 @@ from schedopt.instances.dssp import Instance, Scheduled, refuse_nights
 from schedopt.instances.dssp.planned import Floats
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.protocol import identity
 from schedopt.instances.tables import Source
 from schedopt.problems.dssp import planning
 from schedopt.problems.dssp.observed_state import (
@@ -35,18 +33,15 @@ from schedopt.problems.dssp.observed_state import (
     read_time,
 )
 from schedopt.problems.dssp.reasons import moment, reasons
-from schedopt.problems.dssp.remaining_night import RemainingNight, remaining_night
-from schedopt.problems.summary import Change, Column, Plan, Replanned, changes, same
+from schedopt.problems.dssp.remaining_night import RemainingNight
+from schedopt.problems.summary import Change, Plan, PlanRow, Replanned, same
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stopped
 
 BEGUN = "begun"  # the column of a plan that says of each job what had begun when it was made
 STAY = "stay"  # what the rule is called that keeps what was planned
-FEW = ("cpa", "least-slack")
-"""Dispatchers that are tried where there are many tasks and the old order makes some jobs late."""
 
 Solve = Callable[..., Result]  # takes an instance, and rules
-PlanRow = dict[str, Any]
 
 
 class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
@@ -76,12 +71,8 @@ def replan(
     *,
     stay: float,
     constraints: Sequence[Constraint],
-    how: Sequence[object] = (),
 ) -> Replanned:
-    """Solve the rest of a night.
-
-    A plan that answers this very question, asked in the same way, stays.
-    """
+    """Solve the rest of a night."""
     refuse_nights(night, "replan")
     now = read_time(night, str(at), "at")
     old = planned if isinstance(planned, PlannedNight) else planned_night(night, planned)
@@ -90,22 +81,13 @@ def replan(
         raise InputError(expected, found=moment(night, now), place="at")
     reported = read_state(night, state, now)
     progress, notes = observed(night, old, reported, now)
-    whole = replace(night, constraints=(*night.constraints, *constraints))
-    rest = remaining_night(whole, progress, now, reported.levels)
-    question = (identity(rest.instance).digest, stay, *how)
-    if old.answer is not None and old.answer[0] == question:
-        _, rest, result, run, left_out = old.answer
-    else:
-        rest, result, left_out = _solved(rest, {*old.spans} - rest.settled, solve, stay)
-        run = None if result.solution is None else _dispatched(rest, old, result)
-    notes = [*notes, *rest.notes, *(f"{name} cannot be kept: left out" for name in left_out)]
+    whole = with_fields(night, constraints=(*night.constraints, *constraints))
+    rest = RemainingNight(whole, progress, now, reported.levels)
+    result, left_out = _solved(rest, {*old.spans} - rest.settled, solve, stay)
+    notes += [*rest.notes, *(f"{name} cannot be kept: left out" for name in left_out)]
     if result.solution is None:
         return Replanned(result, rest.instance, rest.night, notes=tuple(notes))
-    answer = (question, rest, result, run, left_out) if result.termination == "optimal" else None
-    made = _whole_night(rest, old, reported, result, run)
-    return dataclasses.replace(
-        made, notes=tuple(notes), old=dataclasses.replace(made.old, answer=answer)
-    )
+    return replace(_whole_night(rest, old, reported, result), notes=tuple(notes))
 
 
 # --- the old plan -----------------------------------------------------------------------------
@@ -114,28 +96,25 @@ def replan(
 def planned_night(night: Instance, result: Result | Sequence[PlanRow]) -> PlannedNight:
     """Return the plan of a result, dispatched where it has no times; or of a plan's rows."""
     if not isinstance(result, Result):
-        progress = {row["job"]: _begun(row) for row in result if row.get(BEGUN)}
-        return _planned({row["job"]: row for row in result}, progress=progress)
+        return _planned(result, progress={r["job"]: _begun(r) for r in result if r.get(BEGUN)})
     run = planning.dispatched(night, result)
     if not (schedules := planning.schedules_of(run)):
         names = result.solution.selected if result.solution is not None else ()
         return PlannedNight(dict.fromkeys(names))
     tasks: dict[str, list[Task]] = {}
     for task in schedules[0].tasks:
-        pool = pool_of(night, task.processor)
-        tasks.setdefault(task.job, []).append(
-            Task(task.stage, task.task, task.start, task.end, pool)
-        )
-    return _planned(_rows(planning.plan(night, result, run)), tasks)
+        on = pool_of(night, task.processor)
+        tasks.setdefault(task.job, []).append(Task(task.stage, task.task, task.start, task.end, on))
+    return _planned(planning.plan(night, result, run).rows, tasks)
 
 
 def _planned(
-    rows: Mapping[str, PlanRow],
+    rows: Sequence[PlanRow],
     tasks: Mapping[str, Sequence[Task]] | None = None,
     progress: Mapping[str, Progress] | None = None,
 ) -> PlannedNight:
     """Return the plan that a row for each job says; widths where they are known."""
-    runs = {name: row for name, row in rows.items() if row["run"]}
+    runs = {row["job"]: row for row in rows if row["run"]}
     spans = {
         name: None if row["start"] is None or row["end"] is None else (row["start"], row["end"])
         for name, row in runs.items()
@@ -161,14 +140,8 @@ def _begun_cell(progress: Progress) -> str:
     if progress.status == "done" and progress.end <= progress.at:  # only its use still matters
         once = Task(0, 0, progress.start, progress.end)
         lost = progress.used() - progress.width * (once.end - once.start)
-        progress = dataclasses.replace(progress, past=[once], lost=lost)
+        progress = replace(progress, past=[once], lost=lost)
     return to_json(progress).decode()
-
-
-def _rows(columns: Plan) -> dict[str, PlanRow]:
-    titles = [column.title for column in columns]
-    cells = zip(*(column.cells for column in columns), strict=True)
-    return {str(row[0]): dict(zip(titles, row, strict=True)) for row in cells}
 
 
 # --- the choice -------------------------------------------------------------------------------
@@ -176,8 +149,8 @@ def _rows(columns: Plan) -> dict[str, PlanRow]:
 
 def _solved(
     rest: RemainingNight, was: set[str], solve: Solve, stay: float
-) -> tuple[RemainingNight, Result, list[str]]:
-    """Return the result nearest to the plan, on what rest, and the rules that no plan can keep."""
+) -> tuple[Result, list[str]]:
+    """Return the result nearest to the plan, and the rules that no plan can keep, left out."""
     night, dropped = rest.instance, list[str]()
     own = {label(rule, i) for i, rule in enumerate(rest.night.constraints)}
     while True:
@@ -187,10 +160,10 @@ def _solved(
             break
         dropped += sorted(map(str, lost))
         rules = tuple(rule for rule in night.constraints if rule.name not in lost)
-        night = replace(night, constraints=rules)
-    rest = dataclasses.replace(rest, instance=night)
+        night = with_fields(night, constraints=rules)
+    rest.instance = night
     if best.solution is None or was <= {*best.solution.selected} or stopped():
-        return rest, best, dropped
+        return best, dropped
     chosen, free = {*best.solution.selected}, {*night.index} - rest.settled
     rewards = {job.name: job.reward for job in night.jobs if job.name in free}
     worth = total(rewards[name] for name in chosen & free) * (1 - as_written(stay))
@@ -198,14 +171,14 @@ def _solved(
     while as_written(least) > worth:
         least = nextafter(least, 0.0)
     names = tuple(name for name in rewards if name in was)
-    counted = tuple(replace(job, reward=float(job.name in names)) for job in night.jobs)
+    counted = tuple(with_fields(job, reward=float(job.name in names)) for job in night.jobs)
     floor = Worth(name=STAY, rewards=rewards, at_least=least)
-    near = solve(replace(night, jobs=counted, objectives=()), [floor])
+    near = solve(with_fields(night, jobs=counted, objectives=()), constraints=[floor])
     count = 0 if near.solution is None else len({*names} & {*near.solution.selected})
     if count <= len({*names} & chosen) or stopped():
-        return rest, best, dropped
-    final = solve(night, [AtLeast(name=STAY, jobs=names, count=count)])
-    return rest, (best if final.solution is None else final), dropped
+        return best, dropped
+    final = solve(night, constraints=[AtLeast(name=STAY, jobs=names, count=count)])
+    return (best if final.solution is None else final), dropped
 
 
 # --- the times --------------------------------------------------------------------------------
@@ -221,13 +194,12 @@ def _dispatched(rest: RemainingNight, old: PlannedNight, result: Result) -> Resu
     if bare or chosen is None or isinstance(chosen, Scheduled):
         return planning.dispatched(night, result)
     jobs = positions(night, chosen.selected)
-    played = simulate(night, jobs, keys=_old_starts(rest, old))
-    made = schedule_of(night, jobs, played, chosen.capacity / night.capacity())
+    simulated = simulate(night, jobs, keys=_old_starts(rest, old))
+    made = schedule_of(night, jobs, simulated, chosen.capacity / night.capacity())
     earned = night.objective_of(made)
     paid = [night.worth(night.index[name], end) for name, end in made.completion.items()]
     if len(paid) < len(jobs) or not all(same(worth, 1.0) for worth in paid):
-        many = len(night.tasks.lengths) > planning.PLAINLY
-        other = planning.dispatched(night, result, among=FEW if many else None)
+        other = planning.dispatched(night, result)
         if other is not None and (other.objective or 0.0) > earned:
             return other
     done = f"in the old order: {paid.count(1.0):,} of {len(paid):,} jobs in time"
@@ -252,12 +224,14 @@ def _old_starts(rest: RemainingNight, old: PlannedNight) -> Floats:
 
 
 def _whole_night(
-    rest: RemainingNight, old: PlannedNight, state: State, result: Result, run: Result | None
+    rest: RemainingNight, old: PlannedNight, state: State, result: Result
 ) -> Replanned:
     """Return the plan of a whole night: what has begun, and what is planned of the rest."""
-    night, columns = rest.night, planning.plan(rest.instance, result, run)
-    rows = _rows(columns)
-    tasks = {name: [*begun.past] for name, begun in zip(night.index, rest.progress, strict=True)}
+    night, run = rest.night, _dispatched(rest, old, result)
+    plan = planning.plan(rest.instance, result, run)
+    rows = {row["job"]: row for row in plan.rows}
+    begun = dict(zip(night.index, rest.progress, strict=True))
+    tasks = {name: [*progress.past] for name, progress in begun.items()}
     for schedule in planning.schedules_of(run):
         for task in schedule.tasks:
             name, places = rest.tasks[task.job]
@@ -265,91 +239,70 @@ def _whole_night(
                 pool = pool_of(rest.instance, task.processor)
                 place = places[task.stage][task.task]
                 tasks[name].append(Task(*place, task.start, task.end, pool))
-    for j, progress in enumerate(rest.progress):
-        _add_past(rest, old, j, progress, rows)
-    ranked = [row for row in rows.values() if row["rank"] is not None]
+    own = [_with_past(rest, old, name, progress, rows) for name, progress in begun.items()]
+    ranked = [row for row in own if row["rank"] is not None]
     for rank, row in enumerate(sorted(ranked, key=lambda row: row["rank"]), start=1):
         row["rank"] = rank
-    begun = {
-        name: progress
-        for name, progress in zip(night.index, rest.progress, strict=True)
-        if progress.past or progress.lost
-    }
-    new = _planned({name: rows[name] for name in night.index}, tasks, begun)
-    change = changes(old.spans, new.spans)
+    new = _planned(own, tasks, {name: of for name, of in begun.items() if of.past or of.lost})
     why = {name: reason.words for name, reason in reasons(rest.instance, result).items()}
-    told = []
-    for name in (name for name in night.index if name in change):
-        was, now = (plan.spans.get(name) for plan in (old, new))
-        before, after = (span[0] if span else None for span in (was, now))
-        by_clock = [
-            str(column.cells[0] or "") for column in planning.clock(night, [before], [after])
-        ]
-        because = _why(name, change, rows, why, state)
-        told.append(Change(name, change[name], before, after, because, *by_clock))
-    wide = _columns(rest, old, columns, rows, change)
-    return Replanned(result, rest.instance, night, tuple(told), old=new, columns=wide)
+    changes = []
+    for row in own:
+        name, was = row["job"], old.spans.get(row["job"])
+        kind = _kind_of_change(name, old, new)
+        before = was[0] if was else None
+        clock = planning.clock(night, was=before, start_time=row["start"], end_time=row["end"])
+        row |= {"was": before, "change": kind, BEGUN: _begun_cell(begun[name])}
+        row |= {title: time for title, time in clock.items() if title != "was"}
+        if kind:
+            times = clock.get("was") or "", clock.get("start_time") or ""
+            now = row["start"] if name in new.spans else None
+            changes.append(Change(name, kind, before, now, _why(row, why, state), *times))
+    titles = [*plan.titles, "was", "change", BEGUN]
+    return Replanned(result, rest.instance, night, tuple(changes), old=new, whole=Plan(titles, own))
 
 
-def _add_past(
-    rest: RemainingNight, old: PlannedNight, j: int, progress: Progress, rows: dict[str, PlanRow]
-) -> None:
-    """Add to the row of a job what of it has begun, and the rest of its present stage."""
-    job = rest.night.jobs[j]
-    row, first = rows[job.name], rows.pop(rest.parts.get(job.name, ""), None)
-    row["reward"] = job.reward
-    if progress.status == "waiting":
-        return
-    row["rank"] = None  # nobody has to release it
-    if not row["run"]:
-        return
-    widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, progress.widest]
-    row |= {"start": progress.start, "late": row["late"] or 0.0, "processors": max(widths)}
-    if job.name in rest.settled:
-        due = rest.night.deadline if job.deadline is None else job.deadline
-        row |= {"end": progress.end, "late": max(0.0, progress.end - due)}
-        row["processors"] = old.widths.get(job.name) or progress.widest
+def _kind_of_change(name: str, old: PlannedNight, new: PlannedNight) -> str:
+    """Return what became of a job that runs in either of two plans; nothing of another."""
+    if name not in old.spans or name not in new.spans:
+        return "dropped" if name in old.spans else "added" if name in new.spans else ""
+    was, now = old.spans[name], new.spans[name]
+    return "moved" if was and now and not same(was[0], now[0]) else "kept"
 
 
-def _columns(
+def _with_past(
     rest: RemainingNight,
     old: PlannedNight,
-    columns: Plan,
-    rows: Mapping[str, PlanRow],
-    change: Mapping[str, str],
-) -> Plan:
-    """Return the columns of the plan, with what was planned, what changed, and what has begun."""
-    jobs = [*rest.night.index]
-    starts, ends = ([rows[name][key] for name in jobs] for key in ("start", "end"))
-    was = [span[0] if (span := old.spans.get(name)) else None for name in jobs]
-    return (
-        *(
-            Column(column.title, column.kind, [rows[name][column.title] for name in jobs])
-            for column in columns
-            if column.title not in ("start_time", "end_time")
-        ),
-        *planning.clock(rest.night, starts, ends),
-        Column("was", float, was),
-        Column("change", str, [change.get(name, "") for name in jobs]),
-        Column(BEGUN, str, [_begun_cell(progress) for progress in rest.progress]),
-    )
-
-
-def _why(
     name: str,
-    change: Mapping[str, str],
+    progress: Progress,
     rows: Mapping[str, PlanRow],
-    why: Mapping[str, str],
-    state: State,
-) -> str:
+) -> PlanRow:
+    """Return the row of a job with what of it has begun, and the rest of its present stage."""
+    job, row = rest.night.jobs[rest.night.index[name]], dict(rows[name])
+    first = rows.get(rest.parts.get(name, ""))
+    row["reward"] = job.reward
+    if progress.status == "waiting":
+        return row
+    row["rank"] = None  # nobody has to release it
+    if not row["run"]:
+        return row
+    widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, progress.widest]
+    row |= {"start": progress.start, "late": row["late"] or 0.0, "processors": max(widths)}
+    if name in rest.settled:
+        due = rest.night.deadline if job.deadline is None else job.deadline
+        row |= {"end": progress.end, "late": max(0.0, progress.end - due)}
+        row["processors"] = old.widths.get(name) or progress.widest
+    return row
+
+
+def _why(row: PlanRow, why: Mapping[str, str], state: State) -> str:
     """Say why a job is planned otherwise than before: what was reported, and what follows."""
+    name, kind = row["job"], row["change"]
     said = state.jobs[name].status if name in state.jobs else ""
-    if change[name] == "dropped":
-        late = rows[name]["reason"] == planning.LATE
-        reason = "ends too late" if late else why.get(name, "")
+    if kind == "dropped":
+        reason = "ends too late" if row["reason"] == planning.LATE else why.get(name, "")
         return "; ".join(part for part in (said, reason) if part)
     if said == "failed":
         return "failed: begins anew"
-    if change[name] == "added":
+    if kind == "added":
         return said or "there is room for it now"
-    return said if change[name] == "moved" else ""
+    return said if kind == "moved" else ""

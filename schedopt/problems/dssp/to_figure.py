@@ -23,7 +23,6 @@ GROUPS = 40  # groups of a grouping that are drawn; of more, those with the larg
 ALL = "all jobs"  # what stands in place of groups where jobs have none
 MANY = 2_000  # tasks from which on edges would hide them
 THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
-MOST_WINDOWS = 12  # most releases and deadlines that are drawn; more would hide the picture
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 Documents = Sequence[Any]  # results, each with a solution
 
@@ -171,8 +170,6 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
         if night is None:
             continue
         axes.axvline(night.deadline / unit, **DEADLINE)
-        _windows(axes, night, unit)
-        _machine(axes, night, unit)
         if night.start is not None:
             style.label_clock_times(axes, dates_of(night.start, night.unit), unit)
     return figure
@@ -206,27 +203,6 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
         for group, its in colour.items():
             axes.bar(0, 0, color=its, label=label(group))
         decorate(axes, legend="beside")
-
-
-def _windows(axes: Axes, night: Instance, unit: float) -> None:
-    """Mark releases and deadlines of jobs' own, where there are few."""
-    own = set(night.deadlines[night.deadlines != night.deadline].tolist())
-    for times, colour in ((set(night.releases.tolist()) - {0.0}, GREEN), (own, RED)):
-        for time in times if len(times) <= MOST_WINDOWS else ():
-            axes.axvline(time / unit, color=colour, linestyle=":", linewidth=1.0)
-
-
-def _machine(axes: Axes, night: Instance, unit: float) -> None:
-    """Draw the processors by pool, where their number changes."""
-    if not any((night.changes, night.end, night.down, night.pools)):
-        return
-    first = 0.0
-    for steps in night.machine.pools.values():
-        times = [float(time) / unit for time in steps.times]
-        counts = [first + float(amount) - 0.5 for amount in steps.amounts]
-        ends = [*times, max(times[-1], axes.get_xlim()[1])]
-        axes.step(ends, [*counts, counts[-1]], where="post", color="black", linewidth=1.0)
-        first += float(steps.most)
 
 
 def _labels(night: Instance) -> Mapping[str, str]:

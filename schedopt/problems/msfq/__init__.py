@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.extras import installed
 from schedopt.instances.options import Options
-from schedopt.problems.question import Question
-from schedopt.problems.record import Converter, Problem
+from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint

@@ -46,8 +46,6 @@ def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, policy in LOG_POLICIES.items():
         if name not in known or policy.order is None:  # what is not compiled takes too long
             continue
-        if policy.by_user and queue.jobs.user is None:
-            continue
         if len(queue.jobs) > MANY and name not in FAST:
             continue
         believed = ["given", "exact"] if policy.plans and queue.jobs.estimated else ["exact"]

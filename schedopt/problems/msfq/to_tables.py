@@ -10,7 +10,6 @@ from schedopt.instances.msfq.answers import (
     Bracketed,
     ClassTime,
     LogAnswer,
-    Measures,
     Replayed,
     Simulated,
     Thresholded,
@@ -20,16 +19,6 @@ from schedopt.solvers.result import Result
 from schedopt.tables import Cell, Table, Value
 
 MOST = 40  # classes of the table
-
-BOUNDED = {
-    "prices": "schedules that preempt nobody",
-    "parts": "the same, by the best of these in each partition",
-    "run": "all schedules",
-    "squashed-area": "all schedules",
-    "combined": "all schedules",
-    "busy-dates": "all schedules",
-}
-"""What each bound on a log is for."""
 
 TAIL = "99"  # the percentile that is shown where it was measured
 
@@ -75,47 +64,35 @@ def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
     """Yield the response time of each class; of a log, by user, group, queue and need."""
     found = result.solution
     if isinstance(found, Answer):
-        yield Table.of(
-            f"by class{_more(len(found.classes))}",
-            (
-                column.count("servers needed"),
-                *map(column.number, ("mean response time", "95% interval", f"{TAIL}th percentile")),
-            ),
-            map(_row, found.classes[:MOST]),
-        )
+        heads = "mean response time", "95% interval", f"{TAIL}th percentile"
+        columns = (column.count("servers needed"), *map(column.number, heads))
+        rows = map(_row, found.classes[:MOST])
+        yield Table.of(f"by class{_more(len(found.classes))}", columns, rows)
     elif isinstance(found, Replayed):
         for by, measures in found.by.items():
-            largest = sorted(measures, key=lambda name: -measures[name].jobs)[:MOST]
             means = "mean response time", "mean wait", "mean bounded slowdown"
-            yield Table.of(
-                f"by {by}{_more(len(measures))}",
-                (column.text(by), column.count("jobs"), *map(column.number, means)),
-                ((name, *_measures(measures[name])) for name in largest),
+            columns = (column.text(by), column.count("jobs"), *map(column.number, means))
+            largest = sorted(measures.items(), key=lambda pair: -pair[1].jobs)[:MOST]
+            lines = (
+                (name, m.jobs, m.mean_response_time, m.mean_wait, m.mean_bounded_slowdown)
+                for name, m in largest
             )
+            yield Table.of(f"by {by}{_more(len(measures))}", columns, lines)
     elif isinstance(found, Bracketed):
-        yield from _bracket(found)
-
-
-def _bracket(found: Bracketed) -> Tables:
-    """Yield the bounds on all schedules, and each policy beside the greatest of them."""
-    known = sorted(found.bounds.items(), key=lambda pair: -pair[1])
-    columns = column.text("by"), column.number("at least"), column.text("for")
-    yield Table.of("bounds", columns, ((name, value, BOUNDED.get(name)) for name, value in known))
-    least = known[0][1] if known else 0.0
-    policies = sorted(found.policies.items(), key=lambda pair: pair[1])[:MOST]
-    yield Table.of(
-        f"policies{_more(len(found.policies))}",
-        (column.text("policy"), column.number("response time"), column.percent("over the bound")),
-        ((name, value, value / least - 1 if least else None) for name, value in policies),
-    )
+        known = sorted(found.bounds.items(), key=lambda pair: -pair[1])
+        yield Table.of("bounds", (column.text("by"), column.number("at least")), known)
+        least = known[0][1] if known else 0.0
+        policies = sorted(found.policies.items(), key=lambda pair: pair[1])[:MOST]
+        over = column.percent("over the bound")
+        yield Table.of(
+            f"policies{_more(len(found.policies))}",
+            (column.text("policy"), column.number("response time"), over),
+            ((name, value, value / least - 1 if least else None) for name, value in policies),
+        )
 
 
 def _more(count: int) -> str:
     return f" ({MOST} of {count:,})" if count > MOST else ""
-
-
-def _measures(entry: Measures) -> tuple[Value, ...]:
-    return entry.jobs, entry.mean_response_time, entry.mean_wait, entry.mean_bounded_slowdown
 
 
 def _row(entry: ClassTime) -> tuple[Value, ...]:

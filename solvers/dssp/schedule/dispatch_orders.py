@@ -16,7 +16,7 @@ from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key, order_of
 from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, is_plain, task_kinds, with_seats
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
-from schedopt.solvers.dssp.schedule.simulation_kernels import Play, simulate
+from schedopt.solvers.dssp.schedule.simulation_kernels import simulate
 
 JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
 
     earned: Floats  # by each job, (jobs,)
     done: JobMask  # the jobs that complete while they are paid
-    played: Simulated
+    simulated: Simulated
 
 
 class DispatchOrders:
@@ -170,25 +170,25 @@ class DispatchOrders:
             by_key(self._dispatch, keys[self._kind_of], some, record, self._end, main)
         else:
             some = some[np.argsort(night.releases[some], kind="stable")]
-            kinds, play = self._kinds._replace(keys=keys), Play(self._end, main, NOTHING)
-            history = simulate(self.site, kinds, some, play, (starts, completion))
+            kinds = self._kinds._replace(keys=keys)
+            history = simulate(self.site, kinds, some, self._end, NOTHING, starts, completion)
         in_order = np.empty_like(starts)
         in_order[self._order] = starts
-        played = Simulated(
+        simulated = Simulated(
             in_order, completion, self._dispatch.lengths, keys[self._kind_of], self._order, history
         )
-        return self._outcome(played)
+        return self._outcome(simulated)
 
-    def _outcome(self, played: Simulated) -> Outcome:
+    def _outcome(self, simulated: Simulated) -> Outcome:
         """Return what jobs earn."""
-        night, completion = self.night, played.completion
+        night, completion = self.night, simulated.completion
         in_time, delay = completion <= night.deadlines * NEAR, completion - night.deadlines
         part = in_time.astype(np.float64)
         if len(night.late) > 1:
             delays, paid = np.array(night.late).T
             late = np.where(delay > delays[-1], 0.0, np.interp(delay, delays, paid))
             part = np.nan_to_num(np.where(in_time, 1.0, late), nan=0.0)
-        return Outcome(part * night.rewards, in_time | (delay <= night.delay), played)
+        return Outcome(part * night.rewards, in_time | (delay <= night.delay), simulated)
 
 
 LIGHT = 0.1

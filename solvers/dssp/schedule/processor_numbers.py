@@ -16,7 +16,7 @@ from schedopt.solvers.dssp.schedule.dispatch_kernels import (
     order_of,
 )
 from schedopt.solvers.dssp.schedule.machine_arrays import is_plain, machine_arrays, task_kinds
-from schedopt.solvers.dssp.schedule.simulation_kernels import History, Play, simulate
+from schedopt.solvers.dssp.schedule.simulation_kernels import History, simulate
 from schedopt.solvers.kernels.heap import pop, push
 
 if TYPE_CHECKING:
@@ -92,17 +92,15 @@ def played(
     if order is not None:
         lengths, keys = lengths[order], keys[order]
     starts, completion = np.full(len(lengths), np.nan), np.full(len(night.jobs), np.nan)
-    site, main, history = machine_arrays(night), tasks.first_stage[:-1], None
+    site, history = machine_arrays(night), None
     if len(clocks) == 0 and is_plain(site) and lengths.all():
         processors = min(int(site.there[0]), max(1, len(lengths)))
         dispatch = Dispatch(lengths, tasks.first_task, tasks.first_stage, processors)
-        by_key(dispatch, keys, jobs, Record(starts, completion), np.inf, main)
+        by_key(dispatch, keys, jobs, Record(starts, completion), np.inf, tasks.first_stage[:-1])
     else:
         kinds = task_kinds(tasks, lengths, keys)
         by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
-        history = simulate(
-            site, kinds, by_release, Play(np.inf, main, clocks), (starts, completion)
-        )
+        history = simulate(site, kinds, by_release, np.inf, clocks, starts, completion)
     if order is not None:
         starts, in_order = np.empty_like(starts), starts
         starts[order] = in_order

@@ -22,9 +22,9 @@ FEW = 8_000
 """Most numbers of what is simulated in plain Python."""
 IN_THE_CLASS, IN_THE_JOB, IN_LENGTH = -3, -2, -1
 """Why a task waits: so would any of its class, any of its job; or it is too long."""
-FRESH, OPENED, EARLY, DRAWN, LINES, RUNNING, CHANGED, COMING = range(8)
-"""What is counted: kinds that begin to wait, jobs whose next stage opens, tasks to start before
-the end, numbers drawn, lines of the history, batches that run, changes and releases so far."""
+FRESH, OPENED, DRAWN, LINES, RUNNING, CHANGED, COMING = range(7)
+"""What is counted: kinds that begin to wait, jobs whose next stage opens, numbers drawn, lines of
+the history, batches that run, changes and releases so far."""
 
 
 class History(NamedTuple):
@@ -69,28 +69,16 @@ class State(NamedTuple):
     batch: Ints  # the kind of each line
 
 
-class Play(NamedTuple):
-    """How a simulation is played.
-
-    It ends at the first event from `until` on at which of no job a stage before `main`, shape
-    (jobs,), has tasks left to start. `clocks`, shape (tasks,), are exponential numbers that draw a
-    task after another in place of keys; where keys decide there are none.
-    """
-
-    until: float
-    main: Ints
-    clocks: Floats
-
-
 class Simulation(NamedTuple):
     """A simulation: what is given, its state, and what it fills in."""
 
     site: MachineArrays
     kinds: TaskKinds
     jobs: Ints
-    until: float
-    main: Ints
-    clocks: Floats
+    until: float  # it ends at the first event from then on
+    clocks: (
+        Floats  # numbers that draw a task after another in place of keys; where keys decide: none
+    )
     state: State
     history: History
     starts: Floats
@@ -247,8 +235,6 @@ def _open_stage(sim: Simulation, now: float) -> None:
             if kinds.lengths[k] == 0:
                 for i in range(kinds.first[k], kinds.first[k + 1]):
                     sim.starts[i] = now
-                if s < sim.main[j]:
-                    state.counts[EARLY] -= state.left[k]
                 continue
             if count == 0 or len(sim.clocks) > 0:
                 _begin_waiting(state, k)
@@ -297,45 +283,15 @@ def _change_machine(site: MachineArrays, state: State, now: float) -> None:
 @compiled
 def _push_waiting(state: State, c: int, key: float, k: int) -> None:
     """Let a kind wait among those of its class, under a key."""
-    base, at = state.heap[c], state.waiting[c]
-    state.waiting[c] += 1
-    while at > 0:
-        above = (at - 1) >> 1
-        if not before(key, k, state.keys[base + above], state.kinds[base + above]):
-            break
-        state.keys[base + at], state.kinds[base + at] = (
-            state.keys[base + above],
-            state.kinds[base + above],
-        )
-        at = above
-    state.keys[base + at], state.kinds[base + at] = key, k
+    at = state.heap[c]
+    state.waiting[c] = push(state.keys[at:], state.kinds[at:], state.waiting[c], key, k)
 
 
 @compiled
 def _pop_waiting(state: State, c: int) -> None:
     """Take the first kind of a class out of those that wait."""
-    base = state.heap[c]
-    state.waiting[c] -= 1
-    size = state.waiting[c]
-    key, k = state.keys[base + size], state.kinds[base + size]
-    at, child = 0, 1
-    while child < size:
-        other = child + 1
-        if other < size and before(
-            state.keys[base + other],
-            state.kinds[base + other],
-            state.keys[base + child],
-            state.kinds[base + child],
-        ):
-            child = other
-        if not before(state.keys[base + child], state.kinds[base + child], key, k):
-            break
-        state.keys[base + at], state.kinds[base + at] = (
-            state.keys[base + child],
-            state.kinds[base + child],
-        )
-        at, child = child, 2 * child + 1
-    state.keys[base + at], state.kinds[base + at] = key, k
+    at = state.heap[c]
+    state.waiting[c] = pop(state.keys[at:], state.kinds[at:], state.waiting[c])
 
 
 @compiled
@@ -440,11 +396,11 @@ def _start_tasks(sim: Simulation, k: int, count: int, now: float) -> int:
 @compiled
 def _dispatch_tasks(sim: Simulation, now: float) -> None:
     """Start tasks until none of those that wait finds all it needs."""
-    site, kinds, state, counts = sim.site, sim.kinds, sim.state, sim.state.counts
+    site, kinds, state = sim.site, sim.kinds, sim.state
     drawn, idle = len(sim.clocks) > 0, 0
     for layer in range(len(state.busy)):
         idle += max(0, site.there[state.step[layer]] - state.busy[layer])
-    while idle > 0 and (now < sim.until or counts[EARLY] > 0):
+    while idle > 0 and now < sim.until:
         c = _first_class(state)
         if c < 0:
             return
@@ -461,8 +417,6 @@ def _dispatch_tasks(sim: Simulation, now: float) -> None:
         elif count > 0:
             count = _start_tasks(sim, k, 1 if drawn else count, now)
             idle -= count * site.width[c]
-            if kinds.stage_of[k] < sim.main[j]:
-                counts[EARLY] -= count
             _continue(sim, c, k)
         else:
             _pop_waiting(state, c)
@@ -507,10 +461,10 @@ def _set_kind_aside(sim: Simulation, c: int, k: int, why: int, now: float) -> No
 
 @compiled(nogil=True)
 def _run(sim: Simulation) -> None:
-    """Play from event to event."""
+    """Simulate from event to event."""
     while True:
         now = _next_event_time(sim)
-        if now == np.inf or (now >= sim.until and sim.state.counts[EARLY] <= 0):
+        if now == np.inf or now >= sim.until:
             return
         _process(sim, now)
         _queue_kinds(sim, now)
@@ -519,37 +473,30 @@ def _run(sim: Simulation) -> None:
 
 @njit(cache=True, nogil=True, plain=small(FEW, 20))
 def simulate(
-    site: MachineArrays, kinds: TaskKinds, jobs: Ints, play: Play, record: tuple[Floats, Floats]
+    site: MachineArrays,
+    kinds: TaskKinds,
+    jobs: Ints,
+    until: float,
+    clocks: Floats,
+    starts: Floats,
+    completion: Floats,
 ) -> History:
     """Simulate a dispatcher that starts, of the tasks that find all they need, the least key's.
 
-    Parameters
-    ----------
-    site : MachineArrays
-    kinds : Kinds
-        Whose keys do not fall within a stage.
-    jobs : ndarray of int
-        Those that are run, by release.
-    play : Play
-        Until when, and whether tasks are drawn.
-    record : tuple of ndarray
-        When each task starts, in the order of `kinds`, and when each job completes: filled in.
-
-    Returns
-    -------
-    History
-        What has started.
+    Keys do not fall within a stage; `jobs` are those that are run, by release; `clocks` are
+    exponential numbers, shape (tasks,), which draw tasks in place of keys. When each task starts,
+    in the order of `kinds`, and when each job completes is filled in. Returns what has started.
     """
     layers, number = len(site.first_step) - 1, len(kinds.lengths)
-    early, lines = 0, 1
-    heap = np.zeros(len(site.width) + 1, np.int64)
+    heap, most = np.zeros(len(site.width) + 1, np.int64), 1
     for j in jobs:
         c = site.class_of[j]
-        for s in range(kinds.first_stage[j], kinds.first_stage[j + 1]):
-            count = kinds.first[kinds.first_kind[s + 1]] - kinds.first[kinds.first_kind[s]]
-            early += count if s < play.main[j] else 0
-            lines += count * min(site.width[c], layers)
-            heap[c + 1] += kinds.first_kind[s + 1] - kinds.first_kind[s]
+        first, end = (
+            kinds.first_kind[kinds.first_stage[j]],
+            kinds.first_kind[kinds.first_stage[j + 1]],
+        )
+        most += (kinds.first[end] - kinds.first[first]) * min(site.width[c], layers)
+        heap[c + 1] += end - first
     count, classes = len(kinds.first_stage) - 1, len(site.width)
     state = State(
         np.zeros(layers, np.int64),
@@ -569,27 +516,20 @@ def simulate(
         np.full(classes, np.inf),
         np.empty(number, np.int64),
         np.empty(count, np.int64),
-        np.array([0, 0, early, 0, 0, 0, 0, 0]),
+        np.zeros(7, np.int64),
         np.zeros(1),
         np.empty(number),
         np.empty(number, np.int64),
         np.cumsum(heap),
         np.zeros(classes, np.int64),
         np.zeros(classes, np.bool_),
-        np.empty(lines),
-        np.empty(lines, np.int64),
-        np.empty(lines, np.int64),
+        np.empty(most),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
     )
-    history = History(
-        np.empty(lines),
-        np.empty(lines, np.int64),
-        np.empty(lines, np.int64),
-        np.empty(lines, np.int64),
-        np.empty(lines, np.int64),
-    )
-    until, main, clocks = play
-    starts, completion = record
-    _run(Simulation(site, kinds, jobs, until, main, clocks, state, history, starts, completion))
+    whole = np.empty((4, most), np.int64)
+    history = History(np.empty(most), whole[0], whole[1], whole[2], whole[3])
+    _run(Simulation(site, kinds, jobs, until, clocks, state, history, starts, completion))
     lines = state.counts[LINES]
     return History(
         history.starts[:lines],

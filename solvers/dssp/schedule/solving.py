@@ -15,7 +15,6 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
-from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import now
 from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
@@ -56,35 +55,27 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     In nearly every case the optimum is near that bound: where a schedule meets it, nothing is left
     to search. CP-SAT goes on where there is time to write its model.
     """
-    began, limits = now(), task.limits
+    began, limits, tasks = now(), task.limits, len(model.instance.tasks.lengths)
+    run = Run(limits)
     relaxed = solve_relaxation(model, limits)
-    if relaxed.termination == "infeasible":  # then schedules are too, unless one refutes it
-        best, _ = _run_search(model, limits, relaxed, seconds=None, patience=0, target=None)
-        result = msgspec.structs.replace(relaxed, proved_by="search")
-        what = alarm(_result(model, limits, best, None, "completed"), result)
-        result = _result(model, limits, best if what else None, None, "infeasible")
-        if what:
-            return with_alarm(result, what)
+    if relaxed.termination == "infeasible":  # then schedules are too
+        result = _result(model, run, None, None, "infeasible")
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
-    tasks = len(model.instance.tasks.lengths)
     few = limits.time_limit is None or WRITING * tasks <= SHARE * limits.time_limit
-    best, interrupted = _run_search(
-        model,
-        limits,
-        relaxed,
-        seconds=search_seconds(model, limits, began, few=few),
-        patience=min(8_000, max(200, 40 * tasks)) if few else 10**9,
-        target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
-    )
-    result = _result(model, limits, best, relaxed.bound, "completed")
-    if what := alarm(result, result):
-        return with_alarm(result, what)
-    enough = result.gap is not None and result.gap <= limits.gap
+    seconds = None
+    if limits.time_limit is not None:
+        written = 0.05 + 3e-6 * tasks  # what writing the result takes
+        left = limits.time_limit - (now() - began) - written
+        seconds = max(0.0, min(left, SHARE * limits.time_limit) if few else left)
+    best = _best_dispatched(model, run, relaxed, seconds, few=few)
+    result = _result(model, run, best, relaxed.bound, "completed")
+    value, bound = result.objective, result.bound
+    beaten = value is not None and bound is not None and value > bound  # for the door's alarm
+    if beaten or (result.gap is not None and result.gap <= limits.gap):
+        return msgspec.structs.replace(result, termination="optimal")
+    if run.interrupted:
+        return msgspec.structs.replace(result, termination="interrupted")
     late = limits.time_limit is not None and now() - began >= limits.time_limit
-    if enough or interrupted:
-        return msgspec.structs.replace(
-            result, termination="interrupted" if interrupted and not enough else "optimal"
-        )
     if late or not few:
         return msgspec.structs.replace(result, termination="time-limit")
     return Partial(result, relaxed.bound)
@@ -115,31 +106,20 @@ def certify(
 
 
 def _result(
-    model: Schedule,
-    limits: Limits,
-    best: Scheduled | None,
-    bound: float | None,
-    stopped: Termination,
+    model: Schedule, run: Run, best: Scheduled | None, bound: float | None, stopped: Termination
 ) -> Result:
     """Return the result of a search, whose bound is the selection's."""
-    result: Result = make_result(
+    workers = threads(run.limits)
+    options = {"workers": workers, "deterministic": workers == 1, "relaxation": bound}
+    return make_result(
         model,
-        Run(limits),
+        run,
         solver="search",
         version=version(),
         stopped=stopped,
         solution=best,
         bound=bound,
-        options={
-            "workers": threads(limits),
-            "deterministic": threads(limits) == 1,
-            "relaxation": bound,
-        },
-    )
-    return msgspec.structs.replace(
-        result,
-        found_by=None if best is None else "search",
-        bounded_by=None if bound is None else "search",
+        options=options,
     )
 
 
@@ -158,61 +138,35 @@ def bounding_selection(model: Schedule) -> Selection:
 
 def solve_relaxation(model: Schedule, limits: Limits) -> Result:
     """Solve the selection that bounds every schedule."""
-    from schedopt.formulations.dssp import Selection
-
     selection = bounding_selection(model)
     seconds = LONGEST if limits.time_limit is None else PATIENCE * limits.time_limit
     limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
-    result = door.solve(selection, limits)
-    if result.bound is None and result.termination == "time-limit":  # without rules it is quick
-        bare = msgspec.structs.replace(selection.instance, constraints=())
-        free = door.solve(Selection(bare), limits)
-        result = msgspec.structs.replace(result, bound=free.bound)
-    if result.bound is None and result.termination != "infeasible":
-        result = msgspec.structs.replace(result, bound=trivial(selection)[1])
-    return result
+    return door.solve(selection, limits, trivial=lambda: trivial(selection))
 
 
-def search_seconds(model: Schedule, limits: Limits, began: float, *, few: bool) -> float | None:
-    """Return the seconds for the search: a share of those left where CP-SAT follows."""
-    if limits.time_limit is None:
-        return None
-    written = 0.05 + 3e-6 * len(model.instance.tasks.lengths)  # what writing the result takes
-    left = limits.time_limit - (now() - began) - written
-    return max(0.0, min(left, SHARE * limits.time_limit) if few else left)
-
-
-def _run_search(
-    model: Schedule,
-    limits: Limits,
-    relaxed: Result,
-    *,
-    seconds: float | None,
-    patience: int,
-    target: float | None,
-) -> tuple[Scheduled | None, bool]:
-    """Return the best schedule that the search finds, and whether Ctrl-C ended it."""
+def _best_dispatched(
+    model: Schedule, run: Run, relaxed: Result, seconds: float | None, *, few: bool
+) -> Scheduled | None:
+    """Return the best schedule that dispatching finds: where CP-SAT follows, with less patience."""
     from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
     from schedopt.solvers.dssp.schedule.dispatch_search import search as by_dispatching
 
-    if not model.instance.jobs:
-        return None, False
-    run = Run(limits)
-    orders = DispatchOrders(model.instance, model.seats, worthless=bool(model.ruled))
+    night, limits = model.instance, run.limits
+    if not night.jobs:
+        return None
     best = by_dispatching(
-        orders,
+        DispatchOrders(night, model.seats, worthless=bool(model.ruled)),
         run,
         starts=[*_shrinking_selections(model, relaxed), *_ruled_selections(model, limits)],
         keeps=_rule_checker(model),
-        caps=_capped_sums(model),
-        target=target,
+        target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
         seconds=seconds,
-        patience=patience,
+        patience=min(8_000, max(200, 40 * len(night.tasks.lengths))) if few else 10**9,
         workers=threads(limits),
     )
-    if best is None:
-        return None, run.interrupted
-    return best.played.schedule(model.instance, best.jobs.tolist()), run.interrupted
+    if best is None or best.simulated is None:
+        return None
+    return best.simulated.schedule(night, np.flatnonzero(best.jobs).tolist())
 
 
 def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]:
@@ -270,15 +224,3 @@ def _rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
         return not rows.hopeless and rows.cut_off(chosen) is None
 
     return keeps
-
-
-def _capped_sums(model: Schedule) -> list[tuple[np.ndarray, float]]:
-    """Return the sums over jobs that side constraints bound from above."""
-    caps = []
-    for _, row in model.ruled:
-        upper = float(row.upper)
-        if upper < float("inf") and not row.unless_all and all(c >= 0 for c in row.coefficients):
-            amounts = np.zeros(len(model.instance.jobs))
-            np.add.at(amounts, list(row.jobs), list(map(float, row.coefficients)))
-            caps.append((amounts, upper))
-    return caps

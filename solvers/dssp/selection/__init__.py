@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
     from schedopt.solvers.dssp.selection.few_row_ip import FewRows
-    from schedopt.solvers.dssp.selection.group_caps.reading import GroupCaps
+    from schedopt.solvers.dssp.selection.group_caps.reading import Groups
     from schedopt.solvers.result import Limits
 
 FEW = 24
@@ -67,11 +67,11 @@ def ordered_or_many(model: Selection, limits: Limits) -> bool:
     return model.ordered or (many and writable(model, limits))
 
 
-def shares(model: Selection) -> GroupCaps | None:
+def shares(model: Selection) -> Groups | None:
     """Return the shares that the rows of a selection amount to, if they do."""
-    from schedopt.solvers.dssp.selection.group_caps.reading import group_caps_of
+    from schedopt.solvers.dssp.selection.group_caps.reading import group_caps
 
-    return None if model.ordered else group_caps_of(model)
+    return None if model.ordered else group_caps(model)
 
 
 def has_many_jobs(model: Selection, limits: Limits) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from schedopt.instances.decimals import Whole, as_written
+from schedopt.instances.decimals import LARGEST, Whole, as_written
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.driving import plain_version
+from schedopt.solvers.dssp.selection.reading import UNDECIDED, Places, selection_arrays
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.few_row_ip.lagrangian import Integers
 from schedopt.solvers.few_row_ip.lexicographic import best_in_order
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 ROWS = 8
 """Rows that can bind, up to which these are few."""
-LARGE = 2**52
-"""Upper limit of the sum of a row, or of an objective."""
 PATIENCE = 20.0
 """Seconds that are taken where no time limit is given; what follows in the table goes on."""
 NEAR = 1e-9
@@ -35,74 +35,72 @@ NEAR = 1e-9
 
 
 class FewRows(NamedTuple):
-    """A selection as few rows over the open columns."""
+    """A selection as few rows over some jobs."""
 
-    at: Integers  # positions of the open columns
-    goals: Integers  # (objectives, columns)
-    units: list[Fraction]  # units in 1 of each objective
-    rows: Integers  # (rows, columns)
+    at: Places  # the jobs that are undecided
+    worths: Integers  # of all jobs, (objectives, J)
+    units: list[int]  # units in 1 of each objective
+    rows: Integers  # (rows, jobs)
     room: Integers  # (rows,)
+    fixed: Places  # jobs that are in anyway
 
 
 def few_rows(model: Selection) -> FewRows | None:
     """Read a selection; None where it is more than a few rows that bound sums from above."""
-    if model.calendar is not None or any(row.lifting for _, row in model.stated):
+    read = None if model.changed else selection_arrays(model)
+    if read is None:
         return None
-    program = model.program()
-    binding = []
-    for row in program.rows:
-        if (row.lower or 0) > 0 or min(row.coefficients, default=0) < 0 or (row.upper or 0) < 0:
+    at, fixed = np.flatnonzero(read.values == UNDECIDED), np.flatnonzero(read.values == 1)
+    worths = (model.instance.worths(name) for name in model.instance.objectives[1:])
+    more = (Whole.of_fractions(map(as_written, worth.tolist())) for worth in worths)
+    goals = [Whole.of(model.instance.rewards), *more]
+    rows, room = [], list[int]()
+    for row in (*read.capacity, *read.rules):
+        use = np.zeros(model.width, dtype=row.coefficients.numbers.dtype)
+        use[row.jobs] = row.coefficients.numbers
+        left = None if row.upper is None else row.upper - int(use[fixed].sum())
+        if (row.lower or 0) > 0 or (use < 0).any() or (left or 0) < 0:
             return None
-        if row.upper is not None and sum(row.coefficients) > row.upper:
-            binding.append(row)
-    if len(binding) > ROWS or any(sum(row.coefficients) >= LARGE for row in binding):
+        if left is not None and use[at].sum() > left:
+            rows.append(use[at])
+            room.append(left)
+    sums = [row.sum() for row in rows] + [goal.total for goal in goals]
+    if len(rows) > ROWS or max(sums) >= LARGEST:
         return None
-    at = np.flatnonzero(model.open)
-    rows = np.zeros((len(binding), len(program.columns)), dtype=np.int64)
-    for i, row in enumerate(binding):
-        rows[i, list(row.columns)] = row.coefficients
-    goals, units = [list(program.rewards)], [program.scale]
-    for name in model.instance.objectives[1:]:
-        values = model.instance.worths(name).tolist()
-        whole = Whole.of_fractions([as_written(value) for value in values])
-        goals.append(whole.numbers.tolist())
-        units.append(Fraction(whole.scale))
-    if any(sum(goal) >= LARGE for goal in goals):
-        return None
-    room = np.array([row.upper for row in binding], dtype=np.int64)
-    return FewRows(at, np.array(goals, dtype=np.int64)[:, at], units, rows[:, at], room)
+    return FewRows(
+        at,
+        np.array([goal.numbers for goal in goals]).astype(np.int64),
+        [goal.scale for goal in goals],
+        np.array(rows, dtype=np.int64).reshape(len(rows), len(at)),
+        np.array(room, dtype=np.int64),
+        fixed,
+    )
 
 
 def solve(model: Selection, task: EngineTask) -> Result[Any] | Partial:
     """Solve a selection of few rows for its objectives in order."""
-    began, read, limits = now(), task.reading, task.limits
-    patient = model.ordered or task.alone
-    seconds = limits.time_limit
-    if seconds is None:
-        seconds = np.inf if patient else PATIENCE
+    run, read = Run(task.limits), task.reading
+    patient, seconds = model.ordered or task.alone, task.limits.time_limit
+    if not patient:
+        seconds = PATIENCE if seconds is None else min(PATIENCE, seconds / 2)
+    until = np.inf if seconds is None else run.began + seconds
     counts = np.ones(len(read.at), dtype=np.int64)
-    found = best_in_order(read.goals, read.rows, read.room, counts, until=began + seconds)
-    run = Run(limits)
-    names = model.instance.objectives or ("reward",)
-    known = [v == b for v, b in zip(found.values, found.bounds, strict=True)]
-    message = ""
-    if not found.proven:
-        k = known.index(False)
-        bound = float(Fraction(found.bounds[k]) / read.units[k])
-        message = f"not proven: of {names[k]}, those before it held, the bound is {bound:.12g}"
-    told: Termination = "optimal" if found.proven else "time-limit"
+    found = best_in_order(read.worths[:, read.at], read.rows, read.room, counts, until=until)
     best = np.zeros(model.width, dtype=np.int8)
-    best[read.at] = found.x
-    exact = Fraction(found.bounds[0]) / read.units[0]
-    decided = Decided(told, best, exact, proven=found.proven, message=message)
-    result = conclude(
-        model,
-        run,
-        decided,
-        solver=task.name,
-        version=plain_version(),
-    )
-    return result if found.proven or patient else Partial(result, exact)
+    best[read.at], best[read.fixed] = found.x, 1
+    names, message = model.instance.objectives or ("reward",), ""
+    bounds = [
+        Fraction(bound + int(worth[read.fixed].sum()), unit)
+        for bound, worth, unit in zip(found.bounds, read.worths, read.units, strict=True)
+    ]
+    if not found.proven:
+        k = [v == b for v, b in zip(found.values, found.bounds, strict=True)].index(False)
+        message = f"not proven: of {names[k]}, those before it held, the bound is "
+        message += f"{float(bounds[k]):.12g}"
+    told: Termination = "optimal" if found.proven else "time-limit"
+    decided = Decided(told, best, bounds[0], proven=found.proven, message=message)
+    result = conclude(model, run, decided, solver=task.name, version=plain_version())
+    return result if found.proven or patient else Partial(result, bounds[0])
 
 
 def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
@@ -111,31 +109,27 @@ def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
     The value that an objective has reached is held, but for rounding, while the next is maximized.
     """
     result = mip.as_declared(model, task)
-    if not model.ordered:
+    if not model.ordered or not model.width:
         return result
     import pyomo.environ as pyo
 
     began, native, proven = now(), model.model, result.proven
-    x = model._native_model().x
+    x, objectives = model._native_model().x, model.instance.objectives
+
+    def total(name: str) -> Any:
+        worths = model.instance.worths(name).tolist()
+        return sum(worth * variable for worth, variable in zip(worths, x, strict=True))
+
     native.ordered = pyo.ConstraintList()
     native.reward.deactivate()
     try:
-        for k, name in enumerate(model.instance.objectives[1:]):
+        for k, (before, name) in enumerate(pairwise(objectives)):
             if result.solution is None or not proven:
                 break
-            before = model.instance.objectives[k]
-            held = result.solution.objectives[k]
-            worth = model.instance.worths(before).tolist()
-            body = sum(w * v for w, v in zip(worth, x, strict=True) if w)
-            if held:
-                native.ordered.add(body >= held * (1 - NEAR))
-            worth = model.instance.worths(name).tolist()
-            native.goal = pyo.Objective(
-                expr=sum(w * v for w, v in zip(worth, x, strict=True)) + 0 * x[0] if x else 0,
-                sense=pyo.maximize,
-            )
-            limits = remaining_limits(task.limits, began)
-            found = mip.solve(engine_of("highs"), model, limits)
+            if reached := result.solution.objectives[k]:
+                native.ordered.add(total(before) >= reached * (1 - NEAR))
+            native.goal = pyo.Objective(expr=total(name) + 0 * x[0], sense=pyo.maximize)
+            found = mip.solve(engine_of("highs"), model, remaining_limits(task.limits, began))
             native.del_component(native.goal)
             proven = found.termination == "optimal" and found.solution is not None
             if proven:

@@ -1,4 +1,9 @@
-"""The cost of a policy for any number of waiting jobs, and an upper bound on it."""
+"""The cost of a policy for any number of waiting jobs: an upper bound from relative values.
+
+Beyond a box values go on as `policy_iteration` says. For a given policy it suffices that what
+`relative_values.upper_bound` looks at does not rise in either number of jobs; ``top`` solves the
+equations of that policy with endlessly many large jobs waiting.
+"""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -8,8 +13,8 @@ import numpy as np
 from schedopt.formulations.msfq.process import Process
 from schedopt.solvers.msfq.optimal_policy import relative_values as on
 from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, pad_edge
+from schedopt.solvers.msfq.optimal_policy.relative_values import SLACK, Tail
 from schedopt.solvers.msfq.optimal_policy.tables import Decisions
-from schedopt.solvers.msfq.optimal_policy.tails import upper_tail
 
 LIFTS = 8
 """How often a policy's values are made steeper beyond its box."""
@@ -32,7 +37,7 @@ def bound_policy_cost(
     """Evaluate a policy on all states; None where nothing can be proven.
 
     Beyond the box the policy is what it is at its edge, where it must start small jobs. For
-    `slopes` see `tails.upper_tail`.
+    `slopes` see `upper_tail`.
     """
     levels, k, width = decisions.shape
     found, equations = None, Equations(pad_edge(decisions), process.system)
@@ -68,5 +73,51 @@ def _shortfalls(values: Floats, tail: on.Tail, decisions: Decisions) -> Floats:
 
 
 def edge_slopes(values: Floats) -> tuple[Floats, Floats]:
-    """Return the increments of values at the top and side of a box: see `tails.upper_tail`."""
+    """Return the increments of values at the top and side of a box: see `upper_tail`."""
     return values[-1, -1] - values[-2, -1], values[:, -2, -1] - values[:, -2, -2]
+
+
+def upper_tail(
+    process: Process, decisions: Decisions, slopes: tuple[Floats, Floats], lifts: Floats
+) -> Tail | None:
+    """Return a tail that bounds a given policy from above; None where it is not stable there.
+
+    Where I small jobs wait the policy must start small ones. `slopes`, shapes (I + 1,) and (J +
+    1,), are the known increments of values at the top with a large job in service, and at the side
+    with all servers busy on small ones; `lifts` are added to those of one large job above the top,
+    and one small one beyond the side.
+    """
+    k, l1, lk, m1, mk = process.system
+    more = 1.0 + SLACK
+    found = _endless_queue_terms(process, decisions[-1])
+    if found is None:
+        return None
+    e, top = found
+    both = more * (process.large_cost + lk * e) / (k * m1 - l1)
+    w = more * (process.small_cost + lk * both) / (k * m1 - l1)
+    leads = decisions[-1, 0] == 2
+    top += float((slopes[0] + e - top[-1])[leads].max()) + lifts[0]
+    line = both * np.arange(len(decisions))
+    line = line + max(float((slopes[1] + w - line).max()) + lifts[1], 0.0)
+    side = np.tile(line, (k + 2, 1))
+    side[-1] += more * (process.small_cost + l1 * w + lk * both) / mk - k * w
+    return Tail(top, side, (w, both, e))
+
+
+def _endless_queue_terms(process: Process, decisions: Decisions) -> tuple[float, Floats] | None:
+    """Return e, and what a large job more adds to each state, with endlessly many waiting.
+
+    Both solve large_cost + Σ rate·(top(s') - top(s)) + e·(λ_k - rate of starting a large job) = 0,
+    with a little more than the cost.
+    """
+    k, l1, lk, m1, _ = process.system
+    if not (decisions[0] == 2).any():
+        return None
+    equations = Equations(pad_edge(decisions[None]), process.system, endless=True)
+    cost, grows = np.full(equations.shape, process.large_cost), equations.leads - lk
+    beyond = l1 / (k * m1 - l1)  # a small job more at the side leaves by as much more to do
+    cost[:, :, -1] += (1.0 + SLACK) * beyond * process.large_cost
+    grows[:, :, -1] -= (1.0 + SLACK) * beyond * lk
+    equations.gains = grows
+    e, values = equations.solve((1.0 + SLACK) * cost)
+    return (e, values[0]) if 0.0 <= e < np.inf else None

@@ -1,7 +1,14 @@
 """Policy iteration on a box of waiting jobs: the best policy there, and what it proves beyond it.
 
-Values go on beyond the box as `tails` has them: what a job more costs at the edges of the box is
-raised as far as a bound allows.
+With n small jobs more than I waiting, and m large ones more than J, values go on as
+
+    h(c, I+n, J+m) = h(c, I, J) + n·side(c, J) + m·top(c, I) + w·n(n-1)/2 + β·n·m + e·m(m-1)/2,
+
+and likewise above the top alone or beside the side alone. Then what `lower_bound` looks at is
+linear in n and m for any decisions, and it suffices that it does not fall in either: one job more
+adds as much whether it waits or runs, in proportion to the others, as in the fluid. What a job more
+costs at the edges is raised as far as a bound allows. Such values bound every policy with a finite
+mean number of jobs: it has n of them so seldom that cutting values off changes costs by o(1).
 
 Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.6.
 """
@@ -14,8 +21,8 @@ import numpy as np
 from schedopt.formulations.msfq.process import Process
 from schedopt.solvers.msfq.optimal_policy import relative_values as on
 from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, pad_edge
+from schedopt.solvers.msfq.optimal_policy.relative_values import SLACK, Tail
 from schedopt.solvers.msfq.optimal_policy.tables import Decisions
-from schedopt.solvers.msfq.optimal_policy.tails import lower_tail, second_differences
 
 MOST_STEPS = 14
 """Policies at most between two changes of prices; more come on boxes that are too narrow, where
@@ -130,3 +137,37 @@ class BoxSearch:
         if self.best is None or bound > self.best.bound:
             policy, values = self._rule[:-1, :, :-1].copy(), self._values.copy()
             self.best = Bounded(policy, values, self._tail, self._gain, bound, self._prices)
+
+
+def second_differences(process: Process) -> tuple[float, float, float]:
+    """Return the second differences w, β and e with which values bound every policy from below.
+
+    They are those of the fluid, in which nothing is lost to switching: with K = k·μ_1, all of
+
+        e·(μ_k - λ_k) <= C_k + λ_1·β,   β·(K - λ_1) <= C_k + λ_k·e,
+        w·(K - λ_1) <= C_1 + λ_k·β,     β·(μ_k - λ_k) <= C_1 + λ_1·w
+
+    hold, so that one job more costs at least as much as the values say, whatever is served.
+    """
+    k, l1, lk, m1, mk = process.system
+    small, large = process.small_cost, process.large_cost
+    spare = mk * k * m1 - mk * l1 - lk * k * m1
+    both = min(large * mk, small * k * m1) / spare
+    e, w = (large + l1 * both) / (mk - lk), (small + lk * both) / (k * m1 - l1)
+    return (1.0 - SLACK) * w, (1.0 - SLACK) * both, (1.0 - SLACK) * e
+
+
+def lower_tail(process: Process, box: tuple[int, int], prices: tuple[float, float]) -> Tail:
+    """Return a tail that bounds every policy from below if the slopes at the edges are no less.
+
+    `prices` are the increments of one more job at the edges of the box (I, J): a small one where no
+    large one waits, a large one where no small one does.
+    """
+    w, both, e = found = second_differences(process)
+    running = np.arange(process.system.k + 2.0)[:, None]
+    running[-1] = 0.0
+    top = prices[1] + both * (np.arange(box[0] + 1.0) + running)
+    top[-1] += e
+    side = prices[0] + both * np.arange(box[1] + 1.0) + w * running
+    side[-1] += both
+    return Tail(top, side, found)

@@ -103,7 +103,7 @@ class Flows:
         for state in self.states:
             for led in process.decisions(state):
                 to = after[state] if led == state else before[led]
-                if sum(state.counts) - sum(led.counts) <= 1:  # one job after the other
+                if sum(state[1:]) - sum(led[1:]) <= 1:  # one job after the other
                     entries = [(before[state], -1.0), (to, 1.0)]
                     self._taken[state, led] = self.program.column(0.0, entries)
 
@@ -117,7 +117,7 @@ class Flows:
 
     def without_room(self, solved: Solved) -> list[float]:
         """Return the part of time in which there is no room for one more job, by class."""
-        counts = np.array([state.counts for state in self.states])
+        counts = np.array([state[1:] for state in self.states])
         return [float(x) for x in self.time(solved) @ (counts == self.room)]
 
     def table(self, model: OptimalPolicy, solved: Solved) -> OptimalTable:

@@ -18,6 +18,10 @@ ROUNDING = 16 * 2.0**-53
 """What an expression of some ten terms may be wrong by, for each unit of its terms' magnitudes."""
 
 
+SLACK = 1e-3
+"""Relative safety margin of second differences."""
+
+
 class Tail(NamedTuple):
     """How values go on beyond a box."""
 
@@ -93,8 +97,8 @@ def lower_bound(process: Process, values: Floats, tail: Tail) -> float:
 
     With h the values and B(s) the value of the best decision at s, that is the least of
     c(s) + Σ rate·(B(s') - h(s)) over all states. Beyond the box values go on as second-degree
-    polynomials in the waiting jobs, so that these are linear there but for the choice; see `tails`,
-    which takes care of where they go.
+    polynomials in the waiting jobs, so that these are linear there but for the choice; a
+    tail takes care of where they go.
     """
     every = extend_values(values, tail)
     out, error = residuals(process, every, value_decisions(every))

@@ -27,11 +27,10 @@ def as_table(
     """
     system = model.system
     times = {1: small, system.k: large}
-    pair = np.array([small]), np.array([large])
     table = _trim_repeats(decisions)
     return OptimalTable(
-        mean_response_time=float(system.mean(*pair)[0]),
-        weighted_response_time=float(system.weighted(*pair)[0]),
+        mean_response_time=float(system.mean(small, large)),
+        weighted_response_time=float(system.weighted(small, large)),
         classes=tuple(
             ClassTime(need=job.need, mean_response_time=times[job.need])
             for job in model.instance.classes

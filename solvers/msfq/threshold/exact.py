@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from schedopt.formulations.msfq.process import Curve, System
-from schedopt.solvers.msfq.threshold.exact_kernels import QUANTITIES, Point, busy_gap, rewards_of
+from schedopt.solvers.msfq.threshold.cycle_means import QUANTITIES, Point, busy_gap, rewards_of
 from schedopt.solvers.msfq.threshold.series import circle, series
 
 Variant = Literal["literal", "lazy"]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.formulations.msfq.process import System
-from schedopt.solvers.msfq.threshold.exact_kernels import Point, busy_gap
+from schedopt.solvers.msfq.threshold.cycle_means import Point, busy_gap
 
 DECADES = 3.0
 """The circle's radius is 10^(-DECADES/k): coefficients up to k lose so many digits at most."""

@@ -6,29 +6,40 @@ one; else the group is one choice, whose alternatives are its near-best selectio
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.group_caps.reading import Groups, Places
+from schedopt.solvers.dssp.selection.group_caps.reading import Groups
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 
-AT_ONCE = 10_000
-"""Items turned into choices between two looks at the clock."""
 
+class Choice(NamedTuple):
+    """Alternatives, from the best at the price to the worst; the first is in the base.
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """Alternatives, from the best at the price to the worst.
-
-    Weights and rewards are differences from the first alternative. The group's items are those from
-    `start` up to `stop`; the tree's root holds those before `first`, and a node's items are its
-    parent's with one put in or taken out.
+    Weights and rewards are differences from the first alternative.
     """
 
     weights: Floats
     rewards: Floats
-    nodes: NDArray[np.int32]  # where each alternative is in the tree; -1 for its root
+    of: "int | NearBest"  # an item, or a group
+
+    def take(self, alternative: int, chosen: Mask) -> None:
+        """Put an alternative into a selection of items that has the first."""
+        if not isinstance(self.of, int):
+            self.of.put(alternative, chosen)
+        elif alternative:
+            chosen[self.of] = not chosen[self.of]
+
+
+class NearBest(NamedTuple):
+    """The near-best selections of the items from `start` up to `stop`, as nodes of a tree.
+
+    Its root, -1, has the items before `first`; a node's items are its parent's with one moved.
+    """
+
+    nodes: NDArray[np.int32]
     start: int
     first: int
     stop: int
@@ -68,28 +79,26 @@ def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu 
     alone = _unconstrained_groups(groups, gains, loss + slip)
     base = (gains > 0) & alone[groups.owner]
     near = np.flatnonzero(alone[groups.owner] & (np.abs(gains) <= loss + slip))
-    choices: list[Choice] = []
-    for first in range(0, near.size, AT_ONCE):
-        choices += _item_choices(groups, near[first : first + AT_ONCE], base)
-        yield None
-    costs = np.abs(gains[near]).tolist()
+    sign = np.where(base[near], -1.0, 1.0)  # the second alternative is the other way about
+    moves = np.zeros((2, near.size, 2))
+    moves[:, :, 1] = sign * groups.weights[near], sign * groups.rewards[near]
+    choices = [Choice(*parts) for parts in zip(*moves, near.tolist(), strict=True)]
     missing, beyond = np.inf, 0.0
-    for g in np.flatnonzero(~alone):
-        choice, lost = _group_choice(groups, int(g), price, loss, most)
+    for g in np.flatnonzero(~alone).tolist():
+        choice, lost = _group_choice(groups, g, price, loss, most)
         yield None
         if choice is None:
             return
         missing, beyond = min(missing, lost), beyond + max(0.0, -lost)
-        choice.put(0, base)
+        choice.take(0, base)
         if choice.weights.size > 1:
             choices.append(choice)
-            costs.append(float(price * choice.weights[1] - choice.rewards[1]))
-    order = np.argsort(np.array(costs), kind="stable")
+    choices.sort(key=lambda choice: price * choice.weights[1] - choice.rewards[1])
     yield Menu(
         base,
         float(groups.weights[base].sum()),
         float(groups.rewards[base].sum()),
-        [choices[c] for c in order],
+        choices,
         -beyond if beyond else missing,
     )
 
@@ -102,24 +111,13 @@ def _unconstrained_groups(groups: Groups, gains: Floats, loss: float) -> Mask:
     return np.asarray((most <= groups.high) & (least >= groups.low), dtype=np.bool_)
 
 
-def _item_choices(groups: Groups, items: Places, base: Mask) -> Iterator[Choice]:
-    """Yield the choice between each of some items and none."""
-    moves = np.zeros((2, items.size, 2))  # of weights and rewards, from what is in the base
-    moves[:, :, 1] = groups.weights[items], groups.rewards[items]
-    inside = base[items]
-    moves[:, inside] *= -1.0
-    nodes, parents, moved = (np.array(of, dtype=np.int32) for of in ([-1, 0], [-1], [0]))
-    for j, own, weights, rewards in zip(items.tolist(), inside.tolist(), *moves, strict=True):
-        yield Choice(weights, rewards, nodes, j, j + own, j + 1, parents, moved)
-
-
 def _group_choice(
     groups: Groups, g: int, price: float, loss: float, most: int
 ) -> tuple[Choice | None, float]:
     """Return a group's choice, and how much worse than its best what it omits is."""
     from schedopt.solvers.dssp.selection.group_caps import kernels
 
-    a, b = groups.first[g], groups.first[g + 1]
+    a, b = int(groups.first[g]), int(groups.first[g + 1])
     items = groups.weights[a:b], groups.rewards[a:b], groups.ratios[a:b]
     low, high, slip = groups.low[g], groups.high[g], groups.slip(price)
     weights, rewards, nodes, parents, moved, _, cut = kernels.near_best_selections(
@@ -129,14 +127,8 @@ def _group_choice(
         return None, 0.0
     worth = rewards - price * weights
     order = np.argsort(-worth, kind="stable")
-    choice = Choice(
-        weights=weights[order] - weights[order[0]],
-        rewards=rewards[order] - rewards[order[0]],
-        nodes=nodes[order],
-        start=int(a),
-        first=int(a) + kernels.break_solution(items, price, low, high)[0],
-        stop=int(b),
-        parents=parents,
-        moved=moved,
-    )
+    weights, rewards = weights[order], rewards[order]
+    first = a + kernels.break_solution(items, price, low, high)[0]
+    near = NearBest(nodes[order], a, first, b, parents, moved)
+    choice = Choice(weights - weights[0], rewards - rewards[0], near)
     return choice, float(worth[order[0]]) - cut

@@ -135,7 +135,6 @@ def near_best(
     loss: float,
     slip: float,
     most: int,
-    by_weight: bool,
     space: Workspace,
 ) -> tuple[Array, Array, Array, Array, Array, float, float]:
     """Enumerate the selections of a group that are within `loss` of its best at a price.
@@ -143,8 +142,7 @@ def near_best(
     Returns weights, rewards and nodes of these selections, by rising weight; the tree (parents,
     moved items) in which a node's items that differ from the break solution can be read; what the
     best is worth at the price; and the worth above which no selection is missing. `slip` bounds
-    rounding errors. Unless `by_weight`, a selection also dominates heavier ones, which is only
-    valid where `low` is out of reach.
+    rounding errors. Without a floor, a selection also dominates heavier ones.
     """
     weights, rewards, ratios = items
     size = weights.size
@@ -188,7 +186,7 @@ def near_best(
         change = (item, sign * weights[item], sign * rewards[item])
         state, terms, known = (side, length, nodes), (price, low, high), (best, loss + slip)
         length, nodes, best = _merge_states(
-            space, state, change, terms, ends, known, by_weight, (parents, moved)
+            space, state, change, terms, ends, known, (parents, moved)
         )
         side = 1 - side
         if length > most:
@@ -223,7 +221,6 @@ def _merge_states(
     terms: tuple[float, float, float],
     ends: Array,
     known: tuple[float, float],
-    by_weight: bool,
     tree: tuple[Array, Array],
 ) -> tuple[int, int, float]:
     """Merge the states without and with an item changed into the other list; see `near_best`."""
@@ -250,7 +247,7 @@ def _merge_states(
         else:
             w, r, parent = weight[side, j] + more, reward[side, j] + gained, node[side, j]
             j += 1
-        if r <= top and (not by_weight or w == weight[other, kept - 1]):
+        if r <= top and (low <= 0 or w == weight[other, kept - 1]):
             continue
         limit = _bound(w, r, price, low, high, ends)
         if low <= w <= high and r - price * w > best:
@@ -272,22 +269,12 @@ def _merge_states(
 def near_best_selections(
     items: Array, price: float, low: float, high: float, loss: float, slip: float, most: int
 ) -> tuple[Array, Array, Array, Array, Array, float, float]:
-    """Return the near-best selections of a group (see `near_best`), with a floor where it counts.
-
-    While no selection of interest is below the floor without being asked to keep it, the lighter
-    of two may stand for the heavier.
-    """
-    start = break_solution(items, price, low, high)[0]
-    careful = low > 0 and start != break_solution(items, price, 0.0, high)[0]
-    while True:  # the search is called in one place, since each call is compiled anew
-        floor = low if careful else 0.0
-        near = near_best(items, price, floor, high, loss, slip, most, careful, workspace(most))
-        if near[0].size == 0 and near[6] > -np.inf and most < LONGEST:
-            most *= 16  # a short list may lose all that keeps the bounds
-        elif low > 0 and not careful and (near[0].size == 0 or near[0].min() < low):
-            careful = True
-        else:
+    """Return the near-best selections of a group: see `near_best`."""
+    while True:
+        near = near_best(items, price, low, high, loss, slip, most, workspace(most))
+        if near[0].size > 0 or near[6] == -np.inf or most >= LONGEST:
             return near
+        most *= 16  # a short list may lose all that keeps the bounds
 
 
 @njit(cache=True, plain=small(2000, 10))
@@ -359,7 +346,7 @@ def _python_steps(state: Array, alternatives: Array, *_: object) -> float:
 
 @njit(cache=True, plain=_python_steps)
 def combine(
-    state: tuple[Array, Array, Array],
+    state: tuple[Array, Array],
     alternatives: tuple[Array, Array],
     room: float,
     ends: Array,
@@ -368,13 +355,13 @@ def combine(
 ) -> tuple[Array, Array, Array, Array, tuple[float, float, int, int]]:
     """Combine the states with one more choice.
 
-    States, by rising weight, are weights, rewards and nodes; alternatives are weights and rewards,
-    best at the price first; `ends` are the `rates` of the choices left; `known` is the incumbent's
-    reward, by how much it must be beaten less rounding, and the price. Returns the new states'
-    weights, rewards, parent nodes and alternatives, then the best reward of a state that fits, the
-    cut, and that state's parent and alternative (-1 where none beats the incumbent).
+    States, by rising weight, are weights and rewards, as alternatives are, best at the price first;
+    `ends` are the `rates` of the choices left; `known` is the incumbent's reward, by how much it
+    must be beaten less rounding, and the price. Returns the new states' weights, rewards, the
+    states and the alternatives that they are made of, then the best reward of a state that fits,
+    the cut, and that state's parent and alternative (-1 where none beats the incumbent).
     """
-    weight, reward, node = state
+    weight, reward = state
     more_weight, more_reward = alternatives
     best, gain, price = known
     size = 4 * most + 4
@@ -389,11 +376,11 @@ def combine(
                 break
             limit = _reward_limit(w, r, room, ends)
             if w <= room and r > best:
-                best, parent, choice = r, node[i], k
+                best, parent, choice = r, i, k
             if limit < best + gain or limit <= cut:
                 continue
             weights[made], rewards[made], limits[made] = w, r, limit
-            parents[made], taken[made] = node[i], k
+            parents[made], taken[made] = i, k
             made += 1
             if made == size:
                 order, dropped = _states_of_highest_bound(np.arange(size), limits, 2 * most)

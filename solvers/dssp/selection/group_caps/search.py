@@ -1,19 +1,34 @@
-"""An exact search for the best selection under shares, which can be stopped and asked any time."""
+"""An exact search for the best selection under shares, which can be stopped and asked any time.
 
-from bisect import bisect_right
+A price p for each unit of weight relaxes the capacity: the groups' own knapsacks are then together
+worth L(p) = p·room + Σ_g max {Σ (R_j - p·w_j) x_j}, which no selection that fits can exceed. L is
+convex and piecewise linear: its minimum is found where the lines on either side of it meet.
+
+Source: Kelley, The cutting-plane method for solving convex programs, SIAM J. 8, 1960, in one
+dimension; the relaxation after Fisher, The Lagrangian relaxation method, Management Science 27,
+1981.
+"""
+
 from collections.abc import Iterator
+from fractions import Fraction
 from math import floor, inf
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
+from schedopt.solvers.deciding import round_up
 from schedopt.solvers.dssp.selection.group_caps.alternatives import Menu, menu
-from schedopt.solvers.dssp.selection.group_caps.capacity_price import capacity_prices
 from schedopt.solvers.dssp.selection.group_caps.reading import Groups
 from schedopt.solvers.dssp.selection.knapsack.items import Mask
 
+STATES: Final = 512
+"""States that a group's search keeps while prices are looked for."""
+STEPS: Final = 40
+"""Prices that are tried."""
+STEEPEST: Final = 2.0**16
+"""A price this many times the best ratio makes every selection too light."""
 ROUNDS: Final = (
     (32, 1 << 8),
     (64, 1 << 11),
@@ -24,6 +39,60 @@ ROUNDS: Final = (
 """Limits, round by round, on the alternatives of a group and on the states of their combination."""
 MEMORY: Final = 1 << 30
 """Bytes that the states of all choices may take."""
+
+
+class PricedGroups(NamedTuple):
+    """What is best in each group at a price."""
+
+    price: float
+    weight: float  # of all groups
+    reward: float  # of all groups
+    bound: float  # rounded up; infinite where some group has no known selection within its bounds
+
+    @classmethod
+    def at(cls, groups: Groups, price: float) -> "PricedGroups":
+        """Solve the groups' knapsacks at a price."""
+        from schedopt.solvers.dssp.selection.group_caps import kernels
+
+        slip = groups.slip(price)
+        items, bounds = (groups.weights, groups.rewards, groups.ratios), (groups.low, groups.high)
+        weights, rewards, missing = kernels.best_of_groups(
+            groups.first, items, bounds, price, slip, STATES
+        )
+        weight, reward = float(weights.sum()), float(rewards.sum())
+        bound = reward + price * (groups.room - weight) + float(missing.sum()) + slip
+        return cls(price, weight, reward, bound)
+
+
+def capacity_prices(groups: Groups) -> Iterator[PricedGroups]:
+    """Yield prices closer and closer to the best; the best is that with the least bound."""
+    below, above = PricedGroups.at(groups, 0.0), None
+    yield below
+    if below.weight <= groups.room or below.bound == inf:
+        return
+    price, reach = float(np.median(groups.ratios)), 0.002
+    steepest = STEEPEST * float(groups.ratios.max())
+    for _ in range(STEPS):
+        tried = PricedGroups.at(groups, price)
+        yield tried
+        if tried.bound == inf:
+            return
+        if tried.weight > groups.room:
+            below = tried
+        else:
+            above = tried
+        if above is None:  # the best is mostly near the median: look further and further away
+            price, reach = max(price, 1e-300) * (1 + reach), 4 * reach
+            if price > steepest:
+                return
+        elif below.price == 0 and reach < 1:
+            price, reach = above.price * (1 - reach), 4 * reach
+        else:
+            price = (below.reward - above.reward) / (below.weight - above.weight)
+            meeting = above.reward + price * (groups.room - above.weight)
+            least = min(below.bound, above.bound) - max(groups.slip(price), 1e-3 * groups.step)
+            if not below.price < price < above.price or meeting >= least:
+                return
 
 
 class GroupCapsSearch:
@@ -45,29 +114,35 @@ class GroupCapsSearch:
         self._price, self._dual = 0.0, inf
         self._steps = self._run()
         self.done = False
-        self.hopeless = False
 
     @property
     def value(self) -> float | None:
         """The reward of the best selection so far; None while there is none."""
-        return None if self._best is None else self._value
+        return None if self._best is None else float(self._groups.reward(self._value))
 
     @property
-    def bound(self) -> float | None:
+    def exact_bound(self) -> Fraction | None:
         """What no selection exceeds; None while nothing is known."""
         step = self._groups.step
         if self._bound == inf:
             return None
-        return max(self._value, step * floor(self._bound / step))
+        return self._groups.reward(max(self._value, step * floor(self._bound / step)))
+
+    @property
+    def bound(self) -> float | None:
+        """The same, rounded up to a double."""
+        return None if self.exact_bound is None else round_up(self.exact_bound)
 
     @property
     def proven(self) -> bool:
         """Whether the value is the optimum."""
-        return self._best is not None and self.value == self.bound
+        return self._best is not None and self._groups.reward(self._value) == self.exact_bound
 
     def chosen(self) -> NDArray[np.intp] | None:
         """Return the positions of the best selection so far, in order; None where there is none."""
-        return None if self._best is None else np.sort(self._groups.positions[self._best])
+        if self._best is None:
+            return None
+        return np.sort(np.append(self._groups.fixed, self._groups.positions[self._best]))
 
     def advance(self, seconds: float) -> bool:
         """Search on for about so many seconds; tell whether there is nothing left to do."""
@@ -119,67 +194,35 @@ class GroupCapsSearch:
         """Combine the choices of a menu, one after the other."""
         from schedopt.solvers.dssp.selection.group_caps import kernels
 
-        groups, price = self._groups, self._price
+        groups, price, choices = self._groups, self._price, made.choices
         room, slip = groups.room - made.weight, groups.slip(price)
-        sizes = [choice.weights.size for choice in made.choices]
-        first = np.concatenate(([0], np.cumsum(sizes))).astype(np.intp)
-        empty = [np.empty(0)]
-        up, down, more, less = kernels.rates(
-            first,
-            np.concatenate([choice.weights for choice in made.choices] or empty),
-            np.concatenate([choice.rewards for choice in made.choices] or empty),
+        first = np.cumsum([0, *(choice.weights.size for choice in choices)]).astype(np.intp)
+        weights, rewards = (
+            np.concatenate([np.empty(0), *(choice[part] for choice in choices)]) for part in (0, 1)
         )
+        ends = np.transpose(kernels.rates(first, weights, rewards)).tolist()
         if room >= 0:
             self._keep_better(made.base, made.reward)
-        path = _Path()
-        state = np.zeros(1), np.zeros(1), np.full(1, kernels.START, dtype=np.int32)
+        path: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+        weights, rewards = np.zeros(1), np.zeros(1)
         # What is not on the menu is worth this at most.
         cut = made.reward + price * room - made.missing + slip
-        for c, choice in enumerate(made.choices):
-            if not state[0].size:
+        for c, choice in enumerate(choices):
+            if not weights.size:
                 break
-            known = self._value - made.reward, groups.step - slip, price
-            ends = float(up[c + 1]), float(down[c + 1]), float(more[c + 1]), float(less[c + 1])
+            known, rest = (self._value - made.reward, groups.step - slip, price), tuple(ends[c + 1])
             weights, rewards, parents, taken, reached = kernels.combine(
-                state, (choice.weights, choice.rewards), room, ends, known, most
+                (weights, rewards), choice[:2], room, rest, known, most
             )
             best, dropped, parent, alternative = reached
             if alternative >= 0:
-                chosen = path.read(made, parent)
-                choice.put(alternative, chosen)
+                chosen = made.base.copy()
+                choice.take(alternative, chosen)
+                for before, states in zip(reversed(choices[:c]), reversed(path), strict=True):
+                    before.take(int(states[1][parent]), chosen)
+                    parent = int(states[0][parent])
                 self._keep_better(chosen, made.reward + best)
             cut = max(cut, made.reward + dropped + slip)
-            state = weights, rewards, path.add(c, parents, taken)
+            path.append((parents, taken))
             yield True
         self._bound = min(self._bound, max(cut, self._value))
-
-
-class _Path:
-    """The states of all choices so far, each with the one that it comes from."""
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._parts: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
-        self._size = 0
-
-    def add(
-        self, choice: int, parents: NDArray[np.int32], taken: NDArray[np.int32]
-    ) -> NDArray[np.int32]:
-        """Add the states of a choice; return their nodes."""
-        self._starts.append(self._size)
-        self._parts.append((choice, parents, taken))
-        nodes = np.arange(self._size, self._size + parents.size, dtype=np.int32)
-        self._size += parents.size
-        return nodes
-
-    def read(self, made: Menu, node: int) -> Mask:
-        """Return the selection of items that a node stands for."""
-        chosen = made.base.copy()
-        while node >= 0:
-            place = bisect_right(self._starts, node) - 1
-            choice, parents, taken = self._parts[place]
-            at = node - self._starts[place]
-            if taken[at]:
-                made.choices[choice].put(int(taken[at]), chosen)
-            node = int(parents[at])
-        return chosen

@@ -1,6 +1,5 @@
 """Where a row of items breaks, without sorting them all: what is far from there stays as it is."""
 
-from collections.abc import Sequence
 from math import inf
 from typing import Final, NamedTuple
 
@@ -22,7 +21,6 @@ class NearBreak(NamedTuple):
     before: Mask  # those of larger keys than all of these
     broken: int  # where among these the break item is; beyond them where everything fits
     used: float  # what all up to the break sum to
-    worth: float  # the rewards of those before
 
     @property
     def taken(self) -> int:
@@ -30,43 +28,37 @@ class NearBreak(NamedTuple):
         return int(np.count_nonzero(self.before)) + self.broken
 
 
-def items_near_break(
-    keys: Floats, sizes: Floats, room: float, rewards: Floats | None = None
-) -> NearBreak:
+def items_near_break(keys: Floats, sizes: Floats, room: float) -> NearBreak:
     """Return the items near the break where items of whole sizes are taken by falling key."""
     from schedopt.solvers.dssp.selection.knapsack.kernels import split_by_key
 
     if keys.size <= MANY:
         places = np.argsort(-keys, kind="stable")
-        return _locate_break(places, np.zeros(keys.size, dtype=np.bool_), (0.0, 0.0), sizes, room)
+        return _locate_break(places, np.zeros(keys.size, dtype=np.bool_), 0.0, sizes, room)
     margin, step = MARGIN, keys.size // SAMPLED
     before, between = np.empty(keys.size, dtype=np.bool_), np.empty(keys.size, dtype=np.intp)
-    some = keys[::step]
-    falling = (-some).argsort()
-    filled = sizes[::step][falling].cumsum()
-    about = int(filled.searchsorted(room / step))
-    items = sizes, sizes if rewards is None else rewards
+    sample = keys[::step]
+    falling = (-sample).argsort()
+    about = int(sizes[::step][falling].cumsum().searchsorted(room / step))
     while True:
         first, last = about - margin, about + margin
-        high = float(some[falling[first]]) if 0 <= first < some.size else inf
-        low = float(some[falling[last]]) if last < some.size else -inf
-        found, *sums = split_by_key(keys, 0.0, items, low, high, before, between)
-        places = between[:found]
+        high = float(sample[falling[first]]) if 0 <= first < sample.size else inf
+        low = float(sample[falling[last]]) if last < sample.size else -inf
+        count, used = split_by_key(keys, 0.0, sizes, low, high, before, between)
+        places = between[:count]
         if low < high:
             places = places[np.argsort(-keys[places], kind="stable")]
-        near = _locate_break(places, before, sums, sizes, room)
-        if (sums[0] <= room or high == inf) and (near.broken < found or low == -inf):
+        near = _locate_break(places, before, used, sizes, room)
+        if (used <= room or high == inf) and (near.broken < count or low == -inf):
             return near
         margin *= 4
 
 
 def _locate_break(
-    places: NDArray[np.intp], before: Mask, sums: Sequence[float], sizes: Floats, room: float
+    places: NDArray[np.intp], before: Mask, used: float, sizes: Floats, room: float
 ) -> NearBreak:
-    """Return where among some places the break is; `sums`: what those before weigh and bring."""
+    """Return where among some places the break is, after those before, which use so much."""
     filled = sizes[places].cumsum()
-    filled += sums[0]
+    filled += used
     broken = int(filled.searchsorted(room, side="right"))
-    return NearBreak(
-        places, before, broken, float(filled[broken - 1]) if broken else sums[0], sums[1]
-    )
+    return NearBreak(places, before, broken, float(filled[broken - 1]) if broken else used)

@@ -19,8 +19,8 @@ def counting_bound(
     side meet, or nearly; where that gains less than half of the interval, it is halved next. A
     bound below `enough` is not improved on.
     """
-    most = _count_fitting(-weights, weights, room)
-    fewest = 1 + _count_fitting(rewards, rewards, value)
+    most = items_near_break(-weights, weights, room).taken
+    fewest = 1 + items_near_break(rewards, rewards, value).taken
     least = enough - value
     bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least)
     if fewest <= count <= most:
@@ -58,11 +58,6 @@ def _tangent_intersection(
     if rises <= falls:
         return (a + b) / 2
     return min(max(a, (other - value + falls * a - rises * b) / (falls - rises)), b)
-
-
-def _count_fitting(keys: Floats, sizes: Floats, room: float) -> int:
-    """Return how many items fit by falling key."""
-    return items_near_break(keys, sizes, room).taken
 
 
 def _relaxation(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from math import copysign, floor, inf
+from functools import cached_property
+from math import floor, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ class Items:
         if asked.total is not None:  # mostly there is no unit to look for,
             limit = float(min(floor(room), 2 * asked.total))
             if worth.least > 0 < asked.least and asked.most <= limit:  # and all are worth a look
-                everyone, none = _first(rewards.size), np.zeros(rewards.size, dtype=np.bool_)
+                everyone, none = np.arange(rewards.size), np.zeros(rewards.size, dtype=np.bool_)
                 with np.errstate(over="ignore", under="ignore"):
                     ratios = rewards / demands
                 return cls(rewards, demands, limit, ratios, everyone, none, exact=True)
@@ -118,14 +118,6 @@ class Items:
         return mask
 
 
-@lru_cache(1)
-def _first(count: int) -> NDArray[np.intp]:
-    """Return the first whole numbers, which nobody may change."""
-    numbers = np.arange(count)
-    numbers.flags.writeable = False
-    return numbers
-
-
 def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Floats, float, bool]:
     """Return demands and room as whole doubles below 2^53, and whether nothing was rounded.
 
@@ -157,14 +149,11 @@ class NumberSummary(NamedTuple):
 
 def summarize(numbers: Floats) -> NumberSummary:
     """Look at some numbers."""
-    from schedopt.solvers.dssp.selection.knapsack.kernels import summarize_numbers
-
     if not numbers.size:
         return NumberSummary(inf, 0.0, 0)
-    least, most, total, whole = summarize_numbers(numbers)
-    if copysign(1.0, least) < 0:
-        least = float(numbers.min())
-    return NumberSummary(least, most, int(total) if whole and total < LARGEST else None)
+    least, most, total = float(numbers.min()), float(numbers.max()), float(numbers.sum())
+    whole = least >= 0 and total < LARGEST and np.array_equal(numbers, np.floor(numbers))
+    return NumberSummary(least, most, int(total) if whole else None)
 
 
 def valid(name: str, numbers: ArrayLike) -> tuple[Floats, NumberSummary]:
@@ -176,13 +165,13 @@ def valid(name: str, numbers: ArrayLike) -> tuple[Floats, NumberSummary]:
     return array, found
 
 
-def common_step(rewards: Floats) -> float:
-    """Return the least by which two sums of whole rewards can differ."""
-    return divisor(rewards) if rewards.max(initial=0.0) <= 2.0**53 else 1.0
-
-
 def divisor(numbers: Floats) -> float:
-    """Return the largest common divisor of whole numbers; mostly a few of them have none."""
+    """Return the largest common divisor of whole numbers; mostly a few of them have none.
+
+    Of numbers beyond 2^53 it is taken to be 1.
+    """
+    if numbers.max(initial=0.0) > 2.0**53:
+        return 1.0
     few = np.gcd.reduce(numbers[:64].astype(np.int64), initial=0)
     if few > 1:  # a quotient of whole numbers below 2^53 is never rounded to a whole one
         parts = numbers / float(few)

@@ -214,50 +214,29 @@ def _merge_states(at: Cursor, items: Items, states: States, tree: Tree, budget: 
     return NODES_FULL if used == parent.size else PAUSED
 
 
-@njit(cache=True, plain=small(2000), fastmath={"reassoc"})
-def summarize_numbers(numbers: Floats) -> tuple[float, float, float, bool]:
-    """Return least, most and sum of numbers that are not negative, and whether all are whole.
-
-    The bits of such numbers rise with them; NaN counts as more than infinity, -0 as negative. The
-    sum is exact where all are whole and it is below 2^53.
-    """
-    bits = numbers.view(np.int64)
-    least, most, total, parts = bits[0], bits[0], 0.0, 0
-    for i in range(numbers.size):
-        least = min(least, bits[i])
-        most = max(most, bits[i])
-        total += numbers[i]
-        parts += np.floor(numbers[i]) != numbers[i]
-    ends = np.array([least, most]).view(np.float64)
-    return ends[0], ends[1], total, parts == 0
-
-
 @njit(cache=True, plain=small(2000))
 def split_by_key(
     keys: Floats,
     price: float,
-    items: tuple[Floats, Floats],
+    weights: Floats,
     low: float,
     high: float,
     above: Mask,
     between: Array,
-) -> tuple[int, float, float]:
+) -> tuple[int, float]:
     """Tell keys less price times weight above `high`, and the places of those from `low` up to it.
 
-    `items`: their weights and rewards. Returns how many are between, and what weights and rewards
-    of those above sum to.
+    Returns how many are between, and what those above weigh.
     """
-    weights, rewards = items
-    found, weight, reward = 0, 0.0, 0.0
+    found, weight = 0, 0.0
     for i in range(keys.size):
         key = keys[i] - price * weights[i]
         over = key > high
         above[i] = over
         weight += weights[i] * over
-        reward += rewards[i] * over
         between[found] = i
         found += (key >= low) & (not over)
-    return found, weight, reward
+    return found, weight
 
 
 @njit(cache=True, plain=small(2000))
@@ -305,33 +284,6 @@ def solution(at: Cursor, size: int, tree: Tree) -> Mask:
 
 
 @njit(cache=True, plain=small(2000))
-def begin(
-    given: Items, order: Array, room: float, window: int, items: Items
-) -> tuple[int, float, float, Mask]:
-    """Write some items into `items`, in an order, with a last ratio of 0.
-
-    Returns the break item, what all before it sum to, its ratio, and, if there is a window, a good
-    solution.
-    """
-    (all_weights, all_rewards, all_ratios), (weights, rewards, ratios) = given, items
-    broken, used = order.size, 0.0
-    for i in range(order.size):
-        j = order[i]
-        weights[i], rewards[i], ratios[i] = all_weights[j], all_rewards[j], all_ratios[j]
-        if broken == order.size:
-            if used + weights[i] > room:
-                broken = i
-            else:
-                used += weights[i]
-    ratios[order.size] = 0.0
-    if window:
-        first = first_incumbent(weights, rewards, room, broken, window)
-    else:
-        first = np.zeros(0, dtype=np.bool_)
-    return broken, used, ratios[broken], first
-
-
-@njit(cache=True, plain=small(2000))
 def first_incumbent(
     weights: Floats, rewards: Floats, room: float, broken: int, window: int
 ) -> Mask:
@@ -370,65 +322,3 @@ def first_incumbent(
             chosen[j] = True
             left -= weights[j]
     return chosen
-
-
-@njit(cache=True)
-def extend(state: Array, item: Array, room: float, against: Array, goal: float, made: Array) -> int:
-    """List weights and rewards without and with an item; return how many are made.
-
-    Both rise strictly, in ``state`` as in ``against``: what the items on the other side weigh and
-    are worth. What that adds at most is a state's bound, which must reach ``goal``.
-    """
-    weights, rewards = state
-    weight, reward = item
-    other_weights, other_rewards = against
-    made_weights, made_rewards, bounds = made
-    i, j, k, top, last = 0, 0, 0, -np.inf, other_weights.size - 1
-    for _ in range(2 * weights.size):
-        # By rising weight, then by falling reward.
-        without = i < weights.size and (
-            weights[i] < weights[j] + weight
-            or (weights[i] == weights[j] + weight and rewards[i] >= rewards[j] + reward)
-        )
-        if without:
-            used, worth = weights[i], rewards[i]
-            i += 1
-        else:
-            used, worth = weights[j] + weight, rewards[j] + reward
-            j += 1
-        if worth <= top:
-            continue
-        while last >= 0 and other_weights[last] > room - used:
-            last -= 1
-        if last < 0:
-            break
-        bound = worth + other_rewards[last]
-        if bound >= goal:
-            top = worth
-            made_weights[k], made_rewards[k], bounds[k] = used, worth, bound
-            k += 1
-    return k
-
-
-@njit(cache=True)
-def merge_neighbours(state: Array, price: float, slack: float, write: bool) -> int:
-    """Let neighbours become one of the least weight and the greatest reward; return how many.
-
-    Its reward less the price of its weight exceeds that of each of them, the best of them by
-    ``slack`` at most.
-    """
-    weights, rewards = state
-    first, found = 0, 0
-    best = rewards[0] - price * weights[0]
-    for i in range(1, weights.size + 1):
-        if i < weights.size:
-            own = rewards[i] - price * weights[i]
-            if rewards[i] - price * weights[first] - max(best, own) <= slack:
-                best = max(best, own)
-                continue
-        if write:
-            weights[found], rewards[found] = weights[first], rewards[i - 1]
-        found += 1
-        if i < weights.size:
-            first, best = i, rewards[i] - price * weights[i]
-    return found

@@ -1,8 +1,4 @@
-"""Mutated files through the verbs: no traceback, no hang, no exit status outside the contract.
-
-``python -m benchmarks.fuzzing [FILES [RESULTS [SEED]]]``: so many mutated instance files through
-solve and evaluate, and so many mutated results through check, on all processors.
-"""
+"""Mutated instance files and results through the verbs, as the command line runs them."""
 
 import contextlib
 import io
@@ -12,17 +8,17 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from copy import deepcopy
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables import out
+from schedopt import instances, list_policies
+from schedopt.__main__ import main
+from schedopt.instances.files import problem_of
+from schedopt.problems import problems
 
-BUNDLED = Path(__file__).parent.parent / "instances"
+BUNDLED = Path(str(instances.__file__)).parent
 PATIENCE = 60  # seconds after which a verb, told to solve for one, counts as hanging
 STATUSES = {"solve": (0, 2, 3, 4), "evaluate": (0, 2), "check": (0, 1, 2)}
 """What each verb may end with. Status 1, that a check failed, is for results from elsewhere."""
@@ -33,63 +29,36 @@ POLICIES = {
     "msfq": "fcfs,first-fit,msfq,adaptive-quickswap",
 }
 VALUES: tuple[Any, ...] = (
-    0,
-    -1,
-    1,
-    2,
-    3.5,
-    1e-9,
-    1e-308,
-    5e-324,
-    1e308,
-    1e15,
-    2**31,
-    2**53,
-    2**53 + 1,
-    2**63,
-    10**30,
-    10**99,
-    10**400,
-    -0.0,
-    True,
-    None,
-    "",
-    "a",
-    "x" * 300,
-    [],
-    {},
-    [[]],
-    [1, 2],
-    {"a": 1},
-    "NaN",
+    *(0, -1, 1, 2, 3.5, 1e-9, 1e-308, 5e-324, 1e308, 1e15, 2**31, 2**53, 2**53 + 1, 2**63),
+    *(10**30, 10**99, 10**400, -0.0, True, None, "", "a", "x" * 300, "NaN"),
+    *([], {}, [[]], [1, 2], {"a": 1}),
 )
 
 
-class HangError(Exception):
-    """A verb went on and on."""
-
-
-def documents(problem: str | None = None) -> list[bytes]:
+def documents(problem: str | None) -> list[bytes]:
     """Return the bundled instances that are small, of all problems or of one."""
-    from schedopt.instances.files import problem_of
-    from schedopt.problems import problems
-
-    files = sorted(BUNDLED.glob("*/*.json"))
-    kept = [p.read_bytes() for p in files if p.name != "schema.json" and p.stat().st_size < 20_000]
+    files = [p for p in sorted(BUNDLED.glob("*/*.json")) if p.name != "schema.json"]
+    kept = [p.read_bytes() for p in files if p.stat().st_size < 20_000]
     texts = [text for text in kept if b'"problem"' in text] + [p.tiny for p in problems()]
     return [text for text in texts if problem in (None, problem_of(text))]
 
 
 def mutated(text: bytes, draw: random.Random) -> bytes:
     """Return a document with one to three things wrong, or perhaps nothing."""
-    if draw.random() < 0.15:
-        return _scrambled(text, draw)
+    kind = draw.random()
+    if kind < 0.05:
+        return text[: draw.randrange(len(text))]
+    if kind < 0.15:
+        changed = bytearray(text)
+        for _ in range(draw.randrange(1, 4)):
+            changed[draw.randrange(len(changed))] = draw.randrange(256)
+        return bytes(changed)
     document = json.loads(text)
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        if not document:
-            break
-        where, key = draw.choice(list(places(document)))
+        where, key = draw.choice([*places(document)] or [({}, None)])
         change = draw.random()
+        if key is None:
+            break
         if change < 0.15:
             del where[key]
         elif change < 0.25 and isinstance(where, dict):
@@ -103,16 +72,6 @@ def mutated(text: bytes, draw: random.Random) -> bytes:
     return json.dumps(document).replace('"NaN"', "NaN").encode()
 
 
-def _scrambled(text: bytes, draw: random.Random) -> bytes:
-    """Cut the text, or change single bytes."""
-    if draw.random() < 0.3:
-        return text[: draw.randrange(len(text))]
-    changed = bytearray(text)
-    for _ in range(draw.randrange(1, 4)):
-        changed[draw.randrange(len(changed))] = draw.randrange(256)
-    return bytes(changed)
-
-
 def places(node: Any) -> Iterator[tuple[Any, Any]]:
     """Yield every place of a document as what holds it, and its key or position there."""
     for key in list(node) if isinstance(node, dict) else range(len(node)):
@@ -122,14 +81,10 @@ def places(node: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def status(*words: Any) -> int:
-    """Return a verb's exit status, as the command line gives it.
-
-    Raises `HangError` if it goes on for too long.
-    """
-    from schedopt.__main__ import main
+    """Return a verb's exit status; `TimeoutError` if it goes on for too long."""
 
     def ring(*_: Any) -> None:
-        raise HangError
+        raise TimeoutError
 
     before = sys.argv
     sys.argv = ["schedopt", *map(str, words)]
@@ -154,57 +109,23 @@ def attempt(kind: str, seed: int, problem: str | None = None) -> tuple[str, int 
     problem = json.loads(source)["problem"]
     with tempfile.TemporaryDirectory() as folder:
         file, result = Path(folder) / "i.json", Path(folder) / "r.json"
-        text = source
+        words: list[Any] = ["solve", file, "--time-limit", 1, "--json"]
         if kind == "result":
             file.write_bytes(source)
-            status("solve", file, "--time-limit", 1, "--output", result)
+            status(*words[:-1], "--output", result)
             if not result.exists():
                 return "check", 0, ""
             text = mutated(result.read_bytes(), draw)
             result.write_bytes(text)
-            words: list[Any] = ["check", file, result]
+            words = ["check", file, result]
         else:
             text = mutated(source, draw)
             file.write_bytes(text)
-            words = ["solve", file, "--time-limit", 1, "--json"]
             if draw.random() < 0.5:
-                words = ["evaluate", file, "--policy", _policies(problem), "--json"]
+                policies = POLICIES.get(str(problem)) or ",".join(list_policies(str(problem)))
+                words = ["evaluate", file, "--policy", policies, "--json"]
                 words += ["--option", "arrivals=2000"] if problem == "msfq" else []
         try:
             return words[0], status(*words), text.decode(errors="replace")
-        except HangError:
-            return words[0], "hangs", text.decode(errors="replace")
         except BaseException:  # noqa: BLE001  whatever it is, it is the finding
             return words[0], traceback.format_exc(limit=-3), text.decode(errors="replace")
-
-
-def _policies(problem: str) -> str:
-    from schedopt import list_policies
-
-    return POLICIES.get(problem) or ",".join(list_policies(problem))
-
-
-def tried(files: int, results: int, seed: int = 0) -> list[tuple[str, int | str, str]]:
-    """Try so many mutated files, and return what became of each."""
-    work = [("instance", seed + i) for i in range(files)]
-    work += [("result", seed + i) for i in range(results)]
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        kinds, seeds = zip(*work, strict=True)
-        return list(pool.map(attempt, kinds, seeds, chunksize=20))
-
-
-def main() -> None:
-    """Try files, and say what went wrong; exit 1 if anything did."""
-    given = list(map(int, sys.argv[1:]))
-    files, results, seed = (given + [1_000, 100, 0][len(given) :])[:3]
-    found = tried(files, results, seed)
-    out.print(Counter((verb, ended) for verb, ended, _ in found if isinstance(ended, int)))
-    wrong = [entry for entry in found if entry[1] not in STATUSES[entry[0]]]
-    for verb, ended, text in wrong[:10]:
-        out.print(f"{verb}: {ended}\n{text[:2000]}\n", markup=False)
-    out.print(f"{len(wrong)} of {len(found)} went wrong")
-    sys.exit(1 if wrong else 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,22 +1,24 @@
 """Ready jobs: which of them start now, beside Snakemake's greedy and MILP, and solvers alone.
 
-``python -m benchmarks.ready_jobs``. Snakemake is run in the environment of `make plugin-test`,
-where there is one. Seconds are of the processor; of Snakemake, whose MILP is another program, by
-the clock.
+``python -m benchmarks.ready [TABLE ...]``. Snakemake is run in the environment of ``make
+plugin-test``, where there is one. Seconds are of the processor; of Snakemake, whose MILP is another
+program, by the clock.
 """
 
 import json
+import logging
 import subprocess
+import sys
 import tempfile
+import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import ready_rivals
-from benchmarks.tables import Measured, measurement, row, run
-from benchmarks.timing import agree, cpu, spent
+from benchmarks.tables import Measured, agree, cpu, measurement, row, run, spent
 from schedopt.instances.ready import Integers
 from schedopt.solvers.few_row_ip.lexicographic import best_in_order
 from schedopt.verbs.ready import Ready, ready
@@ -86,43 +88,99 @@ def tying_jobs(kind: str, count: int, seed: int) -> Jobs:
     return Jobs(np.array([priority, uses[0]]), np.array(uses), np.array(room))
 
 
-def _snakemake(jobs: Jobs, which: str) -> tuple[float, list[int] | None]:
-    """Return what one of Snakemake's schedulers takes and reaches; None: it gave up."""
+def alone(solver: str, goals: Any, uses: Any, room: Any) -> tuple[list[int], bool]:
+    """Solve objective after objective with an engine of OR-Tools; tell whether all is proven."""
+    from ortools.linear_solver import pywraplp
+
+    model = pywraplp.Solver.CreateSolver(solver)
+    model.SetNumThreads(1)
+    model.SetTimeLimit(round(1000 * LIMIT))
+    exactly = pywraplp.MPSolverParameters()
+    exactly.SetDoubleParam(exactly.RELATIVE_MIP_GAP, 0.0)
+    x = [model.BoolVar("") for _ in range(uses.shape[1])]
+
+    def weigh(what: Any, numbers: Any) -> None:
+        for j in np.flatnonzero(numbers).tolist():
+            what.SetCoefficient(x[j], float(numbers[j]))
+
+    for use, amount in zip(uses, room, strict=True):
+        weigh(model.Constraint(-model.infinity(), float(amount)), use)
+    values: list[int] = []
+    for goal in goals:
+        model.Objective().Clear()
+        weigh(model.Objective(), goal)
+        model.Objective().SetMaximization()
+        status = model.Solve(exactly)
+        known = status in (model.OPTIMAL, model.FEASIBLE)
+        values.append(round(model.Objective().Value()) if known else 0)
+        if status != model.OPTIMAL:
+            return values, False
+        weigh(model.Constraint(float(values[-1]), model.infinity()), goal)
+    return values, True
+
+
+def snakemake(which: str, file: str) -> dict[str, object]:
+    """Run one of Snakemake's own schedulers, or the plug-in, on jobs in a file.
+
+    The first of what jobs use is cores.
+    """
+    from snakemake.scheduling import greedy, milp
+
+    data = np.load(file)
+    names = ["_cores", *(f"r{i}" for i in range(1, len(data["room"])))]
+    jobs = [
+        SimpleNamespace(
+            priority=p, scheduler_resources=dict(zip(names, uses, strict=True)), input=[]
+        )
+        for p, uses in zip(data["goals"][0].tolist(), data["uses"].T.tolist(), strict=True)
+    ]
+    module: Any = {"greedy": greedy, "milp": milp}.get(which)
+    if module is None:
+        import snakemake_scheduler_plugin_schedopt as module
+    scheduler = module.Scheduler(None, module.SchedulerSettings(), logging.getLogger())
+    free = dict(zip(names, data["room"].tolist(), strict=True))
+    began = time.perf_counter()
+    started = scheduler.select_jobs(jobs, jobs, free, {})
+    seconds = time.perf_counter() - began
+    at = {id(job): j for j, job in enumerate(jobs)}
+    columns = [at[id(job)] for job in started or ()]
+    values = data["goals"][:, columns].sum(axis=1).tolist() if started else None
+    return {"seconds": seconds, "values": values}
+
+
+def _snakemake(jobs: Jobs, which: str) -> str:
+    """Tell what one of Snakemake's schedulers takes and reaches."""
     with tempfile.TemporaryDirectory() as folder:
         np.savez(file := Path(folder) / "jobs.npz", **jobs._asdict())
-        words = (str(PLUGIN), "-m", "benchmarks.ready_rivals", which, str(file))
+        words = (str(PLUGIN), "-m", "benchmarks.ready", "--snakemake", which, str(file))
         done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603
     found = json.loads(done.stdout.splitlines()[-1])
-    return found["seconds"], found["values"]
+    reached = f"{found['values'][0]:,}" if found["values"] else "gave up"
+    return f"{found['seconds']:.2f} s, {reached}"
 
 
-def _others(jobs: Jobs, ours: list[int]) -> dict[str, Any]:
+def _rivals(jobs: Jobs, ours: list[int]) -> dict[str, str]:
     """Return what the others take and reach; a star: not proven in time."""
-    count, beside = jobs.goals.shape[1], {}
-    for name, most in ALONE.items():
-        if count > most:
-            continue
-        took, (values, proven) = spent(partial(ready_rivals.alone, name, *jobs, LIMIT))
+    count, beside = jobs.goals.shape[1], dict[str, str]()
+    for name in (name for name, most in ALONE.items() if count <= most):
+        took, (values, proven) = spent(partial(alone, name, *jobs))
         if proven:
-            agree(*map(float, (values[0], ours[0])))
-            agree(*map(float, (values[1], ours[1])))
+            agree(float(values[0]), float(ours[0]))
+            agree(float(values[1]), float(ours[1]))
         beside[name] = f"{took:.2f} s{'' if proven else f' * {values[0]:,}'}"
-    for name, most in SNAKEMAKE.items():
-        if PLUGIN.exists() and count <= most:
-            took, values_ = _snakemake(jobs, name)
-            beside[name] = f"{took:.2f} s, " + (f"{values_[0]:,}" if values_ else "gave up")
+    for name in (name for name, most in SNAKEMAKE.items() if PLUGIN.exists() and count <= most):
+        beside[name] = _snakemake(jobs, name)
     return beside
 
 
-def _row(what: str, jobs: Jobs, most: float | None, *, others: bool) -> Any:
+def _row(what: str, jobs: Jobs, most: float | None, *, rivals: bool = False) -> Any:
     counts = np.ones(jobs.goals.shape[1], dtype=np.int64)
     solve = partial(best_in_order, *jobs, counts)
     found = solve()
-    took = cpu(solve, 3)
-    beside: dict[str, Any] = {"priority": found.values[0], "cores": found.values[1]}
-    beside["proven"] = "yes" if found.proven else "no"
-    beside |= _others(jobs, found.values) if others else {}
-    return row(what, 1000 * took, "ms", most=most, **beside)
+    priority, cores = found.values
+    beside: dict[str, Any] = {"priority": priority, "cores": cores, "proven": found.proven}
+    beside |= _rivals(jobs, found.values) if rivals else {}
+    return row(what, 1000 * cpu(solve, 3), "ms", most=most, **beside)
 
 
 @measurement
@@ -132,24 +190,19 @@ def ready_jobs() -> Measured:
     for count, most in ((1_000, 5.0), (10_000, 50.0), (230_000, 1000.0)):
         for seed in range(3):
             jobs = random_jobs(count, seed)
-            yield _row(f"{count:,}, seed {seed}", jobs, most, others=seed == 0)
+            yield _row(f"{count:,}, seed {seed}", jobs, most, rivals=seed == 0)
     for count, most in ((1_000, 5.0), (10_000, 50.0)):
         for resources in (3, 4, 6):
             jobs = random_jobs(count, 0, resources=resources)
-            yield _row(f"{count:,}, {resources} resources", jobs, most, others=resources == 6)
-    jobs = random_jobs(10_000, 0, top=5)
-    yield _row("10,000, priorities 0 to 5", jobs, 50.0, others=True)
+            yield _row(f"{count:,}, {resources} resources", jobs, most, rivals=resources == 6)
+    yield _row("10,000, priorities 0 to 5", random_jobs(10_000, 0, top=5), 50.0, rivals=True)
     for kind in KINDS:
         for count, most in ((1_000, 11.0), (10_000, 26.0), (230_000, 54.0)):
-            yield _row(f"{count:,}, {kind}", tying_jobs(kind, count, 0), most, others=False)
+            yield _row(f"{count:,}, {kind}", tying_jobs(kind, count, 0), most)
     if PLUGIN.exists():
         jobs = random_jobs(20_000, 0)
-        took, values = _snakemake(jobs, "plugin")
-        beside = {"priority": values and values[0]}
-        for name in ("greedy", "milp"):
-            theirs, reached = _snakemake(jobs, name)
-            beside[name] = f"{theirs:.2f} s, " + (f"{reached[0]:,}" if reached else "gave up")
-        yield row("20,000, a call of Snakemake's", 1000 * took, "ms", **beside)
+        beside = {name: _snakemake(jobs, name) for name in ("greedy", "milp")}
+        yield row("20,000, a call of Snakemake's", _snakemake(jobs, "plugin"), **beside)
 
 
 @measurement
@@ -190,4 +243,7 @@ def ready_tables() -> Measured:
 
 
 if __name__ == "__main__":
-    run(ready_jobs, ready_tables)
+    if sys.argv[1:2] == ["--snakemake"]:
+        print(json.dumps(snakemake(*sys.argv[2:])))
+    else:
+        run(ready_jobs, ready_tables)

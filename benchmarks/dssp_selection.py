@@ -1,0 +1,280 @@
+"""Selections: knapsacks and rules beside HiGHS, SCIP, OR-Tools and COMBO.
+
+``python -m benchmarks.dssp_selection [TABLE ...]``. `crossing` keeps its rows in
+build/crossing.jsonl: run again, it goes on where it stopped.
+"""
+
+import gc
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from ortools.algorithms.python import knapsack_solver
+
+from benchmarks.tables import Measured, agree, best_of, cpu, measurement, resumed, row, run, spent
+from schedopt.formulations.constraints import FairShare
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.crossing import KINDS
+from schedopt.instances.dssp.group_fair import BOUNDED
+from schedopt.instances.files import dump, load
+from schedopt.solvers import door, mip
+from schedopt.solvers.dssp.selection.knapsack.search import Core
+from schedopt.solvers.mip.named import engine_of
+from schedopt.solvers.mip.translating import translate
+from schedopt.solvers.result import Limits, Result
+from schedopt.verbs.generate import generate
+from schedopt.verbs.solve import solve
+
+LIMIT = 60.0  # seconds after which an alternative is stopped, its time then marked >
+COMBO = {
+    ("uncorrelated", 10_000): 0.3,
+    ("uncorrelated", 100_000): 2.5,
+    ("weakly-correlated", 10_000): 0.4,
+    ("weakly-correlated", 100_000): 2.4,
+    ("strongly-correlated", 10_000): 0.9,
+    ("strongly-correlated", 100_000): 9.0,
+    ("subset-sum", 10_000): 0.18,
+    ("subset-sum", 100_000): 1.3,
+}
+"""CPU milliseconds of COMBO, its copy of the items included, by family and jobs: of ours 1.5 times
+as much is asked."""
+PART = 10.0  # seconds for a selection under rules that cross, or of group fairness
+CROSSING = {200: 0.0, 500: 2e-4, 2_000: 2e-4, 20_000: 5e-5}
+"""Jobs under rules that cross, and the gap that is asked for."""
+FAIR = (1_000, 10_000, 100_000)  # items of knapsacks with group fairness
+OURS = "schedopt"
+RIVALS = ("highs", *(["scip"] if find_spec("pyscipopt") else []))
+
+
+def knapsack_of(family: str, jobs: int) -> Any:
+    return generate("dssp", family, seed=1, options={"jobs": jobs})
+
+
+def highs_alone(model: Selection) -> Result:
+    """Solve the whole matrix with HiGHS."""
+    return mip.solve(engine_of("highs"), model, Limits(time_limit=LIMIT))
+
+
+@measurement
+def knapsack() -> Measured:
+    """Time the core algorithm beside HiGHS and OR-Tools' branch and bound on plain knapsacks."""
+    yield f"(b), (d) plain knapsacks, R = 1,000: core best of 5, others once, {LIMIT:.0f} s at most"
+    for family, jobs in product(("uncorrelated", "weakly-correlated"), (1_000, 10_000, 100_000)):
+        night = knapsack_of(family, jobs)
+        solve(night, solver="core")  # compiles
+        whole, result = best_of(5, partial(solve, night, solver="core"))
+        core = result.seconds.solve
+        theirs = highs_alone(Selection(night))
+        branch, value = best_of(1, partial(_branch_and_bound, night))
+        agree(result.bound, theirs.objective if theirs.proven else None, value)
+        beside = {
+            "whole of solve(), ms": 1000 * whole,
+            "HiGHS": f"{'' if theirs.proven else '>'}{theirs.seconds.solve:.2f} s",
+            "OR-Tools": f"{'' if value is not None else '>'}{branch:.2f} s",
+            "HiGHS over core": theirs.seconds.solve / core,
+        }
+        yield row(f"{family}, {jobs:,}", 1000 * core, "ms", most=1000, **beside)
+
+
+def _branch_and_bound(night: Any) -> float | None:
+    """Solve with OR-Tools' knapsack; None where it does not end in time."""
+    kind = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
+    solver = knapsack_solver.KnapsackSolver(kind, "selection")
+    solver.set_time_limit(LIMIT)
+    demands = [night.demands.astype(int).tolist()]
+    solver.init(night.rewards.astype(int).tolist(), demands, [int(night.room())])
+    value = solver.solve()
+    return float(value) if solver.is_solution_optimal() else None
+
+
+@measurement
+def strongly_correlated() -> Measured:
+    """Time the core with its build beside what COMBO takes."""
+    yield "(b2) the core with its build, R = 1,000: CPU time, best of 9"
+
+    def core(night: Any) -> None:
+        search = Core(night.rewards, night.demands, float(night.room()))
+        while not search.advance(1.0):
+            pass
+
+    for (family, jobs), combo in COMBO.items():
+        took = 1e3 * cpu(partial(core, knapsack_of(family, jobs)), 9)
+        yield row(f"{family}, {jobs:,} jobs", took, "ms", most=1.5 * combo, COMBO=combo)
+
+
+@measurement
+def reading() -> Measured:
+    """Time reading a million jobs beside decoding them untyped, and building beside reading."""
+    yield "(c) reading, every check included, building and translating: CPU time, best of 3"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "jobs.json"
+        dump(knapsack_of("uncorrelated", 1_000_000), path)
+        gc.disable()  # as reading does
+        untyped = cpu(lambda: msgspec.json.decode(path.read_bytes()), 2)
+        gc.enable()
+        took = cpu(partial(load, path), 3)
+        yield row("a million jobs read", took, "s", most=1.55, untyped_decoding_s=untyped)
+        dump(knapsack_of("uncorrelated", 100_000), path)
+        read, night = cpu(partial(load, path), 3), load(path)
+    build = cpu(lambda: translate(Selection(night).model), 3)
+    yield row("100,000 jobs: building over reading", build / read, most=3, reading_s=read)
+
+
+@measurement
+def fair_share() -> Measured:
+    """Solve a season of 20 teams, from the instance on, beside HiGHS on the same matrix."""
+    yield "(a) 2,388 jobs, 20 teams: best of 3"
+    for seed in range(1, 4):
+        options = {"nights": 56, "stages": False, "teams": 20}
+        night = generate("dssp", seed=seed, options=options)
+        free = solve(night).solution.shares["team"]
+        teams = list(free)
+
+        def caps(part: Callable[[int], float], free: dict[str, float] = free) -> dict[str, float]:
+            """Return a cap for each team, a part of what it gets without one."""
+            return {team: round(part(i) * free[team], 6) for i, team in enumerate(free)}
+
+        most, least = caps(lambda _: 0.8), caps(lambda _: 1.1)
+        for what, bounds in (
+            ("a cap each", {"at_most": caps(lambda _: 0.9)}),
+            ("caps that bind or not", {"at_most": caps(lambda i: 0.6 + 0.1 * (i % 8))}),
+            (
+                "caps and floors",
+                {
+                    "at_most": {team: most[team] for team in teams[::2]},
+                    "at_least": {team: least[team] for team in teams[1::4]},
+                },
+            ),
+        ):
+            rule = FairShare(by="team", **bounds)
+            solve(night, constraints=[rule])  # compiles
+            ours, result = best_of(3, partial(solve, night, constraints=[rule]))
+            theirs = highs_alone(Selection(night).add(rule))
+            agree(result.objective, result.bound, theirs.objective)
+            ratio = theirs.seconds.solve / ours
+            beside = {"engine ms": 1000 * result.seconds.solve, "HiGHS s": theirs.seconds.solve}
+            yield row(f"seed {seed}, {what}, HiGHS over it", ratio, least=10, **beside)
+
+
+@measurement
+def many_teams(jobs: int = 100_000, teams: int = 1_000) -> Measured:
+    """Solve 100,000 jobs of 1,000 teams with caps and floors, beside two others at 60 s."""
+    night, rule = _night_of_teams(jobs, teams)
+    model = Selection(night).add(rule)
+    door.solve(model)  # compiles
+    seconds, ours = best_of(3, lambda: door.solve(Selection(night).add(rule)))
+    yield f"(a2) {jobs:,} jobs, {teams:,} teams, caps and floors"
+    yield row("ours, on one core", seconds, "s", most=5, objective=ours.objective, gap=ours.gap)
+    for name in RIVALS:
+        theirs = door.solve(model, Limits(time_limit=LIMIT), solver=name)
+        beside = {"objective": theirs.objective, "gap": theirs.gap}
+        yield row(name, theirs.seconds.solve, "s", **beside)
+
+
+def _night_of_teams(jobs: int, teams: int) -> tuple[Instance, FairShare]:
+    """Draw jobs with whole rewards to 1,000, caps that bind or not, and a floor for a third."""
+    draw = np.random.Generator(np.random.PCG64(1))
+    demand, reward = draw.integers(1, 10**6, jobs), draw.integers(1, 1_000, jobs)
+    owner = draw.integers(0, teams, jobs)
+    names = [f"t{t:04d}" for t in range(teams)]
+    made = tuple(
+        Job(f"j{j}", reward=float(r), demand=float(d), critical_path=1.0, groups={"team": names[t]})
+        for j, (d, r, t) in enumerate(zip(demand.tolist(), reward.tolist(), owner, strict=True))
+    )
+    room = int(demand.sum()) // 2
+    night = Instance(name="teams", processors=1, deadline=float(room), jobs=made)
+    part = np.bincount(owner, demand, minlength=teams) / room
+    caps = (part * draw.uniform(0.3, 1.2, teams)).clip(0, 1)
+    floors = np.minimum(caps, part) * draw.uniform(0, 0.5, teams)
+    most, least = (dict(zip(names, of.round(9).tolist(), strict=True)) for of in (caps, floors))
+    at_least = {team: least[team] for team in names[::3]}
+    return night, FairShare(by="team", at_most=most, at_least=at_least)
+
+
+Beside = dict[str, tuple[float, float, float]]
+"""The value, gap and CPU seconds of each solver: ours first."""
+
+
+class Crossing(NamedTuple):
+    """A selection under rules that cross, and what each solver finds."""
+
+    jobs: int
+    rules: str
+    seed: int
+    seen: Beside
+
+    @property
+    def worse(self) -> bool:
+        """Whether a rival's value is larger or its gap smaller, beyond rounding, than ours."""
+        (value, gap, _), *others = self.seen.values()
+        return any(value < theirs or gap > left + 1e-9 for theirs, left, _ in others)
+
+
+def solve_beside(night: Instance) -> Beside:
+    """Solve a selection with ours and the rivals."""
+    seen = {}
+    for name in (OURS, *RIVALS):
+        limits = Limits(time_limit=PART, threads=1)
+        solver = None if name == OURS else name
+        took, found = spent(partial(door.solve, Selection(night), limits, solver=solver))
+        seen[name] = found.objective or 0.0, 1.0 if found.gap is None else found.gap, took
+    return seen
+
+
+def solve_crossing(key: tuple[int, str, int]) -> Crossing:
+    jobs, rules, seed = key
+    options = {"jobs": jobs, "rules": rules}
+    return Crossing(*key, solve_beside(generate("dssp", "crossing", seed=seed, options=options)))
+
+
+@measurement
+def crossing(seeds: int = 5, file: Path = Path("build/crossing.jsonl")) -> Measured:
+    """Solve selections under rules that cross in 10 s, beside HiGHS and SCIP alone."""
+    solve_crossing((100, "all", 1))  # compiles
+    keys = list(product(CROSSING, KINDS, range(1, seeds + 1)))
+    done = resumed(file, Crossing, lambda item: item[:3], keys, solve_crossing)
+    yield f"(a3) rules that cross, {PART:.0f} s, one thread: {seeds} seeds a row"
+    for jobs, rules in product(CROSSING, KINDS):
+        every = [done[jobs, rules, seed] for seed in range(1, seeds + 1)]
+        gaps = {name: [item.seen[name][1] for item in every] for name in every[0].seen}
+        ours = gaps.pop(OURS)
+        yield row(
+            f"{jobs:,} jobs, {rules}: largest gap",
+            max(ours),
+            most=CROSSING[jobs],
+            proven=sum(gap == 0.0 for gap in ours),
+            seconds=max(item.seen[OURS][2] for item in every),
+            worse_than_a_rival=sum(item.worse for item in every),
+            **{f"{name} gap": f"{max(of):.1e}" for name, of in gaps.items()},
+        )
+
+
+@measurement
+def group_fair(seeds: int = 2) -> Measured:
+    """Solve knapsacks with bounds on counts, weights or profits of groups, beside others."""
+    for bounds in BOUNDED:
+        yield f"(a4) group fairness, {bounds} of 10 groups, {PART:.0f} s, one thread"
+        for jobs, family in product(FAIR, ("uncorrelated", "strongly-correlated")):
+            options = {"jobs": jobs, "family": family, "bounds": bounds}
+            every = [
+                solve_beside(generate("dssp", "group-fair", seed=seed + 1, options=options))
+                for seed in range(seeds)
+            ]
+            for name in every[0]:
+                gaps = [seen[name][1] for seen in every]
+                slowest = max(seen[name][2] for seen in every)
+                proven = sum(gap == 0.0 for gap in gaps)
+                beside = {"proven": proven, "largest gap": f"{max(gaps):.1e}"}
+                yield row(f"{jobs:,} {family}: {name}", slowest, "s", **beside)
+
+
+if __name__ == "__main__":
+    tables = (knapsack, strongly_correlated, reading, fair_share, many_teams, crossing, group_fair)
+    run(*tables)

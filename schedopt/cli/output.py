@@ -1,0 +1,276 @@
+"""Where output goes: standard output, files of every kind, and the exit status."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schedopt.instances.errors import InputError, printable, shown
+from schedopt.instances.extras import need
+
+if TYPE_CHECKING:
+    import polars as pl
+    from _typeshed import ReadableBuffer
+
+    from schedopt.instances.protocol import AnyInstance
+    from schedopt.problems.summary import Plan
+    from schedopt.solvers.result import Result
+
+DOCUMENTS = (".json", ".json.gz")  # endings of instances and of results
+PLANS = (".csv", ".parquet", ".sh")  # endings of plans; a template writes the last
+FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
+PIPE = 128 + 13  # exit status where the reader of the output has gone: that of SIGPIPE
+
+_ACTING = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"  # UTF-8, as below
+)
+
+
+def status(result: Result) -> int:
+    """Return the exit status that a result asks for."""
+    if result.termination == "interrupted":
+        return INTERRUPTED
+    if result.violations or result.termination == "error":
+        return FAILED
+    if result.termination == "infeasible":
+        return INFEASIBLE
+    return FOUND if result.solution_status != "none" else NOTHING
+
+
+# Standard output and standard error.
+
+
+class ReaderGoneError(Exception):
+    """Nobody reads standard output any more."""
+
+
+class _Output(io.FileIO):
+    """Standard output, whose failures have names of their own."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise ReaderGoneError from None
+        except OSError as error:
+            where = "standard output"
+            raise InputError("room to write", found=error.strerror, file=where) from None
+
+
+def prepare() -> None:
+    """Replace standard output: what its encoding cannot say is written as an escape."""
+    if sys.stdout is None:  # closed from the start
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  open as long as we run
+        return
+    try:
+        raw = _Output(sys.stdout.fileno(), "w", closefd=False)
+    except (OSError, ValueError):  # a buffer, of a caller in Python
+        return
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=sys.stdout.encoding,
+        errors="backslashreplace",
+        line_buffering=raw.isatty(),
+    )
+
+
+def discard() -> None:
+    """Discard what is still to be written to standard output."""
+    with suppress(OSError, ValueError):  # a buffer takes all there is
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def print_bytes(data: bytes) -> None:
+    """Print JSON; characters that act on a terminal become JSON's own escapes."""
+    safe = _ACTING.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), data)
+    sys.stdout.buffer.write(safe)
+    sys.stdout.buffer.flush()
+
+
+def print_json(document: object) -> None:
+    """Print a document as JSON, and nothing else."""
+    from schedopt.instances.files import encode
+
+    print_bytes(encode(document))
+
+
+def say(message: str) -> None:
+    """Tell people something, beside the output."""
+    print(f"schedopt: {printable(message)}", file=sys.stderr)
+
+
+# Files, refused before hours of work, not after.
+
+
+def expect_writable(
+    output: Path | None, endings: Sequence[str], read: Iterable[str | Path] = ()
+) -> None:
+    """Refuse an output of another ending or place, or one that would replace what is read.
+
+    A pipe or a device needs no ending.
+    """
+    from schedopt.instances.files import is_stream, keep
+
+    if output is None:
+        return
+    try:
+        if not is_stream(output) and not output.name.lower().endswith(tuple(endings)):
+            expected = f"a name ending in {', '.join(endings)}"
+            raise InputError(expected, found=repr(output.name), file=str(output))
+        if output.is_dir():
+            raise InputError("a file", found="a directory", file=str(output))
+        if not output.absolute().parent.is_dir():
+            raise InputError("a folder that exists", found="nothing", file=str(output.parent))
+    except OSError as error:
+        raise InputError("a place to write to", found=error.strerror, file=str(output)) from None
+    keep(read, output)
+
+
+def expect_result_file(
+    output: Path | None, read: Iterable[str | Path], template: str | None = None
+) -> None:
+    """Refuse a file that a result or a plan cannot be written to."""
+    from schedopt.verbs.script import read_template
+
+    expect_writable(output, (*DOCUMENTS, *PLANS), [*read, *([template] if template else [])])
+    if output is not None and output.name.lower().endswith((".parquet", PLANS[-1])):
+        need("polars", str(output))
+    if template is not None:
+        if output is None or output.suffix.lower() != PLANS[-1]:
+            found = "none" if output is None else shown(output.name)
+            raise InputError(f"--output FILE{PLANS[-1]}", found=found, place="--template")
+        read_template(template)
+
+
+def expect_plan(instance: AnyInstance, output: Path | None) -> None:
+    """Refuse the plan of an instance that has none."""
+    from schedopt.problems import problem_of
+
+    if is_plan(output) and not problem_of(instance).has_plans:
+        what = f"{instance.name} ({problem_of(instance).name})"
+        expected = f"a name ending in .json: {what} has no plan of jobs"
+        raise InputError(expected, found=shown(str(output)))
+
+
+def expect_drawable(
+    report: Path | None, read: Iterable[str | Path], endings: Sequence[str] = (".html",)
+) -> None:
+    """Refuse a page or picture that cannot be drawn or written before anything is solved."""
+    expect_writable(report, endings, read)
+    if report is not None:
+        need("matplotlib", str(report))
+
+
+def is_plan(output: Path | None) -> bool:
+    """Tell whether a file is to hold a plan."""
+    return output is not None and output.name.lower().endswith(PLANS)
+
+
+def files_in(options: Mapping[str, object]) -> list[str]:
+    """Return the options' texts, any of which may name a file that is read."""
+    return [value for value in options.values() if isinstance(value, str)]
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder if it does not exist."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        found = getattr(error, "strerror", None) or str(error)
+        raise InputError("a folder to write to", found=found, file=str(path)) from None
+
+
+# Results.
+
+
+def deliver(
+    document: object,
+    show: Callable[[], None],
+    *,
+    json: bool,
+    output: Path | None = None,
+    template: str | None = None,
+    plan: Callable[[], pl.DataFrame | Plan | None] | None = None,
+) -> None:
+    """Write a document, or the plan that follows from it, and print it as JSON or for people."""
+    from schedopt.instances.files import dump
+
+    try:
+        if output is not None and is_plan(output) and plan is not None:
+            columns = plan()
+            if columns is not None:
+                write_plan(columns, output, template)
+            told = "wrote {}" if columns is not None else "there is no solution: {} is not written"
+            say(told.format(output))
+        elif output is not None:
+            dump(document, output, indent=1)
+    finally:  # what was found is told, whatever becomes of the file
+        if json:
+            print_json(document)
+        else:
+            show()
+
+
+def plan_of(instance: AnyInstance, found: Result) -> Plan | None:
+    """Return the plan that follows from a result, and say how its jobs are dispatched."""
+    from schedopt.verbs import plan_table
+
+    if found.solution is None:
+        return None
+    run = plan_table.carried_out(instance, found)
+    if run is None:
+        say("the plan does not say when, since not every job has tasks")
+    elif run.message and run is not found:
+        say(str(run.message))
+    for violation in () if run is None else run.violations:
+        say(f"violation: {violation}")
+    return plan_table.plan_of(instance, found, run)
+
+
+def write_plan(columns: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
+    """Write a plan as a table, or as a script by a template."""
+    from schedopt.problems.summary import Plan
+    from schedopt.verbs import plan_table, script
+
+    if output.suffix.lower() == PLANS[-1]:
+        frame = columns.frame() if isinstance(columns, Plan) else columns
+        script.write(frame, output, template or script.PLAIN)
+    else:
+        plan_table.write(columns, output)
+
+
+def write_page(
+    instance: AnyInstance, found: Result, report: Path | None, run: Result | None = None
+) -> None:
+    """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
+    if report is None:
+        return
+    from schedopt.report import result_page
+    from schedopt.verbs.plan_table import carried_out
+
+    if run is None and found.solution is not None:
+        run = carried_out(instance, found)
+    result_page.write(instance, found, report, run)
+    say(f"wrote {report}: open it in a browser")
+
+
+def write_instance(instance: AnyInstance, output: Path | None) -> None:
+    """Write an instance to a file, or to standard output."""
+    from schedopt.instances.files import beside, dump, encode
+
+    if output is not None:
+        dump(instance, output)
+        say(f"wrote {output}: {instance.name}")
+    elif names := beside(encode(instance)):
+        expected = f"--output FILE: beside it goes {', '.join(names)}"
+        raise InputError(expected, found="standard output")
+    else:
+        print_json(instance)

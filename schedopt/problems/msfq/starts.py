@@ -1,0 +1,87 @@
+"""Starts of jobs of a log under a policy that replays it: whether they are its own, and when."""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from schedopt.instances.errors import InputError, expect, listing, shown
+from schedopt.instances.msfq import Instance
+from schedopt.instances.options import checked
+from schedopt.instances.starts import Start, StartTimes, WrongStart, read_starts
+from schedopt.instances.tables import Source
+
+
+def wrong_start(
+    queue: Instance, starts: Source, policy: str, options: Mapping[str, Any] | None = None
+) -> WrongStart | None:
+    """Return the first start that is not the policy's, if any is: see `schedopt.check_starts`."""
+    from schedopt.policies.msfq.logs.start_check import first_wrong_start
+
+    estimates, own = replay_options(queue, policy, options or {})
+    names = queue.jobs.name
+    known = None if names is None else names.tolist()
+    times = read_starts(starts, known, len(queue.jobs), policy)
+    return first_wrong_start(queue, policy, np.array(times), estimates, own)
+
+
+def start_times(
+    queue: Instance,
+    at: float,
+    policy: str,
+    *,
+    level: float,
+    model: str,
+    options: Mapping[str, Any],
+    seed: int,
+) -> StartTimes:
+    """Return the start times of waiting jobs: see `schedopt.start_times`."""
+    from schedopt.policies.msfq.logs.registration import replay_log
+    from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot
+    from schedopt.policies.msfq.logs.start_times import start_times as predicted
+
+    estimates, own = replay_options(queue, policy, options)
+    queue.expect_servers_alone("start-times")
+    if model not in MODELS:
+        raise InputError(f"a model{listing(MODELS)}", found=shown(model), place="model")
+    expect(0 < level < 1, "a number between 0 and 1", level, "level")
+    expect(isfinite(at), "a time in the log's unit", at, "at")
+
+    def play(log: Instance) -> Any:
+        return replay_log(log, policy, estimates if log.jobs.estimated else "exact", **own)
+
+    now = Snapshot(queue, play(queue), at)
+    if not len(now.waiting):
+        return StartTimes((), 0, 0.0)
+    found = predicted(now, play, level=level, model=model, seed=seed)
+    names = found.rows if queue.jobs.name is None else queue.jobs.name[found.rows]
+    columns = (found.earliest, found.median, found.latest, found.requested)
+    rows = zip(map(str, names.tolist()), *(column.tolist() for column in columns), strict=True)
+    told = (
+        Start(job=job, earliest=low, median=middle, latest=high, requested=requested)
+        for job, low, middle, high, requested in rows
+    )
+    return StartTimes(tuple(told), found.calibrated_on, found.shift)
+
+
+def replay_options(
+    queue: Instance, policy: str, options: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return which estimates a policy for logs plans with, and its own options."""
+    from schedopt.policies.msfq.logs.registration import LOG_POLICIES, OPTIONS
+    from schedopt.policies.registry import registered
+
+    if queue.log is None:
+        raise InputError("an instance of a log", found="one of classes")
+    known = registered("msfq")
+    if policy not in LOG_POLICIES:
+        raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=shown(policy))
+    given = checked(options, known[policy].options, policy)
+    asked = given.pop("estimates", None)
+    if asked == "given" and not queue.jobs.estimated:
+        raise InputError("a log with estimates", found="none", place="option estimates")
+    exact = asked == "exact" or not queue.jobs.estimated
+    beside = known[policy].suits == "beside"  # else its options are of random arrivals
+    own = {key: value for key, value in given.items() if beside and key not in OPTIONS}
+    return "exact" if exact else "given", own
