@@ -113,8 +113,8 @@ class Attempt:
 
     def note(self, value: float = inf) -> None:
         """Record value and bound in the trace, and report them to the watcher."""
-        best: float | None = min(value, self.value)
-        best, bound = (None if abs(x) == inf else x for x in (best, self.bound))
+        numbers = min(value, self.value), self.bound
+        best, bound = (None if abs(number) == inf else number for number in numbers)
         self.run.note(best, bound)
         if self.limits.watch:
             self.limits.watch(now() - self.run.began, best, bound)
