@@ -140,7 +140,7 @@ class _Rows:
         used = (
             np.append(self.at, epochs),
             np.append(own, epochs),
-            np.append(ones, -1.0 + 0 * epochs),
+            np.append(ones, -np.ones(self.epochs)),
         )
         self.servers = self.cones.at_most(np.zeros(self.epochs), used)
         self._rules(names)
