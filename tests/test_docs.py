@@ -59,17 +59,6 @@ def test_every_snippet_of_a_page_works(page: Path, tmp_path: Path) -> None:
             exec(python, {"__name__": "__main__"})  # noqa: S102  ours
 
 
-ORDER = ["words", "mathematics", "example", "result", "constraints", "speed", "sources"]
-
-
-@pytest.mark.parametrize("problem", ["dssp", "hesrpt", "epoch", "msfq"])
-def test_a_problem_s_page_keeps_the_order(problem: str) -> None:
-    text = (DOCS / "problems" / f"{problem}.md").read_text(encoding="utf-8")
-    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    rest = iter(headings)  # further headings may stand between these
-    assert all(any(word in heading.lower() for heading in rest) for word in ORDER), headings
-
-
 def test_the_site_is_built_without_a_warning_and_asks_for_no_network(tmp_path: Path) -> None:
     words = ["-m", "sphinx", "-W", "-q", "-b", "html", str(DOCS), str(tmp_path)]
     words += ["-D", "toc_object_entries=0"]  # in the margins of pages, which take a fifth of all
@@ -239,15 +228,3 @@ def test_notebooks_run_and_say_what_they_are_stored_with() -> None:
             assert np.abs(fresh[:high, :wide] - old[:high, :wide]).mean() < SAME, path
             assert (fresh < 0.9).mean() > EMPTY, path
         assert all(len(text) < 4000 for text in said(stored)), path
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_asks_and_has_exercises_with_answers(path: Path) -> None:
-    cells = nbformat.read(path, as_version=4).cells
-    assert re.match(r"# .*\?", cells[0].source)
-    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    exercises = text.split("## Exercises")[1].split("### Answers")[0]
-    assert re.findall(r"^(\d)\. ", exercises, re.MULTILINE) == ["1", "2", "3"]
-    assert "try next" in cells[-1].source
-    answers = next(i for i, cell in enumerate(cells) if "### Answers" in cell.source)
-    assert cells[answers + 1].cell_type == "code"

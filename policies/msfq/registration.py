@@ -5,18 +5,28 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.extras import missing
 from schedopt.instances.msfq import Instance, Replayed, Simulated
 from schedopt.instances.options import Option, is_count
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
 from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, State
+from schedopt.policies.msfq.simulation import simulate
+from schedopt.policies.msfq.stability import require_settled, require_stable
+from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import Policy, Suits, register
 from schedopt.solvers.compiling import COMPILES
 
 FEWEST_ARRIVALS, PLAIN_ARRIVALS = 1000, 50_000
 ARRIVALS = 1_000_000 if COMPILES else PLAIN_ARRIVALS
 """Arrivals of a simulation: the least, and the defaults in plain Python and compiled."""
+
+MOST_PLAIN = 1_000_000
+"""Most arrivals without a compiler: Python takes some minutes for as many."""
 
 
 class _FunctionRule(Rule):
@@ -159,7 +169,6 @@ def _run(
     **own: Any,
 ) -> Simulated | Replayed:
     """Simulate a rule on classes, or replay a log under it: by class, or job by job if it can."""
-    from schedopt.policies.msfq.evaluation import evaluate_plan
     from schedopt.policies.msfq.logs import class_rules, registration
 
     if queue.log is None:
@@ -167,7 +176,7 @@ def _run(
         if arrivals is None:
             arrivals = ARRIVALS if chosen.compiled else PLAIN_ARRIVALS
         known = estimates == "exact"
-        return evaluate_plan(
+        return _evaluate_plan(
             queue, chosen, seed=seed, arrivals=arrivals, trace=trace, estimates=known
         )
     if name in registration.LOG_POLICIES:
@@ -177,3 +186,61 @@ def _run(
     registration.write_starts(times, starts, queue)
     note = "" if _RULES[name].flat else "replayed in plain Python"
     return measure(queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note)
+
+
+def _evaluate_plan(
+    queue: Instance,
+    plan: Plan,
+    *,
+    seed: int,
+    arrivals: int,
+    trace: str | None = None,
+    estimates: bool = False,
+) -> Simulated:
+    """Simulate a policy on random jobs of a seed, or on a trace.
+
+    With ``estimates`` a rule in plain Python knows how long each job takes.
+
+    `UnstableError` if the policy cannot be stable, starves a class, or lets jobs pile up;
+    `InputError` if an argument or the rule is wrong.
+    """
+    if not 0 <= seed < 2**31:
+        raise InputError("a whole number from 0 to 2^31 - 1", found=shown(seed), place="seed")
+    if not COMPILES and arrivals > MOST_PLAIN:
+        raise missing("numba", f"option arrivals={arrivals:,} (at most {MOST_PLAIN:,} in Python)")
+    read = load = None
+    if trace is None:
+        region = require_stable(queue, plan.name)
+        load = region.load
+        measured = simulate(queue, plan, arrivals=arrivals, seed=seed, estimates=estimates)
+        require_settled(queue, plan.name, measured, proven=region.exact)
+    else:
+        from schedopt.instances.msfq.traces import read_trace
+
+        read = read_trace(trace, queue)
+        arrivals = len(read.times)
+        measured = simulate(
+            queue, plan, arrivals=arrivals, seed=seed, trace=read, each=True, estimates=estimates
+        )
+        require_settled(queue, plan.name, measured, ended=True)
+    return summarize(
+        queue,
+        measured,
+        arrivals,
+        threshold=plan.make().threshold,
+        trace=read,
+        load=load,
+        note=_remarks(queue, plan, measured, arrivals),
+    )
+
+
+def _remarks(queue: Instance, plan: Plan, measured: Measured, arrivals: int) -> str:
+    """Return remarks on a run."""
+    notes = []
+    if not plan.compiled or not COMPILES:
+        notes.append(f"simulated in plain Python, {arrivals:,} arrivals")
+    unseen = np.flatnonzero(measured.counts.sum(axis=0) == 0)
+    if unseen.size:
+        needs = ", ".join(str(queue.classes[c].need) for c in unseen)
+        notes.append(f"no job of need {needs} completed: not in the means")
+    return "; ".join(notes)

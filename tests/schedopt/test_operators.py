@@ -16,7 +16,6 @@ from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import AtMost, FairShare
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq.swf import OPTIONS
 from schedopt.problems.dssp.reasons import left_out, reasons
 from schedopt.terminal import progress
 from schedopt.verbs import solve as solving
@@ -147,22 +146,6 @@ def test_the_number_of_a_rule_may_not_be_of_either_file(tmp_path: Path) -> None:
         schedopt.whatif(own, ["rules.0.count=1,2"], constraints=more)
     assert len(schedopt.whatif(own, ["rules.mine.count=1,2"], constraints=more)) == 2
     assert len(schedopt.whatif(own, ["rules.0.count=1,2"])) == 2
-
-
-def test_convert_names_the_columns_that_it_does_not_take_and_all_options(tmp_path: Path) -> None:
-    dump, table = tmp_path / "jobs.txt", tmp_path / "jobs.csv"
-    dump.write_text(
-        "JobID|Submit|State|ElapsedRaw|AllocCPUS|ReqMem|AllocTRES\n"
-        "1|2024-03-01T00:00:00|COMPLETED|60|4|4G|cpu=4,gres/gpu=1\n"
-    )
-    table.write_text("submit,need,run,gpus\n0,1,5,2\n")
-    log = ["--option", "as=jobs", "--option", "processors=8", "-o"]
-    said = run("convert", dump, *log, tmp_path / "a.json").stderr
-    assert "columns not taken: State, ReqMem, AllocTRES" in said
-    assert "columns not taken: gpus" in run("convert", table, *log, tmp_path / "b.json").stderr
-    said = refused("convert", dump, "--option", "as=jobs", "--option", "x=1", "-o", "c.json")
-    assert all(f"'{name}'" in said for name in OPTIONS)
-    assert "..." not in said
 
 
 @given(st.data())

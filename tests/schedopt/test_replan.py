@@ -245,16 +245,6 @@ def test_stability_costs_no_more_than_it_may() -> None:
     assert near.result.objective == 20
 
 
-def test_shares_count_what_was_used() -> None:
-    cap = FairShare(name="cap", by="team", at_most={"fx": 0.5})
-    night = a_night(constraints=(cap,))
-    plan = schedopt.solve(night)
-    assert {*plan.solution.selected} == {"a", "b", "d"} or plan.objective == 9
-    rest = replan(plan, at=5, instance=night).rest
-    rule = next(rule for rule in rest.constraints if rule.name == "cap")
-    assert rule.past_total + rest.capacity() == pytest.approx(20)
-
-
 def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
     night = a_night(processors=0, pools={"cpu": 2, "gpu": 1})
     plan = schedopt.solve(night)

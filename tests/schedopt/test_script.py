@@ -302,13 +302,6 @@ def test_hostile_names_stay_apart(tmp_path: Path) -> None:
     assert optima == pytest.approx([schedopt.solve(night).objective] * 2)
 
 
-def test_solve_writes_the_model_and_solves(tmp_path: Path) -> None:
-    path = tmp_path / "model.mps"
-    run("solve", "example:night", "--write", path)
-    assert read(path).getNumCol() > 0
-    assert list(tmp_path.iterdir()) == [path]
-
-
 @pytest.mark.parametrize(
     ("what", "name", "said"),
     [

@@ -156,10 +156,3 @@ def test_bound_of_forty_jobs_is_near_a_proven_optimum(objective: str, optimum: f
     result = schedopt.solve(LogBound(queue_of(jobs, 240, objective=objective)))
     assert 0.9 * optimum < (result.bound or 0.0) <= optimum
     assert optimum <= (result.objective or 0.0) * (1 + 1e-9)
-
-
-@tried(40, seed=SEEDS, objective=OBJECTIVES)
-def test_no_schedule_of_few_jobs_beats_a_bound(seed: int, objective: str) -> None:
-    queue = queue_of(*random_jobs(seed, 5), objective=objective)
-    result = schedopt.solve(LogBound(queue, rounds=60))
-    assert (result.bound or 0.0) <= least(queue) * (1 + 1e-9)

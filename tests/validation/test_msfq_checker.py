@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from functools import cache
 from itertools import product
-from math import sqrt
 from typing import Any
 
 import msgspec
@@ -137,39 +136,6 @@ SEEN = ClassTime(
     arrival_rate=2.0,
     mean_number=6.0,
 )
-
-
-@pytest.mark.parametrize("edge", [7 / 0.9, 5 / 1.1])
-def test_littles_law_has_room_for_noise_and_no_more(edge: float) -> None:
-    """A twentieth of the number, what ends cut off (as much, here), and 5 · 0.2 of noise."""
-    for by, holds in ((1e-6, False), (-1e-6, True)):
-        report = Report()
-        number = edge * (1 + by) if edge > 6 else edge * (1 - by)
-        simulated._check_littles_law(msgspec.structs.replace(SEEN, mean_number=number), report)
-        assert report.ok == holds
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_servers_are_as_busy_as_what_arrives_makes_them(sign: int) -> None:
-    queue = of_classes(4, (1, 1.0, 2.0), (2, 0.5, 0.5))
-    classes = (
-        msgspec.structs.replace(SEEN, jobs=100, arrival_rate=1.0, mean_number=3.0),
-        msgspec.structs.replace(SEEN, jobs=50, arrival_rate=0.5, mean_number=2.0),
-    )
-    piled = (3 * 0.5 + 2 * 2 * 2) / (4 * 100)
-    room = 0.01 + 6 * sqrt((1.0 * 0.5**2 * 2 + 0.5 * 4**2 * 2) / 100) / 4 + 4 * piled
-    for by, holds in ((1e-6, False), (-1e-6, True)):
-        run = Simulated(
-            mean_response_time=1.0,
-            weighted_response_time=1.0,
-            classes=classes,
-            arrivals=150,
-            confidence=None,
-            utilization=0.625 + sign * (room + by),
-        )
-        report = Report()
-        simulated._check_utilization(queue, run, report)
-        assert report.ok == holds
 
 
 def test_what_is_looked_at_in_a_simulation() -> None:

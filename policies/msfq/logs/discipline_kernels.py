@@ -8,16 +8,19 @@ from schedopt.policies.msfq.logs.event_loop_kernels import (
     CAME,
     FRONT,
     NEVER,
-    RUNNING,
     WAITING,
     Log,
     ReplayState,
     add_needs,
-    begin,
     fits,
     loop_of,
 )
-from schedopt.policies.msfq.logs.planned_end_kernels import Plan, insert, remove, reserve
+from schedopt.policies.msfq.logs.planned_end_kernels import (
+    Plan,
+    forget_planned,
+    reserve,
+    start_planned,
+)
 from schedopt.policies.msfq.logs.waiting_line_kernels import Line, join, leave, next_fitting
 from schedopt.solvers.compiling import compiled
 
@@ -80,31 +83,8 @@ class ChangingOrder(NamedTuple):
     over: Any
 
 
-@compiled
-def _start_with_plan(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
-    """Start a job, and note when it is planned to end, where plans are kept."""
-    begin(now, job, log, machine)
-    if plan.ends.size:
-        insert(now + log.planned[job], job, machine.whole[RUNNING] - 1, plan)
-
-
-@compiled
-def _start_without_plan(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
-    if plan.ends.size:
-        end = machine.starts[job] + log.planned[job]
-        remove(end, job, machine.whole[RUNNING] + 1, plan)
-
-
-@compiled
-def _reserve(head: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -> Any:
-    """Return when the first job that does not fit can start; ``over`` takes what is then spare."""
-    for r in range(over.size):
-        over[r] = machine.left[r]
-    return reserve(head, machine.whole[RUNNING], log, over, plan)
-
-
 def _end_job_fixed(now: float, job: int, log: Log, machine: ReplayState, own: FixedOrder) -> None:
-    _start_without_plan(job, log, machine, own.plan)
+    forget_planned(job, log, machine, own.plan)
 
 
 def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrder) -> None:
@@ -121,12 +101,12 @@ def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrde
         if not fits(head, log.need, machine.left):
             break
         leave(head, line)
-        _start_with_plan(now, head, log, machine, own.plan)
+        start_planned(now, head, log, machine, own.plan)
     if own.fill == STOP:
         return
     time, at = NEVER, 0
     if own.fill == EASY:
-        time = _reserve(head, log, machine, own.over, own.plan)
+        time = reserve(head, log, machine, own.over, own.plan)
     while machine.left[0]:
         at = next_fitting(at, machine.left, own.over, now, time, line)
         if at < 0:
@@ -135,7 +115,7 @@ def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrde
         if now + log.planned[job] > time:
             add_needs(job, log.need, own.over, -1)
         leave(job, line)
-        _start_with_plan(now, job, log, machine, own.plan)
+        start_planned(now, job, log, machine, own.plan)
 
 
 @compiled
@@ -154,7 +134,7 @@ def _first_waiting(machine: ReplayState, own: FixedOrder) -> Any:
 def _end_job_changing(
     now: float, job: int, log: Log, machine: ReplayState, own: ChangingOrder
 ) -> None:
-    _start_without_plan(job, log, machine, own.plan)
+    forget_planned(job, log, machine, own.plan)
     _decay_usage(now, own)
     own.rates[own.user[job]] -= log.size[job]
 
@@ -184,11 +164,11 @@ def _start_jobs_changing(now: float, log: Log, machine: ReplayState, own: Changi
                 break
             head = job
             if own.fill == EASY:
-                time = _reserve(job, log, machine, own.over, own.plan)
+                time = reserve(job, log, machine, own.over, own.plan)
             continue
         if now + log.planned[job] > time:
             add_needs(job, log.need, own.over, -1)
-        _start_with_plan(now, job, log, machine, own.plan)
+        start_planned(now, job, log, machine, own.plan)
         own.rates[own.user[job]] += log.size[job]
         line[at], keys[at] = line[whole[WAITING]], keys[whole[WAITING]]
 

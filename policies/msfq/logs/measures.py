@@ -101,11 +101,14 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
 
 
 def _lost_capacity(queue: Instance, starts: Floats, ends: Floats) -> float:
-    from schedopt.policies.msfq.logs.event_loop_kernels import lost_capacity
-
+    """Return the time integral of min(idle servers, servers that waiting jobs need)."""
     total = 0.0
-    for _, rows, one in queue.parts():
-        begun, done, jobs = starts[rows], ends[rows], one.jobs
-        by_start, by_end = np.argsort(begun, kind="stable"), np.argsort(done, kind="stable")
-        total += lost_capacity(jobs.submit, jobs.need, begun, by_start, done, by_end, one.servers)
+    for _, rows, part in queue.parts():
+        need = part.jobs.need.astype(np.int64)
+        times = np.concatenate([part.jobs.submit, starts[rows], ends[rows]])
+        order = np.argsort(times, kind="stable")
+        none = np.zeros_like(need)
+        wanted = np.cumsum(np.concatenate([need, -need, none])[order])
+        busy = np.cumsum(np.concatenate([none, need, -need])[order])
+        total += np.diff(times[order]) @ np.minimum(part.servers - busy, wanted)[:-1]
     return float(total)

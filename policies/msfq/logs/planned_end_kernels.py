@@ -3,7 +3,14 @@
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import NATURAL
-from schedopt.policies.msfq.logs.event_loop_kernels import Log, add_needs, fits
+from schedopt.policies.msfq.logs.event_loop_kernels import (
+    RUNNING,
+    Log,
+    ReplayState,
+    add_needs,
+    begin,
+    fits,
+)
 from schedopt.solvers.compiling import compiled
 
 
@@ -45,31 +52,37 @@ def _shift_down(values: Any, first: int, count: int) -> None:
 
 
 @compiled
-def insert(end: float, job: int, count: int, plan: Plan) -> None:
-    """Add a job to so many."""
-    place = _insertion_place(end, job, count, plan)
-    _shift_up(plan.ends, place, count)
-    _shift_up(plan.jobs, place, count)
-    plan.ends[place], plan.jobs[place] = end, job
+def start_planned(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
+    """Start a job, and note when it is planned to end, where plans are kept."""
+    begin(now, job, log, machine)
+    if plan.ends.size:
+        end, count = now + log.planned[job], machine.whole[RUNNING] - 1
+        place = _insertion_place(end, job, count, plan)
+        _shift_up(plan.ends, place, count)
+        _shift_up(plan.jobs, place, count)
+        plan.ends[place], plan.jobs[place] = end, job
 
 
 @compiled
-def remove(end: float, job: int, count: int, plan: Plan) -> None:
-    """Take a job away from so many."""
-    place = _insertion_place(end, job, count, plan)
-    _shift_down(plan.ends, place, count)
-    _shift_down(plan.jobs, place, count)
+def forget_planned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
+    """Take out a job that has ended."""
+    if plan.ends.size:
+        end, count = machine.starts[job] + log.planned[job], machine.whole[RUNNING] + 1
+        place = _insertion_place(end, job, count, plan)
+        _shift_down(plan.ends, place, count)
+        _shift_down(plan.jobs, place, count)
 
 
 @compiled
-def reserve(job: int, count: int, log: Log, over: Any, plan: Plan) -> Any:
-    """Return when a job that does not fit can start by plan.
+def reserve(job: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -> Any:
+    """Return when a job that does not fit can start by plan; ``over`` takes what it then leaves.
 
-    All that is planned to end at that instant counts. ``over``, which holds what is left of each
-    resource now, takes what the job then leaves.
+    All that is planned to end at that instant counts.
     """
+    for r in range(over.size):
+        over[r] = machine.left[r]
     time, i = 0.0, 0
-    while i < count and (plan.ends[i] == time or not fits(job, log.need, over)):
+    while i < machine.whole[RUNNING] and (plan.ends[i] == time or not fits(job, log.need, over)):
         time = plan.ends[i]
         add_needs(plan.jobs[i], log.need, over, 1)
         i += 1

@@ -22,23 +22,6 @@ if TYPE_CHECKING:
     from schedopt.policies.dssp.dispatchers import dispatcher
     from schedopt.policies.dssp.selectors import selector
 
-__all__ = [
-    "Down",
-    "Instance",
-    "Job",
-    "PlacedTask",
-    "Schedule",
-    "Scheduled",
-    "Season",
-    "Selected",
-    "Selection",
-    "dispatcher",
-    "from_table",
-    "scheduled",
-    "selected",
-    "selector",
-]
-
 __getattr__ = lazily(
     __name__,
     {

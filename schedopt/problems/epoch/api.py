@@ -11,16 +11,4 @@ from schedopt.problems import lazily
 if TYPE_CHECKING:
     from schedopt.policies.epoch.heuristics import packing
 
-__all__ = [
-    "Epoch",
-    "Instance",
-    "Job",
-    "Partition",
-    "Partitioned",
-    "Rectangle",
-    "Rectangles",
-    "Scheduled",
-    "packing",
-]
-
 __getattr__ = lazily(__name__, {"packing": "schedopt.policies.epoch.heuristics"})

@@ -21,18 +21,4 @@ from schedopt.problems import lazily
 if TYPE_CHECKING:
     from schedopt.policies.hesrpt.shares import share_policy
 
-__all__ = [
-    "Allocated",
-    "Allocation",
-    "Amdahl",
-    "Epoch",
-    "Instance",
-    "Job",
-    "Power",
-    "Table",
-    "Whole",
-    "fit",
-    "share_policy",
-]
-
 __getattr__ = lazily(__name__, {"share_policy": "schedopt.policies.hesrpt.shares"})

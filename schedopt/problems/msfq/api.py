@@ -33,33 +33,6 @@ if TYPE_CHECKING:
 
     from schedopt.policies.msfq import admission_rule
 
-__all__ = [
-    "BoundedPareto",
-    "Bracketed",
-    "ClassTime",
-    "Deterministic",
-    "Empirical",
-    "Exponential",
-    "Hyperexponential",
-    "Instance",
-    "JobClass",
-    "Jobs",
-    "Labels",
-    "LogBound",
-    "Lognormal",
-    "Measures",
-    "Needs",
-    "OptimalPolicy",
-    "OptimalTable",
-    "Partition",
-    "Replayed",
-    "Simulated",
-    "Threshold",
-    "Thresholded",
-    "admission_rule",
-    "sample_path",
-]
-
 __getattr__ = lazily(__name__, {"admission_rule": "schedopt.policies.msfq"})
 
 

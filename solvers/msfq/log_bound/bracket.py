@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.engine import Partial
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
-from schedopt.solvers.msfq.log_bound.prices import Floats, PriceSearch, grid_of
+from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import (
     OPENED,
     relaxation_bounds,
@@ -26,7 +26,7 @@ from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
-    from schedopt.formulations.msfq.log_bound import Prices, Ticks
+    from schedopt.formulations.msfq.log_bound import PartitionTicks, Ticks
     from schedopt.solvers.engine import Certificate, EngineTask
 
 
@@ -83,54 +83,78 @@ class BoundSearch:
     """The search for a bound on a log: relaxations, then prices; `bounds` has all by name.
 
     Of several partitions the bounds are summed by name, of several resources the best counts, and
-    ``parts`` is the sum of what is best in each partition, whatever it is called.
+    ``parts`` is the sum of what is best in each partition, whatever it is called. It is ``late``
+    where something was left out, since there was no time for it before ``until``.
     """
 
     def __init__(self, model: LogBound, hint: Bracketed | None) -> None:
         self.value = None if hint is None else model.instance.objective_of(hint)
         self.bounds: dict[str, float] = {}
-        self.until = inf
-        self._model = model
-        submit = model.instance.jobs.submit
-        starts = None if hint is None else hint.starts
-        self._parts: list[dict[str, _MachineSearch]] = []
-        for part in model.parts:
-            own = None if starts is None else starts[part.rows] - submit[part.rows][0]
-            each = part.ticks.items()
-            self._parts.append({name: _MachineSearch(model, one, own, name) for name, one in each})
-        self._all = [one for part in self._parts for one in part.values()]
+        self.until, self.late = inf, False
+        self._model, self._hint = model, hint
+        self._found: list[dict[str, dict[str, float]]] = [{} for _ in model.parts]
+        self._stages, self._seconds = self._work(), 0.0
 
     @property
     def bound(self) -> float | None:
         """The greatest bound so far."""
         return max(self.bounds.values(), default=None)
 
-    @property
-    def late(self) -> bool:
-        """Whether something was left out, since there was no time for it."""
-        return any(one.late for one in self._all)
-
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether there is nothing left to do."""
-        fresh = [one for one in self._all if not one.bounds]
-        for one in fresh:
-            one.relax(self.until - now())
-        if not fresh:
-            undone = next(one for one in self._all if not one.done)
-            undone.advance(seconds, self.until - now())
+        self._seconds = seconds
+        return next(self._stages, self) is self
+
+    def _work(self) -> Iterator[None]:
+        """Bound each resource of each partition by relaxations, then improve prices."""
+        model, weighted = self._model, self._model.instance.objective == "weighted"
+        each = [
+            (part, found, name)
+            for part, found in zip(model.parts, self._found, strict=True)
+            for name in part.ticks
+        ]
+        for part, found, name in each:
+            left = self.until - now()
+            found[name] = relaxation_bounds(
+                part.ticks[name], weighted=weighted, of=name, seconds=left
+            )
         self._sum_partitions()
-        return not fresh and all(one.done for one in self._all)
+        yield
+        for part, found, name in each:
+            if len(part.ticks[name].run) > OPENED * (self.until - now()):
+                self.late = True  # to have prices to start from takes longer
+                continue
+            search, done = self._price_search(part, part.ticks[name]), False
+            while not done:
+                done = search.advance(self._seconds)
+                if search.bound is not None:
+                    found[name]["prices"] = most = max(search.bound, 0.0)
+                    if most >= max(one.get("prices", 0.0) for one in found.values()):
+                        part.prices, part.priced = search.best, name
+                self._sum_partitions()
+                yield
+
+    def _price_search(self, part: PartitionTicks, ticks: Ticks) -> PriceSearch:
+        """Return a search whose target is the weighted sum of responses that is in hand."""
+        options, starts = self._model.options, ticks.submit.astype(np.float64)
+        if self._hint is None:  # one after the other
+            target = float(ticks.weight.sum()) * float(ticks.submit[-1] + ticks.run.sum())
+        else:
+            submit = self._model.instance.jobs.submit[part.rows]
+            starts = (self._hint.starts[part.rows] - submit[0]) * float(ticks.scale)
+            response = np.maximum(starts - ticks.submit, 0) + ticks.run + 1.0
+            target = float(response @ ticks.weight)
+        grid = grid_of(ticks, starts, options["cells"])
+        return PriceSearch(ticks, target, grid, rounds=options["rounds"])
 
     def _sum_partitions(self) -> None:
-        """Add up what partitions show, and keep each one's best prices."""
+        """Add up what partitions show."""
         sums: dict[str, Fraction] = {}
         weight = sum((part.weight for part in self._model.parts), Fraction(0))
-        for part, searches in zip(self._model.parts, self._parts, strict=True):
+        for part, found in zip(self._model.parts, self._found, strict=True):
             best: dict[str, float] = {}
-            for resource, one in searches.items():
-                if one.best is not None and one.bounds["prices"] > best.get("prices", -1.0):
-                    part.prices, part.priced = one.best, resource
-                for name, value in one.bounds.items():
+            for bounds in found.values():
+                for name, value in bounds.items():
                     best[name] = max(value, best.get(name, 0.0))
             if self._model.several:
                 best.setdefault("prices", 0.0)
@@ -138,45 +162,3 @@ class BoundSearch:
             for name, value in best.items():
                 sums[name] = sums.get(name, Fraction(0)) + Fraction(value) * part.weight / weight
         self.bounds = {name: rounded_down(value) for name, value in sums.items()}
-
-
-class _MachineSearch:
-    """The search for a bound on a machine of one resource; ``starts`` are from its first submit."""
-
-    def __init__(self, model: LogBound, ticks: Ticks, starts: Floats | None, resource: str) -> None:
-        self.bounds: dict[str, float] = {}
-        self.best: Prices | None = None
-        self.done = self.late = False
-        self._model, self._ticks, self._starts = model, ticks, starts
-        self._resource = resource
-        self._prices: PriceSearch | None = None
-
-    def relax(self, seconds_left: float) -> None:
-        """Bound by relaxations."""
-        weighted = self._model.instance.objective == "weighted"
-        self.bounds = relaxation_bounds(
-            self._ticks, weighted=weighted, of=self._resource, seconds=seconds_left
-        )
-
-    def advance(self, seconds: float, seconds_left: float) -> None:
-        """Improve prices for about that long."""
-        if self._prices is None and len(self._ticks.run) > OPENED * seconds_left:
-            self.done = self.late = True  # to have prices to start from takes longer
-            return
-        search = self._prices = self._prices or self._begin_price_search()
-        self.done = search.advance(seconds)
-        if search.bound is not None:
-            self.bounds["prices"] = max(search.bound, 0.0)
-            self.best = search.best
-
-    def _begin_price_search(self) -> PriceSearch:
-        """Return a search whose target is the weighted sum of responses that is in hand."""
-        ticks, starts = self._ticks, self._ticks.submit.astype(np.float64)
-        if self._starts is None:  # one after the other
-            target = float(ticks.weight.sum()) * float(ticks.submit[-1] + ticks.run.sum())
-        else:
-            starts = self._starts * float(ticks.scale)
-            response = np.maximum(starts - ticks.submit, 0) + ticks.run + 1.0
-            target = float(response @ ticks.weight)
-        grid = grid_of(ticks, starts, self._model.options["cells"])
-        return PriceSearch(ticks, target, grid, rounds=self._model.options["rounds"])
