@@ -23,14 +23,8 @@ class WholeModel:
 
     Attributes
     ----------
-    instance : Instance
-        What it is built from.
     asked : dict of str to IntVar
         For each side constraint, the literal that asks for it; empty as long as there is no model.
-    added : list of Constraint
-        Side constraints beyond the instance's.
-    seconds : float
-        How long building took.
     reward_scale : float
         The model's objective is in units of 1/reward_scale.
     exact : bool

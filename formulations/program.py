@@ -18,17 +18,8 @@ Number = float | Fraction
 class WholeRow(NamedTuple):
     """lower <= sum of coefficient·x_column <= upper, in lowest terms; None where there is no bound.
 
-    Attributes
-    ----------
-    key : str
-        What the row is called in certificates.
-    name : str
-        The side constraint that it is a part of; empty where it is the formulation's own.
-    columns : tuple of int
-        Ascending.
-    coefficients : tuple of int
-        One for each of them, none 0.
-    lower, upper : int or None
+    ``key`` is what the row is called in certificates, ``name`` the side constraint that it is a
+    part of, empty where it is the formulation's own. Columns ascend, and no coefficient is 0.
     """
 
     key: str
@@ -43,20 +34,9 @@ class WholeRow(NamedTuple):
 class Program:
     """Maximise the rewards of the columns that are 1, under rows.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The name of each column.
-    rewards : tuple of int
-        Whole numbers, in units of 1/`scale`.
-    scale : Fraction
-        Units in a reward of 1.
-    open : tuple of bool
-        The columns that can be 1 at all.
-    rows : tuple of WholeRow
-        Over the open columns alone.
-    lifting : mapping of int to tuple of tuple of int
-        The columns that stand for "one of each of these is 1": 1 lifts a row.
+    `columns` are names, `rewards` whole numbers in units of 1/`scale`. `open` are the columns that
+    can be 1 at all; `rows` are over these alone. In `lifting` are the columns that stand for "one
+    of each of these is 1": 1 lifts a row.
     """
 
     columns: tuple[str, ...]

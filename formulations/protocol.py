@@ -49,12 +49,6 @@ class Formulation(Protocol):
         stand in ``elsewhere``, where there are any, each with what is expected instead.
     instance : Instance
         What it was built from.
-    model : object
-        The native model. Users may add native constraints to it before it is solved.
-    options : dict
-        The options in force, as result documents show them.
-    added : sequence of Constraint
-        The side constraints that were added to those of the instance.
     seconds : float
         How long building took.
     """
@@ -70,31 +64,25 @@ class Formulation(Protocol):
     @property
     def model(self) -> Any:
         """The native model; it may be built when it is first asked for."""
-        ...
 
     @property
     def changed(self) -> bool:
         """Whether the user has changed the native model, which then alone defines the problem."""
-        ...
 
     @property
     def goal_changed(self) -> bool:
         """Whether the user has changed its objective: then no bound holds for the instance."""
-        ...
 
     @property
     def options(self) -> Settings:
         """The options in force."""
-        ...
 
     @property
     def added(self) -> Sequence[Constraint]:
         """The side constraints beyond the instance's."""
-        ...
 
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints, and return the formulation itself."""
-        ...
 
     def side(self) -> Side:
         """Return the native constraints behind each side constraint, by name.
@@ -102,15 +90,12 @@ class Formulation(Protocol):
         Native constraints that the user added are there too, under their own names: together
         these are what an infeasible model can be infeasible for.
         """
-        ...
 
     def hint(self, solution: Any) -> Hints:
         """Yield a value for each native variable that a known solution gives one."""
-        ...
 
     def decode(self, value: Value) -> Any:
         """Turn a solver's values, by native variable, into the problem's solution record."""
-        ...
 
 
 class CpSatFormulation(Formulation, Protocol):
@@ -119,32 +104,26 @@ class CpSatFormulation(Formulation, Protocol):
     @property
     def model(self) -> CpModel:
         """The native model."""
-        ...
 
     @property
     def asked(self) -> Mapping[str, IntVar]:
         """For each side constraint, the literal that enforces it."""
-        ...
 
     @property
     def reward_scale(self) -> float:
         """The model's objective is in units of 1/reward_scale."""
-        ...
 
     @property
     def loss(self) -> int:
         """How many of these units rounding may cost the objective."""
-        ...
 
     @property
     def exact(self) -> bool:
         """Whether the model says what the instance says."""
-        ...
 
     @property
     def inexact(self) -> str:
         """The note on an answer where it does not."""
-        ...
 
 
 class FormulationType(Protocol):
@@ -158,7 +137,6 @@ class FormulationType(Protocol):
 
     def __call__(self, instance: Any, **options: Any) -> Formulation:
         """Build the formulation of an instance."""
-        ...
 
 
 class Knapsack(NamedTuple):

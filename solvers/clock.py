@@ -4,8 +4,13 @@ import time
 from collections.abc import Callable
 
 
-class Stopwatch:
-    """The seconds spent in something that may be entered again from within."""
+class CompilingStopwatch:
+    """The seconds spent compiling, which may be entered again from within.
+
+    ``tell`` is called when compiling first begins, where somebody asked for it.
+    """
+
+    tell: Callable[[], None] | None = None
 
     def __init__(self) -> None:
         self.spent = 0.0
@@ -26,14 +31,7 @@ class Stopwatch:
 
     def seconds(self) -> float:
         """Return the seconds so far, of what is still running too."""
-        running = time.perf_counter() - self._began if self._depth else 0.0
-        return self.spent + running
-
-
-class CompilingStopwatch(Stopwatch):
-    """The stopwatch of compiling; ``tell`` is called when that first begins."""
-
-    tell: Callable[[], None] | None = None
+        return self.spent + (time.perf_counter() - self._began if self._depth else 0.0)
 
     def begun(self) -> None:
         """Say so once, where somebody asked for it."""

@@ -123,7 +123,7 @@ def test_presolve_keeps_the_optimum(
     assert least_by_highs(costs, upper, whole, rows) == pytest.approx(least)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_sums_beyond_31_bits_do_not_wrap_in_cp_sat(seed: int) -> None:
     """or-tools 5293: an enforced row over at-most-ones, its terms beyond 2^31 together."""
     draw, count = Random(seed), 8  # noqa: S311

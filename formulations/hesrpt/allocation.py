@@ -117,11 +117,9 @@ class Allocation:
             self.options["order"] = names
         self.instance = instance
         self.given = order is not None
-        self.last_first: Order
-        if order is None:
-            self.last_first = smiths_order(instance)
-        else:
-            self.last_first = positions(instance, order)
+        self.last_first: Order = (
+            smiths_order(instance) if order is None else positions(instance, order)
+        )
         self.arrived = dict(arrived or {})
         self.added: list[Constraint] = []
         self._rows: list[RuleRow] = []
@@ -217,7 +215,6 @@ class Allocation:
 
     @property
     def _is_built(self) -> bool:
-        """Whether the program has been built: otherwise it is as declared."""
         return "_native" in self.__dict__
 
     @property
@@ -243,34 +240,26 @@ class Allocation:
 
     def _declared_rows(self) -> list[cp.Constraint]:
         """Return what is declared: work, servers, arrivals and side constraints."""
-        return [
-            *self._work_is_measured,
-            self._all_work_is_done,
-            self._servers_suffice,
-            *self._arrivals_are_kept,
-            *(row for _, row in self._rules_are_kept()),
-        ]
-
-    @cached_property
-    def _work(self) -> cp.Variable:
-        """The work of each pair, as a fraction of the job's size, shape (n,)."""
         import cvxpy as cp
 
-        return cp.Variable(len(self.pairs), nonneg=True, name="work")
-
-    @cached_property
-    def _work_is_measured(self) -> list[cp.Constraint]:
-        """State the work of a share over a time: at most d_e s_j(N a_je / d_e)."""
-        instance = self.instance
-        jobs = np.array([j for j, _ in self.pairs])
-        epochs = np.array([e for _, e in self.pairs])
-        rows: list[cp.Constraint] = []
+        instance, count = self.instance, len(self.pairs)
+        jobs, epochs = np.array(self.pairs, dtype=np.intp).reshape(-1, 2).T
+        # The work of each pair is a fraction of the job's size.
+        work, rows = cp.Variable(count, nonneg=True, name="work"), list[cp.Constraint]()
         for kind, speedup in enumerate(instance.speedups):
             mine = np.flatnonzero(instance.kinds[jobs] == kind)
-            sizes = instance.sizes[jobs[mine]]
             a, d = self._a[mine], self._d[epochs[mine]]
-            rows += self._work_of(speedup, a, d, self._work[mine], sizes)
-        return rows
+            rows += self._work_of(speedup, a, d, work[mine], instance.sizes[jobs[mine]])
+        by_job = np.zeros((len(instance.jobs), count))
+        by_epoch = np.zeros((len(self.levels), count))
+        by_job[jobs, np.arange(count)] = by_epoch[epochs, np.arange(count)] = 1.0
+        rows += [by_job @ work >= 1.0, by_epoch @ self._a <= self._d]
+        rows += [
+            cp.sum(self._d[: e + 1]) == instance.arrivals[j] / self.unit
+            for e, (what, j) in enumerate(self.epochs.ends)
+            if what == "arrival"
+        ]
+        return [*rows, *(row for _, row in self._rules_are_kept())]
 
     def _work_of(
         self,
@@ -280,7 +269,7 @@ class Allocation:
         work: cp.Expression,
         sizes: Floats,
     ) -> list[cp.Constraint]:
-        """State the work of pairs of one speedup, each as a fraction of its job's size."""
+        """State the work of pairs of one speedup: at most d s(N a / d) by each job's size."""
         import cvxpy as cp
 
         from schedopt.formulations.hesrpt.cones import amdahl_work, power_work, table_work
@@ -296,43 +285,16 @@ class Allocation:
         else:
             k, s = points(speedup, servers)
             if len(k) > MOST_SEGMENTS:
-                raise InputError(
-                    f"speedups of {MOST_SEGMENTS} points at most in a program",
-                    found=str(len(k)),
-                    place="servers",
-                )
+                expected = f"speedups of {MOST_SEGMENTS} points at most in a program"
+                raise InputError(expected, found=str(len(k)), place="servers")
             rows = table_work((k, s), servers * a, d, done)
         return [*rows, work == cp.multiply(scale, done)]
-
-    @cached_property
-    def _all_work_is_done(self) -> cp.Constraint:
-        """State that each job's work is done in the epochs in which it is in the system."""
-        by_job = np.zeros((len(self.instance.jobs), len(self.pairs)))
-        by_job[[j for j, _ in self.pairs], np.arange(len(self.pairs))] = 1.0
-        return by_job @ self._work >= 1.0
-
-    @cached_property
-    def _servers_suffice(self) -> cp.Constraint:
-        """State that the shares of each epoch sum to 1 at most."""
-        by_epoch = np.zeros((len(self.epochs.present), len(self.pairs)))
-        by_epoch[[e for _, e in self.pairs], np.arange(len(self.pairs))] = 1.0
-        return by_epoch @ self._a <= self._d
-
-    @cached_property
-    def _arrivals_are_kept(self) -> list[cp.Constraint]:
-        """State that epochs which end at an arrival end then."""
-        import cvxpy as cp
-
-        return [
-            cp.sum(self._d[: e + 1]) == self.instance.arrivals[j] / self.unit
-            for e, (what, j) in enumerate(self.epochs.ends)
-            if what == "arrival"
-        ]
 
     def add(self, *constraints: Constraint | cp.Constraint) -> Self:
         """Add side constraints, or native ones of CVXPY; `InputError` if one cannot be taken."""
         began = time.perf_counter()
         declared = [c for c in constraints if isinstance(c, Constraint)]
+        natives = [c for c in constraints if not isinstance(c, Constraint)]
         check_added(self.instance, [*self.added, *declared])
         for constraint in declared:
             name = label(constraint, len(self.instance.constraints) + len(self.added))
@@ -342,7 +304,6 @@ class Allocation:
         if self._is_built:
             known = len(self._rows)
             self._native.state([row for _, row in self._rules_are_kept()[known:]])
-        natives = [c for c in constraints if not isinstance(c, Constraint)]
         if natives:
             self.model.constraints.extend(natives)
         self.seconds += time.perf_counter() - began
@@ -402,11 +363,7 @@ class Allocation:
         return self.read(np.asarray(value(self._d)), np.asarray(value(self._a)))
 
     def read(self, d: Floats, a: Floats) -> Allocated:
-        """Return the allocation given by some values, played until all work is done.
-
-        ``d`` are durations of epochs, shape (E,), and ``a`` share times time of each pair, shape
-        (n,); both in `unit`.
-        """
+        """Return the allocation of durations (E,) and share times time (n,), both in `unit`."""
         durations = self.unit * np.maximum(d, 0.0)
         used = np.zeros((len(d), len(self.instance.jobs)))
         at = [e for _, e in self.pairs], [j for j, _ in self.pairs]

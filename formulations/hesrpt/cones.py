@@ -1,7 +1,6 @@
 """Work as cones: the work of a share over a time is jointly concave in both.
 
 With a = (share)·(time) and d = (time), work is d·s(N a/d), the perspective of a concave function.
-Each function here returns the constraints ``work <= d·s(N a/d)`` for many pairs at once.
 """
 
 import cvxpy as cp
@@ -48,14 +47,11 @@ def amdahl_work(
 def table_work(
     points: tuple[Floats, Floats], a: cp.Expression, d: cp.Expression, work: cp.Expression
 ) -> list[cp.Constraint]:
-    """Return work <= d·s(a/d) for a speedup through points: one row for each segment.
+    """Return work <= d·s(a/d) for a speedup through points, the first (0, 0), constant at the end.
 
-    ``points`` are servers and speedups, (0, 0) first; the speedup is constant after the last. ``a``
-    is in servers times time.
+    ``a`` is in servers times time; there is one row for each segment.
     """
     k, s = points
-    rows = [work <= s[-1] * d]
-    for i in range(len(k) - 1):
-        slope = (s[i + 1] - s[i]) / (k[i + 1] - k[i])
-        rows.append(work <= (s[i] - slope * k[i]) * d + slope * a)
-    return rows
+    slopes = np.diff(s) / np.diff(k)
+    lines = zip(slopes, s[:-1] - slopes * k[:-1], strict=True)
+    return [work <= s[-1] * d, *(work <= level * d + slope * a for slope, level in lines)]

@@ -57,8 +57,6 @@ def smiths_order(instance: Instance) -> Order:
 
 Timeline = tuple[list[int], dict[str, int]]
 """An order from the last job to complete, and how many complete before each arrival."""
-MANY = 12
-"""The most jobs whose timelines are counted."""
 
 
 class Epochs(NamedTuple):
@@ -92,32 +90,6 @@ def epochs_of(instance: Instance, last_first: Order, arrived: Mapping[str, int])
         epochs.ends.append(("completion", j))
         here.remove(j)
     return epochs
-
-
-def count_timelines(instance: Instance, order: Sequence[int] | None = None) -> int:
-    """Return how many timelines there are; 10^9 where there are many."""
-    late = sum(job.arrival > 0 for job in instance.jobs)
-    if order is not None:
-        return min(int(len(instance.jobs) ** late), 10**9)
-    if len(instance.jobs) > MANY:
-        return 10**9
-    # How many are here and how many are to come says all: a completion is any of those here.
-    ways = {(len(instance.jobs) - late, late): 1}
-    total = 0
-    while ways:
-        following: dict[tuple[int, int], int] = {}
-        for (here, waiting), count in ways.items():
-            if not here and not waiting:
-                total += count
-                continue
-            if waiting:
-                key = (here + 1, waiting - 1)
-                following[key] = following.get(key, 0) + count
-            if here:
-                key = (here - 1, waiting)
-                following[key] = following.get(key, 0) + count * here
-        ways = following
-    return min(total, 10**9)
 
 
 Floats = NDArray[np.float64]

@@ -38,7 +38,6 @@ class Native:
         self._declare()
 
     def _declare(self) -> None:
-        """Record the program as it stands as the declared one."""
         rows = self.program.constraints
         self._declared = {id(row) for row in rows}
         self._rows, self._goal = digest(*rows), digest(self.program.objective)

@@ -44,11 +44,9 @@ class Search(Protocol):
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether there is nothing left to do."""
-        ...
 
     def solution(self) -> Allocated:
         """Return the best solution."""
-        ...
 
 
 class Attempt:
@@ -73,9 +71,8 @@ class Attempt:
 
     def seconds_left(self) -> float | None:
         """Return the seconds that are left."""
-        if self.limits.time_limit is None:
-            return None
-        return self.limits.time_limit - (now() - self.run.began)
+        limit = self.limits.time_limit
+        return None if limit is None else limit - (now() - self.run.began)
 
     def out_of_time(self, spare: float = 0.0) -> bool:
         """Tell whether no more than the reserved time is left."""
@@ -93,11 +90,9 @@ class Attempt:
         return value < inf and distance is not None and distance <= self.limits.gap
 
     def take(self, solution: Allocated, by: str | None, of_its_order: float = -inf) -> None:
-        """Keep a solution if it is the best so far.
+        """Keep a solution, found by an engine or a policy (None), if it is the best so far.
 
         `of_its_order` is a bound on its completion order alone.
-
-        `by` is the engine that found it, None for a policy.
         """
         value = self.instance.objective_of(solution)
         if value < self.value or self.solution is None:
@@ -118,12 +113,11 @@ class Attempt:
 
     def note(self, value: float = inf) -> None:
         """Record value and bound in the trace, and report them to the watcher."""
-        bound = None if self.bound == -inf else self.bound
-        best = min(value, self.value)
-        shown = None if best == inf else best
-        self.run.note(shown, bound)
+        numbers = min(value, self.value), self.bound
+        best, bound = (None if abs(number) == inf else number for number in numbers)
+        self.run.note(best, bound)
         if self.limits.watch:
-            self.limits.watch(now() - self.run.began, shown, bound)
+            self.limits.watch(now() - self.run.began, best, bound)
 
     def run_search(self, search: Search, spare: float = 0.0) -> bool:
         """Advance a search to its end, a small gap, or the time limit; tell whether it has ended.
@@ -177,12 +171,11 @@ class Attempt:
         self.raise_bound(others, self.name)
         try:
             for tried, (bound, timeline) in enumerate(leaves):
-                if bound >= self.value * (1 - NEAR):
+                over = tried >= MOST_PROGRAMS or self.out_of_time()
+                if over or bound >= self.value * (1 - NEAR):
                     least = min(least, bound)
-                    break
-                if tried >= MOST_PROGRAMS or self.out_of_time():
-                    least = min(least, bound)
-                    self.message = f"{tried} orders' programs were solved, not all"
+                    if over:
+                        self.message = f"{tried} orders' programs were solved, not all"
                     break
                 least = min(least, max(bound, self.take_program(*timeline)))
         except TimeoutError as reason:
@@ -194,15 +187,15 @@ class Attempt:
 
     def result(self, stopped: Termination) -> Result[Allocated]:
         """Return the result, not yet checked."""
-        bound: float | None = None if self.bound == -inf or stopped == "infeasible" else self.bound
-        tolerance = self.model.tolerance
-        solution = self.solution
+        tolerance, solution = self.model.tolerance, self.solution
+        bound: float | None = None if self.bound == -inf else self.bound
         if solution is None:
             bound = None
             if stopped == "completed":
                 stopped = "error"
                 self.message = self.message or "neither an allocation was found nor that none is"
         else:
+            bound = None if stopped == "infeasible" else bound
             distance = gap(self.value, snap_bound(self.value, bound))
             if distance is not None and distance <= tolerance:
                 bound = min(bound or inf, self.value)  # shares keep rules to the last digit but one
@@ -264,13 +257,11 @@ def run_attempt(
 
 def _may_be_satisfiable(model: Allocation) -> bool:
     """Tell whether the side constraints may be feasible: no quick proof refutes them."""
-    if not model.rules.bounds:
-        return True
     names = set(model.rules.names)
     late = model.instance.arrivals.any() and not always_satisfiable(model, names)
     try:
-        return satisfiable(model, names) and not (
-            late and not any(possible_timelines(model, names))
+        return not model.rules.bounds or (
+            satisfiable(model, names) and not (late and not any(possible_timelines(model, names)))
         )
     except TimeoutError:
         return True

@@ -9,7 +9,6 @@ import numpy as np
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import (
     Timeline,
-    count_timelines,
     smiths_order,
     without_floors,
 )
@@ -20,7 +19,7 @@ from schedopt.solvers.conflict import Holds
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, Attempt, run_attempt
 from schedopt.solvers.hesrpt.cone_programs import solve_program
-from schedopt.solvers.hesrpt.feasibility import possible_timelines
+from schedopt.solvers.hesrpt.feasibility import has_few_timelines, possible_timelines
 from schedopt.solvers.hesrpt.order_search import GivenOrder, order_search, plain_timeline
 from schedopt.solvers.result import Result, Termination
 
@@ -73,7 +72,7 @@ def _over_timelines(attempt: Attempt) -> Termination:
         if attempt.solution is None or not attempt.out_of_time():
             floor = max(floor, solve_program(program, attempt.seconds_left()).bound or 0.0)
     attempt.raise_bound(floor, attempt.name)
-    if not model.given and count_timelines(instance) > MOST_PROGRAMS:
+    if not model.given and not has_few_timelines(model, MOST_PROGRAMS):
         attempt.take_program(*plain_timeline(instance))
     every = possible_timelines(model, model.rules.names)
     return attempt.over_programs(((floor, timeline) for timeline in every), floor)

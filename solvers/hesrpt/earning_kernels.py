@@ -29,7 +29,6 @@ from schedopt.solvers.hesrpt.speedup_kernels import (
 ROUNDS = 200
 NEWTON = 60
 """Steps of Newton's method at the most."""
-MOST_EXPONENT = 600.0
 CLOSE = 1e-14
 """Error allowed in the logarithm of servers taken."""
 FIRST_STEP, LAST_STEP = 1.0 + 1e-12, 4.0
@@ -59,23 +58,12 @@ def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Flo
         low[g] = min(low[g], high[g])
 
 
-@njit(cache=True)
-def _log_marginals(c: Curves, lam: Floats, jobs: Ints, n: int) -> Floats:
-    """Return log(p lambda_j) for the powers among n jobs, so that what they take costs one exp."""
-    heads = np.zeros(n)
-    for i in range(n):
-        j = jobs[i]
-        if c.kinds[j] == POWER and c.pars[j] < 1.0 and lam[j] > 0.0:
-            heads[i] = log(c.pars[j] * lam[j])
-    return heads
-
-
 @compiled
 def _team_demand(
     c: Curves,
     lam: Floats,
     jobs: Ints,
-    heads: Floats,
+    n: int,
     m: float,
     team: int,
     bounds: Floats,
@@ -88,21 +76,18 @@ def _team_demand(
     for g in range(teams):
         bounds[2, g] = bounds[3, g] = 0.0
     total = fall = 0.0
-    log_m = log(m) if m > 0.0 else -inf
-    for i in range(len(heads)):
+    for i in range(n):
         j = jobs[i]
         g = c.teams[j]
         if team < teams and g != team:
             continue
         least, most, par = float(c.leasts[j]), float(c.mosts[j]), float(c.pars[j])
         faster = 0.0
-        if c.kinds[j] == POWER and par < 1.0 and lam[j] > 0.0:
-            k = exp(min((heads[i] - log_m) / (1.0 - par), MOST_EXPONENT))
+        k = unbounded_demand(c, j, lam[j], m)
+        if par < 1.0 and c.kinds[j] == POWER:
             faster = 1.0 / (1.0 - par)
-        else:
-            k = unbounded_demand(c, j, lam[j], m)
-            if c.kinds[j] == AMDAHL and k > 0.0 and par < 1.0:
-                faster = 0.5 * (1.0 + par / ((1.0 - par) * k))
+        elif par < 1.0 and c.kinds[j] == AMDAHL and k > 0.0:
+            faster = 0.5 * (1.0 + par / ((1.0 - par) * k))
         if not least < k < most:
             k, faster = min(max(k, least), most), 0.0
         if g < 0 or team < teams:
@@ -132,7 +117,7 @@ def _team_rent(
     c: Curves,
     lam: Floats,
     jobs: Ints,
-    heads: Floats,
+    n: int,
     team: int,
     target: float,
     bounds: Floats,
@@ -143,22 +128,22 @@ def _team_rent(
     By Newton's method in logarithms from ``start``, where that is over 0, kept between bounds; by
     the secant where what is taken jumps, or does not fall.
     """
-    top, jumps = 0.0, _has_jumps(c, jobs, len(heads))
-    for i in range(len(heads)):
+    top, jumps = 0.0, _has_jumps(c, jobs, n)
+    for i in range(n):
         top = max(top, lam[jobs[i]])
     spare = c.bounded or jumps
-    if top == 0.0 or (spare and _team_demand(c, lam, jobs, heads, 0.0, team, bounds)[0] <= target):
+    if top == 0.0 or (spare and _team_demand(c, lam, jobs, n, 0.0, team, bounds)[0] <= target):
         return 0.0
     wide = FIRST_STEP
     if not start > 0.0:
         wide = LAST_STEP
-        for i in range(len(heads)):
+        for i in range(n):
             j = jobs[i]
             start = max(start, lam[j] * speed(c, j, c.servers) / c.servers)
     m, low, high, least = start, 0.0, inf, start * 1e-25
     above = below = 0.0  # the excess at low and high
     for turn in range(2 * ROUNDS):
-        total, fall = _team_demand(c, lam, jobs, heads, m, team, bounds)
+        total, fall = _team_demand(c, lam, jobs, n, m, team, bounds)
         excess = log(total / target) if total > 0.0 and target > 0.0 else total - target
         if abs(excess) <= CLOSE:
             return m
@@ -195,19 +180,19 @@ def rents(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) ->
     Values in ``own`` other than 0 are the starting points.
     """
     teams = len(own) - 1
-    bounds, heads = np.zeros((4, teams)), _log_marginals(c, lam, jobs, n)
+    bounds = np.zeros((4, teams))
     team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
-    m = _team_rent(c, lam, jobs, heads, teams, c.servers, bounds, own[teams])
+    m = _team_rent(c, lam, jobs, n, teams, c.servers, bounds, own[teams])
     if teams:
-        _team_demand(c, lam, jobs, heads, m, teams, bounds)
+        _team_demand(c, lam, jobs, n, m, teams, bounds)
     sums = bounds[2].copy()
     for g in range(teams):
         start = own[g] if own[g] != own[teams] else m
         own[g] = m
         if sums[g] > bounds[1, g]:
-            own[g] = _team_rent(c, lam, jobs, heads, g, bounds[1, g], bounds, start)
+            own[g] = _team_rent(c, lam, jobs, n, g, bounds[1, g], bounds, start)
         elif sums[g] < bounds[0, g]:
-            own[g] = _team_rent(c, lam, jobs, heads, g, bounds[0, g], bounds, start)
+            own[g] = _team_rent(c, lam, jobs, n, g, bounds[0, g], bounds, start)
     own[teams] = m
     return m
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ EARLIER = 1e-9
 """Relative slack of the earliest completions against rounding."""
 MOST_LOOKED = 50_000
 """Most epochs that are looked at in search of feasible timelines."""
+MANY = 12
+"""The most jobs whose timelines are counted."""
 INFEASIBLE = 2
 """The status of a linear program that has no solution."""
 Limits = dict[tuple[int, ...], tuple[Fraction, Fraction]]
@@ -170,6 +172,17 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
 
     here = [j for j, r in enumerate(instance.arrivals) if r == 0]
     yield from extended_timelines(course.begun(), 0, here, [], {})
+
+
+def has_few_timelines(program: Allocation, most: int) -> bool:
+    """Tell whether no more than `most` timelines are possible."""
+    if len(program.instance.jobs) > MANY:
+        return program.given and not program.instance.arrivals.any()
+    try:
+        timelines = possible_timelines(program, program.rules.names)
+        return next(islice(timelines, most, None), None) is None
+    except TimeoutError:
+        return False
 
 
 def _served_in_turn(bounds: Sequence[Bound], groups: list[list[int]]) -> bool:

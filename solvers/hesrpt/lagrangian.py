@@ -20,7 +20,6 @@ from schedopt.solvers.hesrpt.lagrangian_kernels import (
     DEEP,
     Demand,
     Path,
-    add_up,
     costs_by_completion,
     least_costs,
 )
@@ -113,17 +112,12 @@ class RentBound:
         return self._path(self.times, self.rents[row])
 
     def _path(self, times: Floats, rents: Floats) -> Path:
-        cells = len(rents)
-        path = Path(
-            times=times,
-            rents=rents,
-            bills=np.zeros(cells + 1),
-            roots=np.zeros(cells + 1),
-            sums=np.zeros((len(self._powers), cells + 1)),
-            rows=self._rows,
-        )
-        add_up(path, self._powers)
-        return path
+        exponents = -self._powers / (1.0 - self._powers)
+        parts = (rents / rents[-1]) ** exponents[:, None]
+        heights = np.vstack([rents, np.sqrt(rents), parts])
+        sums = np.cumsum(heights * np.diff(times), axis=1)
+        sums = np.hstack([np.zeros((len(sums), 1)), sums])
+        return Path(times, rents, sums[0], sums[1], sums[2:], self._rows)
 
     def evaluate(
         self, times: Floats, rents: Floats, part: float = ROUGH

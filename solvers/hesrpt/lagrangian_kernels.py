@@ -56,29 +56,6 @@ class Renter(NamedTuple):
     cost: float  # of a unit of time until it completes
 
 
-@njit(cache=True)
-def add_up(path: Path, powers: Floats) -> None:
-    """Fill a path's sums for some exponents under 1, with Kahan's compensation for rounding."""
-    n = len(path.rents)
-    for row in range(len(powers) + 2):
-        target = path.bills if row == 0 else path.roots if row == 1 else path.sums[row - 2]
-        q = 0.0 if row < 2 else -powers[row - 2] / (1.0 - powers[row - 2])
-        total, dropped = 0.0, 0.0
-        for e in range(n):
-            m = path.rents[e]
-            if row == 0:
-                height = m
-            elif row == 1:
-                height = sqrt(m)
-            else:
-                height = exp(q * log(m / path.rents[n - 1]))
-            term = (path.times[e + 1] - path.times[e]) * height - dropped
-            after = total + term
-            dropped = (after - total) - term
-            total = after
-            target[e + 1] = total
-
-
 @compiled
 def first_below(rents: Floats, value: float) -> int:
     """Return the first cell whose rent is under a value, E if none is."""
@@ -86,19 +63,6 @@ def first_below(rents: Floats, value: float) -> int:
     while low < high:
         middle = (low + high) // 2
         if rents[middle] < value:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@compiled
-def _end_near(times: Floats, near: float) -> int:
-    """Return the first end of a cell at or after a time; at least 1."""
-    low, high = 1, len(times) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if times[middle] >= near:
             high = middle
         else:
             low = middle + 1
@@ -254,12 +218,11 @@ def least_cost_between(
 
 
 @compiled
-def least_cost(one: Renter, near: float, part: float, stack: Floats, out: Floats) -> float:
+def least_cost(one: Renter, part: float, stack: Floats, out: Floats) -> float:
     """Return a lower bound on the cost of a job alone, whenever it completes.
 
     Spans of cells, kept on `stack`, are halved until a price shows that no end in them is cheaper
-    than the best by a relative `part`. `near` is the time at which it completed at other rents.
-    ``out[0]`` and ``out[1]`` take the completion and the price.
+    than the best by a relative `part`. ``out[0]`` and ``out[1]`` take the completion and the price.
     """
     c, j, size = one.c, one.job, one.size
     n, t = len(one.path.rents), one.path.times
@@ -269,7 +232,6 @@ def least_cost(one: Renter, near: float, part: float, stack: Floats, out: Floats
     best, work = cost_until(one, lam, n)
     least = best
     out[0], out[1] = t[n] + max(size - work, 0.0) / speed(c, j, c.mosts[j]), lam
-    middle = min(_end_near(t, near), n - 1)
     stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = 0, n, inf, last
     waiting = 1
     while waiting > 0:
@@ -279,15 +241,13 @@ def least_cost(one: Renter, near: float, part: float, stack: Floats, out: Floats
         if low == inf:  # it cannot be done by then
             continue
         goal = best * (1.0 - part)
-        if middle == 0 or b == a + 1:
-            value = least_cost_between(one, a, b, high, max(low, 1e-300), goal, out)
-            if value >= goal or b == a + 1:
-                least = min(least, value)
-                if value < best:
-                    best, out[0], out[1] = value, out[3], out[2]
-                continue
-        half = (a + b) // 2 if middle == 0 else middle
-        middle = 0
+        value = least_cost_between(one, a, b, high, max(low, 1e-300), goal, out)
+        if value >= goal or b == a + 1:
+            least = min(least, value)
+            if value < best:
+                best, out[0], out[1] = value, out[3], out[2]
+            continue
+        half = (a + b) // 2
         start = sqrt(low) * sqrt(high) if high < inf and low > 0.0 else max(low, top * 1e-9)
         price = price_until(one, half, start)
         if price < inf:
@@ -314,15 +274,15 @@ def least_costs(
     found: Demand,
     room: tuple[Floats, Floats],
 ) -> float:
-    """Return the sum of some jobs' least costs alone, and add what they use to ``found``.
+    """Return the sum of some jobs' least costs alone, and add what they do to ``found``.
 
-    Its completions are those at other rents, and are replaced. `room` is work space.
+    `room` is work space.
     """
     total, out = 0.0, room[1]
     for i in range(len(jobs)):
         j = jobs[i]
         one = Renter(c, path, j, sizes[j], costs[j])
-        total += least_cost(one, found.ends[j], part, room[0], out)
+        total += least_cost(one, part, room[0], out)
         found.ends[j], found.prices[j] = out[0], out[1]
         for e in range(len(found.use)):
             if path.times[e] >= out[0]:

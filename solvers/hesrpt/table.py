@@ -1,9 +1,10 @@
 """The engines of `Allocation`, in the order in which they are tried."""
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import bounds_of, count_timelines
+from schedopt.formulations.hesrpt.epochs import bounds_of
 from schedopt.solvers.engine import Engine, anything
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS, completes_after, count_sets, is_one_order
+from schedopt.solvers.hesrpt.feasibility import has_few_timelines
 from schedopt.solvers.result import Limits
 
 FEW_SETS = 1 << 8
@@ -48,8 +49,7 @@ def _as_declared(model: Allocation, _: Limits) -> bool:
 
 def _has_few_timelines(model: Allocation) -> bool:
     """Tell whether the timelines can be enumerated, or the model was changed."""
-    order = model.last_first.tolist() if model.given else None
-    return model.changed or count_timelines(model.instance, order) <= MOST_TIMELINES
+    return model.changed or has_few_timelines(model, MOST_TIMELINES)
 
 
 CERTIFY = "schedopt.solvers.hesrpt.certificate:certificate"

@@ -1,7 +1,7 @@
 """Allocations: optima, the native program and its changes, side constraints."""
 
 from collections.abc import Callable
-from itertools import pairwise, permutations
+from itertools import permutations
 from typing import Any
 
 import cvxpy as cp
@@ -131,24 +131,6 @@ def test_weighted_jobs_are_certified_and_unlike_ones_re_proved(jobs: int, alike:
     result = schedopt.solve(instance, certificate=not alike)
     assert result.proven and result.solution.certified == "all" and result.violations == ()
     assert alike or result.bound_checked is True
-
-
-def test_jobs_that_differ_in_size_and_weight_alone_keep_their_order() -> None:
-    """Of jobs of one speedup, a smaller one that weighs as much completes no later."""
-    x = [5.0, 1.0, 4.0, 2.0, 3.0] * 4
-    own = [Amdahl(parallel=0.9)] * 10 + [Power(p=0.5)] * 10
-    weights = [6 - size for size in x]  # the smaller, the heavier
-    instance = cluster(
-        x, Power(p=0.5), 16, weights=weights, own=own, objective="weighted-flow-time"
-    )
-    result = schedopt.solve(instance)
-    assert result.proven
-    for some in (range(10), range(10, 20)):
-        ends = [
-            [result.solution.completion[f"j{j}"] for j in some if x[j] == size]
-            for size in sorted(set(x))
-        ]
-        assert all(max(a) <= min(b) * (1 + 1e-9) for a, b in pairwise(ends))
 
 
 @pytest.mark.parametrize(

@@ -64,22 +64,6 @@ def test_one_worker_gives_the_same_answer_each_time() -> None:
     assert first.proven
 
 
-def test_the_trace_narrows_and_ends_with_the_result() -> None:
-    small = generate("dssp", "matching", seed=4)
-    result = cpsat.solve(Schedule(small), Limits(threads=1))
-    best = [row[1] for row in result.trace if row[1] is not None]
-    bounds = [row[2] for row in result.trace if row[2] is not None]
-    assert best == sorted(best)
-    assert bounds == sorted(bounds, reverse=True)
-    assert result.trace[-1][1:] == (result.objective, result.bound)
-
-
-def test_a_gap_that_is_good_enough_is_not_called_optimal_unless_it_is() -> None:
-    small = generate("dssp", "matching", seed=4)
-    result = cpsat.solve(Schedule(small), Limits(threads=1, gap=0.9))
-    assert result.proven is (result.gap == 0.0)
-
-
 # --- what users change ------------------------------------------------------------------------
 
 

@@ -14,21 +14,17 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.formulations.hesrpt.epochs import Bound, Rules
+from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import simulate
 from schedopt.policies.registry import registered
-from schedopt.solvers.hesrpt.direct import in_waves
-from schedopt.solvers.hesrpt.dominance import count_sets, limits_by_job
-from schedopt.solvers.hesrpt.feasibility import _served_in_turn
+from schedopt.solvers.hesrpt.dominance import count_sets
 from schedopt.solvers.hesrpt.lagrangian import RentBound, nearest_falling, upper_envelope
 from schedopt.solvers.hesrpt.lagrangian_search import LagrangianSearch
 from schedopt.solvers.hesrpt.order_search import BestOrder, order_search
 from schedopt.solvers.hesrpt.speedup_kernels import curves, speed
-from schedopt.validation.hesrpt.allocation import check
-from schedopt.validation.report import Report
 
 
 def many(jobs: int, seed: int, servers: int = 100) -> Instance:
@@ -123,18 +119,6 @@ def test_seventy_jobs_within_a_percent() -> None:
     assert result.bound <= float(instance.costs @ ends)
 
 
-def test_bounds_of_single_jobs_are_kept_and_seen() -> None:
-    instance = many(64, 2)
-    rules = [
-        Shares(jobs=("j0", "j1", "j2"), at_most=0.01),
-        Shares(jobs=("j3", "j4"), at_least=0.05),
-    ]
-    free = schedopt.solve(instance, time_limit=60)
-    held = schedopt.solve(instance, constraints=rules, time_limit=60)
-    assert held.violations == () and held.gap is not None and held.gap < 0.02
-    assert held.bound > free.objective
-
-
 TEAMS = st.sampled_from(
     [
         FairShare(by="team", at_most={"a": 0.5}, name="cap"),
@@ -157,28 +141,6 @@ def test_rents_of_teams_hold_beside_the_optimum(instance: Instance, rule: FairSh
     assert found.objective >= best.objective * (1 - 1e-6)
 
 
-@tried(
-    30,
-    st.lists(
-        st.tuples(
-            st.sampled_from([(0,), (1,), (0, 1, 2), (3, 4), (1, 3), (0, 1, 2, 3, 4)]),
-            st.sampled_from([0.0, 0.3, 0.6]),
-            st.sampled_from([0.0, 0.3, 1.0]),
-        ),
-        max_size=5,
-    ),
-)
-def test_jobs_that_rules_do_not_tell_apart_are_served_as_each_alone_is(
-    drawn: list[tuple[tuple[int, ...], float, float]],
-) -> None:
-    bounds = [Bound("", jobs, low if len(jobs) == 1 else 0.0, high) for jobs, low, high in drawn]
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for j, asks in enumerate(limits_by_job(bounds, 5)):
-        groups.setdefault(asks, []).append(j)
-    each = [[j] for j in range(5)]
-    assert _served_in_turn(bounds, list(groups.values())) == _served_in_turn(bounds, each)
-
-
 def test_something_is_in_hand_without_any_time() -> None:
     for jobs in (200, 3_000):
         instance = many(jobs, 5)
@@ -191,7 +153,6 @@ TEAMS = FairShare(by="team", at_least={"a": 0.3}, at_most={"b": 0.5})
 SITES = FairShare(by="site", at_least={"x": 0.3}, at_most={"y": 0.6})
 
 
-@pytest.mark.parametrize("limit", [0.0, 0.1])
 @pytest.mark.parametrize(
     ("objective", "pause", "rules"),
     [
@@ -203,7 +164,7 @@ SITES = FairShare(by="site", at_least={"x": 0.3}, at_most={"y": 0.6})
     ],
 )
 def test_no_limit_leaves_fair_shares_without_an_allocation(
-    objective: str, pause: float, rules: tuple[FairShare, ...], limit: float
+    objective: str, pause: float, rules: tuple[FairShare, ...]
 ) -> None:
     jobs = tuple(
         Job(
@@ -217,24 +178,8 @@ def test_no_limit_leaves_fair_shares_without_an_allocation(
     instance = Instance(
         name="fair", servers=10, objective=objective, speedup=Power(p=0.5), jobs=jobs
     )
-    result = schedopt.solve(instance, constraints=rules, time_limit=limit)
+    result = schedopt.solve(instance, constraints=rules, time_limit=0.0)
     assert result.solution_status in ("feasible", "optimal") and result.violations == ()
-
-
-@pytest.mark.parametrize("jobs", [64, 500])
-def test_waves_are_recomputed_one_by_one(jobs: int) -> None:
-    instance = many(jobs, 7)
-    solution = in_waves(instance, Rules(instance))
-    assert solution is not None
-    cost = instance.objective_of(solution)
-    claim = schedopt.solve(instance, time_limit=0.0).claim()
-    document = msgspec.structs.replace(claim, objective=cost)
-    longer = msgspec.structs.replace(solution.epochs[-1], end=solution.epochs[-1].end * 1.01)
-    wrong = msgspec.structs.replace(solution, epochs=(*solution.epochs[:-1], longer))
-    for made, says in ((solution, ""), (wrong, "after it completes")):
-        report = Report()
-        check(instance, made, document, instance.constraints, report)
-        assert says in "".join(report.violations[:1]) and bool(report.violations) == bool(says)
 
 
 def test_eight_jobs_with_arrivals_are_proven_and_no_policy_beats_them() -> None:

@@ -39,19 +39,6 @@ def test_a_gap_that_is_good_enough_ends_the_run_but_is_not_called_optimal(hard: 
     assert result.solution_status == "feasible"
 
 
-def test_trace_improves_and_ends_with_the_result() -> None:
-    instance = generate("dssp", seed=4, options={"nights": 8, "stages": False, "processors": 1000})
-    rule = FairShare(by="team", at_most={"lighting": 0.2, "fx": 0.15})
-    result = solve(instance, constraints=[rule], solver="highs")
-    times = [entry[0] for entry in result.trace]
-    bests = [entry[1] for entry in result.trace if entry[1] is not None]
-    bounds = [entry[2] for entry in result.trace if entry[2] is not None]
-    assert times == sorted(times)
-    assert bests == sorted(bests)
-    assert np.all(np.diff(bounds) <= 1e-6 * abs(bounds[0]))
-    assert result.trace[-1][1:] == (result.objective, result.bound)
-
-
 def test_same_seed_same_answer() -> None:
     instance = generate("dssp", "uncorrelated", seed=2, options={"jobs": 200, "groups": 4})
     rule = FairShare(by="team", at_most={"team-01": 0.2})
@@ -68,15 +55,6 @@ def test_a_hint_is_the_least_that_comes_back(hard: Instance) -> None:
     hint = selection.selected([index[name] for name in heuristic.solution.selected])
     result = mip.solve(engine_of("highs"), selection, Limits(time_limit=0.3), hint=hint)
     assert result.objective >= heuristic.objective
-
-
-def test_an_instance_without_jobs_is_solved() -> None:
-    empty = Instance(name="empty", processors=1, deadline=1, jobs=())
-    for solver in ("highs", "core"):
-        result = solve(empty, solver=solver)
-        assert (result.objective, result.bound, result.gap) == (0.0, 0.0, 0.0)
-        assert result.solution_status == "optimal"
-        assert result.violations == ()
 
 
 def test_translation_is_the_model() -> None:

@@ -32,7 +32,7 @@ Pairs = dict[str, Text]  # such as times with processors
 Tell = Callable[[str], None]
 PREFIXES = {"seats": SEATS, "resources": HOLDS, "pools": POOL}
 """Keys for things with names, and what stands before these in options."""
-SAID = {"start": "from", "deadline": "until", "end": "until", "holds": "resource"}
+FLAG_OF = {"start": "from", "deadline": "until", "end": "until", "holds": "resource"}
 """Options that `plan` calls otherwise."""
 _OPTION = re.compile(r"(?:`?convert )?(?:--option |option )'?(\w+)(?:([:=])([^\s',;`]*))?'?`?")
 
@@ -135,7 +135,7 @@ def merge_farm(file: str | Path | None, given: Mapping[str, object]) -> Farm:
 def read(table: Source, farm: Farm, tell: Tell | None = None) -> Instance:
     """Read a table of jobs into the night of a farm."""
     said = (lambda line: tell(options_as_flags(line))) if tell else None
-    with flags():
+    with name_flags():
         if not farm.processors and not farm.pools:
             raise InputError("--processors N, which a table cannot tell")
         if farm.until is None:
@@ -145,7 +145,7 @@ def read(table: Source, farm: Farm, tell: Tell | None = None) -> Instance:
 
 
 @contextmanager
-def flags() -> Iterator[None]:
+def name_flags() -> Iterator[None]:
     """Name flags in errors in place of the options that they stand for."""
     try:
         yield
@@ -160,7 +160,7 @@ def options_as_flags(text: str) -> str:
 
     def flag(found: re.Match[str]) -> str:
         key, sign, rest = found[1], found[2] or "", found[3] or ""
-        word = SAID.get(key, key)
+        word = FLAG_OF.get(key, key)
         if sign == ":":
             return f"--{word} {rest}" + ("=N" if "=" not in rest else "")
         return f"--{word}" + (f" {rest}" if sign else "")

@@ -9,7 +9,15 @@ from schedopt.formats import counted, number
 from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Selected
 from schedopt.instances.errors import InputError, placed
-from schedopt.problems.dssp.farm import SAID, flags, merge_farm, pairs, read, rules_tonight, shares
+from schedopt.problems.dssp.farm import (
+    FLAG_OF,
+    merge_farm,
+    name_flags,
+    pairs,
+    read,
+    rules_tonight,
+    shares,
+)
 from schedopt.problems.dssp.planning import as_dispatched
 from schedopt.problems.summary import Solve, Tonight
 from schedopt.solvers.result import Result
@@ -30,7 +38,7 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
     farm = merge_farm(file, given)
     if isinstance(what, Instance):
         for key in (key for key, value in given.items() if value and key != "template"):
-            flag = f"--{SAID.get(key, key).rstrip('_')}"
+            flag = f"--{FLAG_OF.get(key, key).rstrip('_')}"
             raise InputError("a table: an instance says that itself", place=flag)
         night = what
     else:
@@ -42,7 +50,7 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
     farm.constraints = (*(rule for rule in farm.constraints if rule.name not in before), *own)
     together = [*(rule for rule in lasting if rule.name not in before), *own, *rules(night)]
     kind = "selection" if risk else "schedule"
-    with flags():
+    with name_flags():
         result = solve(night, formulation=kind, risk=risk, constraints=together)
     run = None
     if result.solution is not None:

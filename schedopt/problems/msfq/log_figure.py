@@ -91,8 +91,10 @@ def replays(documents: Sequence[Result[Any]], queue: Instance | None) -> Figure 
         edges = np.linspace(jobs.submit[0], (starts + jobs.run).max(), 4 * CELLS + 1)
         at = (edges[:-1] - edges[0]) / unit
         look = {"color": colour, "linestyle": dash, "linewidth": 1.0}
-        busy.plot(at, _held(starts, starts + jobs.run, jobs.need, edges), **look)
-        waiting.plot(at, _held(jobs.submit, starts, jobs.need, edges), label=label(name), **look)
+        busy.plot(at, _mean_held(starts, starts + jobs.run, jobs.need, edges), **look)
+        waiting.plot(
+            at, _mean_held(jobs.submit, starts, jobs.need, edges), label=label(name), **look
+        )
     busy.axhline(queue.servers, color=GREY, linewidth=0.8)
     what = "mean response time" if queue.objective == "mean" else "response time by work"
     named = title(drawn[0], what) if len(drawn) == 1 else label(queue.name)
@@ -102,7 +104,7 @@ def replays(documents: Sequence[Result[Any]], queue: Instance | None) -> Figure 
     return figure
 
 
-def _held(begin: Floats, end: Floats, need: Any, edges: Floats) -> Floats:
+def _mean_held(begin: Floats, end: Floats, need: Any, edges: Floats) -> Floats:
     """Return the mean of the servers held in each step, each job holding its own for a while."""
 
     def area(times: Floats) -> Floats:
