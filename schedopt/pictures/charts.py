@@ -37,7 +37,7 @@ def profiles(found: Sequence[Profile]) -> Figure:
         mine = [profile for profile in found if profile.problem == problem]
         axes.set_title(f"{problem}: {counted(mine[0].instances, 'instance')}")
         if mine[0].instances == 1:
-            _alone(axes, mine)
+            _bars_of_one_instance(axes, mine)
             continue
         finite = {one.contender: [r for r in one.ratios if isfinite(r)] for one in mine}
         far = max((ratios[-1] for ratios in finite.values() if ratios), default=1.0)
@@ -54,7 +54,7 @@ def profiles(found: Sequence[Profile]) -> Figure:
     return figure
 
 
-def _alone(axes: Axes, found: Sequence[Profile]) -> None:
+def _bars_of_one_instance(axes: Axes, found: Sequence[Profile]) -> None:
     """Draw how far contenders are above the best on one instance, which has no profile."""
     scored = [one for one in reversed(found) if one.ratios and isfinite(one.ratios[0])]
     above = [100 * (one.ratios[0] - 1) for one in scored]

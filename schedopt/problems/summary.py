@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -123,15 +123,16 @@ class Change:
 Solve = Callable[..., "Result"]  # the verb, with limits
 
 
-class Tonight(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tonight:
     """A night that is planned."""
 
     instance: AnyInstance
-    result: Result
+    result: Result  # of the formulation ``schedule``, checked; under risk of ``selection``
     run: Result | None  # the same with times; None where there is no plan
     line: str  # how good it is, and how good any plan can be
     farm: Struct  # what holds every night
-    template: str | None
+    template: str | None  # what writes a script, unless told
 
 
 @dataclass(frozen=True, eq=False)

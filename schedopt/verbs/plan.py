@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +13,8 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import dump, load, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem_of, problems
-from schedopt.problems.summary import Plan, PlanRow
-from schedopt.solvers.result import Document, Result, Watch
+from schedopt.problems.summary import Plan, PlanRow, Tonight
+from schedopt.solvers.result import Document, Watch
 from schedopt.verbs import plan_table, script
 from schedopt.verbs.constraints import Rules, read_rules
 from schedopt.verbs.solve import solve
@@ -29,29 +28,12 @@ INSTANCES = (".json", ".json.gz")
 TIME_LIMIT = 10.0  # seconds of solving, unless told
 
 
-@dataclass(frozen=True, eq=False)
-class NightPlan:
+class NightPlan(Tonight):
     """A night's plan: what runs and when, in which nobody selected is late.
 
-    Attributes
-    ----------
-    instance : Instance
-        The night.
-    result : Result
-        Of the formulation ``schedule``, checked; under risk of ``selection``.
-    run : Result, optional
-        The same with times; None where there is no plan.
-    line : str
-        How good the plan is, and how good any plan can be, in words.
-    template : str
-        What writes a script, unless told.
+    It has ``instance``, ``result``, ``run`` (the same with times, or None) and ``line``: how good
+    it is, and how good any plan can be, in words.
     """
-
-    instance: AnyInstance
-    result: Result
-    run: Result | None
-    line: str = ""
-    template: str = script.PLAIN
 
     @cached_property
     def whole(self) -> Plan:
@@ -71,7 +53,7 @@ class NightPlan:
 
     def script(self, template: str | Path | None = None) -> str:
         """Return the plan as a shell script: see `schedopt.script`."""
-        return script.script(self.frame(), template or self.template)
+        return script.script(self.frame(), template or self.template or script.PLAIN)
 
     def document(self) -> Document:
         """Return the result document, with the rows as ``plan``."""
@@ -143,18 +125,17 @@ def plan(
     NightPlan
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
     """
-    what, record = _given(table)
+    what, record = _instance_or_table(table)
     told = given | {"farm": farm, "risk": risk, "tell": tell}
     told["constraints"] = lambda night: read_rules(constraints, record.name, night)
     again = partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch)
     made = record.tonight(what, told, again)
     if save_farm is not None:
         dump(made.farm, Path(save_farm), indent=1)
-    template = made.template or script.PLAIN
-    return NightPlan(made.instance, made.result, made.run, made.line, template)
+    return NightPlan(**vars(made))
 
 
-def _given(table: object) -> tuple[object, Problem]:
+def _instance_or_table(table: object) -> tuple[object, Problem]:
     """Return an instance, or a table, and the problem that takes it."""
     if isinstance(table, str | Path) and (
         str(table).startswith("example:") or str(table).lower().endswith(INSTANCES)

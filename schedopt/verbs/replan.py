@@ -70,7 +70,7 @@ def replan(
     """
     if not 0 <= stay <= 1:
         raise InputError("a part of the reward, from 0 to 1", found=shown(stay), place="stay")
-    old, night, rules = _given(plan, instance)
+    old, night, rules = _old_plan(plan, instance)
     record = problem_of(night)
     again = partial(
         solve,
@@ -91,7 +91,7 @@ def replan(
     return replace(made, notes=(*made.notes, note))
 
 
-def _given(
+def _old_plan(
     plan: Replanned | Result | pl.DataFrame | str | Path,
     instance: AnyInstance | str | Path | None,
 ) -> tuple[Any, AnyInstance, list[Constraint]]:
@@ -133,7 +133,7 @@ def _read(path: str | Path) -> Any:
 
 def instance_of(plan: str | Path, given: AnyInstance | None) -> AnyInstance:
     """Return the instance of a plan in a file: the given one, or its result's."""
-    return _given(plan, given)[1] if given is None else given
+    return _old_plan(plan, given)[1] if given is None else given
 
 
 def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> AnyInstance:

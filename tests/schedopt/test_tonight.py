@@ -17,7 +17,7 @@ import schedopt
 from schedopt.cli.planning import plan as command
 from schedopt.instances.dssp import jobtable
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp.farm import PREFIXES, SAID
+from schedopt.problems.dssp.tonight import FLAG_OF, PREFIXES
 
 WORDS = ["--reward", "priority:urgent=8,high=4,normal=2,low=1"]
 HOURS = ["--processors", 30, "--from", "20:00", "--until", "06:00", "--seats", "houdini=8"]
@@ -133,7 +133,7 @@ def test_under_risk_each_job_has_its_chance(tmp_path: Path) -> None:
 
 def test_every_option_of_the_converter_is_a_flag() -> None:
     flags = {name.rstrip("_") for name in signature(command).parameters}
-    own = {SAID.get(key, key) for key in jobtable.OPTIONS} - {"name"}
+    own = {FLAG_OF.get(key, key) for key in jobtable.OPTIONS} - {"name"}
     assert own <= flags
     assert {key.removesuffix("s") if key != "seats" else key for key in PREFIXES} <= flags
     assert set(map(str, PREFIXES.values())) == {*jobtable.OPTIONS.prefix}

@@ -1,85 +1,73 @@
 """Theorems 1 to 4 of the dssp paper, and its two drawings, on random instances solved exactly."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from schedopt.formulations.dssp import Schedule
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.generators import GENERATORS
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
-from schedopt.validation.reproduce.ledger import Answer, Answers
+from schedopt.solvers import door
+from schedopt.solvers.result import Limits, Result
+from schedopt.validation.reproduce.ledger import Answer, Answers, Judge, below, theorem
 
 DISPATCHERS = ("lcpf", "stcpu", "first", "cpa")
 
 
 def optimal_reward(night: Instance) -> float:
     """Return the proven optimum of a schedule."""
-    from schedopt.formulations.dssp import Schedule
-    from schedopt.solvers import door
-    from schedopt.solvers.result import Limits, Result
-
     result: Result = door.solve(Schedule(night), Limits(threads=1), solver="model")
     if not result.proven or result.objective is None:
         raise RuntimeError(f"{night.name} was not solved to optimality")
     return result.objective
 
 
-def _compare_reduction(
-    generator: str,
-    seeds: int,
-    asked: Callable[[Instance], tuple[bool, bool]],
-    yes: str,
-    **made: int,
-) -> Answer:
-    """Compare a reduction's two sides, optimal schedule and enumeration, on random instances."""
-    sides = [
-        asked(GENERATORS[generator](seed, planted=seed % 2 == 0, **made)) for seed in range(seeds)
-    ]
-    agree = sum(one == other for one, other in sides)
-    ours = f"in {agree} of {seeds}, of which {sum(other for _, other in sides)} {yes}"
-    return ours, agree == seeds
+def reductions(generator: str, few: int, many: int, **options: int) -> Any:
+    """Return a function of instances of a reduction, of which about half are planted."""
+
+    def cases(quick: bool) -> Iterator[tuple[Instance]]:
+        for seed in range(few if quick else many):
+            yield (GENERATORS[generator](seed, planted=seed % 2 == 0, **options),)
+
+    return cases
 
 
-def theorem_1(quick: bool) -> Answers:
-    """Solve partition instances as schedules, and by trying all halves."""
+def same(yes: str) -> Judge:
+    """Judge whether optimal schedules say what enumeration says."""
 
-    def halved(night: Instance) -> tuple[bool, bool]:
-        numbers = [length for stage in night.jobs[0].stages or () for length in stage]
-        return optimal_reward(night) > 0, any(
-            2 * sum(part) == sum(numbers)
-            for size in range(len(numbers) + 1)
-            for part in combinations(numbers, size)
-        )
+    def judge(sides: list[tuple[bool, bool]]) -> Answer:
+        agree = sum(one == other for one, other in sides)
+        ours = f"in {agree} of {len(sides)}, of which {sum(other for _, other in sides)} {yes}"
+        return ours, agree == len(sides)
 
-    seeds = 20 if quick else 200
-    return {"halved": _compare_reduction("partition", seeds, halved, "can", numbers=7, largest=30)}
+    return judge
 
 
-def theorem_2(quick: bool) -> Answers:
-    """Solve 3D-matching instances as schedules, and by trying all sets of triples."""
-
-    def matched(night: Instance) -> tuple[bool, bool]:
-        triples = [tuple(map(int, job.name.split("-")[2:])) for job in night.jobs]
-        return optimal_reward(night) >= 3, any(
-            all(len(set(column)) == 3 for column in zip(*some, strict=True))
-            for some in combinations(triples, 3)
-        )
-
-    seeds = 8 if quick else 40
-    return {
-        "matched": _compare_reduction("matching", seeds, matched, "have one", size=3, triples=6)
-    }
+@theorem(reductions("partition", 20, 200, numbers=7, largest=30), halved=same("can"))
+def theorem_1(night: Instance) -> tuple[bool, bool]:
+    numbers = [length for stage in night.jobs[0].stages or () for length in stage]
+    halves = (c for size in range(len(numbers) + 1) for c in combinations(numbers, size))
+    return optimal_reward(night) > 0, any(2 * sum(part) == sum(numbers) for part in halves)
 
 
-def _nights_of_unit_rewards(seeds: int) -> Iterator[tuple[Instance, float, float]]:
-    """Yield nights of a few jobs of unit reward, their optimum, and 1 - T/D·(1 - 1/P).
+@theorem(reductions("matching", 8, 40, size=3, triples=6), matched=same("have one"))
+def theorem_2(night: Instance) -> tuple[bool, bool]:
+    triples = [tuple(map(int, job.name.split("-")[2:])) for job in night.jobs]
+    perfect = (
+        all(len(set(column)) == 3 for column in zip(*some, strict=True))
+        for some in combinations(triples, 3)
+    )
+    return optimal_reward(night) >= 3, any(perfect)
 
-    Mostly not all of the jobs can be done.
-    """
-    for seed in range(seeds):
+
+def unit_rewards(quick: bool) -> Iterator[tuple[Instance]]:
+    """Yield nights of a few jobs of unit reward, of which mostly not all can be done."""
+    for seed in range(60 if quick else 1_000):
         draw = np.random.Generator(np.random.PCG64(seed))
         jobs = tuple(
             Job(
@@ -93,56 +81,53 @@ def _nights_of_unit_rewards(seeds: int) -> Iterator[tuple[Instance, float, float
             for i in range(draw.integers(3, 9))
         )
         longest = max(sum(map(max, job.stages or ())) for job in jobs)
-        night = Instance(
-            name=f"unit-{seed}",
-            processors=int(draw.integers(2, 5)),
-            deadline=float(longest + draw.integers(0, 8)),
-            jobs=jobs,
-        )
-        ratio = night.critical_paths.max() / night.deadline
-        yield night, optimal_reward(night), 1 - ratio * (1 - 1 / night.processors)
+        processors, deadline = int(draw.integers(2, 5)), float(longest + draw.integers(0, 8))
+        name = f"unit-{seed}"
+        yield (Instance(name=name, processors=processors, deadline=deadline, jobs=jobs),)
 
 
-def _judge_lower_bound(gotten: list[tuple[float, float]], slack: float, seeds: int) -> Answer:
-    """Judge a lower bound by what dispatchers got beside it."""
-    broken = sum(got < least - 1e-9 for got, least in gotten)
-    ours = f"broken {broken} times in {seeds} instances by 4 dispatchers, least slack {slack:.2f}"
-    return ours, broken == 0
+def ratio_and_optimum(night: Instance) -> tuple[float, float]:
+    """Return T/D and OPT."""
+    return float(night.critical_paths.max() / night.deadline), optimal_reward(night)
 
 
-def theorem_3(quick: bool) -> Answers:
-    """Compare maxk with the bound of the theorem, for four dispatchers."""
-    seeds = 60 if quick else 1_000
+def lower_bound(gains: list[float]) -> Answer:
+    """Judge a lower bound by what dispatchers got beyond it."""
+    broken, count = sum(gain < -1e-9 for gain in gains), len(gains) // len(DISPATCHERS)
+    ours = f"broken {broken} times in {count} instances by 4 dispatchers"
+    return f"{ours}, least slack {min(gains):.2f}", broken == 0
+
+
+@theorem(unit_rewards, maxk=lower_bound)
+def theorem_3(night: Instance) -> list[float]:
     maxk = registered("dssp")["maxk"]
-    gotten = []
-    for night, best, part in _nights_of_unit_rewards(seeds):
-        least = max(part * best - 1, best - (night.processors - 1))
-        gotten += [
-            (night.objective_of(maxk.run(night, dispatcher=dispatcher)), least)
-            for dispatcher in DISPATCHERS
-        ]
-    return {"maxk": _judge_lower_bound(gotten, min(got - least for got, least in gotten), seeds)}
+    ratio, best = ratio_and_optimum(night)
+    part = 1 - ratio * (1 - 1 / night.processors)
+    least = max(part * best - 1, best - (night.processors - 1))
+    return [
+        night.objective_of(maxk.run(night, dispatcher=dispatcher)) - least
+        for dispatcher in DISPATCHERS
+    ]
 
 
-def theorem_4(quick: bool) -> Answers:
+def in_time(late: list[bool]) -> Answer:
+    count = len(late) // len(DISPATCHERS)
+    ours = f"a job was late {sum(late)} times in {count} instances by 4 dispatchers"
+    return ours, not any(late)
+
+
+@theorem(unit_rewards, in_time=in_time, printed=lower_bound, proven=lower_bound)
+def theorem_4(night: Instance) -> dict[str, list[Any]]:
     """Check that all that is selected completes, and both forms of the bound."""
-    seeds = 60 if quick else 1_000
-    printed, proven, late = [], [], 0
-    policies = registered("dssp")
-    for night, best, part in _nights_of_unit_rewards(seeds):
-        ratio = night.critical_paths.max() / night.deadline
-        chosen = policies["greedy"].run(night, fill="guaranteed")
-        for dispatcher in DISPATCHERS:
-            got = night.objective_of(policies[dispatcher].run(night, after=chosen))
-            late += got < len(chosen.selected)
-            proven.append((got, part * best - 1))
-            printed.append((got, (1 - ratio) * (1 - 1 / night.processors) * best - 1))
-    slack = min(got - least for got, least in proven)
-    ours = f"a job was late {late} times in {seeds} instances by 4 dispatchers"
+    policies, (ratio, best) = registered("dssp"), ratio_and_optimum(night)
+    proven = (1 - ratio * (1 - 1 / night.processors)) * best
+    printed = (1 - ratio) * (1 - 1 / night.processors) * best
+    chosen = policies["greedy"].run(night, fill="guaranteed")
+    gotten = [night.objective_of(policies[d].run(night, after=chosen)) for d in DISPATCHERS]
     return {
-        "in-time": (ours, late == 0),
-        "printed": _judge_lower_bound(printed, slack, seeds),
-        "proven": _judge_lower_bound(proven, slack, seeds),
+        "in_time": [got < len(chosen.selected) for got in gotten],
+        "printed": [got - (printed - 1) for got in gotten],
+        "proven": [got - (proven - 1) for got in gotten],
     }
 
 
@@ -150,26 +135,28 @@ NOT_TOLD: Answer = ("cannot be read from the text", None)
 
 
 def run_time_alone(night: Instance, job: Job, processors: int) -> float:
-    """Return a job's run time alone."""
     single = msgspec.structs.replace(night, jobs=(job,), processors=processors)
-    played = dispatchers.simulate_dispatcher(single, "first", np.array([0]))
-    return float(played.completion[0])
+    simulated = dispatchers.simulate_dispatcher(single, "first", np.array([0]))
+    return float(simulated.completion[0])
 
 
-def figure_1(quick: bool) -> Answers:
+def jobs_of_nights(quick: bool) -> Iterator[tuple[Instance, Job]]:
+    for night in map(GENERATORS["render-night"], range(3 if quick else 30)):
+        yield from ((night, job) for job in night.jobs)
+
+
+@theorem(
+    jobs_of_nights,
+    demand=below(1e-9, where="jobs"),
+    path=below(1e-9, where="jobs"),
+    drawn=lambda _: NOT_TOLD,
+)
+def figure_1(night: Instance, job: Job) -> dict[str, float]:
     """Run jobs alone, on one processor and on as many as they have tasks."""
-    one, many = [], []
-    for seed in range(3 if quick else 30):
-        night = GENERATORS["render-night"](seed)
-        for job in night.jobs:
-            tasks = sum(map(len, job.stages or ()))
-            one.append(abs(run_time_alone(night, job, 1) / job.planned_demand - 1))
-            many.append(abs(run_time_alone(night, job, tasks) / job.planned_critical_path - 1))
-    shown = f"largest relative difference {{:.1e}} in {len(one)} jobs"
+    tasks = sum(map(len, job.stages or ()))
     return {
-        "demand": (shown.format(max(one)), max(one) < 1e-9),
-        "path": (shown.format(max(many)), max(many) < 1e-9),
-        "drawn": NOT_TOLD,
+        "demand": abs(run_time_alone(night, job, 1) / job.planned_demand - 1),
+        "path": abs(run_time_alone(night, job, tasks) / job.planned_critical_path - 1),
     }
 
 

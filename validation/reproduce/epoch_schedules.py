@@ -1,13 +1,15 @@
-"""The epoch paper's examples, drawings, and theorems: schedules of single instances."""
+"""The epoch paper's examples, drawings, theorems and tables: schedules of single instances."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from schedopt.instances.epoch import Instance, Rectangle
+from schedopt.formulations.epoch import Partition, Rectangles
+from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import (
     GENERATORS,
     drawn_binomial,
@@ -15,29 +17,33 @@ from schedopt.instances.epoch.generators import (
     mean_minimum,
     named,
 )
+from schedopt.policies.epoch.closed_system import shares
 from schedopt.policies.epoch.kernels import OPT, overheads
 from schedopt.policies.registry import NotApplicableError, registered
+from schedopt.solvers import door
 from schedopt.solvers.result import Limits
-from schedopt.validation.reproduce.ledger import Answers
+from schedopt.validation.reproduce.ledger import Answers, Outcome, always, never, theorem
 
 Widths = Literal["any", "powers-of-two"]
 
 
 def instance_of(minima: Sequence[int], nodes: int, inequity: int = 0) -> Instance:
-    """Return an instance of these minima."""
     return Instance(name="example", nodes=nodes, inequity=inequity, jobs=named(minima))
 
 
-def policy_overhead(name: str, instance: Instance) -> float:
-    """Return the overhead that a policy gets."""
-    return instance.objective_of(registered("epoch")[name].run(instance))
+WIDE, LARGE_LAST = instance_of([20] * 10, 140), instance_of([4, 4, 4, 4, 8], 16)  # figures 7 and 8
+
+
+def schedule_of(name: str, instance: Instance) -> Any:
+    return registered("epoch")[name].run(instance)
+
+
+def overhead_of(name: str, instance: Instance) -> float:
+    return instance.objective_of(schedule_of(name, instance))
 
 
 def optimum(instance: Instance, *, widths: Widths | None = None) -> float:
     """Return the least overhead of epochs; with ``widths``, of rectangles of such widths."""
-    from schedopt.formulations.epoch import Partition, Rectangles
-    from schedopt.solvers import door
-
     model = Partition(instance) if widths is None else Rectangles(instance, widths=widths)
     result = door.solve(model, Limits(threads=1))
     if not result.proven or result.objective is None:
@@ -45,42 +51,41 @@ def optimum(instance: Instance, *, widths: Widths | None = None) -> float:
     return result.objective
 
 
-WIDE, LARGE_LAST = instance_of([20] * 10, 140), instance_of([4, 4, 4, 4, 8], 16)  # figures 7 and 8
-
-
 def figure_1(_: bool) -> Answers:
-    """Say why there is nothing to compute."""
     why = "cannot be checked: it draws the model's assumption, and claims nothing"
     return {"local": (why, None)}
 
 
-def figure_2(quick: bool) -> Answers:
+def uniform(seeds: int, jobs: Iterable[int], **more: float) -> Iterator[tuple[Instance]]:
+    """Draw instances of 32 nodes unless it says another number."""
+    for seed in range(seeds):
+        for count in jobs:
+            yield (GENERATORS["uniform"](seed, jobs=count, **{"nodes": 32} | more),)
+
+
+@theorem(
+    lambda quick: uniform(20 if quick else 200, (8, 11)),
+    area=lambda areas: (
+        f"largest relative difference {max(areas):.1e} in {len(areas)} pieces",
+        max(areas) < 1e-9,
+    ),
+    narrow=never("{} are"),
+)
+def figure_2(instance: Instance) -> dict[str, Any]:
     """Add up areas and widths of schedules of the kind of part (b)."""
-    areas, narrow = [], 0
-    for seed in range(20 if quick else 200):
-        for name, jobs in (("buddy", 8), ("buddy-star", 11)):
-            instance = GENERATORS["uniform"](seed, nodes=32, jobs=jobs)
-            pieces = registered("epoch")[name].run(instance).rectangles
-            fair = instance.nodes / jobs
-            for job in instance.jobs:
-                piece = pieces[job.name]
-                areas.append(abs(piece.nodes * (piece.end - piece.start) / fair - 1))
-                narrow += piece.nodes < job.minimum
-    off = max(areas)
+    count, fair = len(instance.jobs), instance.nodes / len(instance.jobs)
+    pieces = schedule_of("buddy" if count == 8 else "buddy-star", instance).rectangles
+    of_jobs = [(job.minimum, pieces[job.name]) for job in instance.jobs]
     return {
-        "area": (
-            f"largest relative difference {off:.1e} in {len(areas)} pieces",
-            off < 1e-9,
-        ),
-        "narrow": (f"{narrow} are", narrow == 0),
+        "area": [abs(p.nodes * (p.end - p.start) / fair - 1) for _, p in of_jobs],
+        "narrow": [piece.nodes < minimum for minimum, piece in of_jobs],
     }
 
 
 def figure_3(_: bool) -> Answers:
-    """Run BUDDY on the example."""
     instance = instance_of([1, 2, 3, 3, 3, 3, 3, 8], 16)
-    first, second, *_ = registered("epoch")["buddy"].run(instance).rectangles.values()
-    ours, best = policy_overhead("buddy", instance), optimum(instance, widths="powers-of-two")
+    first, second, *_ = schedule_of("buddy", instance).rectangles.values()
+    ours, best = overhead_of("buddy", instance), optimum(instance, widths="powers-of-two")
     forced = (second.nodes, second.start) == (8, 0.25)
     return {
         "first": (f"{first.nodes} nodes", first.nodes == 8),
@@ -90,65 +95,52 @@ def figure_3(_: bool) -> Answers:
 
 
 def figure_4(_: bool) -> Answers:
-    """Compare BUDDY with rectangles of any width."""
     instance = instance_of([3, 3, 3, 1], 4)
-    ours, best = policy_overhead("buddy", instance), optimum(instance, widths="any")
+    ours, best = overhead_of("buddy", instance), optimum(instance, widths="any")
     return {"less": (f"BUDDY {ours:g}, optimum {best:g}", best < ours)}
 
 
-def figure_5(quick: bool) -> Answers:
+@theorem(
+    lambda quick: uniform(3 if quick else 30, range(1, 17)),
+    digits=always("{} of {}"),
+    sorted=always("{} of {}"),
+    powers=always("the same overhead in {} of {}"),
+)
+def figure_5(instance: Instance) -> dict[str, Any]:
     """Look at which jobs run together, and at J = 2^j."""
-    digits = sorted_up = tried = equal = powers = 0
-    for seed in range(3 if quick else 30):
-        for jobs in range(1, 17):
-            instance = GENERATORS["uniform"](seed, nodes=32, jobs=jobs)
-            star = registered("epoch")["buddy-star"].run(instance).rectangles
-            bounds = [0]
-            for i in reversed(range(jobs.bit_length())):
-                if jobs >> i & 1:
-                    bounds.append(bounds[-1] + (1 << i))
-            groups = [
-                [
-                    job.minimum
-                    for job in instance.jobs
-                    if a / jobs - 1e-9 <= star[job.name].start < b / jobs - 1e-9
-                ]
-                for a, b in pairwise(bounds)
-            ]
-            tried += 1
-            digits += [len(g) for g in groups] == [b - a for a, b in pairwise(bounds)]
-            sorted_up += all(max(a) <= min(b) for a, b in pairwise(groups))
-            if jobs & (jobs - 1) == 0:
-                powers += 1
-                same = {policy_overhead(n, instance) for n in ("buddy", "buddy-star", "hybrid")}
-                equal += len(same) == 1
+    star, jobs = schedule_of("buddy-star", instance).rectangles, len(instance.jobs)
+    ones = [1 << i for i in reversed(range(jobs.bit_length())) if jobs >> i & 1]
+    bounds = [sum(ones[:i]) for i in range(len(ones) + 1)]
+    starts = [(star[job.name].start * jobs, job.minimum) for job in instance.jobs]
+    groups = [[m for at, m in starts if a - 1e-8 <= at < b - 1e-8] for a, b in pairwise(bounds)]
+    same = (
+        {overhead_of(n, instance) for n in ("buddy", "buddy-star", "hybrid")}
+        if len(ones) == 1
+        else ()
+    )
     return {
-        "digits": (f"{digits} of {tried}", digits == tried),
-        "sorted": (f"{sorted_up} of {tried}", sorted_up == tried),
-        "powers": (f"the same overhead in {equal} of {powers}", equal == powers),
+        "digits": [*map(len, groups)] == ones,
+        "sorted": all(max(a) <= min(b) for a, b in pairwise(groups)),
+        "powers": [len(same) == 1] if same else [],
     }
 
 
 def figure_6(_: bool) -> Answers:
     """Schedule ten jobs by EQUI-EPOCH and look when epochs begin."""
-    instance = instance_of([6] * 5 + [10] * 3 + [15] * 2, 30)
-    epochs = registered("epoch")["equi-epoch"].run(instance).epochs
+    epochs = schedule_of("equi-epoch", instance_of([6] * 5 + [10] * 3 + [15] * 2, 30)).epochs
     sizes = [len(epoch.nodes) for epoch in epochs]
     ends = np.cumsum([epoch.duration for epoch in epochs]).tolist()
     ours = f"{', '.join(map(str, sizes))} jobs until {', '.join(f'{end:g}' for end in ends)}"
-    drawn = sizes == [5, 3, 2] and np.allclose(ends, [0.5, 0.8, 1.0])
-    return {"proportion": (ours, drawn)}
+    return {"proportion": (ours, sizes == [5, 3, 2] and np.allclose(ends, [0.5, 0.8, 1.0]))}
 
 
 def figure_7(_: bool) -> Answers:
-    """Count epochs."""
-    equi, best = policy_overhead("equi-epoch", WIDE) / 140, optimum(WIDE) / 140
+    equi, best = overhead_of("equi-epoch", WIDE) / 140, optimum(WIDE) / 140
     return {"equi": (f"{equi:g}", equi == 3), "optimum": (f"{best:g}, proven", best == 2)}
 
 
 def figure_8(_: bool) -> Answers:
-    """Count epochs."""
-    greedy, equi = (policy_overhead(n, LARGE_LAST) / 16 for n in ("heuristic-epoch", "equi-epoch"))
+    greedy, equi = (overhead_of(n, LARGE_LAST) / 16 for n in ("heuristic-epoch", "equi-epoch"))
     best = optimum(LARGE_LAST) / 16
     return {
         "greedy": (f"{greedy:g}", greedy == 3),
@@ -157,7 +149,6 @@ def figure_8(_: bool) -> Answers:
 
 
 def example_seven_jobs(quick: bool) -> Answers:
-    """Solve for both inequities."""
     sizes = (8, 16, 32) if quick else (8, 16, 32, 64, 128)
     equal, nearly = (min(optimum(instance_of([1] * 7, n, k)) / n for n in sizes) for k in (0, 1))
     return {
@@ -166,70 +157,63 @@ def example_seven_jobs(quick: bool) -> Answers:
     }
 
 
-def frontier_segments(pieces: Sequence[Rectangle], nodes: int) -> list[tuple[range, Fraction]]:
-    """Return the line segments below which pieces fill the quantum."""
-    height = [Fraction(0)] * nodes
-    for piece in pieces:
-        left = piece.first or 0
-        height[left : left + piece.nodes] = [Fraction(piece.end)] * piece.nodes
-    cuts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(height)) if a != b), nodes]
-    return [(range(a, b), height[a]) for a, b in pairwise(cuts)]
-
-
-def lemma_1(quick: bool) -> Answers:
+@theorem(
+    lambda quick: uniform(20 if quick else 200, (16,), load=2.0),
+    piece=never("{} of {} segments without one"),
+)
+def lemma_1(instance: Instance) -> list[bool]:
     """Look for pieces above each segment of each frontier; powers of two are exact as floats."""
-    segments = broken = 0
-    for seed in range(20 if quick else 200):
-        instance = GENERATORS["uniform"](seed, nodes=32, jobs=16, load=2.0)
-        pieces = list(registered("epoch")["buddy"].run(instance).rectangles.values())
-        for done in range(len(pieces)):
-            for nodes, height in frontier_segments(pieces[:done], 32):
-                if height == 1:
-                    continue
-                above = [
-                    piece.end - piece.start
-                    for piece in pieces[done:]
-                    if piece.first < nodes.stop and piece.first + piece.nodes > nodes.start
-                ]
-                segments += 1
-                broken += min(above) > Fraction(1, height.denominator)
-    return {"piece": (f"{broken} of {segments} segments without one", broken == 0)}
+    pieces = list(schedule_of("buddy", instance).rectangles.values())
+    height, without = [Fraction(0)] * 32, []
+    for done, piece in enumerate(pieces):
+        cuts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(height)) if a != b), 32]
+        for left, right in pairwise(cuts):
+            if height[left] < 1:
+                over = [p for p in pieces[done:] if p.first < right and p.first + p.nodes > left]
+                least = min(p.end - p.start for p in over)
+                without.append(least > Fraction(1, height[left].denominator))
+        first = piece.first or 0
+        height[first : first + piece.nodes] = [Fraction(piece.end)] * piece.nodes
+    return without
 
 
-def all_classes(nodes: int, jobs: Sequence[int]) -> Iterator[Instance]:
+def all_classes(nodes: int, jobs: Sequence[int]) -> Iterator[tuple[Instance]]:
     """Yield every class of minima, each raised to a power of two, as N is."""
     for n in range(nodes.bit_length()):
         for j in jobs:
             for minima in combinations_with_replacement([1 << i for i in range(n + 1)], j):
-                yield instance_of(minima, 1 << n)
+                yield (instance_of(minima, 1 << n),)
 
 
-def theorem_1(quick: bool) -> Answers:
-    """Compare BUDDY with the exact optimum on every class."""
-    tried = list(all_classes(8, (1, 2, 4)) if quick else all_classes(16, (1, 2, 4, 8)))
-    worse = sum(policy_overhead("buddy", i) != optimum(i, widths="powers-of-two") for i in tried)
-    return {"least": (f"{worse} of {len(tried)} classes differ", worse == 0)}
+@theorem(
+    lambda quick: all_classes(8, (1, 2, 4)) if quick else all_classes(16, (1, 2, 4, 8)),
+    least=never("{} of {} classes differ"),
+)
+def theorem_1(instance: Instance) -> bool:
+    return overhead_of("buddy", instance) != optimum(instance, widths="powers-of-two")
 
 
-def theorem_2(quick: bool) -> Answers:
-    """Compare EQUI-EPOCH with OPT-EPOCH(0)."""
-    tried = list(all_classes(4, range(1, 6)) if quick else all_classes(16, range(1, 8)))
+def powers_of_two(quick: bool) -> Iterator[tuple[Instance]]:
+    yield from all_classes(4, range(1, 6)) if quick else all_classes(16, range(1, 8))
     draw = np.random.Generator(np.random.PCG64(1))
     for _ in range(60 if quick else 600):
         nodes = 1 << int(draw.integers(3, 9))
         minima = draw.integers(1, nodes, int(draw.integers(8, 25)), endpoint=True)
-        tried.append(instance_of(minima.tolist(), nodes))
-    worse = sum(policy_overhead("equi-epoch", i) != optimum(i) for i in tried)
-    equi, best = policy_overhead("equi-epoch", WIDE), optimum(WIDE)
+        yield (instance_of(minima.tolist(), nodes),)
+
+
+def theorem_2(quick: bool) -> Answers:
+    """Compare EQUI-EPOCH with OPT-EPOCH(0)."""
+    worse = [overhead_of("equi-epoch", i) != optimum(i) for (i,) in powers_of_two(quick)]
+    equi, best = overhead_of("equi-epoch", WIDE), optimum(WIDE)
     return {
-        "fewest": (f"{worse} of {len(tried)} instances differ", worse == 0),
+        "fewest": never("{} of {} instances differ")(worse),
         "other": (f"N = 140: {equi / 140:g} against {best / 140:g}", equi > best),
     }
 
 
 def section_4_2(quick: bool) -> Answers:
     """Count assignments that hold the largest job that is left."""
-    trials = 1_000 if quick else 10_000
     grid = [
         (nodes, jobs, load, drawn)
         for drawn in (drawn_uniform, drawn_binomial)
@@ -241,7 +225,8 @@ def section_4_2(quick: bool) -> Answers:
     ratios = []
     for i, (nodes, jobs, load, drawn) in enumerate(grid):
         draw = np.random.Generator(np.random.PCG64(i))
-        minima = drawn(draw, nodes, (trials, jobs), mean_minimum(nodes, jobs, load))
+        shape = (1_000 if quick else 10_000, jobs)
+        minima = drawn(draw, nodes, shape, mean_minimum(nodes, jobs, load))
         _, tested, epochs = overheads(OPT, -np.sort(-minima, axis=1), nodes, 1)
         ratios.append(float(tested.sum() / epochs.sum()))
     mean, worst = float(np.mean(ratios)), max(ratios)
@@ -253,53 +238,172 @@ def section_4_2(quick: bool) -> Answers:
 
 def opt_epoch(quick: bool) -> Answers:
     """Compare four methods with each other, and with what was planted."""
-    draw = np.random.Generator(np.random.PCG64(1))
-    differ = planted_differ = left_out = 0
-    trials = 60 if quick else 2_000
-    for _ in range(trials):
+    draw, different = np.random.Generator(np.random.PCG64(1)), []
+    for _ in range(60 if quick else 2_000):
         nodes = int(draw.integers(1, 25))
         most = draw.integers(1, nodes, endpoint=True)
-        minima = draw.integers(1, most, draw.integers(1, 9), endpoint=True)
-        found, missing = _optima_by_method(
-            instance_of(minima.tolist(), nodes, int(draw.integers(0, 7)))
-        )
-        differ += len(found) > 1
-        left_out += missing
+        minima = draw.integers(1, most, draw.integers(1, 9), endpoint=True).tolist()
+        found, _ = optima_by_method(instance_of(minima, nodes, int(draw.integers(0, 7))))
+        different.append(len(found) > 1)
     planted = [
         GENERATORS["planted"](seed, nodes=16, epochs=epochs, inequity=k, most=8)
         for epochs in ((3,) if quick else (3, 6, 9))
         for k in range(7)
         for seed in range(1 if quick else 3)
     ]
-    for instance in planted:
-        found, missing = _optima_by_method(instance)
-        planted_differ += found != {float(instance.minima.sum())}
-        left_out += missing
-    largest = max(len(instance.jobs) for instance in planted)
-    told = (
-        f"{planted_differ} of {len(planted)} differ, up to {largest} jobs; "
-        f"{left_out} times a method gave up"
+    runs = [(i, *optima_by_method(i)) for i in planted]
+    wrong, given_up = (
+        sum(f != {float(i.minima.sum())} for i, f, _ in runs),
+        sum(n for *_, n in runs),
     )
+    largest = max(len(instance.jobs) for instance in planted)
+    text = f"{wrong} of {len(planted)} differ, up to {largest} jobs; "
     return {
-        "random": (f"{differ} of {trials} differ", differ == 0),
-        "planted": (told, planted_differ == 0),
+        "random": never("{} of {} differ")(different),
+        "planted": (f"{text}{given_up} times a method gave up", wrong == 0),
     }
 
 
-def _optima_by_method(instance: Instance) -> tuple[set[float], int]:
+def optima_by_method(instance: Instance) -> tuple[set[float], int]:
     """Return the optima that the methods find, and how many find none in their time."""
-    from schedopt.formulations.epoch import Partition
-    from schedopt.solvers import door
-
-    found, missing = set(), 0
+    found = []
     for name in ("epochs", "cp-sat", "model"):
         result = door.solve(Partition(instance), Limits(threads=1, time_limit=2.0), solver=name)
-        if result.proven and result.objective is not None:
-            found.add(result.objective)
-        else:
-            missing += 1
+        found.append(result.objective if result.proven else None)
     try:
-        found.add(policy_overhead("paper-search", instance))
+        found.append(overhead_of("paper-search", instance))
     except NotApplicableError:
-        missing += 1
-    return found, missing
+        found.append(None)
+    return {value for value in found if value is not None}, found.count(None)
+
+
+# --- tables ----------------------------------------------------------------------------------
+
+CUTS = (8, 128, 2_144, 21_527, 144_055, 692_693, 2_560_378)
+"""Table 1: in how many ways 128 nodes can be cut, by the inequity."""
+
+
+def table_1(_: bool) -> Outcome:
+    """Count multisets of positive parts that sum to 128 and differ by k at most."""
+    counts = [sum(_count_cuts(128, k, least) for least in range(1, 129)) for k in range(len(CUTS))]
+    both = enumerate(zip(CUTS, counts, strict=True))
+    answers: Answers = {f"k-{k}": (f"{ours:,}", ours == paper) for k, (paper, ours) in both}
+    curves = {"cuts": (list(range(len(counts))), counts)}
+    return Outcome(answers, curves, "inequity k", "cuts of 128 nodes")
+
+
+def _count_cuts(nodes: int, inequity: int, least: int) -> int:
+    """Count cuts with a smallest part, beside which others are up to k larger."""
+    ways = [int(size == least) for size in range(nodes + 1)]
+    for part in range(least, min(least + inequity, nodes) + 1):
+        for size in range(part, nodes + 1):
+            ways[size] += ways[size - part]
+    return ways[nodes]
+
+
+PROPERTIES = {
+    "buddy": ("yes", "yes", "yes", "yes", "yes"),
+    "buddy-star": ("yes", "no", "yes", "no", "yes"),
+    "hybrid": ("yes", "no", "partially", "no", "yes"),
+    "equi-epoch": ("no", "no", "yes", "if N = 2^n", "yes"),
+    "paper-search": ("no", "no", "no", "yes", "no"),
+    "heuristic-epoch": ("no", "no", "no", "no", "yes"),
+}
+"""Table 2: whether a policy is restricted to N = 2^n, to J = 2^j, to equal allocations, and so on.
+"""
+COLUMNS = ("nodes", "jobs", "equal", "optimal", "efficient")
+
+
+def table_2(quick: bool) -> Answers:
+    """Try every cell."""
+    seeds = 10 if quick else 60
+    answers: Answers = {}
+    for name, cells in PROPERTIES.items():
+        found = (
+            _try_restriction(name, uniform(seeds, (8,), nodes=24)),
+            _try_restriction(name, uniform(seeds, (11,))),
+            _compare_areas(name, seeds),
+            _compare_with_optimum(name, seeds),
+            _time_hard_instance(name),
+        )
+        for column, paper, (ours, cell) in zip(COLUMNS, cells, found, strict=True):
+            answers[f"{name}-{column}"] = ours, cell == paper
+    return answers
+
+
+def _try_restriction(name: str, drawn: Iterator[tuple[Instance]]) -> tuple[str, str]:
+    try:
+        for (instance,) in drawn:
+            overhead_of(name, instance)
+    except NotApplicableError as reason:
+        return str(reason), "yes"
+    return "runs for others", "no"
+
+
+def _compare_areas(name: str, seeds: int) -> tuple[str, str]:
+    kinds: set[bool] = set()
+    for (instance,) in uniform(seeds, (8 if name == "buddy" else 11,)):
+        fair, of_jobs = instance.nodes / len(instance.jobs), shares(schedule_of(name, instance))
+        kinds |= {abs(nodes * part - fair) < 1e-9 for nodes, part in of_jobs.values()}
+    if kinds == {True}:
+        return "all areas equal", "yes"
+    both = len(kinds) > 1 and name == "hybrid"
+    return ("some areas differ", "partially") if both else ("areas differ", "no")
+
+
+def _compare_with_optimum(name: str, seeds: int) -> tuple[str, str]:
+    """Compare a policy with the optimum of its class."""
+
+    def above(sizes: Sequence[int], jobs: int, k: int, widths: Widths | None = None) -> int:
+        drawn = [
+            i for n in sizes for (i,) in uniform(seeds, (jobs,), nodes=n, load=1.5, inequity=k)
+        ]
+        return sum(overhead_of(name, i) > optimum(i, widths=widths) for i in drawn)
+
+    if name == "buddy":
+        worse = above((16,), 8, 0, "powers-of-two")
+        return f"above the optimum of its widths {worse} times", "no" if worse else "yes"
+    if name in ("buddy-star", "hybrid"):
+        small = instance_of([1, 1, 1, 3, 3], 4, 1)
+        ours, best = overhead_of(name, small), optimum(small, widths="any")
+        text = f"N = 4, M = [1, 1, 1, 3, 3]: {ours:g}, optimum {best:g}"
+        return text, "no" if ours > best else "yes"
+    k = 0 if name == "equi-epoch" else 1
+    powers, others = above((8, 16, 32), 7, k), above((12, 18, 20, 30), 7, k)
+    if counterexample := {"equi-epoch": WIDE, "heuristic-epoch": LARGE_LAST}.get(name):
+        others += overhead_of(name, counterexample) > optimum(counterexample)
+    verdict = "if N = 2^n" if others else "yes"
+    if powers or (others and name == "heuristic-epoch"):
+        verdict = "no"
+    return f"above OPT-EPOCH({k}) {powers} times for N = 2^n, {others} times else", verdict
+
+
+def _time_hard_instance(name: str) -> tuple[str, str]:
+    """Tell whether a policy ends on a planted instance that is hard for a search."""
+    hard = GENERATORS["planted"](1, nodes=128, epochs=8, inequity=4)
+    if name == "buddy":
+        hard = GENERATORS["uniform"](1, nodes=128, jobs=64)
+    began = time.perf_counter()
+    try:
+        overhead_of(name, hard)
+    except NotApplicableError as reason:
+        return f"{len(hard.jobs)} jobs, k = 4: {reason}", "no"
+    took = time.perf_counter() - began
+    text = f"{len(hard.jobs)} jobs in {'under 1' if took < 1 else round(took)} s"
+    return text, "yes" if took < 1 else "no"
+
+
+def table_3(quick: bool) -> Outcome:
+    """Look at what the generator makes by default."""
+    made = [*map(GENERATORS["uniform"], range(200 if quick else 5_000))]
+    minima = np.concatenate([instance.minima for instance in made])
+    shape = {(i.nodes, len(i.jobs), i.inequity) for i in made}
+    load = float(minima.mean() * 8 / 128)
+    values, counts = np.unique(minima, return_counts=True)
+    answers: Answers = {
+        "shape": (str(sorted(shape)), shape == {(128, 8, 1)}),
+        "load": (f"{load:.1%}", abs(load - 1) < 0.05),
+        "minima": (f"{values[0]} to {values[-1]}", (values[0], values[-1]) == (1, 31)),
+    }
+    curves = {"minima": (values, counts / counts.sum())}
+    return Outcome(answers, curves, "minimum, in nodes", "part of the jobs")

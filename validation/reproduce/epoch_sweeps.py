@@ -1,10 +1,8 @@
 """Figures 9 to 18 of the epoch paper: overheads and response times by jobs, nodes and inequity."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -21,51 +19,57 @@ NAMES = {
     "heuristic-epoch": "HEURISTIC-EPOCH(1)",
 }
 """As the figures call them; BUDDY stands for BUDDY* where J is no power of two."""
-
-AXES = {"jobs J": 1, "nodes N": 0, "inequity k": 3}
-"""Each axis, and where it stands in a point: nodes, jobs, load factor, inequity."""
-
-Point = tuple[int, int, float, int]
-Points = Mapping[str, Sequence[Point]]  # for each policy, where it is measured
-Curves = Mapping[str, Sequence[float]]
-Swept = tuple[Points, Curves, Answers]
-"""The points, a value at each, and what they say of the claims."""
-
+EQUAL = ("buddy-star", "equi-epoch")
+Point = tuple[int, int, float, int]  # nodes, jobs, load factor, inequity
+AXES = {"jobs J": 1, "nodes N": 0, "inequity k": 3}  # where each stands in a point
 PARTS: dict[str, tuple[tuple[str, int, float], ...]] = {
     "jobs J": (("100", 0, 1.0), ("200", 0, 2.0)),
     "nodes N": (("100", 8, 1.0), ("200", 8, 2.0)),
     "inequity k": (("7", 7, 1.0), ("8", 8, 1.0), ("15", 15, 2.0), ("16", 16, 2.0)),
 }
 """The parts of each figure by its axis: the beginning of its claims' ids, jobs and load factor."""
+FEW_JOBS = (4, 6, 7, 8, 11, 12, 15, 16, 23, 24, 31, 32)  # the most different binary digits
+Points = Mapping[str, Sequence[Point]]  # for each policy, where it is measured
+Values = Mapping[str, Sequence[float]]
+Judge = Callable[[Points, Values], Answers]
 
 
-def _points(axis: str, jobs: int, load: float, *, every: bool, step: int) -> Points:
+def points_of(axis: str, jobs: int, load: float, *, quick: bool, step: int) -> Points:
     """Return the points of each policy along an axis."""
+    along: list[Point] = [(n, jobs, load, 1) for n in range(32, 257, step)]
     if axis == "jobs J":
-        few = (4, 6, 7, 8, 11, 12, 15, 16, 23, 24, 31, 32)  # the most different binary digits
-        return {p: [(128, j, load, 1) for j in (range(4, 33) if every else few)] for p in NAMES}
+        along = [(128, j, load, 1) for j in (FEW_JOBS if quick else range(4, 33))]
     if axis == "inequity k":
-        allowed: list[Point] = [(128, jobs, load, k) for k in range(1, 9)]
-        return {p: allowed for p in NAMES if p != "paper-search"}
-    sizes: list[Point] = [(n, jobs, load, 1) for n in range(32, 257, step)]
-    powers = [point for point in sizes if point[0] & (point[0] - 1) == 0]
-    return {p: powers if p in ("buddy-star", "hybrid") else sizes for p in NAMES}
+        along = [(128, jobs, load, k) for k in range(1, 9)]
+    powers = [p for p in along if axis != "nodes N" or p[0] & (p[0] - 1) == 0]
+    names = [name for name in NAMES if axis != "inequity k" or name != "paper-search"]
+    return {name: powers if name in ("buddy-star", "hybrid") else along for name in names}
 
 
-def _figure(axis: str, ylabel: str, swept: Callable[[int, float], Swept]) -> Outcome:
+def sweep(
+    axis: str,
+    ylabel: str,
+    measure: Callable[[Points], tuple[Values, Answers]],
+    judge: Judge,
+    points: Callable[[int, float], Points],
+) -> tuple[Outcome, list[Values]]:
+    """Measure and judge each part of a figure; return it, and the values of its parts."""
     answers: Answers = {}
     curves: dict[str, Curve] = {}
+    parts = []
     for part, jobs, load in PARTS[axis]:
-        points, values, judged = swept(jobs, load)
+        where = points(jobs, load)
+        values, sound = measure(where)
+        judged = judge(where, values) | sound
         answers |= {f"{part}-{claim}": answer for claim, answer in judged.items()}
-        for policy, of in values.items():
-            label = f"{policy} J={jobs}" if axis == "inequity k" else NAMES[policy]
-            along = [point[AXES[axis]] for point in points[policy]]
-            curves[f"{label}, {load:.0%}"] = along, of
-    return Outcome(answers, curves, axis, ylabel)
+        for name, of in values.items():
+            label = f"{name} J={jobs}" if axis == "inequity k" else NAMES[name]
+            curves[f"{label}, {load:.0%}"] = [point[AXES[axis]] for point in where[name]], of
+        parts.append(values)
+    return Outcome(answers, curves, axis, ylabel), parts
 
 
-# Section 5.1: overhead
+# --- section 5.1: overhead -------------------------------------------------------------------
 
 
 def mean_overhead(policy: str, point: Point, trials: int, seed: int) -> float:
@@ -77,109 +81,98 @@ def mean_overhead(policy: str, point: Point, trials: int, seed: int) -> float:
     return float(sums.mean() / nodes)
 
 
-def _overhead_by_jobs(points: Points, curves: Curves) -> Answers:
-    digits = [jobs.bit_count() for _, jobs, _, _ in points["equi-epoch"]]
+def _by_jobs(points: Points, values: Values) -> Answers:
+    digits = np.array([jobs.bit_count() for _, jobs, _, _ in points["equi-epoch"]])
     answers: Answers = {}
-    for policy in ("buddy-star", "equi-epoch"):
-        many = np.mean([y for y, ones in zip(curves[policy], digits, strict=True) if ones >= 3])
-        one = np.mean([y for y, ones in zip(curves[policy], digits, strict=True) if ones == 1])
-        told = f"{many:.2f} where J has three binary digits 1 or more, {one:.2f} where one"
-        answers[policy] = told, bool(many > 1.15 * one)
-    spread = {policy: max(values) / min(values) - 1 for policy, values in curves.items()}
+    for policy in EQUAL:
+        of = np.array(values[policy])
+        many, one = of[digits >= 3].mean(), of[digits == 1].mean()
+        text = f"{many:.2f} where J has three binary digits 1 or more, {one:.2f} where one"
+        answers[policy] = text, bool(many > 1.15 * one)
+    spread = {policy: max(of) / min(of) - 1 for policy, of in values.items()}
     largest = max(spread["paper-search"], spread["heuristic-epoch"])
-    least = min(spread["buddy-star"], spread["equi-epoch"])
-    told = f"largest over smallest: +{largest:.0%}; the two above: +{least:.0%} or more"
-    answers["unaffected"] = told, largest < least / 2
-    middle, widest = spread["hybrid"], spread["buddy-star"]
-    told = f"+{middle:.0%}, between +{largest:.0%} and +{widest:.0%}"
-    return {**answers, "hybrid": (told, largest < middle < widest)}
+    least, middle, widest = min(spread[p] for p in EQUAL), spread["hybrid"], spread["buddy-star"]
+    text = f"largest over smallest: +{largest:.0%}; the two above: +{least:.0%} or more"
+    answers["unaffected"] = text, largest < least / 2
+    text = f"+{middle:.0%}, between +{largest:.0%} and +{widest:.0%}"
+    return {**answers, "hybrid": (text, largest < middle < widest)}
 
 
-def _overhead_by_nodes(points: Points, curves: Curves) -> Answers:
-    at = {p: {point[0]: y for point, y in zip(points[p], curves[p], strict=True)} for p in curves}
-    equi, opt, heuristic = (at[p] for p in ("equi-epoch", "paper-search", "heuristic-epoch"))
+def _by_nodes(points: Points, values: Values) -> Answers:
+    at = {p: {point[0]: y for point, y in zip(points[p], values[p], strict=True)} for p in values}
+    equi, opt, heuristic = others = [at[p] for p in ("equi-epoch", *[*NAMES][3:])]
     ahead = min(
-        min(other[n] for other in (equi, opt, heuristic)) / at[q][n] - 1
-        for q in ("buddy-star", "hybrid")
-        for n in at[q]
+        min(other[n] for other in others) / y - 1
+        for name in ("buddy-star", "hybrid")
+        for n, y in at[name].items()
     )
     jumps = [
         max(abs(b - a) for a, b in pairwise(y for n, y in of.items() if n >= 64))
         for of in (equi, opt)
     ]
-    answers: Answers = {
-        "buddy": (
-            f"the best of the others needs {ahead:.0%} more or above, at every power of two",
-            ahead > 0.05,
-        ),
-        "oscillates": (
-            f"between neighbours N >= 64: {jumps[0]:.2f}, {jumps[1]:.2f}",
-            jumps[0] > 2 * jumps[1],
-        ),
-    }
+    text = f"the best of the others needs {ahead:.0%} more or above, at every power of two"
+    answers: Answers = {"buddy": (text, ahead > 0.05)}
+    text = f"between neighbours N >= 64: {jumps[0]:.2f}, {jumps[1]:.2f}"
+    answers["oscillates"] = text, jumps[0] > 2 * jumps[1]
     if points["equi-epoch"][0][2] == 1.0:
-        told = f"{equi[160]:.2f}; at 152 {equi[152]:.2f}, at 168 {equi[168]:.2f}"
-        answers["spike"] = told, equi[160] > 1.2 * max(equi[152], equi[168])
+        text = f"{equi[160]:.2f}; at 152 {equi[152]:.2f}, at 168 {equi[168]:.2f}"
+        answers["spike"] = text, equi[160] > 1.2 * max(equi[152], equi[168])
     worst = min(equi[n] / heuristic[n] for n in equi)
-    told = f"EQUI-EPOCH takes {worst:.3f} times HEURISTIC-EPOCH(1) or more"
-    return {**answers, "largest-first": (told, worst > 0.995)}
+    text = f"EQUI-EPOCH takes {worst:.3f} times HEURISTIC-EPOCH(1) or more"
+    return {**answers, "largest-first": (text, worst > 0.995)}
 
 
-def _overhead_by_inequity(points: Points, curves: Curves) -> Answers:
-    heuristic, equi = curves["heuristic-epoch"], curves["equi-epoch"][0]
-    told = f"HEURISTIC-EPOCH(k) from {heuristic[0]:.2f} at k = 1 to {heuristic[-1]:.2f} at k = 8"
-    answers: Answers = {"beneficial": (told, all(a >= b - 1e-3 for a, b in pairwise(heuristic)))}
+def _by_inequity(points: Points, values: Values) -> Answers:
+    heuristic, equi = values["heuristic-epoch"], values["equi-epoch"][0]
+    first, last = heuristic[0], heuristic[-1]
+    text = f"HEURISTIC-EPOCH(k) from {first:.2f} at k = 1 to {last:.2f} at k = 8"
+    answers: Answers = {"beneficial": (text, all(a >= b - 1e-3 for a, b in pairwise(heuristic)))}
     if points["equi-epoch"][0][1] in (7, 15):
-        first, later = equi - heuristic[0], heuristic[0] - heuristic[-1]
-        told = f"{equi:.2f} to {heuristic[0]:.2f}; {later:.2f} less from k = 1 to 8"
-        answers["k-1"] = told, first > later and first > 0.5
+        text = f"{equi:.2f} to {first:.2f}; {first - last:.2f} less from k = 1 to 8"
+        answers["k-1"] = text, equi - first > max(first - last, 0.5)
     return answers
 
 
-def _overhead_figure(axis: str, judge: Callable[[Points, Curves], Answers], quick: bool) -> Outcome:
+def overhead_figure(axis: str, judge: Judge, quick: bool) -> Outcome:
     """Sweep an axis with two seeds, on the same jobs for every policy."""
 
-    def swept(jobs: int, load: float) -> Swept:
-        points = _points(axis, jobs, load, every=not quick, step=8 if quick else 4)
+    def measure(points: Points) -> tuple[Values, Answers]:
         trials = 5_000 if quick else 40_000
-        curves, again = (
-            {
-                p: [mean_overhead(p, point, trials, seed) for point in some]
-                for p, some in points.items()
-            }
+        values, again = (
+            {p: [mean_overhead(p, at, trials, seed) for at in some] for p, some in points.items()}
             for seed in (1, 2)
         )
-        apart = max(
-            abs(a / b - 1) for p in points for a, b in zip(curves[p], again[p], strict=True)
-        )
-        rerun = {"rerun": (f"within {apart:.1%}", apart <= 0.02)}
-        return points, curves, judge(points, curves) | rerun
+        both = [(a, b) for p in points for a, b in zip(values[p], again[p], strict=True)]
+        apart = max(abs(a / b - 1) for a, b in both)
+        return values, {"rerun": (f"within {apart:.1%}", apart <= 0.02)}
 
-    return _figure(axis, "reallocations of a node a quantum", swept)
-
-
-figure_9 = partial(_overhead_figure, "jobs J", _overhead_by_jobs)
-figure_10 = partial(_overhead_figure, "nodes N", _overhead_by_nodes)
-figure_11 = partial(_overhead_figure, "inequity k", _overhead_by_inequity)
+    points = partial(points_of, axis, quick=quick, step=8 if quick else 4)
+    return sweep(axis, "reallocations of a node a quantum", measure, judge, points)[0]
 
 
-# Section 5.2: response times in a closed system
+figure_9 = partial(overhead_figure, "jobs J", _by_jobs)
+figure_10 = partial(overhead_figure, "nodes N", _by_nodes)
+figure_11 = partial(overhead_figure, "inequity k", _by_inequity)
+
+
+# --- section 5.2: response times in a closed system ------------------------------------------
 
 
 def figure_12(_: bool) -> Outcome:
     """Evaluate both formulas at every number of nodes."""
-    nodes = list(range(1, 129))
+    nodes = np.arange(1, 129)
+    rest = 128 % nodes
+    share = ((128 // nodes) / -(-128 // nodes) * (nodes - rest) + rest) / nodes
     curves: dict[str, Curve] = {}
     alike = printed = 0.0
     for beta in (30.0, 300.0):
-        dynamic, static = ([speedup(n, beta, 128, s) for n in nodes] for s in (False, True))
-        curves[f"dynamic, β = {beta:g}"] = (nodes, dynamic)
-        curves[f"static, β = {beta:g}"] = (nodes, static)
-        for n, with_all, with_threads in zip(nodes, dynamic, static, strict=True):
-            rest = 128 % n
-            share = ((128 // n) / -(-128 // n) * (n - rest) + rest) / n
-            printed = max(printed, abs(with_all * share - with_threads))
-            alike = max(alike, abs(with_all - with_threads) if rest == 0 else 0.0)
+        dynamic, static = (
+            np.array([speedup(n, beta, 128, s) for n in nodes.tolist()]) for s in (False, True)
+        )
+        curves |= {f"dynamic, β = {beta:g}": (nodes, dynamic)}
+        curves |= {f"static, β = {beta:g}": (nodes, static)}
+        printed = max(printed, float(np.abs(dynamic * share - static).max()))
+        alike = max(alike, float(np.abs(dynamic - static)[rest == 0].max()))
     answers: Answers = {
         "alike": (f"within {alike:.0e}", alike < 1e-9),
         "printed": (f"within {printed:.0e}", printed < 1e-9),
@@ -187,24 +180,18 @@ def figure_12(_: bool) -> Outcome:
     return Outcome(answers, curves, "nodes n", "speedup")
 
 
-EQUAL = ("buddy-star", "equi-epoch")
-
-
-@lru_cache(maxsize=32)
-def _arrivals(seed: int, nodes: int, jobs: int, load: float, completions: int) -> Arrivals:
-    return arrivals(seed, nodes, jobs, load, completions)
+drawn_arrivals: Callable[..., Arrivals] = lru_cache(maxsize=32)(arrivals)
 
 
 @lru_cache(maxsize=4_096)
-def _response(
-    policy: str, static: bool, inequity: int, completions: int, *drawn: Any
-) -> tuple[float, float]:
+def response(policy: str, static: bool, inequity: int, *drawn: float) -> tuple[float, float]:
     """Return the mean response time of a run, and the same by Little's law."""
-    work = _arrivals(*drawn, completions)
-    return simulate(policy, work, inequity=inequity, static=static, warm=completions // 10)
+    warm = int(drawn[-1]) // 10
+    work = drawn_arrivals(*drawn)
+    return simulate(policy, work, inequity=inequity, static=static, warm=warm)
 
 
-def _relative_response(
+def relative_response(
     static: bool, quick: bool, policy: str, point: Point
 ) -> tuple[float, float, float]:
     """Return a response time over OPT-EPOCH(1)'s, its 90% half-width, and Little's law's error."""
@@ -214,76 +201,71 @@ def _relative_response(
     times, completions = (6, 3_000) if quick else (20, 20_000)
     ratios, little = [], 0.0
     for seed in range(times):
-        base, _ = _response("paper-search", static, 1, completions, seed, *where)
-        mean, law = _response(policy, static, inequity, completions, seed, *where)
+        drawn = (seed, *where, completions)
+        base, _ = response("paper-search", static, 1, *drawn)
+        mean, law = response(policy, static, inequity, *drawn)
         ratios.append(mean / base)
         little = max(little, abs(law / mean - 1))
     half = t.ppf(0.95, times - 1) * np.std(ratios, ddof=1) / np.sqrt(times)
     return float(np.mean(ratios)), float(half), little
 
 
-def _judge_lesson(static: bool, points: Points, curves: Curves) -> Answers:
+def _judge_lesson(static: bool, points: Points, values: Values) -> Answers:
     """Judge the overall lesson of section 5.2.1 or 5.2.2, on average over an axis.
 
     OPT-EPOCH(1) is 1 throughout, and one of the policies that allow inequity; with eight jobs
     HYBRID is BUDDY.
     """
-    means = {p: float(np.mean(values)) for p, values in curves.items()} | {"paper-search": 1.0}
-    unequal = {"paper-search", "heuristic-epoch", "hybrid"}
-    if all(jobs == 8 for _, jobs, _, _ in points["hybrid"]):
-        unequal.remove("hybrid")
+    means = {p: float(np.mean(of)) for p, of in values.items()} | {"paper-search": 1.0}
+    eight = all(jobs == 8 for _, jobs, _, _ in points["hybrid"])
+    unequal = [p for p in NAMES if p not in EQUAL and not (eight and p == "hybrid")]
     ahead = min(means[p] for p in unequal) - min(means[p] for p in EQUAL)
-    told = "; ".join(f"{NAMES[p]} {mean:.3f}" for p, mean in means.items())
-    return {"sorts": (told, ahead > 0.01 if static else ahead < 0)}
+    text = "; ".join(f"{NAMES[p]} {mean:.3f}" for p, mean in means.items())
+    return {"sorts": (text, ahead > 0.01 if static else ahead < 0)}
 
 
-def _by_inequity(static: bool, points: Points, curves: Curves) -> Answers:
+def _judge_inequity(static: bool, points: Points, values: Values) -> Answers:
     """Judge what inequity costs static jobs, or brings dynamic ones."""
-    heuristic = curves["heuristic-epoch"]
+    heuristic = values["heuristic-epoch"]
     if static:
-        told = f"HEURISTIC-EPOCH(k): {heuristic[0]:.3f} at k = 1, {heuristic[-1]:.3f} at k = 8"
-        return {"penalty": (told, heuristic[-1] > heuristic[0] + 0.005)}
+        text = f"HEURISTIC-EPOCH(k): {heuristic[0]:.3f} at k = 1, {heuristic[-1]:.3f} at k = 8"
+        return {"penalty": (text, heuristic[-1] > heuristic[0] + 0.005)}
     jobs = points["hybrid"][0][1]
-    equal, unequal = min(curves[p][0] for p in EQUAL), min(heuristic)
+    equal, unequal = min(values[p][0] for p in EQUAL), min(heuristic)
     if jobs & (jobs - 1):
-        unequal = min(unequal, *curves["hybrid"])
-    told = f"{unequal:.3f} at best with inequity, {equal:.3f} with equal allocations"
-    return {"benefit": (told, unequal <= equal + 0.005)}
+        unequal = min(unequal, *values["hybrid"])
+    text = f"{unequal:.3f} at best with inequity, {equal:.3f} with equal allocations"
+    return {"benefit": (text, unequal <= equal + 0.005)}
 
 
-def _response_figure(axis: str, static: bool, quick: bool) -> Outcome:
-    """Sweep an axis for static or dynamic jobs."""
-    parts: list[Curves] = []
-    judge = _by_inequity if axis == "inequity k" else _judge_lesson
+def response_figure(axis: str, static: bool, quick: bool) -> Outcome:
+    """Sweep an axis for static or dynamic jobs; judge the last sentence of section 5.2.2, too."""
 
-    def swept(jobs: int, load: float) -> Swept:
-        every = _points(axis, jobs, load, every=not quick, step=16 if quick else 8)
-        points = {p: some for p, some in every.items() if p != "paper-search"}
+    def measure(points: Points) -> tuple[Values, Answers]:
         found = {
-            p: [_relative_response(static, quick, p, at) for at in some]
+            p: [relative_response(static, quick, p, at) for at in some]
             for p, some in points.items()
         }
-        curves = {policy: [ratio for ratio, _, _ in some] for policy, some in found.items()}
         _, halves, little = zip(*(one for some in found.values() for one in some), strict=True)
-        told = f"intervals within {max(halves):.2%}, Little's law within {max(little):.1%}"
-        sound = {"simulation": (told, max(halves) <= 0.01 and max(little) <= 0.1)}
-        parts.append(curves)
-        return points, curves, judge(static, points, curves) | sound
+        text = f"intervals within {max(halves):.2%}, Little's law within {max(little):.1%}"
+        sound = {"simulation": (text, max(halves) <= 0.01 and max(little) <= 0.1)}
+        return {policy: [ratio for ratio, _, _ in some] for policy, some in found.items()}, sound
 
-    figure = _figure(axis, "response time over OPT-EPOCH(1)'s", swept)
-    return replace(figure, answers=figure.answers | _distinctions(static, parts))
+    def points(jobs: int, load: float) -> Points:
+        every = points_of(axis, jobs, load, quick=quick, step=16 if quick else 8)
+        return {p: some for p, some in every.items() if p != "paper-search"}
 
-
-def _distinctions(static: bool, parts: Sequence[Curves]) -> Answers:
-    """Judge the last sentence of section 5.2.2's first paragraph, on one figure's points."""
-    far = [[abs(y - 1) for values in curves.values() for y in values] for curves in parts]
-    largest = max(map(max, far))
+    judge = partial(_judge_inequity if axis == "inequity k" else _judge_lesson, static)
+    figure, parts = sweep(axis, "response time over OPT-EPOCH(1)'s", measure, judge, points)
+    far = [np.abs(np.concatenate([*values.values()]) - 1) for values in parts]
+    largest, within = max(part.max() for part in far), min((part < 0.1).mean() for part in far)
     if static:
-        return {"distinctions": (f"{largest:.0%} at most", largest >= 0.8)}
-    within = min(sum(off < 0.1 for off in part) / len(part) for part in far)
-    told = f"{within:.0%} of the points or more are under 10%, the largest is {largest:.0%}"
-    return {"distinctions": (told, within >= 0.8)}
+        figure.answers["distinctions"] = f"{largest:.0%} at most", largest >= 0.8
+    else:
+        text = f"{within:.0%} of the points or more are under 10%, the largest is {largest:.0%}"
+        figure.answers["distinctions"] = text, within >= 0.8
+    return figure
 
 
-figure_13, figure_14, figure_15 = (partial(_response_figure, axis, True) for axis in AXES)
-figure_16, figure_17, figure_18 = (partial(_response_figure, axis, False) for axis in AXES)
+figure_13, figure_14, figure_15 = (partial(response_figure, axis, True) for axis in AXES)
+figure_16, figure_17, figure_18 = (partial(response_figure, axis, False) for axis in AXES)

@@ -7,16 +7,21 @@ import numpy as np
 from schedopt.instances.hesrpt import Amdahl, Power, fit
 from schedopt.instances.hesrpt.generators import GENERATORS
 from schedopt.policies.registry import registered
-from schedopt.validation.reproduce.hesrpt_theorems import POWERS, instance_of, search_orders
-from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
+from schedopt.validation.reproduce.hesrpt_theorems import (
+    POWERS,
+    cost_of,
+    instance_of,
+    search_orders,
+)
+from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome, listed
+
+NAMES = ("equi", "srpt", "hell", "knee")
 
 
 def figure_1(_: bool) -> Outcome:
-    """Draw k^p, and check that all are concave and at most the line of p = 1."""
     k = np.linspace(0, 10, 101)
     curves: Any = {f"p = {p:g}": (k, Power(p=p).at(k)) for p in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)}
-    from_one = k >= 1
-    below = all((y[from_one] <= k[from_one] + 1e-12).all() for _, y in curves.values())
+    below = all((y[k >= 1] <= k[k >= 1] + 1e-12).all() for _, y in curves.values())
     concave = all((np.diff(y, 2) <= 1e-12).all() for _, y in curves.values())
     answers: Answers = {"concave": (str(concave), concave), "below": (str(below), below)}
     return Outcome(answers, curves, "servers", "speedup")
@@ -29,27 +34,26 @@ def figure_2(quick: bool) -> Outcome:
     curves: Any = {}
     answers: Answers = {}
     for name, p in (("blackscholes", 0.89), ("bodytrack", 0.82), ("canneal", 0.69)):
+        curves[name] = (k, Power(p=p).at(k))
         errors = []
         for _ in range(20 if quick else 200):
-            points = Power(p=p).at(k) * np.exp(0.03 * draw.standard_normal(len(k)))
+            points = curves[name][1] * np.exp(0.03 * draw.standard_normal(len(k)))
             found = fit(list(zip(k.tolist(), points.tolist(), strict=True)))
             errors.append(abs(getattr(found.speedup, "p", 0.0) - p))
-        curves[name] = (k, Power(p=p).at(k))
         answers[name] = f"from points with 3% of noise p is found within {max(errors):.3f}", None
     return Outcome(answers, curves, "servers", "speedup")
 
 
 def example_75_25(_: bool) -> Answers:
-    """Solve the example by the dual, and play the two intuitive ways."""
+    """Solve the example by the dual, and simulate the two intuitive ways."""
     twins = instance_of([1, 1], Power(p=0.5))
     best = search_orders(twins)
     share = max(best.solution().epochs[0].share.values())
-    policies = registered("hesrpt")
-    played = {name: policies[name].run(twins) for name in ("equi", "srpt", "helrpt")}
-    even, first = (twins.objective_of(played[name]) / best.value for name in ("equi", "srpt"))
-    ends, least = (max(played[name].completion.values()) for name in ("equi", "helrpt"))
-    exact = (1 + 3**0.5) / 10**0.5
+    even, first = (cost_of(name, twins) / best.value for name in ("equi", "srpt"))
+    runs = [registered("hesrpt")[name].run(twins).completion for name in ("equi", "helrpt")]
+    ends, least = (max(completion.values()) for completion in runs)
     together = abs(ends / least - 1) < 1e-12
+    exact = (1 + 3**0.5) / 10**0.5
     return {
         "share": (f"{share:.9%}", abs(share - 0.75) < 1e-9),
         "total": (f"{best.value:.12f}", abs(best.value / exact - 1) < 1e-12),
@@ -62,19 +66,18 @@ def example_75_25(_: bool) -> Answers:
 def example_amdahl(_: bool) -> Answers:
     """Solve the example, and find the number of servers with the printed split."""
 
-    def split(servers: int) -> float:
+    def split(servers: int) -> tuple[float, float]:
         best = search_orders(instance_of([1, 1], Amdahl(parallel=0.9), servers))
-        return float(max(best.solution().epochs[0].share.values()))
+        return float(max(best.solution().epochs[0].share.values())), best.value
 
-    ours = split(10)
-    near = min(range(2, 60), key=lambda n: abs(split(n) - 0.635))
-    total = search_orders(instance_of([1, 1], Amdahl(parallel=0.9))).value
-    told = f"{ours:.6%} (total flow time {total:.12f}); {split(near):.1%} with N = {near}"
-    return {"share": (told, abs(ours - 0.635) < 0.0005)}
+    ours, total = split(10)
+    near = min(range(2, 60), key=lambda n: abs(split(n)[0] - 0.635))
+    text = f"{ours:.6%} (total flow time {total:.12f}); {split(near)[0]:.1%} with N = {near}"
+    return {"share": (text, abs(ours - 0.635) < 0.0005)}
 
 
 def figure_3(_: bool) -> Outcome:
-    """Play heSRPT, and draw remaining sizes over time."""
+    """Simulate heSRPT, and draw remaining sizes over time."""
     instance = instance_of([30, 20, 10], Power(p=0.5), 500)
     run = registered("hesrpt")["hesrpt"].run(instance)
     times, left = [0.0], {job.name: [job.size] for job in instance.jobs}
@@ -83,45 +86,29 @@ def figure_3(_: bool) -> Outcome:
         for name, sizes in left.items():
             rate = float(Power(p=0.5).at(epoch.share.get(name, 0.0) * 500))
             sizes.append(max(sizes[-1] - rate * (epoch.end - epoch.start), 0.0))
-    shortest = run.order == ("job-3", "job-2", "job-1")
-    all_served = all(
-        share > 0
-        for epoch in run.epochs
-        for name, share in epoch.share.items()
-        if run.completion[name] >= epoch.end
-    ) and [len(epoch.share) for epoch in run.epochs] == [3, 2, 1]
+    served = [{name for name, share in epoch.share.items() if share > 0} for epoch in run.epochs]
+    rest = [{n for n, end in run.completion.items() if end >= e.end} for e in run.epochs]
     shares = [round(share, 4) for share in run.epochs[0].share.values()]
-    return Outcome(
-        {"order": (", ".join(run.order), shortest), "share": (f"at first {shares}", all_served)},
-        {f"{name}, remaining": (times, sizes) for name, sizes in left.items()},
-        "time",
-        "remaining size",
-    )
-
-
-NAMES = ("equi", "srpt", "hell", "knee")
-
-
-def _ratios(quick: bool) -> dict[str, list[float]]:
-    """Return each policy's median mean flow time by heSRPT's, for each p."""
-    policies = registered("hesrpt")
-    found: dict[str, list[float]] = {name: [] for name in NAMES}
-    seeds, jobs = (1, 250) if quick else (10, 500)
-    for p in POWERS:
-        times: dict[str, list[float]] = {name: [] for name in ("hesrpt", *NAMES)}
-        for seed in range(seeds):
-            instance = GENERATORS["pareto"](seed + 1, p=p, jobs=jobs)
-            for name, of_policy in times.items():
-                of_policy.append(instance.objective_of(policies[name].run(instance)))
-        best = float(np.median(times.pop("hesrpt")))
-        for name, of_policy in times.items():
-            found[name].append(float(np.median(of_policy)) / best)
-    return found
+    answers: Answers = {
+        "order": (", ".join(run.order), run.order == ("job-3", "job-2", "job-1")),
+        "share": (f"at first {shares}", served == rest and [*map(len, served)] == [3, 2, 1]),
+    }
+    curves = {f"{name}, remaining": (times, sizes) for name, sizes in left.items()}
+    return Outcome(answers, curves, "time", "remaining size")
 
 
 def figure_4(quick: bool) -> Outcome:
-    """Judge each sentence of section 4.2 by ratios of medians."""
-    r = _ratios(quick)
+    """Judge each sentence of section 4.2 by ratios of medians over seeds, for each p."""
+    r: dict[str, list[float]] = {name: [] for name in NAMES}
+    seeds, jobs = (1, 250) if quick else (10, 500)
+    for p in POWERS:
+        drawn = [GENERATORS["pareto"](seed + 1, p=p, jobs=jobs) for seed in range(seeds)]
+        best, *others = (
+            float(np.median([cost_of(name, instance) for instance in drawn]))
+            for name in ("hesrpt", *NAMES)
+        )
+        for name, median in zip(NAMES, others, strict=True):
+            r[name].append(median / best)
     low, third, _, _, high = range(5)
     least = min(min(ratios) for ratios in r.values())
     most = {name: max(ratios) for name, ratios in r.items()}
@@ -129,24 +116,22 @@ def figure_4(quick: bool) -> Outcome:
     near = [abs(h / s - 1) < 0.01 for h, s in zip(r["hell"], r["srpt"], strict=True)]
     knee = max(range(5), key=lambda i: r["knee"][i])
 
-    def all_of(name: str) -> str:
-        return ", ".join(f"{v:.3g}" for v in r[name])
-
-    def named(values: dict[str, float]) -> str:
-        return ", ".join(f"{name} {v:.3g}" for name, v in values.items())
-
     def at(name: str, p: int, over: float, under: float) -> Answer:
         return f"{r[name][p]:.3g}", over < r[name][p] < under
 
+    equi, hell = (", ".join(f"{ratio:.3g}" for ratio in r[name]) for name in ("equi", "hell"))
     answers: Answers = {
         "hesrpt-best": (f"least ratio {least:.4f}", least >= 1 - 1e-9),
-        "all-worse": (named(most), min(most.values()) >= 1.3),
-        "knee-best": (f"{named(mean)} (geometric means)", mean["knee"] == min(mean.values())),
-        "equi-low": (all_of("equi"), r["equi"][low] < 1.05),
+        "all-worse": (listed(most, ".3g"), min(most.values()) >= 1.3),
+        "knee-best": (
+            f"{listed(mean, '.3g')} (geometric means)",
+            mean["knee"] == min(mean.values()),
+        ),
+        "equi-low": (equi, r["equi"][low] < 1.05),
         "equi-high": at("equi", high, 1.5, 2),
         "srpt-high": at("srpt", high, 0, 1.05),
         "srpt-low": at("srpt", low, 5, 30),
-        "hell-srpt": (f"{sum(near)} of 5: {all_of('hell')}", sum(near) >= 3),
+        "hell-srpt": (f"{sum(near)} of 5: {hell}", sum(near) >= 3),
         "hell-low": at("hell", low, 1.3, 1.7),
         "knee-worst": (
             f"{r['knee'][third]:.3g} at 0.3; worst {r['knee'][knee]:.3g} at {POWERS[knee]}",

@@ -1,11 +1,11 @@
 """The ledger: what the papers claim and what was last found (claims.json), and what runs it anew.
 
-A runner computes an entry's curves and numbers; it answers each claim by its id with our number in
-words, and whether the claim holds. Texts, papers' numbers and sources stand in the file alone.
+A runner answers each claim of an entry by its id with our number in words, and whether it holds.
+Texts, papers' numbers and sources stand in the file alone, and say what each runner does.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +16,8 @@ import msgspec
 FILE = Path(__file__).with_name("claims.json")
 HOMES = {
     "dssp": ("theorems", "nights"),
-    "hesrpt": ("theorems", "figures", "concave"),
-    "epoch": ("schedules", "tables", "sweeps"),
+    "hesrpt": ("theorems", "figures"),
+    "epoch": ("schedules", "sweeps"),
     "msfq": ("figures", "lemmas"),
 }
 """For each row, the modules whose functions run its entries."""
@@ -30,21 +30,9 @@ Answers = dict[str, Answer]  # for the id of each claim
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A sentence of a paper, in our words, with its numbers and ours.
+    """A sentence of a paper, in our words, with its numbers and ours; and whether it holds."""
 
-    Attributes
-    ----------
-    id : str
-        Unique within the entry.
-    says : str
-        What is claimed.
-    paper, ours : str
-        The numbers.
-    holds : bool or None
-        Whether it holds here; None where it cannot be judged.
-    """
-
-    id: str
+    id: str  # unique within the entry
     says: str
     paper: str
     ours: str = ""
@@ -53,17 +41,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a runner found.
-
-    Attributes
-    ----------
-    answers : dict of str to (str, bool or None)
-        For the id of each claim our number, and whether the claim holds.
-    curves : mapping of str to (x, y)
-        What the figure shows.
-    xlabel, ylabel : str
-        Its axes; where there is no figure, empty.
-    """
+    """What a runner found: its answers, and the curves of a figure, if there is one."""
 
     answers: Answers
     curves: Mapping[str, Curve] = field(default_factory=dict)
@@ -72,26 +50,13 @@ class Outcome:
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A figure, table, theorem or example of a paper, as it was last found.
+    """A figure, table, theorem or example of a paper, as it was last found."""
 
-    Attributes
-    ----------
-    name : str
-        Such as ``dssp/figure-3``.
-    title, source : str
-    workload : str
-        What it is run on, and what follows from that.
-    quick : bool
-        Whether it was run on fewer instances.
-    seconds : float
-    claims : tuple of Claim
-    """
-
-    name: str
+    name: str  # such as ``dssp/figure-3``
     title: str
     source: str
-    workload: str
-    quick: bool
+    workload: str  # what it is run on, and what follows from that
+    quick: bool  # whether it was run on fewer instances
     seconds: float
     claims: tuple[Claim, ...]
 
@@ -113,10 +78,8 @@ class Entry(msgspec.Struct, frozen=True):
 
 def ledger() -> dict[str, Entry]:
     """Return all entries by name, in the order of the file; nothing is imported for them."""
-    return {
-        entry.name: entry
-        for entry in msgspec.json.decode(FILE.read_bytes(), type=tuple[Entry, ...])
-    }
+    entries = msgspec.json.decode(FILE.read_bytes(), type=tuple[Entry, ...])
+    return {entry.name: entry for entry in entries}
 
 
 Runner = Callable[[bool], Outcome | Answers]
@@ -125,8 +88,8 @@ Runner = Callable[[bool], Outcome | Answers]
 def runner(name: str) -> Runner:
     """Return the runner of an entry: ``figure_3`` of a module in `HOMES` for ``dssp/figure-3``.
 
-    It is a function of ``quick``, which takes seconds and answers every claim. Where there is
-    nothing to draw it returns its answers alone. `KeyError` if nothing runs the entry.
+    It is a function of ``quick``, which takes seconds and answers every claim. `KeyError` if
+    nothing runs the entry.
     """
     row, _, item = name.partition("/")
     for home in HOMES[row]:
@@ -141,3 +104,58 @@ def run(name: str, quick: bool) -> Outcome:
     """Run an entry."""
     found = runner(name)(quick)
     return found if isinstance(found, Outcome) else Outcome(found)
+
+
+# --- runners ---------------------------------------------------------------------------------
+
+Judge = Callable[[list[Any]], Answer]
+
+
+def theorem(
+    cases: Callable[[bool], Iterable[tuple[Any, ...]]], **judges: Judge
+) -> Callable[[Callable[..., Any]], Runner]:
+    """Make a property of instances a runner.
+
+    The property returns what the judge of each claim collects over all instances: a value or a list
+    of them, by the claim's id where there are several; ``_`` in a name stands for ``-``.
+    """
+
+    def of_property(measure: Callable[..., Any]) -> Runner:
+        def runs(quick: bool) -> Answers:
+            values: dict[str, list[Any]] = {claim: [] for claim in judges}
+            for case in cases(quick):
+                found = measure(*case)
+                for claim, value in (
+                    found if isinstance(found, dict) else dict.fromkeys(judges, found)
+                ).items():
+                    values[claim] += value if isinstance(value, list) else [value]
+            return {
+                claim.replace("_", "-"): judge(values[claim]) for claim, judge in judges.items()
+            }
+
+        return runs
+
+    return of_property
+
+
+def below(most: float, what: str = "relative difference", where: str = "instances") -> Judge:
+    """Judge differences by the largest."""
+    return lambda found: (
+        f"largest {what} {max(found):.1e} in {len(found)} {where}",
+        max(found) < most,
+    )
+
+
+def never(text: str) -> Judge:
+    """Judge what must never be true; the text tells how often it is, and of how many."""
+    return lambda found: (text.format(sum(found), len(found)), not any(found))
+
+
+def always(text: str) -> Judge:
+    """Judge what must always be true; the text tells how often it is, and of how many."""
+    return lambda found: (text.format(sum(found), len(found)), all(found))
+
+
+def listed(values: Mapping[str, float], form: str) -> str:
+    """Tell values by name."""
+    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())

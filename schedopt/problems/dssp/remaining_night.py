@@ -119,9 +119,9 @@ class RemainingNight:
             }
             works = ", ".join(f"{job} on {wide}" for job, wide in widths.items() if wide)
             raise InputError(expected, found=f"{holding} at work ({works})", place="state")
-        return tuple((time, int(amount)) for time, amount in self._less(there, held))
+        return tuple((time, int(amount)) for time, amount in self._less_held(there, held))
 
-    def _less(self, there: Steps, held: Held) -> list[tuple[float, float]]:
+    def _less_held(self, there: Steps, held: Held) -> list[tuple[float, float]]:
         """Return an amount from now on, less what is held; nothing before."""
         now = as_written(self.at)
         ends: dict[Fraction, Fraction] = {}
@@ -144,7 +144,7 @@ class RemainingNight:
             if use.get(job.name)
             for until, count, _ in begun.running(self.at)
         ]
-        return tuple(self._less(there, held))
+        return tuple(self._less_held(there, held))
 
     def _jobs(self, job: Job, begun: Progress, most: int) -> list[Job]:
         """Return the rest of a job: one job, or two where part of a stage is running."""
@@ -152,33 +152,33 @@ class RemainingNight:
         if begun.status == "done":
             self.settled.add(job.name)
             self.tasks[job.name] = (job.name, [])
-            return [self._ended(job, begun.end)]
+            return [self._ended_job(job, begun.end)]
         holds = {name: use[job.name] for name, use in self._seats.items() if use.get(job.name)}
         job = replace(job, holds=job.holds | holds, release=max(job.release, self.at))
         waits = {*job.after} if begun.status == "waiting" else set()
         if waits & self._unpaid or not self._possible(job, most):
             self.tasks[job.name] = (job.name, [])
-            return [self._never(job)]
+            return [self._impossible_job(job)]
         self.tasks[job.name] = (job.name, left)
         if begun.status == "waiting":
             return [job]
         running = begun.running(self.at)
         end = max((until for until, _, _ in running), default=self.at)
         if not running or left[0][0][0] > max(task.stage for task in begun.past):
-            return [self._part(job, left, end)]
+            return [self._rest_of(job, left, end)]
         first = _unused(f"{job.name} ({BEGUN})", self._names)
         self._names.add(first)
         self.parts[job.name] = first
         self.tasks[first], self.tasks[job.name] = (job.name, left[:1]), (job.name, left[1:])
-        now = replace(self._part(job, left[:1], self.at), name=first, reward=0.0, values={})
+        now = replace(self._rest_of(job, left[:1], self.at), name=first, reward=0.0, values={})
         if job.max_processors is not None:
             own = _unused(f"processors of {job.name}", self._resources)
             held: Held = [(until, float(count)) for until, count, _ in running]
-            self._resources[own] = tuple(self._less(Steps.of(job.max_processors), held))
+            self._resources[own] = tuple(self._less_held(Steps.of(job.max_processors), held))
             now = replace(now, holds=now.holds | {own: float(job.processors)})
-        return [now, replace(self._part(job, left[1:], end), after=(first,))]
+        return [now, replace(self._rest_of(job, left[1:], end), after=(first,))]
 
-    def _ended(self, job: Job, end: float) -> Job:
+    def _ended_job(self, job: Job, end: float) -> Job:
         """Return a job that ends at a time whatever happens: of no length, worth what it earns."""
         due = self.night.deadline if job.deadline is None else job.deadline
         worth = self.night.worth(self.night.index[job.name], end)
@@ -200,13 +200,13 @@ class RemainingNight:
         there = {name: max(a for _, a in points) for name, points in self._resources.items()}
         return all(amount <= there[name] for name, amount in job.holds.items())
 
-    def _never(self, job: Job) -> Any:
+    def _impossible_job(self, job: Job) -> Any:
         due = max(self.at, 1e-9)
         own: dict[str, Any] = {"processors": 1, "max_processors": None, "holds": {}, "demand": None}
         own["pools"] = None
         return replace(job, stages=((1.0,),), critical_path=None, deadline=due, **own)
 
-    def _part(self, job: Job, left: Sequence[Sequence[tuple[int, int]]], at: float) -> Any:
+    def _rest_of(self, job: Job, left: Sequence[Sequence[tuple[int, int]]], at: float) -> Any:
         """Return some tasks of a job, from a time on; predictions in proportion."""
         whole = job.stages or ()
         stages = tuple(tuple(whole[s][i] for s, i in stage) for stage in left) or ((0.0,),)

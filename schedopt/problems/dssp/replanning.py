@@ -190,8 +190,7 @@ def _dispatched(rest: RemainingNight, old: PlannedNight, result: Result) -> Resu
     from schedopt.policies.dssp.dispatchers import positions
 
     night, chosen = rest.instance, result.solution
-    bare = any(job.stages is None for job in night.jobs)
-    if bare or chosen is None or isinstance(chosen, Scheduled):
+    if chosen is None or any(job.stages is None for job in night.jobs):
         return planning.dispatched(night, result)
     jobs = positions(night, chosen.selected)
     simulated = simulate(night, jobs, keys=_old_starts(rest, old))
@@ -202,8 +201,19 @@ def _dispatched(rest: RemainingNight, old: PlannedNight, result: Result) -> Resu
         other = planning.dispatched(night, result)
         if other is not None and (other.objective or 0.0) > earned:
             return other
+    if isinstance(chosen, Scheduled) and _moved(old, chosen) <= _moved(old, made):
+        return result
     done = f"in the old order: {paid.count(1.0):,} of {len(paid):,} jobs in time"
     return planning.as_dispatched(result, "old-order", earned, made, done)
+
+
+def _moved(old: PlannedNight, schedule: Scheduled) -> int:
+    """Return how many jobs of a schedule start at another time than planned."""
+    starts: dict[str, float] = {}
+    for task in schedule.tasks:
+        starts[task.job] = min(task.start, starts.get(task.job, inf))
+    spans = {name: old.spans.get(name) for name in starts}
+    return sum(span is not None and not same(starts[n], span[0]) for n, span in spans.items())
 
 
 def _old_starts(rest: RemainingNight, old: PlannedNight) -> Floats:

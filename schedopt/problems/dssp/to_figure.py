@@ -170,6 +170,8 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
         if night is None:
             continue
         axes.axvline(night.deadline / unit, **DEADLINE)
+        if any((night.changes, night.end, night.down, night.pools)):
+            _machine(axes, night, unit)
         if night.start is not None:
             style.label_clock_times(axes, dates_of(night.start, night.unit), unit)
     return figure
@@ -203,6 +205,17 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
         for group, its in colour.items():
             axes.bar(0, 0, color=its, label=label(group))
         decorate(axes, legend="beside")
+
+
+def _machine(axes: Axes, night: Instance, unit: float) -> None:
+    """Draw the processors by pool, where their number changes."""
+    first = 0.0
+    for steps in night.machine.pools.values():
+        times = [float(time) / unit for time in steps.times]
+        counts = [first + float(amount) - 0.5 for amount in steps.amounts]
+        ends = [*times, max(times[-1], axes.get_xlim()[1])]
+        axes.step(ends, [*counts, counts[-1]], where="post", color="black", linewidth=1.0)
+        first += float(steps.most)
 
 
 def _labels(night: Instance) -> Mapping[str, str]:
