@@ -15,22 +15,10 @@ _BLOCK: Final = 50_000_000  # table entries between two looks at the keyboard
 
 
 def optimum(items: Items) -> Mask:
-    """Find an optimum by the least demand for every total reward up to Dantzig's bound.
+    """Find an optimum of whole rewards by the least demand for every total up to Dantzig's bound.
 
-    Parameters
-    ----------
-    items : Items
-        With whole rewards; demands may be any.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        The selection.
-
-    Raises
-    ------
-    NotApplicableError
-        If a reward is not whole, or the decisions need more memory than `MEMORY`.
+    Raises `NotApplicableError` if a reward is not whole, or the decisions need more memory than
+    `MEMORY`.
     """
     rewards = items.rewards
     if not np.array_equal(rewards, np.floor(rewards)) or rewards.max(initial=0.0) > 2.0**53:

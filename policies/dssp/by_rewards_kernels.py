@@ -16,18 +16,10 @@ def extend(
     start: int,
     stop: int,
 ) -> None:
-    """Let items start..stop-1 into the table.
+    """Let items start..stop-1 into the table; ``stop`` may be past the end.
 
-    Parameters
-    ----------
-    least : ndarray of float, shape (top + 1,)
-        The least weight for each total reward; infinite where there is none.
-    taken : ndarray of uint8, shape (n, top // 8 + 1)
-        Bit q of row j: whether the least weight for q, among items 0..j, takes item j.
-    rewards, weights : ndarray, shape (n,)
-        The items.
-    start, stop : int
-        Which of them; `stop` may be past the end.
+    ``least`` is the least weight for each total reward, infinite where there is none; bit q of row
+    j of ``taken`` says whether the least weight for q, among items 0..j, takes item j.
     """
     for j in range(start, min(stop, rewards.size)):
         reward, weight = rewards[j], weights[j]

@@ -84,26 +84,12 @@ def best_pair(
     stop: int,
     value: float,
 ) -> tuple[float, int, int, int]:
-    """Find the best pair whose lesser member is one of start..stop-1.
+    """Find the best pair whose lesser member is one of start..stop-1: value, how it came about, pair.
 
-    Parameters
-    ----------
-    rewards, weights : ndarray of float, shape (n,)
-        The items by ascending rank: item k may be followed by those before it.
-    at : ndarray of int, shape (n,)
-        Each item's place by ratio, from 1.
-    heavier : ndarray of int, shape (n,)
-        The items by ascending weight.
-    tree : ndarray of float, shape (n + 1, 2)
-        Weights and rewards, in a Fenwick tree by `at`, of the items below start - 1; those below
-        stop - 1 are in it afterwards.
-    value : float
-        What is to be beaten.
-
-    Returns
-    -------
-    tuple
-        The best value, and how and by which pair it came about.
+    Items are by ascending rank: item k may be followed by those before it; ``at`` is each one's
+    place by ratio, from 1, ``heavier`` the items by ascending weight, ``value`` what is to be
+    beaten. ``tree``, shape (n + 1, 2), has weights and rewards, in a Fenwick tree by ``at``, of the
+    items below start - 1; those below stop - 1 are in it afterwards.
     """
     n = rewards.size
     found = (_NONE, 0, 0)

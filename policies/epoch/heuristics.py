@@ -87,29 +87,45 @@ def _is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-RULES = {
-    "equi-epoch": (_epochs_of_plan, "4.1"),
-    "heuristic-epoch": (_epochs_of_plan, "4.3"),
-    "buddy": (_rectangles_of_plan, "3"),
-    "buddy-star": (_rectangles_of_plan, "3.2"),
-    "hybrid": (_rectangles_of_plan, "3.2"),
-    "paper-search": (_epochs_of_plan, "4.2"),
-}
-"""For each policy what runs it, and its section of the paper."""
-
-SUMMARIES = {
-    "equi-epoch": "equal allotments, the smallest jobs first; optimal for k = 0 and N = 2^n",
-    "heuristic-epoch": (
-        "HEURISTIC-EPOCH(k): the largest job opens an epoch, the largest that fit fill it"
+_TABLE = (
+    (
+        "equi-epoch",
+        _epochs_of_plan,
+        "4.1",
+        "equal allotments, the smallest jobs first; optimal for k = 0 and N = 2^n",
     ),
-    "buddy": "rectangles of power-of-two widths, optimal among those; N and J powers of two",
-    "buddy-star": "BUDDY* on subsets of 2^i jobs, one after the other; N a power of two",
-    "hybrid": "HYBRID(k): BUDDY on the smallest 2^i jobs, HEURISTIC-EPOCH(k) on the rest",
-    "paper-search": (
-        "OPT-EPOCH(k) by the paper's recursive search; counts the assignments it tests"
+    (
+        "heuristic-epoch",
+        _epochs_of_plan,
+        "4.3",
+        "HEURISTIC-EPOCH(k): the largest job opens an epoch, the largest that fit fill it",
     ),
-}
-
-for _name, (_run, _section) in RULES.items():
+    (
+        "buddy",
+        _rectangles_of_plan,
+        "3",
+        "rectangles of power-of-two widths, optimal among those; N and J powers of two",
+    ),
+    (
+        "buddy-star",
+        _rectangles_of_plan,
+        "3.2",
+        "BUDDY* on subsets of 2^i jobs, one after the other; N a power of two",
+    ),
+    (
+        "hybrid",
+        _rectangles_of_plan,
+        "3.2",
+        "HYBRID(k): BUDDY on the smallest 2^i jobs, HEURISTIC-EPOCH(k) on the rest",
+    ),
+    (
+        "paper-search",
+        _epochs_of_plan,
+        "4.2",
+        "OPT-EPOCH(k) by the paper's recursive search; counts the assignments it tests",
+    ),
+)
+"""Each policy, what runs it, its section of the paper, and its summary."""
+for _name, _run, _section, _summary in _TABLE:
     _source = f"{PAPER}, section {_section}"
-    register(Policy(_name, "epoch", partial(_run, _name), _source, SUMMARIES[_name]))
+    register(Policy(_name, "epoch", partial(_run, _name), _source, _summary))

@@ -230,20 +230,15 @@ def _most_efficient(instance: Instance, job: int, free: int) -> tuple[float, flo
 )
 def knee(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
     """K with -d/dk x/s(k) = alpha: (p x/alpha)^(1/(1+p)); the last job has what is left."""
-    return knee_shares(instance, jobs, left, alpha)
-
-
-GRID, ZOOMS = 24, 3
-"""Thresholds on a grid, and how often the grid is refined around the best one."""
-
-
-def knee_shares(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
-    """Return KNEE's shares, shape (m,): knees from the smallest, as far as the servers go."""
     knees = instance.each("knee", jobs, left / alpha) / instance.servers
     order = np.argsort(knees, kind="stable")
     shares = np.zeros(len(jobs))
     shares[order] = serve_in_order(knees[order], 1.0)
     return shares
+
+
+GRID, ZOOMS = 24, 3
+"""Thresholds on a grid, and how often the grid is refined around the best one."""
 
 
 def serve_in_order(wanted: Floats, servers: float) -> Floats:
@@ -296,7 +291,7 @@ def best_alpha(instance: Instance) -> float:
 
 
 def _knees(alpha: float) -> ShareFunction:
-    return lambda instance, jobs, left: knee_shares(instance, jobs, left, alpha)
+    return lambda instance, jobs, left: knee(instance, jobs, left, alpha)
 
 
 MOST_SETS = 1 << 12

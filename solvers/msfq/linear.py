@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import highspy
 import numpy as np
@@ -24,31 +24,33 @@ STOPPED: dict[object, Termination] = {
 }
 
 
-@dataclass
+class Solved(NamedTuple):
+    """What HiGHS made of a program: why it stopped, its columns, and the prices of its rows."""
+
+    stopped: Termination
+    columns: Floats
+    prices: Floats
+
+
 class Program:
     """Minimise costs over columns that are at least 0, under rows with bounds."""
 
-    costs: list[float] = field(default_factory=list)
-    lower: list[float] = field(default_factory=list)
-    upper: list[float] = field(default_factory=list)
-    _starts: list[int] = field(default_factory=list)
-    _rows: list[int] = field(default_factory=list)
-    _values: list[float] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.costs: list[float] = []
+        self._bounds: list[tuple[float, float]] = []
+        self._entries: list[dict[int, float]] = []
 
     def row(self, lower: float, upper: float) -> int:
         """Add a row, and return its number."""
-        self.lower.append(lower)
-        self.upper.append(upper)
-        return len(self.lower) - 1
+        self._bounds.append((lower, upper))
+        return len(self._bounds) - 1
 
     def column(self, cost: float, entries: Iterable[tuple[int, float]]) -> int:
         """Add a column with its entries by row, and return its number."""
         together: dict[int, float] = {}
         for row, value in entries:
             together[row] = together.get(row, 0.0) + value
-        self._starts.append(len(self._rows))
-        self._rows += together
-        self._values += together.values()
+        self._entries.append(together)
         self.costs.append(cost)
         return len(self.costs) - 1
 
@@ -57,19 +59,22 @@ class Program:
         left = highspy.kHighsInf
         if limits.time_limit is not None:
             left = max(0.0, began + limits.time_limit - now())
-        options: dict[str, float | str] = {
-            "solver": "ipm",  # the simplex method takes twice as long
-            "dual_feasibility_tolerance": TOLERANCE,  # with a tighter primal one it may not end
-            "time_limit": left,
-        }
+        lower, upper = np.array(self._bounds).T
+        starts = np.cumsum([0, *map(len, self._entries)])[:-1]
+        rows = np.array([row for column in self._entries for row in column])
+        values = np.array([value for column in self._entries for value in column.values()])
         count = len(self.costs)
         engine = load_highs(
             np.array(self.costs),
-            (np.array(self.lower), np.array(self.upper)),
+            (lower.copy(), upper.copy()),
             (np.zeros(count), np.full(count, highspy.kHighsInf)),
-            (np.array(self._starts), np.array(self._rows), np.array(self._values)),
+            (starts, rows, values),
             by_rows=False,
-            options=options,
+            options={
+                "solver": "ipm",  # the simplex method takes twice as long
+                "dual_feasibility_tolerance": TOLERANCE,  # a tighter primal one may not end
+                "time_limit": left,
+            },
         )
         run = Run(limits)
         engine.HandleUserInterrupt = True
@@ -83,12 +88,3 @@ class Program:
             stopped = "interrupted"
         solution = engine.getSolution()
         return Solved(stopped, np.asarray(solution.col_value), np.asarray(solution.row_dual))
-
-
-@dataclass
-class Solved:
-    """What HiGHS made of a program: why it stopped, its columns, and the prices of its rows."""
-
-    stopped: Termination
-    columns: Floats
-    prices: Floats

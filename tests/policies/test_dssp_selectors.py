@@ -1,4 +1,4 @@
-"""Selectors, also night by night: against all subsets, their guarantees, and the clairvoyant."""
+"""Selectors: against all subsets, and their guarantees."""
 
 from fractions import Fraction
 from math import fsum, nextafter
