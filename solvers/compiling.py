@@ -163,11 +163,6 @@ def _with_c_arithmetic(function: Any) -> Any:
     return called
 
 
-def always() -> None:
-    """Compile whatever is called from now on, small or not."""
-    _spent.steps = inf
-
-
 def run_as_python(kernel: Callable[..., object], *args: object, **named: object) -> Any:
     """Run a kernel, and those that it calls, as Python to its end; lists do for arrays."""
     asked = (np.float64(of) if type(of) is float else of for of in args)

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -215,19 +214,6 @@ def test_another_distribution_adds_a_problem_and_parts_of_ours(tmp_path: Path) -
     (tmp_path / "schedopt_pick" / "mine.py").write_text("1 / 0\n")
     broken = python(BROKEN, tmp_path)
     assert "schedopt-pick: schedopt.policies dssp.mine: found ZeroDivisionError" in broken
-
-
-def test_the_plug_in_to_begin_from_is_one(tmp_path: Path) -> None:
-    from schedopt.verbs.new import plugin
-
-    script, project = plugin(tmp_path / "mine")[::-1]
-    points = tomllib.loads(project.read_text())["project"]["entry-points"]
-    assert points == {"schedopt.policies": {"dssp.mine": script.stem}}
-    use = """
-import schedopt, schedopt_mine
-print(schedopt.evaluate("example:night", "smallest-first").checked)
-"""
-    assert python(use, script.parent).strip() == "True"
 
 
 @pytest.mark.parametrize("name", ["LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff"])

@@ -65,17 +65,6 @@ def test_doctor_says_what_is_ill(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bad >= {"engine highs", "engine tree"}  # and who solves by HiGHS, or as it does
 
 
-def test_kernels_are_compiled_by_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
-    epoch, told = problem("epoch"), []
-    monkeypatch.setattr(examining, "problems", lambda: [epoch])
-    monkeypatch.setattr(examining, "_tried", lambda *_: ())
-    monkeypatch.setattr(examining, "solve", lambda *_, **__: None)
-    *_, found = doctor(warm=True, progress=lambda done, total: told.append((done, total)))
-    runs = len(epoch.policies()) + len(epoch.formulation_homes)
-    assert found.name == "kernels"
-    assert told[-1][0] == told[-1][1] > runs
-
-
 Rows = list[tuple[float, float, dict[int, float]]]
 
 

@@ -35,17 +35,12 @@ def new(problem: str, *, json: bool = False, output: Path | None = None) -> None
 
     Parameters
     ----------
-    problem : Such as dssp; or plugin: a folder with a distribution that adds to schedopt.
+    problem : Such as dssp.
     json : Without the comments.
     """
     from schedopt.instances.files import write_bytes
     from schedopt.verbs.new import new as run
-    from schedopt.verbs.new import plugin
 
-    if problem == "plugin":
-        made = plugin(output or Path("schedopt-mine"))
-        say(f"wrote {', '.join(map(str, made))}; next: pip install -e {made[0].parent}")
-        return
     expect_writable(output, (".json",))
     text = run(problem, comments=not json).encode()
     if output is None:
@@ -212,17 +207,11 @@ def explain(name: str, *, json: bool = False) -> None:
 
 
 @verb("schedopt doctor")
-def doctor(*, warm: bool = False, json: bool = False) -> None:
-    """Say versions, and whether each solver loads and solves a tiny model right.
-
-    Parameters
-    ----------
-    warm : Compile every kernel now, so that no first solve waits for it; once for each version.
-    """
-    from schedopt.terminal import listings, progress
+def doctor(*, json: bool = False) -> None:
+    """Say versions, and whether each solver loads and solves a tiny model right."""
+    from schedopt.terminal import listings
     from schedopt.verbs.doctor import doctor as run
 
-    with progress.bar("runs") as advance:
-        findings = run(warm=warm, progress=advance)
+    findings = run()
     deliver(findings, lambda: listings.doctor(findings), json=json)
     raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else FOUND)

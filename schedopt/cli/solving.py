@@ -75,7 +75,7 @@ def solve(
         asked = ("formulation", "constraints", "options")
         write_model(instance, write, **{name: given[name] for name in asked})
         say(f"wrote {write}: the model, for any solver")
-    with live(file.name, limited=given["time_limit"] is not None) as watch:
+    with live(file.name) as watch:
         further = ticking("further solves")
         result = optimizing.solve(instance, **given, watch=watch, progress=further)
     with finishing():

@@ -100,8 +100,6 @@ class Problem(Generic[I]):
     objective: ClassVar[str] = "the objective"  # such as ``reward``
     objectives: ClassVar[Mapping[str, str]] = {}  # those that an instance may ask for instead
     tiny: ClassVar[bytes]  # an instance small enough to try a policy or a solver on
-    # Generators with options, for the kernels that no smaller instance needs.
-    warming: ClassVar[Sequence[tuple[str, Mapping[str, Any]]]] = ()
     # Formulations as ``module:class``; the first is the default.
     formulation_homes: ClassVar[Mapping[str, str]]
     explained: ClassVar[Sequence[str]] = ()  # those whose prices are known, for --explain

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from threading import Event, Thread
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from schedopt.formats import number, percent
@@ -15,44 +15,36 @@ from schedopt.terminal.console import err, text
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are
 FIRST = 1.5  # seconds until the first line where standard error is no terminal
 SOON, EVERY = 2.0, 10.0  # seconds between two lines then: of the first ten seconds, and later
-LONG = 60.0  # seconds after which a solve without a limit says how to have one
-UNLIMITED = "with --time-limit the best by then is the answer; Ctrl-C gives it now"
 REFRESHED = 0.2  # seconds between two looks at what a terminal shows
 
 
 @contextmanager
-def live(what: str, *, limited: bool = True) -> Iterator[Watch]:
-    """Show a running solver's progress; without a terminal, as a line now and then.
+def live(what: str) -> Iterator[Watch]:
+    """Show a running solver's progress; without a terminal, as a line now and then."""
+    began, found = time.monotonic(), ", starting"
 
-    Where its time is not ``limited``, one line after a minute says what a limit does.
-    """
-    began, found, hint = time.monotonic(), "", "" if limited else UNLIMITED
-
-    def told() -> Text:
-        return text(f"{what}: {time.monotonic() - began:.0f} s{found or ', starting'}")
+    def line() -> Text:
+        return text(f"{what}: {time.monotonic() - began:.0f} s{found}")
 
     def watch(seconds: float, objective: float | None, bound: float | None) -> None:
         nonlocal found
-        worth = f"best {number(objective)}, bound {number(bound)}"
-        found = f", {worth}, gap {percent(gap(objective, bound))}"
+        apart = percent(gap(objective, bound))
+        found = f", best {number(objective)}, bound {number(bound)}, gap {apart}"
 
-    shown = err.status(told()) if err.is_terminal else None
+    shown = err.status(line()) if err.is_terminal else None
     over = Event()
 
-    def repeated() -> None:
-        nonlocal hint
+    def repeat() -> None:
         wait = FIRST if shown is None else REFRESHED
         while not over.wait(wait):
-            if hint and time.monotonic() - began >= LONG:
-                err.print(told() + text(f"; {hint}"))
-                hint = ""
-            else:
-                err.print(told()) if shown is None else shown.update(told())
-            if shown is None:
-                wait = SOON if time.monotonic() - began < EVERY else EVERY
+            if shown is not None:
+                shown.update(line())
+                continue
+            err.print(line())
+            wait = SOON if time.monotonic() - began < EVERY else EVERY
 
     with shown or nullcontext():
-        thread = Thread(target=repeated, daemon=True)
+        thread = Thread(target=repeat, daemon=True)
         thread.start()
         try:
             yield watch
@@ -64,12 +56,7 @@ def live(what: str, *, limited: bool = True) -> Iterator[Watch]:
 @contextmanager
 def bar(what: str) -> Iterator[Advance]:
     """Show a progress bar; without a terminal, a line now and then."""
-    columns = (
-        TextColumn(what, markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = TextColumn(what, markup=False), BarColumn(), MofNCompleteColumn()
     progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     try:
         task, told = progress.add_task(what, total=None), ticking(what)

@@ -1,25 +1,16 @@
 """Doctor: whether Python, the packages and the engines are there and work."""
 
 import platform
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import partial
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
-from pathlib import Path
 
 import msgspec
 
 from schedopt.instances.errors import InputError
-from schedopt.instances.examples import examples
-from schedopt.instances.extras import EXTRAS, missing, need, version_of
+from schedopt.instances.extras import EXTRAS, missing, version_of
 from schedopt.instances.files import parse
 from schedopt.instances.plugins import KINDS, load, points
-from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
-from schedopt.solvers.clock import compiling
-from schedopt.solvers.compiling import always
-from schedopt.verbs.evaluate import warm as warm_policy
-from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import build_formulation, solve
 
 BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
@@ -34,23 +25,8 @@ class Finding(msgspec.Struct, frozen=True):
     detail: str
 
 
-Findings = list[Finding]
-
-
-def doctor(*, warm: bool = False, progress: Callable[[int, int], None] | None = None) -> Findings:
-    """Say versions, and whether each solver loads and solves a tiny model right.
-
-    Parameters
-    ----------
-    warm : bool
-        Compile every kernel now, so that no first solve waits for it; once for each version.
-    progress : callable, optional
-        Called with runs of kernels done and in all.
-
-    Returns
-    -------
-    list of Finding
-    """
+def doctor() -> list[Finding]:
+    """Return versions, and whether each solver loads and solves a tiny model right."""
     findings = [Finding("python", True, platform.python_version())]
     for package in (*BASE, *EXTRAS):
         here = version_of(package)
@@ -61,7 +37,7 @@ def doctor(*, warm: bool = False, progress: Callable[[int, int], None] | None = 
     for record in problems():
         for formulation in record.formulation_homes:
             findings += _tried(record, formulation)
-    return findings + ([_warmed(progress)] if warm else [])
+    return findings
 
 
 def _plugged(point: EntryPoint) -> Finding:
@@ -97,38 +73,3 @@ def _tried(record: Problem, formulation: str) -> Iterator[Finding]:
         )
         right = not result.violations and (agrees or not result.proven)
         yield Finding(name, right, f"objective {found}, {result.termination}")
-
-
-def _warmed(progress: Callable[[int, int], None] | None) -> Finding:
-    """Compile the kernels of all problems, which numba keeps on disk: solve and run all there is.
-
-    Each formulation solves a tiny instance, what is bundled or generated is solved for a second,
-    and each policy runs once.
-    """
-    need("numba")
-    always()
-    runs, before = [run for record in problems() for run in _runs(record)], compiling.seconds()
-    for done, run in enumerate(runs, start=1):
-        run()
-        if progress:
-            progress(done, len(runs))
-    spent = compiling.seconds() - before
-    return Finding("kernels", True, f"compiled, or loaded, in {spent:.1f} s ({len(runs)} runs)")
-
-
-def _runs(record: Problem) -> Iterator[Callable[[], None]]:
-    tiny = parse(record.tiny)
-    for name in record.formulation_homes:
-        yield partial(_solve, tiny, name)
-    for example in examples().values():
-        if example.problem == record.name:
-            yield partial(_solve, example.path)
-    for name, options in [*((name, {}) for name in record.generators()), *record.warming]:
-        yield partial(_solve, generate(record.name, name, options=options))
-    for policy in record.policies().values():
-        yield partial(warm_policy, policy, tiny)
-
-
-def _solve(what: AnyInstance | Path, formulation: str | None = None) -> None:
-    with suppress(InputError):  # not every formulation takes every instance
-        solve(what, formulation=formulation, time_limit=1.0, certificate=True)

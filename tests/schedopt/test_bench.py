@@ -1,8 +1,6 @@
 """Bench: gaps, formats, processes, resuming, honest statistics, and calls from Python."""
 
 import csv
-import time
-from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -18,7 +16,7 @@ from schedopt.analysis.summary import summary
 from schedopt.formulations.constraints import FairShare
 from schedopt.instances.epoch import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import dump, load
+from schedopt.instances.files import dump
 from schedopt.sweep.rows import FORMATS, Row, read_rows
 from schedopt.sweep.sources import generated, instance_files
 from schedopt.verbs.bench import BenchError, bench
@@ -91,22 +89,6 @@ def test_every_format_holds_the_same_rows_and_resumes(
     assert bench(nights, policies=POLICIES, output=output) == more
 
 
-def test_a_clock_that_jumps_changes_no_limit_and_no_row(
-    nights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    output = tmp_path / "rows.jsonl"
-    rows = bench(nights, policies=POLICIES[:1], output=output, time_limit=3600.0)
-    right, looks = time.time, count()
-    monkeypatch.setattr(time, "time", lambda: right() - 86_400 * (next(looks) % 2))
-    more = bench(nights, policies=POLICIES[:2], output=output, time_limit=3600.0)
-    assert [row for row in more if row.policy == POLICIES[0]] == rows
-    assert all(row.reference_proven for row in more)
-    hard = generate("hesrpt", "mixed", seed=1, options={"jobs": 18})
-    late = solve(hard, time_limit=0.2)
-    assert (late.termination, late.solution_status) == ("time-limit", "feasible")
-    assert 0.0 <= late.seconds.solve < 86_400
-
-
 def test_rows_of_another_sweep_are_never_overwritten(nights: Path, tmp_path: Path) -> None:
     output = tmp_path / "rows.jsonl"
     bench(nights, policies=["greedy"], output=output)
@@ -159,17 +141,6 @@ def test_files_are_found_once_each(nights: Path) -> None:
     found = instance_files([nights, nights / "n0.json"])
     assert [path.name for path in found] == [f"n{seed}.json" for seed in range(5)]
     assert "a file that exists" in str(refusal(instance_files, ["no-such-folder"]))
-
-
-def test_load_is_the_function_of_the_package() -> None:
-    import schedopt
-
-    assert schedopt.load is schedopt.verbs.load.load
-    assert schedopt.load("example:teams") == load("example:teams")
-    assert schedopt.solve is solve
-    assert set(schedopt.__all__) <= set(dir(schedopt))
-    with pytest.raises(AttributeError):
-        schedopt.no_such_verb  # noqa: B018
 
 
 def row(policy: str, seed: int, objective: float | None, **more: object) -> Row:

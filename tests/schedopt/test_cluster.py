@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from builders.refusals import raising, refusal
+from builders.refusals import refusal
 from builders.reports import timeless
 
 from schedopt.instances.errors import InputError
@@ -159,45 +159,3 @@ def own(items):
         found.append([row.objective for row in there])
     assert found[0] != found[1]
     load_only(())  # other tests run all policies
-
-
-def losses() -> list[BaseException]:
-    import asyncio
-    from concurrent import futures
-
-    from distributed.client import FutureCancelledError
-    from distributed.comm.core import CommClosedError
-
-    return [
-        FutureCancelledError("work-1", "scheduler-connection-lost"),
-        futures.CancelledError(),
-        asyncio.CancelledError(),
-        CommClosedError("gone"),
-        TimeoutError(),
-    ]
-
-
-@pytest.mark.parametrize("lost", losses(), ids=lambda lost: type(lost).__name__)
-def test_every_way_to_lose_a_scheduler_is_one_line(
-    lost: BaseException, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Client:
-        def __init__(self, *_: object, **__: object) -> None:
-            pass
-
-        def __enter__(self) -> Client:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-    monkeypatch.setattr("distributed.Client", Client)
-    monkeypatch.setattr(pool, "_expect_scheduler", lambda _: None)
-    monkeypatch.setattr(pool, "_count_threads", raising(lost))
-    with pytest.raises(InputError, match="run again to go on") as caught:
-        bench(
-            generated=generated("dssp", "uncorrelated", seeds=[1]),
-            policies=["greedy"],
-            cluster="tcp://127.0.0.1:1",
-        )
-    assert "\n" not in str(caught.value)

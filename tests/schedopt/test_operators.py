@@ -119,12 +119,6 @@ def test_a_line_at_times_without_a_terminal(
         while "best" not in (said := capsys.readouterr().err):
             time.sleep(0.01)
     assert said.splitlines()[-1] == "night: 0 s, best 4, bound 5, gap 25.00%"
-    monkeypatch.setattr(progress, "LONG", 0.0)
-    with progress.live("night", limited=False):
-        while said.count("\n") < 3:
-            time.sleep(0.01)
-            said += capsys.readouterr().err
-    assert said.count("with --time-limit the best by then is the answer") == 1
 
 
 def test_values_of_a_what_if_may_have_units_and_slips_are_named(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.cli import ROOT, process, run
+from builders.cli import ROOT, process
 from builders.effort import ALL
 from builders.refusals import raising
 from builders.reports import timeless
@@ -25,7 +25,7 @@ from schedopt.instances.dssp import Instance, Selected, selected
 from schedopt.instances.errors import InputError
 from schedopt.policies import registry
 from schedopt.policies.registry import Policy
-from schedopt.sweep import measure, pool
+from schedopt.sweep import pool
 from schedopt.sweep.journal import read_lines
 from schedopt.sweep.measure import Task, compute
 from schedopt.sweep.plan import PlannedRun, Sweep
@@ -49,25 +49,6 @@ def test_killed_workers_are_replaced_and_nothing_is_lost() -> None:
     assert len(killed) == 2
     assert timeless(rows) == timeless(bench(generated=NIGHTS, policies=["greedy", "core"]))
     assert not multiprocessing.active_children()
-
-
-class Deadly(GeneratedSource):
-    """An instance whose reading ends the process."""
-
-    def load(self) -> Any:
-        os._exit(1)
-
-
-def test_an_instance_whose_process_always_dies_is_given_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pool, "MOST_STARTS", 2)  # each start takes seconds
-    source = Deadly("dssp", "uncorrelated", 1, {"jobs": 20})
-    with pytest.raises(BenchError) as caught:
-        bench(generated=[source, NIGHTS[0]], policies=["greedy"], jobs=2)
-    (failure,) = caught.value.failures
-    assert failure.startswith(f"{source.label}: the worker was killed on every attempt (2)")
-    assert len(caught.value.rows) == 1
 
 
 # --- kill -9, and a full disk ----------------------------------------------------------------
@@ -323,13 +304,6 @@ def test_a_policy_that_kills_or_hangs_its_process_costs_its_own_row_alone(
     assert "its process was ended after 6 s: the time limits and the grace (hangs)" in failure
 
 
-def test_the_command_line_says_so_and_writes_the_others(tmp_path: Path) -> None:
-    output = tmp_path / "rows.jsonl"
-    done = run("bench", SHOTS, "--policy", "exits,greedy", "--output", output, status=1)
-    assert "exits on two-shots: SystemExit: enough" in done.stderr
-    assert [row.termination for row in read_rows(output)] == ["error", "completed"]
-
-
 def task(*names: str, **more: Any) -> Task:
     source = FileSource(SHOTS)
     runs = tuple(PlannedRun(name, name, 0, {}) for name in names)
@@ -352,19 +326,3 @@ def test_what_an_instance_cannot_be_used_with_is_one_line_before_any_run() -> No
         bench([SHOTS], generated=FEW, policies=["greedy"], constraints=[rule])
     assert caught.value.rows == []
     assert len(caught.value.failures) == 3
-
-
-def test_rows_are_kept_where_the_instance_fails_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    find = measure.References.find
-
-    def fails(self: Any, policy: Policy, run: PlannedRun) -> Any:
-        if policy.name == "core":
-            raise InputError("what core needs")
-        return find(self, policy, run)
-
-    monkeypatch.setattr(measure.References, "find", fails)
-    with pytest.raises(BenchError) as caught:
-        bench(SHOTS, policies=["greedy", "core"])
-    assert [row.policy for row in caught.value.rows] == ["greedy"]
-    (failure,) = caught.value.failures
-    assert failure.endswith("two-shots.json: expected what core needs")

@@ -2,8 +2,6 @@
 
 import json
 import os
-import re
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,14 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.cli import ROOT, Ran, run
+from builders.cli import Ran, run
 from builders.effort import ALL
 from builders.refusals import raising
 
-from benchmarks import archive
-from schedopt.archive.entries import entries
 from schedopt.archive.judging import verify
-from schedopt.instances import archived
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import dump, example
 from schedopt.problems.dssp import Dssp
@@ -207,26 +202,6 @@ def test_reproduce_tells_what_has_ended(monkeypatch: pytest.MonkeyPatch, number:
     words = ["epoch/figure-1", "epoch/figure-3", "epoch/figure-4", "--quick", "--json"]
     told = json.loads(run("reproduce", *words, status=STATUS[number]).stdout)
     assert [entry["name"] for entry in told] == ["epoch/figure-1"]
-
-
-@HANGUP
-def test_the_archive_keeps_entries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    group = tmp_path / "epoch-planted-8x2"
-    shutil.copytree(ROOT / "archive" / group.name, group)
-    monkeypatch.setenv(archived.PLACE, str(tmp_path))
-    lines = (group / "entries.jsonl").read_bytes().splitlines(keepends=True)[:3]
-    spoilt = [line.replace(b'"status":"proven"', b'"status":"open"') for line in lines]
-    spoilt = [re.sub(rb'"certificate":"[^"]*"', b'"certificate":""', line) for line in spoilt]
-    (group / "entries.jsonl").write_bytes(b"".join(spoilt))
-    monkeypatch.setattr(archive, "solve", at(2, number, archive.solve, unseen=True))
-    with pytest.raises(SystemExit) as ended:
-        archive.main([group.name])
-    assert ended.value.code == STATUS[number]
-    found = entries(group.name)
-    assert [bool(entry.certificate) for entry in found] == [True, False, False]
-    assert not any(verify(group.name, entry).wrong for entry in found[:1])
 
 
 def test_any_verb_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

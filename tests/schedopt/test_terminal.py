@@ -12,16 +12,7 @@ from schedopt import evaluate, solve
 from schedopt.analysis.pairs import against
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Selected
-from schedopt.instances.epoch import Instance as Epochs
-from schedopt.instances.epoch import Job as Wide
-from schedopt.instances.files import load
-from schedopt.instances.hesrpt import Instance as Sharing
-from schedopt.instances.hesrpt import Job as Sized
-from schedopt.instances.hesrpt.speedups import Power
 from schedopt.problems.dssp import to_tables as dssp
-from schedopt.problems.epoch import to_tables as epoch
-from schedopt.problems.hesrpt import to_tables as hesrpt
-from schedopt.problems.msfq import to_tables as msfq
 from schedopt.solvers.result import Result
 from schedopt.tables import Table, count, text
 from schedopt.terminal import bench_tables, console, listings, results
@@ -105,15 +96,6 @@ def test_a_group_above_its_cap_or_below_its_floor_is_named() -> None:
     assert held[EVIL[1]] == ""
 
 
-def test_a_group_that_gets_all_it_asks_for_is_not_below_its_floor() -> None:
-    jobs = (Job(name="a", reward=1, groups={"team": "fx"}, demand=2, critical_path=1),)
-    mine = Instance(name="mine", processors=1, deadline=9, jobs=jobs)
-    (table,) = dssp.tables(
-        mine, solve(mine, constraints=FairShare(by="team", at_least={"fx": 0.9}))
-    )
-    assert table.rows[0][-1] == "all that it asks for"
-
-
 @pytest.mark.parametrize(
     ("deadline", "first"),
     [(3, "caution no job can be in time: are the deadline, 3, and"), (9, "instance")],
@@ -133,27 +115,6 @@ def test_a_night_of_another_unit_is_told_first(
     assert f"objective {int(deadline > 5)} reward; more is better" in said
 
 
-def test_policies_say_what_is_better_and_who_is_in_time(capsys: pytest.CaptureFixture[str]) -> None:
-    jobs = tuple(Job(name=name, reward=1, stages=((6,),)) for name in "abc")
-    mine = Instance(name="mine", processors=2, deadline=10, jobs=jobs)
-    results.results(mine, evaluate(mine, ["greedy", "lcpf"]))
-    said = capsys.readouterr().out
-    assert "mine: reward; more is better" in said
-    assert "2 of 3 jobs in time" in said
-
-
-def test_of_many_groups_the_largest_are_shown() -> None:
-    jobs = tuple(
-        Job(name=f"j{i}", reward=1, groups={"user": f"u{i:03}"}, stages=((1.0 + i,),))
-        for i in range(60)
-    )
-    mine = Instance(name="many", processors=100, deadline=100, jobs=jobs)
-    (table,) = dssp.tables(mine, evaluate(mine, "greedy"))
-    assert len(table.rows) == dssp.MOST
-    assert [cells[0] for cells in table.rows] == [f"u{i:03}" for i in range(20, 60)]
-    assert "20 groups more" in table.title
-
-
 def test_of_many_nights_the_first_are_shown_and_what_they_sum_to(screen: StringIO) -> None:
     job = Job(name="j", reward=1, demand=1, critical_path=1.0, groups={"user": "u"})
     mine = Instance(name="many", processors=1, deadline=2, jobs=(job,), nights=1000)
@@ -162,55 +123,6 @@ def test_of_many_nights_the_first_are_shown_and_what_they_sum_to(screen: StringI
     nights = [cells[1] for line in lines if len(cells := split(line)) == 6]
     assert nights == [*map(str, range(1, results.ROWS)), "all"]
     assert f"... and {1001 - results.ROWS} rows before the last; --json has all" in lines
-
-
-def test_a_schedule_says_what_was_in_time() -> None:
-    mine = load("instances/dssp/greedy-trap.json")
-    found = evaluate(mine, "lcpf")
-    (jobs, schedule) = dssp.lines(mine, found)
-    ends = found.solution.completion.values()
-    done = sum(end <= mine.deadline for end in ends)
-    assert jobs[0] == "jobs"
-    assert schedule[1].startswith(f"{done} of {len(ends)} jobs in time, makespan ")
-
-
-def test_allocations_say_who_completes_when(screen: StringIO) -> None:
-    jobs = tuple(Sized(name=name, size=2.0 + i) for i, name in enumerate(EVIL))
-    mine = Sharing(name="s", servers=10, jobs=jobs, speedup=Power(p=0.5))
-    results.result(mine, found := evaluate(mine, "hesrpt"))
-    table = [cells[1:] for line in seen(screen) if (cells := split(line))]
-    assert [line[0] for line in table] == [expected(name) for name in found.solution.order]
-    assert sum(float(line[2].strip("%")) for line in table) == pytest.approx(100, abs=0.1)
-    proven = solve("instances/hesrpt/twins.json")
-    assert dict(hesrpt.lines(load("instances/hesrpt/twins.json"), proven))["proven"].startswith(
-        "over"
-    )
-    assert not list(hesrpt.lines(mine, found))
-
-
-def test_epochs_say_how_long_they_last() -> None:
-    mine = load("instances/epoch/fig8.json")
-    found = solve(mine)
-    (line,) = epoch.lines(mine, found)
-    assert line == ("overhead", "2 reallocations per node and quantum")
-    (table,) = epoch.tables(mine, found)
-    assert {cells[1:] for cells in table.texts()} == {
-        ("80.00%", "4", "4", "4"),
-        ("20.00%", "1", "16", "16"),
-    }
-    wide = Epochs(name="w", nodes=4, inequity=1, jobs=(Wide(name="a", minimum=2),))
-    assert not list(epoch.tables(wide, evaluate(wide, "buddy")))  # rectangles, no epochs
-
-
-def test_queues_say_each_classs_response_time() -> None:
-    mine = load("instances/msfq/small.json")
-    found = solve(mine)
-    said = dict(msfq.lines(mine, found))
-    assert said["threshold"] == str(found.solution.threshold)
-    (table,) = msfq.tables(mine, found)
-    times = [entry.mean_response_time for entry in found.solution.classes]
-    assert [row[1] for row in table.rows] == times
-    assert all(cells[2:] == ("", "") for cells in table.texts())  # exact: neither is there
 
 
 def blank(**more: Any) -> Result:
@@ -284,7 +196,7 @@ def test_a_table_aligns_numbers_and_refuses_ragged_rows() -> None:
         Table.of("t", (text("a"),), [("a", "b")])
 
 
-@pytest.mark.parametrize("width", [50, 60, 80, 120])
+@pytest.mark.parametrize("width", [50, 80])
 def test_a_narrow_table_breaks_no_word(screen: StringIO, width: int) -> None:
     words = ("greedy-three-quarters", "1 not applicable", "what it would have cost")
     console.out.width = width
@@ -294,7 +206,7 @@ def test_a_narrow_table_breaks_no_word(screen: StringIO, width: int) -> None:
         assert any(word in line for line in lines), (word, lines)
 
 
-@pytest.mark.parametrize("width", [20, 30, 40, 50])
+@pytest.mark.parametrize("width", [20, 50])
 def test_a_table_too_narrow_for_its_words_loses_no_letter(screen: StringIO, width: int) -> None:
     cells = ("greedy-three-quarters", "1 not applicable", "what it would have cost")
     console.out.width = width

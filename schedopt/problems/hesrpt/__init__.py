@@ -30,7 +30,6 @@ class Hesrpt(Problem):
         b'{"problem":"hesrpt","name":"tiny","servers":10,"speedup":{"kind":"power","p":0.5},'
         b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}'
     )
-    warming = (("mixed", {"jobs": 12}),)
     formulation_homes: ClassVar = {
         "allocation": "schedopt.formulations.hesrpt.allocation:Allocation"
     }
