@@ -12,7 +12,7 @@ from builders.msfq import at_load, one_or_all, queue_of, random_jobs
 from schedopt import bench, evaluate, plot, solve
 from schedopt.instances.files import dump, load
 from schedopt.instances.msfq.generators import GENERATORS
-from schedopt.problems.msfq import log_figure
+from schedopt.problems.msfq import to_figure as pictures
 from schedopt.sweep.rows import read_rows
 from schedopt.sweep.sources import FileSource
 
@@ -274,10 +274,10 @@ def test_a_window_of_a_log_and_an_empty_one(tmp_path: Path) -> None:
 
 def test_a_log_and_what_is_found_for_it_are_drawn(log: Path, tmp_path: Path) -> None:
     queue: Any = load(log)
-    figure = log_figure.log(queue)
+    figure = pictures.jobs(queue)
     assert "60 jobs on 4 servers, submitted from 0 to 236" in figure.get_suptitle()
     starts = np.array([0.0, 1.0, 5.0])
-    held = log_figure._mean_held(starts, starts + 2, np.array([1, 2, 4]), np.array([0.0, 1, 2, 6]))
+    held = pictures._mean_held(starts, starts + 2, np.array([1, 2, 4]), np.array([0.0, 1, 2, 6]))
     assert held.tolist() == [1.0, 3.0, (2 + 4) / 4]
     run("evaluate", log, "--policy", "fcfs,easy", "-o", tmp_path / "r.json")
     run("plot", tmp_path / "r.json", "--instance", log, "-o", tmp_path / "r.png")

@@ -17,7 +17,7 @@ import schedopt
 from schedopt.cli.planning import plan as command
 from schedopt.instances.dssp import jobtable
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp.farm import FLAG_OF, PREFIXES
+from schedopt.problems.dssp.tonight import FLAG_OF, PREFIXES
 
 WORDS = ["--reward", "priority:urgent=8,high=4,normal=2,low=1"]
 HOURS = ["--processors", 30, "--from", "20:00", "--until", "06:00", "--seats", "houdini=8"]
