@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.dssp import Scenarios, best_at_risk
+from builders.dssp import Scenarios
 from builders.effort import ALL, tried
 from contract.dssp import some_night
 from hypothesis import strategies as st
@@ -20,9 +20,7 @@ from schedopt.instances.dssp.scenarios import JUDGING, MILLION, Measure, factors
 from schedopt.instances.errors import InputError
 from schedopt.problems import problem
 from schedopt.problems.dssp.chances import chances, jobs_in_time
-from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection.scenario_search import ROUNDS, ScenarioSearch
-from schedopt.solvers.result import Document, Limits
+from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 from schedopt.validation.dssp import risk
 from schedopt.validation.dssp.facts import Facts
@@ -143,34 +141,6 @@ def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
     assert worth == pytest.approx(share, **near)
     low, high = edges(share, count)
     assert half == pytest.approx((high - low) / 2, **near)
-
-
-@tried(18, seed=st.integers(0, 2**31))
-def test_prices_bound_every_selection(seed: int) -> None:
-    draw = Random(seed)  # noqa: S311
-    night = Instance(
-        name="long paths",
-        processors=1,
-        deadline=30,
-        jobs=tuple(
-            Job(
-                name=f"j{i}",
-                reward=draw.randint(1, 9),
-                demand=draw.randint(4, 11),
-                critical_path=draw.randint(3, 28),
-                spread=Lognormal(sigma=0.5),
-            )
-            for i in range(6)
-        ),
-    )
-    asked = {"risk": draw.choice(MEASURES[:2]), "scenarios": 8, "seed": draw.randint(0, 99)}
-    model = schedopt.dssp.Selection(night, **asked)
-    best, sample = best_at_risk(model), model.sample
-    assert schedopt.solve(model, solver="model").objective == pytest.approx(best)
-    assert sample is not None
-    search = ScenarioSearch(model, sample, Limits(), now(), rounds=ROUNDS)
-    search.run()
-    assert search.bound >= best * (1 - 1e-12)
 
 
 def test_a_job_without_its_chance_is_refused() -> None:

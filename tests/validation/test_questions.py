@@ -53,8 +53,6 @@ def test_a_result_states_its_question() -> None:
         ("two-shots", "selection", "season"),
         ("fig8", "rectangles", "partition"),
         ("fig8", "partition", "rectangles"),
-        ("one-or-all", "threshold", "optimal-policy"),
-        ("small", "optimal-policy", "threshold"),
         ("fig8", "partition", "allocation"),
         ("twins", "allocation", "selection"),
     ],
@@ -117,13 +115,6 @@ def test_another_instance_of_the_same_name_is_told() -> None:
     other = msgspec.structs.replace(night, processors=3)
     report = schedopt.check(other, result.document())
     assert "another instance of this name" in report.differences[0]
-
-
-def test_a_document_without_a_question_is_judged_by_what_it_says() -> None:
-    night = schedopt.example("two-shots")
-    old = told(schedopt.solve(night))
-    del old["question"]
-    assert schedopt.check(night, document(old)).whole
 
 
 def test_options_beside_the_question_are_no_way_round_it() -> None:
