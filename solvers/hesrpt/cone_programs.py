@@ -133,23 +133,19 @@ class _Rows:
         self._arrivals()
         everything = np.arange(self.cones.variables)
         self.cones.at_most(np.zeros(len(everything)), [(everything, -1.0)])
-        own, pair = self.epochs + np.arange(self.pairs), np.arange(self.pairs)
-        count = len(self.instance.jobs)
-        self.work = self.cones.at_most(
-            -np.ones(count), (self.jobs, own + self.pairs, -np.ones(self.pairs))
+        own, epochs = self.epochs + np.arange(self.pairs), np.arange(self.epochs)
+        ones = np.ones(self.pairs)
+        done = self.jobs, own + self.pairs, -ones
+        self.work = self.cones.at_most(-np.ones(len(self.instance.jobs)), done)
+        used = (
+            np.append(self.at, epochs),
+            np.append(own, epochs),
+            np.append(ones, -np.ones(self.epochs)),
         )
-        in_time = np.concatenate([self.at, np.arange(self.epochs)])
-        self.servers = self.cones.at_most(
-            np.zeros(self.epochs),
-            (
-                in_time,
-                np.concatenate([own, np.arange(self.epochs)]),
-                np.concatenate([np.ones(self.pairs), -np.ones(self.epochs)]),
-            ),
-        )
+        self.servers = self.cones.at_most(np.zeros(self.epochs), used)
         self._rules(names)
         for kind in range(len(self.instance.speedups)):
-            self._speedup(kind, pair[self.instance.kinds[self.jobs] == kind])
+            self._speedup(kind, np.flatnonzero(self.instance.kinds[self.jobs] == kind))
 
     def costs(self) -> Floats:
         """Return the objective, about 1."""
@@ -159,15 +155,11 @@ class _Rows:
 
     def _arrivals(self) -> None:
         """State that epochs which end at an arrival end then."""
-        marks = [
-            (e, j) for e, (what, j) in enumerate(self.program.epochs.ends) if what != "completion"
-        ]
-        rows = [np.full(e + 1, i) for i, (e, _) in enumerate(marks)]
-        columns = [np.arange(e + 1) for e, _ in marks]
-        ends = np.array([self.instance.arrivals[j] / self.program.unit for _, j in marks])
-        if marks:
-            row, column = np.concatenate(rows), np.concatenate(columns)
-            self.cones.equal(ends, (row, column, np.ones(len(row))))
+        for e, (what, j) in enumerate(self.program.epochs.ends):
+            if what == "arrival":
+                epochs, row = np.arange(e + 1), np.zeros(e + 1, np.intp)
+                end = np.array([self.instance.arrivals[j] / self.program.unit])
+                self.cones.equal(end, (row, epochs, np.ones(e + 1)))
 
     def _rules(self, names: Collection[str]) -> None:
         """State what side constraints ask of the shares of those in the system."""
@@ -177,12 +169,8 @@ class _Rows:
         rows, columns, values = list[int](), list[int](), list[float]()
         for e, jobs in enumerate(self.program.epochs.present if rules.bounds else ()):
             for bound in in_force(rules.bounds, jobs):
-                for sign, share, asks in (
-                    (1.0, bound.at_least, bound.at_least > 0),
-                    (-1.0, bound.at_most, bound.at_most < 1),
-                ):
-                    if not asks:
-                        continue
+                floor = [(1.0, bound.at_least)] * (bound.at_least > 0)
+                for sign, share in [*floor, *[(-1.0, bound.at_most)] * (bound.at_most < 1)]:
                     own = [self.epochs + pair[j, e] for j in bound.jobs]
                     rows += [len(self.asked)] * (len(own) + 1)
                     columns += [*own, e]

@@ -80,12 +80,10 @@ def _over_timelines(attempt: Attempt) -> Termination:
 
 def _cost_each_alone(instance: Instance) -> float:
     """Return what it costs if each job has all servers from its arrival on."""
-    everyone = np.arange(len(instance.jobs))
-    servers = np.full(len(everyone), float(instance.servers))
-    times = instance.sizes / instance.each("at", everyone, servers)
-    if instance.objective == "makespan":
-        return float((instance.arrivals + times).max())
-    return float(instance.costs @ times)
+    servers = np.full(len(instance.jobs), float(instance.servers))
+    times = instance.sizes / instance.each("at", np.arange(len(servers)), servers)
+    makespan = instance.objective == "makespan"
+    return float((instance.arrivals + times).max() if makespan else instance.costs @ times)
 
 
 def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]:
@@ -159,14 +157,11 @@ def _can_hold(attempt: Attempt) -> Holds:
 def _refuse_what_cannot_be_solved(model: Allocation) -> None:
     """Raise `InputError` where a changed program is not one that Clarabel takes."""
     problem = model.program(model.side())
-    wrong = ""
-    if not problem.is_dcp():
-        wrong = "one that does not keep CVXPY's rules (DCP)"
-    elif problem.is_mixed_integer():
-        wrong = "one with whole or boolean variables"
-    elif any(parameter.value is None for parameter in problem.parameters()):
-        wrong = "a parameter without a value"
-    elif not model.decodable(problem):
-        wrong = "one without the allocation's own variables"
-    if wrong:
-        raise InputError("a convex program over time and used", found=wrong, place="model")
+    for right, found in (
+        (problem.is_dcp(), "one that does not keep CVXPY's rules (DCP)"),
+        (not problem.is_mixed_integer(), "one with whole or boolean variables"),
+        (all(p.value is not None for p in problem.parameters()), "a parameter without a value"),
+        (model.decodable(problem), "one without the allocation's own variables"),
+    ):
+        if not right:
+            raise InputError("a convex program over time and used", found=found, place="model")

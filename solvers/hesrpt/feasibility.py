@@ -88,35 +88,30 @@ class Propagation:
             self._known[key] = some if fine else None
         return self._known[key]
 
-    def begun(self) -> TimelineState:
-        """Return where every timeline begins."""
-        return TimelineState(0.0, 0.0, passed=False, served=frozenset())
-
     def after(
-        self, stand: TimelineState, here: Sequence[int], what: str, job: int
+        self, state: TimelineState, here: Sequence[int], what: str, job: int
     ) -> TimelineState | None:
         """Return the state after an epoch that an event ends, None where that is impossible."""
         now = self.served(here)
-        served = stand.served | (now or frozenset())
-        passed = stand.passed or now is not None
+        served = state.served | (now or frozenset())
+        passed = state.passed or now is not None
         if what == "completion":
-            earliest = max(stand.earliest, float(self._least[job]))
-            there = TimelineState(stand.start, earliest, passed=passed, served=served)
-            return there if job in served else None
+            earliest = max(state.earliest, float(self._least[job]))
+            return TimelineState(state.start, earliest, passed, served) if job in served else None
         until = float(self.arrivals[job])
-        if stand.earliest > until or (until > stand.start and not passed):
+        if state.earliest > until or (until > state.start and not passed):
             return None
-        served = served if until > stand.start else stand.served
-        return TimelineState(until, until, passed=False, served=served)
+        served = served if until > state.start else state.served
+        return TimelineState(until, until, False, served)
 
 
 class TimelineState(NamedTuple):
     """The state of a timeline: the last arrival, the earliest time now, who could be served."""
 
-    start: float
-    earliest: float
-    passed: bool
-    served: frozenset[int]
+    start: float = 0.0
+    earliest: float = 0.0
+    passed: bool = False
+    served: frozenset[int] = frozenset()
 
 
 def is_possible(program: Allocation, asked: Collection[str]) -> bool:
@@ -127,13 +122,10 @@ def is_possible(program: Allocation, asked: Collection[str]) -> bool:
     """
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
     course = Propagation(program.instance, bounds)
-    stand = course.begun()
+    state: TimelineState | None = TimelineState()
     for here, (what, job) in zip(*program.epochs, strict=True):
-        after = course.after(stand, here, what, job)
-        if after is None:
-            return False
-        stand = after
-    return True
+        state = None if state is None else course.after(state, here, what, job)
+    return state is not None
 
 
 def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[Timeline]:
@@ -149,7 +141,7 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
     wanted = program.last_first[::-1].tolist() if program.given else None
 
     def extended_timelines(
-        stand: TimelineState, first: int, here: list[int], done: list[int], arrived: dict[str, int]
+        state: TimelineState, first: int, here: list[int], done: list[int], arrived: dict[str, int]
     ) -> Iterator[Timeline]:
         if next(looked) > MOST_LOOKED:
             raise TimeoutError("too many timelines to look through")
@@ -159,7 +151,7 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
         who = here if wanted is None else [j for j in here if j == wanted[len(done)]]
         events += [("completion", j) for j in who]
         for what, j in events:
-            after = course.after(stand, here, what, j)
+            after = course.after(state, here, what, j)
             if after is None:
                 continue
             if what == "arrival":
@@ -171,7 +163,7 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
                 )
 
     here = [j for j, r in enumerate(instance.arrivals) if r == 0]
-    yield from extended_timelines(course.begun(), 0, here, [], {})
+    yield from extended_timelines(TimelineState(), 0, here, [], {})
 
 
 def has_few_timelines(program: Allocation, most: int) -> bool:

@@ -15,7 +15,7 @@ from schedopt.solvers.hesrpt.direct import in_waves
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS
 from schedopt.solvers.hesrpt.lagrangian import LEAST_RENT, RentBound, SubgradientAscent, resampled
 from schedopt.solvers.hesrpt.order_search import OrderSearch
-from schedopt.solvers.hesrpt.speedup_kernels import Floats, speeds
+from schedopt.solvers.hesrpt.speedup_kernels import Floats
 from schedopt.solvers.result import Result, Termination
 
 MOST_CELLS = 400
@@ -28,8 +28,6 @@ STEPS, LEAST_PART = 60, 0.03
 CLIMBED = 1e-5
 """Rounds of climbing end once the gap shrinks by no more than this fraction of the
 cost."""
-NEAR = 1e-10
-"""Costs that differ by less, relatively, count as the same."""
 MOST_PLAYED = 2_000
 """Jobs beyond which nothing is played: a play would take seconds."""
 SWIFTLY = 50
@@ -64,9 +62,7 @@ class LagrangianSearch(OrderSearch):
         self.best = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
         self.rents = RentBound(self.curves, self.sizes, self.costs)
-        count = len(self.sizes)
-        self._tops = speeds(self.curves, np.arange(count), self.curves.mosts, np.zeros(count))
-        self.bound = self._alone = float(self.costs @ (self.sizes / self._tops)) * (1.0 - NEAR)
+        self.bound = self._alone = self.cost_each_alone()
         self._steps = self._search()
 
     def advance(self, seconds: float) -> bool:
@@ -84,7 +80,7 @@ class LagrangianSearch(OrderSearch):
                 )
             return
         smiths = self.order
-        self._play_prices(self.costs / self._tops)
+        self._play_prices(self.costs / self.tops)
         yield from self._replay_until_stable(smiths, 1.0)
         teams = len(self.rents.servers) > 1
         if self.value < inf and not teams:  # a replay takes little time

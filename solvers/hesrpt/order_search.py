@@ -91,8 +91,16 @@ class OrderSearch:
         bounds = bounds_of(rules if together else without_floors(rules), count)
         self.playable = together and bounds.whole
         self.curves = curves(instance, bounds)
+        teams = np.append(self.curves.team_mosts, self.curves.servers)[self.curves.teams]
+        most = np.minimum(self.curves.mosts, teams)
+        self.tops = speeds(self.curves, np.arange(count), most, np.zeros(count))
         self.starts = np.unique(np.append(0.0, instance.arrivals))
         self.groups = np.searchsorted(self.starts, instance.arrivals).astype(np.int64)
+
+    def cost_each_alone(self) -> float:
+        """Return what jobs cost if each has all servers that it may have from its arrival on."""
+        with np.errstate(divide="ignore"):
+            return float(self.costs @ (self.sizes / self.tops)) * (1.0 - NEAR)
 
     def prices(self, order: Order) -> Floats:
         """Return the price of each job's work for an order, shape (M,)."""
@@ -221,15 +229,7 @@ class BestOrder(OrderSearch):
         self._tree = new_tree(count, len(self.starts), MOST_LEAVES)
         self.value, self.rest = incumbent, inf
         self._replay()
-        self.bound = self._each_alone() * (1.0 - NEAR)
-
-    def _each_alone(self) -> float:
-        """Return what jobs cost if each has all servers that it may have from its arrival on."""
-        teams = np.append(self.curves.team_mosts, self.curves.servers)[self.curves.teams]
-        room, rates = np.minimum(self.curves.mosts, teams), np.zeros(len(teams))
-        with np.errstate(divide="ignore"):
-            times = self.sizes / speeds(self.curves, np.arange(len(room)), room, rates)
-        return float(self.costs @ times)
+        self.bound = self.cost_each_alone()
 
     def _replay(self) -> None:
         """Simulate the prices of an order, then of the order in which jobs complete, and so on."""
@@ -358,8 +358,7 @@ def plain_timeline(instance: Instance) -> Timeline:
     It is the order from the last job to complete, and how many have completed at each arrival.
     """
     free = OrderSearch(instance, Rules(instance))
-    prices = instance.costs / instance.each("at", np.arange(len(free.sizes)), free.curves.mosts)
-    ends = free.simulate(prices).ends
+    ends = free.simulate(instance.costs / free.tops).ends
     late = np.flatnonzero(instance.arrivals)
     arrived = {instance.names[j]: int((ends <= instance.arrivals[j]).sum()) for j in late}
     return np.argsort(-ends, kind="stable").tolist(), arrived
