@@ -42,11 +42,11 @@ def check(
     report says what could not be recomputed in the ``seconds`` that there are. `InputError` if the
     document is of another instance, or cannot be read.
     """
-    for what in ("problem", "name"):
-        ours = type(instance).__struct_config__.tag if what == "problem" else instance.name
-        theirs = result.problem if what == "problem" else result.instance
-        if ours != theirs:
-            place = "problem" if what == "problem" else "instance"
+    for place, ours in (
+        ("problem", type(instance).__struct_config__.tag),
+        ("instance", instance.name),
+    ):
+        if (theirs := getattr(result, place)) != ours:
             raise InputError(f"a result of {shown(ours)}", found=shown(theirs), place=place)
     checker = _checker_of(result.problem)
     report = Report(until=None if seconds is None else time.perf_counter() + seconds)

@@ -19,40 +19,17 @@ class Refuted(str):
 
 @dataclass
 class Report:
-    """What is wrong with a result, and what could not be judged.
-
-    Attributes
-    ----------
-    violations : list of str
-        What is wrong, each in a line.
-    unchecked : list of str
-        Remarks on what was not, or not wholly, recomputed, each in a line.
-    unjudged : list of str
-        What the claim needs and no checker here can judge, each in a line.
-    settings : list of str
-        Options that are not at their default, of those that change what is asked.
-    differences : list of str
-        Where else the question that was answered is not that of the file as it stands.
-    asked : bool
-        Whether the result says which question it answers; else there is nothing to compare.
-    late : bool
-        Whether something was left out, since there was no more time for it.
-    until : float or None
-        The moment of `time.perf_counter` at which to have ended; None where it may take any time.
-    bound : str
-        What the bound, or the proof that there is no solution, is worth: ``re-proved``, or
-        ``believed`` and from whom; empty where there is none.
-    """
+    """What is wrong with a result, and what could not be judged: each in a line."""
 
     violations: list[str] = field(default_factory=list)
-    unchecked: list[str] = field(default_factory=list)
-    unjudged: list[str] = field(default_factory=list)
-    settings: list[str] = field(default_factory=list)
-    differences: list[str] = field(default_factory=list)
-    bound: str = ""
-    asked: bool = True
-    late: bool = False
-    until: float | None = None
+    unchecked: list[str] = field(default_factory=list)  # what was not, or not wholly, recomputed
+    unjudged: list[str] = field(default_factory=list)  # what the claim needs, and nobody here knows
+    settings: list[str] = field(default_factory=list)  # options of the question beyond defaults
+    differences: list[str] = field(default_factory=list)  # of the question from the file's own
+    bound: str = ""  # ``re-proved``, or ``believed`` and from whom; empty where there is none
+    asked: bool = True  # whether the result says which question it answers
+    late: bool = False  # whether something was left out, since there was no more time for it
+    until: float | None = None  # by `time.perf_counter`; None where it may take any time
 
     @property
     def left(self) -> float:

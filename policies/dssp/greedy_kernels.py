@@ -84,7 +84,7 @@ def best_pair(
     stop: int,
     value: float,
 ) -> tuple[float, int, int, int]:
-    """Find the best pair whose lesser member is one of start..stop-1: value, how it came about, pair.
+    """Find the best pair whose lesser member is one of start..stop-1: value, how it came, pair.
 
     Items are by ascending rank: item k may be followed by those before it; ``at`` is each one's
     place by ratio, from 1, ``heavier`` the items by ascending weight, ``value`` what is to be

@@ -1,6 +1,5 @@
 """Entries: a frozen instance, its best known objective and bound, and their sources."""
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import beside, decode, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
-from schedopt.solvers.result import Document, gap
+from schedopt.solvers.result import Document
 from schedopt.sweep.sources import FileSource
 
 Status = Literal["proven", "open"]
@@ -169,31 +168,6 @@ def document(group_name: str, entry: Entry) -> Document:
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file's text, and of the files beside it that it names."""
     return FileSource(path).facts().digest
-
-
-def entry_from(
-    result: Document, *, instance: Path, text: bytes, made: Made | None, by: Provenance, proof: str
-) -> Entry:
-    """Return the entry that a checked result makes; ``proof``: of its bound, or empty."""
-    return Entry(
-        name=result.instance,
-        problem=result.problem,
-        formulation=result.formulation or "",
-        options=asking(result.problem, result.formulation, result.options)
-        if result.formulation
-        else {},
-        sense=result.sense,
-        status="proven" if result.proven else "open",
-        objective=result.objective,
-        bound=result.bound,
-        gap=gap(result.objective, result.bound),
-        certificate=proof,
-        objective_by=by,
-        bound_by=by,
-        made=made,
-        instance=digest(instance),
-        result=hashlib.sha256(text).hexdigest(),
-    )
 
 
 def asking(problem: str, formulation: str, options: Mapping[str, Any]) -> dict[str, Any]:

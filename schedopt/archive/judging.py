@@ -1,5 +1,6 @@
 """Verify entries without a solver, and judge claimed improvements."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +16,6 @@ from schedopt.archive.entries import (
     digest,
     document,
     entry_for,
-    entry_from,
 )
 from schedopt.instances.archived import folder_of, instance_path, result_path
 from schedopt.instances.errors import InputError, shown
@@ -147,21 +147,17 @@ def submit(file: Path, result_file: Path, by: str) -> Judgement:
     if not again.whole:
         return Judgement(group, None, None, [*again.violations, *again.unjudged])
     found = Provenance(by=by, date=datetime.now(UTC).date().isoformat(), version=result.version)
-    proof = ""
-    if again.bound == "re-proved":
-        proof = str((joined.certificate or {}).get("kind", NEEDS_NONE))
-    improved = entry_from(
-        joined,
-        instance=instance_path(f"{group}/{entry.name}"),
-        text=encode(joined),
-        made=entry.made,
-        by=found,
-        proof=proof,
-    )
+    kind = str((joined.certificate or {}).get("kind", NEEDS_NONE))
     improved = structs.replace(
-        improved,
+        entry,
+        status="proven" if joined.proven else "open",
+        objective=joined.objective,
+        bound=joined.bound,
+        gap=gap(joined.objective, joined.bound),
+        certificate=kind if again.bound == "re-proved" else "",
         objective_by=found if "objective" in better else entry.objective_by,
         bound_by=found if "bound" in better else entry.bound_by,
+        result=hashlib.sha256(encode(joined)).hexdigest(),
     )
     return Judgement(group, improved, joined, list(better.values()))
 

@@ -105,10 +105,9 @@ def test_plans_are_judged_as_trial_judges_them() -> None:
     assert min(verdicts.values()) > examples(400)
 
 
-@pytest.mark.parametrize("nights", [1, 2])
-def test_bounds_are_re_proved_and_lower_ones_are_not(nights: int) -> None:
+def test_bounds_are_re_proved_and_lower_ones_are_not() -> None:
     for seed in range(examples(120)):
-        instance = files.parse(drawn(seed, ("after", "down") if nights > 1 else (), nights))
+        instance = files.parse(drawn(seed))
         result = schedopt.solve(instance, certificate=True, threads=1)
         if result.termination == "infeasible":
             continue

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from schedopt import check, solve
 from schedopt.formulations.constraints import FairShare
-from schedopt.formulations.dssp import Season, Selection
-from schedopt.instances.constraints import Constraint, Forbid, Seats
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.solvers.dssp.selection.branch_and_bound.certificate import certify
-from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Document, Limits, Result
 from schedopt.validation.dssp import blocks
@@ -44,15 +43,6 @@ def test_a_schedule_that_meets_the_selection_is_re_proved() -> None:
     result = solve(BUNDLED / "predictions.json", formulation="schedule", certificate=True)
     assert result.objective == 15  # more than the 11 of what was predicted
     assert result.bound_checked
-
-
-def test_a_season_of_fair_shares_is_one_branch() -> None:
-    night = generate("dssp", seed=1, options={"nights": 56, "stages": False, "teams": 20})
-    shares = solve(night).solution.shares["team"]
-    rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
-    result = solve(night, constraints=[rule], certificate=True)
-    assert result.bound_checked
-    assert len(result.certificate["nodes"]) == 1
 
 
 FAMILIES = ("uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum")
@@ -222,23 +212,13 @@ def test_a_window_that_ends_before_it_starts_closes_nothing() -> None:
         assert not proved(night, result, forged, bound=4.0, objective=4.0)
 
 
-def test_objectives_that_follow_are_re_proved_where_all_are_selected() -> None:
-    jobs = tuple(
-        Job(name=f"j{i}", reward=1, demand=i + 1, critical_path=1, values={"x": 3 - i})
-        for i in range(3)
-    )
-    for deadline in (6, 5):
-        night = Instance(
-            name="all",
-            processors=1,
-            deadline=deadline,
-            jobs=jobs,
-            objectives=("reward", "demand", "x"),
-        )
-        result = solve(night, certificate=True)
-        assert result.bound_checked and len(result.certificate["later"]) == 2  # type: ignore[index,arg-type]
-        report = check(night, result)
-        assert (report.bound, report.unchecked, report.whole) == ("re-proved", [], True)
+def test_of_several_objectives_the_first_is_re_proved() -> None:
+    jobs = tuple(Job(name=f"j{i}", reward=1, demand=i + 1, critical_path=1) for i in range(3))
+    goals = ("reward", "demand")
+    night = Instance(name="all", processors=1, deadline=5, jobs=jobs, objectives=goals)
+    report = check(night, solve(night, certificate=True))
+    assert (report.bound, report.whole) == ("re-proved", True)
+    assert "objective demand: its bound is believed" in report.unchecked[0]
 
 
 def test_a_bound_without_a_certificate_says_why() -> None:
@@ -246,28 +226,3 @@ def test_a_bound_without_a_certificate_says_why() -> None:
     result = solve(night)
     with pytest.raises(NoCertificateError, match="branches in 0 s, and more open"):
         certify(Selection(night), result, Limits(time_limit=0.0))
-
-
-@pytest.mark.parametrize("memory", [{"window": 2}, {"half_life": 1.5}, {"of": "selected"}])
-def test_a_season_of_nights_is_re_proved(memory: dict[str, Any]) -> None:
-    night = generate("dssp", "season", seed=1, options={"nights": 3})
-    team = sorted(night.groups["team"])
-    shares = {"at_most": {team[0]: 0.2}, "at_least": {team[1]: 0.1}}
-    rule = FairShare(name="fair", by="team", **shares, **memory)
-    result = solve(night, constraints=[rule], certificate=True)
-    assert result.proven and result.bound_checked
-    rows = ProgramArrays.of(Season(night).add(rule).program()).keys
-    assert set(result.certificate["rows"]) == set(rows)  # the checker knows each of them
-    document = claim(result)
-    assert check(night, document).bound == "re-proved"
-    less = claim(result, bound=(result.bound or 0) - 1)
-    assert reproved(night, [rule], result.certificate, less) is not None
-
-
-def test_what_a_season_is_re_proved_from_holds_for_no_other_rule() -> None:
-    night = generate("dssp", "season", seed=1, options={"nights": 3})
-    forbid = Forbid(name="not", jobs=tuple(job.name for job in night.jobs[:30]))
-    result = solve(night, constraints=[forbid], certificate=True)
-    assert result.bound_checked
-    assert isinstance(result.certificate, dict)
-    assert reproved(night, [], result.certificate, claim(result)) is not None

@@ -23,7 +23,7 @@ from schedopt.instances.constraints import (
     Together,
     label,
 )
-from schedopt.instances.dssp import Instance, Job, selected, selected_nights
+from schedopt.instances.dssp import Instance, Job, selected
 from schedopt.instances.fair_share import Each
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
@@ -89,12 +89,12 @@ def holds(program: Program, columns: list[str], chosen: set[str]) -> bool:
     )
 
 
-def found(night: Instance, formulation: str, fill: float, solution: Any) -> list[str]:
+def found(night: Instance, fill: float, solution: Any) -> list[str]:
     """Return what the checker finds of a selection."""
     claim = Document(
         instance="rows",
         problem="dssp",
-        formulation=formulation,
+        formulation="selection",
         solver="highs",
         termination="completed",
         solution_status="feasible",
@@ -127,40 +127,7 @@ def test_rows_hold_where_the_checker_finds_nothing(seed: int) -> None:
     columns = [name for name in program.names if name in night.index]
     verdicts = []
     for chosen in product((False, True), repeat=len(night.jobs)):
-        wrong = found(night, "selection", fill, selected(night, np.array(chosen), fill))
+        wrong = found(night, fill, selected(night, np.array(chosen), fill))
         names = {job.name for job, own in zip(night.jobs, chosen, strict=True) if own}
         verdicts.append((not wrong, holds(program, columns, names), night.constraints, names))
-    agreed(verdicts)
-
-
-@tried(150, st.integers(0, 10**9))
-def test_rows_of_seasons_hold_where_the_checker_finds_nothing(seed: int) -> None:
-    draw, fill = Random(seed), 1.0  # noqa: S311
-    memory = draw.choice(({}, {"window": 2}, {"half_life": 1.0}, {"window": 1}))
-    jobs = tuple(
-        msgspec.structs.replace(
-            job,
-            release=0,
-            deadline=None,
-            first_night=draw.randint(1, 2),
-            last_night=draw.choice((None, 2)),
-        )
-        for job in some_night(draw).jobs[:4]
-    )
-    rules = [some_rule(draw, [job.name for job in jobs]) for _ in range(draw.randint(0, 2))]
-    rules = [
-        msgspec.structs.replace(rule, **memory) if isinstance(rule, FairShare) else rule
-        for rule in rules
-    ]
-    season = Instance(
-        name="rows", processors=1, deadline=5, jobs=jobs, constraints=tuple(rules), nights=2
-    )
-    program = Program(Facts(season, fill), season.constraints, [], season)
-    columns = [n for n in program.names if n.partition(", night ")[0] in season.index]
-    verdicts = []
-    for when in product((0, 1, 2), repeat=len(jobs)):
-        nights = [[j for j, n in enumerate(when) if n == night] for night in (1, 2)]
-        wrong = found(season, "season", fill, selected_nights(season, nights, fill))
-        names = {f"{job.name}, night {n}" for job, n in zip(jobs, when, strict=True) if n}
-        verdicts.append((not wrong, holds(program, columns, names), season.constraints, names))
     agreed(verdicts)

@@ -1,4 +1,4 @@
-"""Re-prove a bound on the reward of a selection or a season in whole numbers, without a solver.
+"""Re-prove a bound on the reward of a selection or a schedule in whole numbers, without a solver.
 
 The certificate is a tree of branchings on columns: jobs, or what lifts a row. For whole multipliers
 y of rows (above 0 of an upper bound, below 0 of a lower) and a whole weight w >= 0, no selection of
@@ -33,7 +33,7 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
-from schedopt.validation.dssp.facts import Facts, facts_of, one_night_facts
+from schedopt.validation.dssp.facts import Facts, facts_of
 from schedopt.validation.dssp.program import FREE, ROOMY, LinearRow, Program, Whole, exact_array
 
 ROUNDING = Fraction(1, 10**14)  # relative error allowed to a claim: rounding in a sum of rewards
@@ -54,30 +54,13 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     split: str | None = None
 
 
-class Branching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rows that a tree uses, and all of its branches."""
-
-    rows: list[str]
-    nodes: list[Node]
-
-
 class Branchings(
-    msgspec.Struct,
-    frozen=True,
-    forbid_unknown_fields=True,
-    tag_field="kind",
-    tag="branchings",
-    omit_defaults=True,
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="branchings"
 ):
-    """A certificate as a document holds it: a tree for the reward, and for objectives after it.
-
-    In a tree of ``later`` a row ``objective: NAME`` holds each objective before at what the
-    solution comes to.
-    """
+    """A certificate as a document holds it: the rows that a tree uses, and all of its branches."""
 
     rows: list[str]
     nodes: list[Node]
-    later: list[Branching] = []
 
 
 class NotShownError(ValueError):
@@ -90,18 +73,13 @@ def reproved(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> str | None:
-    """Re-prove a claimed bound.
-
-    ``instance``: the raw instance; ``constraints``: all side constraints; ``certificate``: what the
-    bound is to follow from; ``claim``: says the bound, and of which formulation it is.
+    """Re-prove a claimed bound with all side constraints.
 
     Returns None where the bound holds; else a line that says why it does not follow.
     """
     try:
         given = msgspec.convert(certificate, Branchings, strict=True)
-        _Proof(instance, constraints, Branching(given.rows, given.nodes), claim).run()
-        for k, tree in enumerate(given.later, start=1):
-            _Proof(instance, constraints, tree, claim, k).run()
+        _Proof(instance, constraints, given, claim).run()
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
     except InputError as error:
@@ -112,39 +90,25 @@ def reproved(
 
 
 class _Proof:
-    """A walk through all branches: none may reach `target` units of an objective.
-
-    ``goal`` is the place of the objective; what those before it come to is held.
-    """
+    """A walk through all branches: none may earn `target` units."""
 
     def __init__(
         self,
         instance: Instance,
         constraints: Sequence[Constraint],
-        given: Branching,
+        given: Branchings,
         claim: Document,
-        goal: int = 0,
     ) -> None:
         if claim.sense != "maximize":
             raise NotShownError(f"reward is maximized, not {claim.sense}d")
-        season = instance if claim.formulation == "season" else None
         facts, rules = _jobs_and_rules(instance, constraints, claim)
-        chosen = _fixed_selection(instance, claim, goal) if goal else frozenset()
-        worth = facts.worths(instance.objectives[goal]) if goal else None
-        own = _facts_of_nights(season, claim)
-        self.program = program = Program(facts, rules, given.rows, season, worth, own=own)
-        for name in instance.objectives[:goal]:
-            program.hold(name, facts.worths(name), chosen)
+        self.program = program = Program(facts, rules, given.rows)
         self.nodes = given.nodes
         self.values: Values = np.full(len(program.names), FREE, dtype=np.int8)
         self.rows = dict(program.rows)
         self.possible = self._propagate(self.values)
         self.rows = {key: row.reduced(self.values) for key, row in program.rows.items()}
-        if worth is None:
-            exact = _claimed_bound(claim, facts)
-        else:
-            exact = total(worth[job.name] for job in facts.night.jobs if job.name in chosen)
-        self.target = _refuting_value(program, self.values, exact)
+        self.target = _refuting_value(program, self.values, _claimed_bound(claim, facts))
         unknown = [key for key in given.rows if key not in self.rows]
         if unknown:
             raise NotShownError(f"there is no row {unknown[0]!r} here")
@@ -294,8 +258,6 @@ def _jobs_and_rules(
     a schedule's jobs are those of a selection from what happens, up to the time after which nothing
     is paid; side constraints speak of what was planned, and of the deadline, but for seats.
     """
-    if claim.formulation == "season":
-        return facts_of(instance, claim, nights=True), constraints
     if claim.formulation == "selection":
         return facts_of(instance, claim), constraints
     if claim.formulation != "schedule":
@@ -322,25 +284,6 @@ def _jobs_and_rules(
     return facts, [rule for rule in constraints if isinstance(rule, Seats)]
 
 
-def _facts_of_nights(season: Instance | None, claim: Document) -> dict[int, Facts]:
-    """Return the facts of the nights that have machines of their own."""
-    if season is None:
-        return {}
-    return {
-        d.night: facts_of(one_night_facts(season, d.night), claim) for d in season.down if d.night
-    }
-
-
-def _fixed_selection(instance: Instance, claim: Document, goal: int) -> frozenset[str]:
-    """Return the selected jobs, where the claim is about a later objective."""
-    chosen = _jobs_run(claim)
-    if claim.formulation != "selection" or goal >= len(instance.objectives) or chosen is None:
-        raise NotShownError(f"later[{goal - 1}]: there is no such objective here")
-    if not chosen <= instance.index.keys():
-        raise NotShownError("a job is selected that there is not")
-    return frozenset(chosen)
-
-
 def _refuting_value(program: Program, values: Values, bound: Fraction) -> int:
     """Return the least value, in units, that would refute a bound.
 
@@ -361,28 +304,12 @@ def _claimed_bound(claim: Document, facts: Facts) -> Fraction:
     if claim.bound is None or not isfinite(claim.bound):
         raise NotShownError(f"no bound is claimed but {claim.bound}")
     bound, exact = Fraction(claim.bound), None
-    chosen = _jobs_run(claim)
-    if claim.bound == claim.objective and chosen is not None:
-        exact = total(job.reward for job in facts.night.jobs if job.name in chosen)
+    chosen = claim.solution.get("selected")
+    if claim.bound == claim.objective and isinstance(chosen, list):
+        names = set(map(str, chosen))
+        exact = total(job.reward for job in facts.night.jobs if job.name in names)
     if exact is not None and abs(exact - bound) <= ROUNDING * bound:
         bound = exact
     elif claim.formulation == "schedule":  # a sum of parts of rewards
         bound += ROUNDING * bound
     return bound
-
-
-def _jobs_run(claim: Document) -> set[str] | None:
-    """Return the jobs that a document says run, on any night."""
-    nights = claim.solution.get("nights") if claim.formulation == "season" else [claim.solution]
-    if not isinstance(nights, list):
-        return None
-    found: set[str] = set()
-    for night in nights:
-        selected = night.get("selected") if isinstance(night, dict) else None
-        if not isinstance(selected, list):
-            return None
-        found.update(map(str, selected))
-    return found
-
-
-__all__ = ["reproved"]

@@ -1,7 +1,8 @@
 """Checks of every result: names, demand, shares, side constraints, and what fits a night."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from math import fsum
 
 import numpy as np
@@ -11,6 +12,7 @@ from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import shown
 from schedopt.validation.dssp.constraints import UnknownKindError, violations
 from schedopt.validation.dssp.facts import Chosen, Facts, JobSet, room_of
+from schedopt.validation.dssp.machine import StepFunction
 from schedopt.validation.report import Report, same
 
 MARGIN = 1e-12  # relative margin of a critical path, far above any rounding error
@@ -84,11 +86,14 @@ def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
     """Check that jobs fit the machine between any two times, and each job its own window."""
     due = chosen
     if facts.night.beyond:
-        report.violations.extend(facts.there.overfull(chosen, facts.demand, facts.fill))
+        for what, taken, points in facts.there.parts(chosen, facts.fill):
+            work = {name: share * facts.demand[name] for name, share in taken.items()}
+            _check_windows(what, facts, work, points, report)
         report.violations.extend(facts.there.waited(chosen))
     if facts.windowed:
         due = frozenset(name for name in chosen if facts.due[name] <= facts.deadline)
-        _check_windows(facts, chosen, report)
+        work = {name: facts.demand[name] for name in chosen}
+        _check_windows("capacity", facts, work, facts.rates, report)
     needed = facts.total(due)
     if needed > facts.capacity:
         report.violations.append(
@@ -117,13 +122,18 @@ def _surely_in_time(job: Job, night: Instance) -> bool:
     return fsum(map(max, job.stages or ())) * (1 + MARGIN) <= deadline
 
 
-def _check_windows(facts: Facts, chosen: Collection[str], report: Report) -> None:
-    """Check what fits between releases and deadlines of jobs' own."""
-    rate = facts.rates
-    for start, end, asked in facts.overfull({n: facts.demand[n] for n in chosen}, rate):
-        if start > 0 or end != facts.deadline:
+def _check_windows(
+    what: str,
+    facts: Facts,
+    work: Mapping[str, Fraction],
+    rate: Fraction | StepFunction,
+    report: Report,
+) -> None:
+    """Check what fits between releases and deadlines of jobs' own; all the night is for others."""
+    for start, end, asked in facts.overfull(work, rate):
+        if what != "capacity" or start > 0 or end != facts.deadline:
             room, a, b = float(room_of(rate, start, end)), float(start), float(end)
             report.violations.append(
-                f"capacity: the selected jobs need {float(asked):.17g} of {room:.17g} "
+                f"{what}: the selected jobs need {float(asked):.17g} of {room:.17g} "
                 f"from {a:.17g} to {b:.17g}"
             )

@@ -185,17 +185,24 @@ class Machine:
             since = (time if since is None else since) if enough else None
         return NEVER if since is None else since
 
-    def overfull(
-        self, chosen: Collection[str], work: Mapping[str, Fraction], part: Fraction
-    ) -> Iterator[str]:
-        """Say where pools, filled to a fraction, or resources are too small for the chosen jobs."""
-        for union in self.unions(chosen):
-            inside = {n: work[n] for n in chosen if {*self.allowed(self.jobs[n])} <= union}
-            points = StepFunction((time, part * amount) for time, amount in self.together(union))
-            yield from self._short(self.named(union), inside, points)
-        for name, points in self.resources.items():
-            held = {n: self.held(n, name) * work[n] for n in chosen}
-            yield from self._short(f"resource {name}", held, points)
+    def parts(
+        self, names: Collection[str], fill: Fraction
+    ) -> Iterator[tuple[str, dict[str, Fraction], StepFunction]]:
+        """Yield pools together, filled to a fraction, and resources.
+
+        Each is a name, what jobs take of it for each unit of their demand, and what there is.
+        """
+        for union in self.unions(names):
+            inside = [name for name in names if {*self.allowed(self.jobs[name])} <= union]
+            points = StepFunction((time, fill * amount) for time, amount in self.together(union))
+            named = f"pools {', '.join(name for name in self.pools if name in union)}"
+            yield named, dict.fromkeys(inside, Fraction(1)), points
+        for resource, points in self.resources.items():
+            yield (
+                f"resource {resource}",
+                {name: self.held(name, resource) for name in names},
+                points,
+            )
 
     def unions(self, names: Collection[str]) -> list[frozenset[str]]:
         """Return the sets of pools that jobs may run on, and their unions."""
@@ -204,33 +211,10 @@ class Machine:
             unions |= {own, *(own | other for other in unions)}
         return sorted(unions - {frozenset(self.pools)}, key=sorted)
 
-    def named(self, union: Collection[str]) -> str:
-        """Return the joint name of some pools."""
-        return f"pools {', '.join(name for name in self.pools if name in union)}"
-
     def held(self, name: str, resource: str) -> Fraction:
         """Return what a job holds of a resource per processor."""
         job = self.jobs[name]
         return as_written(job.holds.get(resource, 0.0)) / job.processors
-
-    def _short(
-        self, what: str, work: Mapping[str, Fraction], points: StepFunction
-    ) -> Iterator[str]:
-        due = {
-            n: as_written(self.night.deadline if (d := self.jobs[n].deadline) is None else d)
-            for n in work
-        }
-        for start in sorted({as_written(self.jobs[n].release) for n in work}):
-            for end in sorted({*due.values()}):
-                inside = [
-                    n for n in work if as_written(self.jobs[n].release) >= start and due[n] <= end
-                ]
-                asked = sum((work[n] for n in inside), Fraction(0))
-                room = integral(points, start, end) if start < end else Fraction(0)
-                if asked > room:
-                    a, b = float(start), float(end)
-                    told = f"{float(asked):.12g} of {float(room):.12g} from {a:.12g} to {b:.12g}"
-                    yield f"{what}: the selected jobs need {told}"
 
     def waited(self, chosen: Collection[str]) -> Iterator[str]:
         """Say which chosen jobs wait for jobs that are not chosen."""

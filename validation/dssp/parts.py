@@ -21,7 +21,7 @@ from schedopt.instances.constraints import (
 from schedopt.instances.decimals import as_written
 from schedopt.validation.dssp.constraints import bounds_by_group, fair_share_periods, past_excess
 from schedopt.validation.dssp.facts import Facts
-from schedopt.validation.dssp.machine import StepFunction, integral
+from schedopt.validation.dssp.machine import integral
 
 ENERGY = "energy from "
 
@@ -128,18 +128,11 @@ def _(rule: Seats, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
 
 def machine_rows(facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     """Yield the rows of a machine that changes: pools, resources, and precedence."""
-    there, jobs = facts.there, facts.night.jobs
-    for union in there.unions(facts.demand):
-        points = StepFunction((time, facts.fill * amount) for time, amount in there.together(union))
-        for key, window in windows(facts, asked, f"{there.named(union)} from "):
-            inside = [n for n in window.jobs if {*there.allowed(there.jobs[n])} <= union]
-            body = {n: facts.demand[n] for n in inside}
+    for what, taken, points in facts.there.parts(facts.demand, facts.fill):
+        for key, window in windows(facts, asked, f"{what} from "):
+            body = {n: taken[n] * facts.demand[n] for n in window.jobs if n in taken}
             yield JobRow(key, body, None, integral(points, window.start, window.end))
-    for name, points in there.resources.items():
-        for key, window in windows(facts, asked, f"resource {name} from "):
-            body = {n: there.held(n, name) * facts.demand[n] for n in window.jobs}
-            yield JobRow(key, body, None, integral(points, window.start, window.end))
-    for job in jobs:
+    for job in facts.night.jobs:
         for other in job.after:
             order = {job.name: Fraction(1), other: Fraction(-1)}
             yield JobRow(f"after: {job.name}, {other}", order, None, Fraction(0))

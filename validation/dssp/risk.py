@@ -29,7 +29,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import is_count
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.facts import Chosen, Facts
-from schedopt.validation.dssp.machine import integral
+from schedopt.validation.dssp.machine import StepFunction, integral
 from schedopt.validation.report import Report, same
 
 NORMAL = 1.96  # half the width of a normal's middle 95%, in standard deviations
@@ -151,32 +151,28 @@ class _ServiceOrder:
     def _windows(self, most: int) -> Iterator[Window]:
         """Yield the demand of the jobs between any release and any deadline."""
         facts, there = self.facts, self.facts.there
-        demand = [facts.demand[job.name] for job in self.jobs]
-        part, every = min(facts.fill, Fraction(1)), list(range(len(self.jobs)))
-        release = [facts.release[job.name] for job in self.jobs]
-        due = [facts.due[job.name] for job in self.jobs]
+        names, part = [job.name for job in self.jobs], min(facts.fill, Fraction(1))
         spans = {(Fraction(0), facts.deadline)}
         if facts.windowed:
-            spans |= {(a, b) for a in set(release) for b in set(due) if a < b}
-        kinds = [(every, demand, part, there.everything)]
-        for union in there.unions([job.name for job in self.jobs]):
-            among = [i for i in every if {*there.allowed(self.jobs[i])} <= union]
-            kinds.append((among, demand, part, there.together(union)))
-        for name, points in there.resources.items():
-            held = [
-                there.held(job.name, name) * d for job, d in zip(self.jobs, demand, strict=True)
-            ]
-            kinds.append((every, held, Fraction(1), points))
-        for given, asked, rate, points in kinds:
-            among = [i for i in given if asked[i]]
-            scale = lcm(*(asked[i].denominator for i in among))
+            due = {facts.due[name] for name in names}
+            spans |= {(a, b) for a in {facts.release[name] for name in names} for b in due if a < b}
+        machine = StepFunction((time, part * amount) for time, amount in there.everything)
+        whole = ("machine", dict.fromkeys(names, Fraction(1)), machine)
+        for _, taken, points in (whole, *there.parts(names, part)):
+            work = {i: taken.get(n, Fraction(0)) * facts.demand[n] for i, n in enumerate(names)}
+            among = [i for i in work if work[i]]
+            scale = lcm(*(work[i].denominator for i in among))
             for start, end in sorted(spans):
-                inside = [i for i in among if start <= release[i] and due[i] <= end]
-                work = [int(asked[i] * scale) for i in inside]
-                room = int(rate * integral(points, start, end) * scale * MILLION)
-                small = max(sum(work) * most, room) < 2**62
+                inside = [
+                    i
+                    for i in among
+                    if start <= facts.release[names[i]] and facts.due[names[i]] <= end
+                ]
+                numbers = [int(work[i] * scale) for i in inside]
+                room = int(integral(points, start, end) * scale * MILLION)
+                small = max(sum(numbers) * most, room) < 2**62
                 kind: Any = np.int64 if small else object
-                yield Window(inside, np.array(work, dtype=kind), room)
+                yield Window(inside, np.array(numbers, dtype=kind), room)
 
     def in_time(self, drawn: Integers) -> NDArray[np.bool_]:
         """Tell which jobs are served in time."""

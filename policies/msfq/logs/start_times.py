@@ -12,9 +12,9 @@ Candès, Ramdas and Tibshirani, "Conformal prediction beyond exchangeability", A
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,30 +27,22 @@ SLIVER = 1e-9
 """Least remaining part of a job that still runs."""
 
 
-@dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What is known of a log at a time, replayed until then under a policy."""
+    """What is known of a log at a time, replayed until then under a policy.
 
-    queue: Instance  # whose log it is. Of run times, only those of jobs that have ended are known
-    # When each job starts; what is after ``time`` is not known either; shape (jobs,).
-    starts: Floats
-    time: float
-    # waiting, running, ended: rows of the log; those that have ended in the order of their ends.
-    waiting: Rows = field(init=False)
-    running: Rows = field(init=False)
-    ended: Rows = field(init=False)
+    Of run times, only those of jobs that have ended are known, and of ``starts``, shape (jobs,),
+    only those until then. ``waiting``, ``running`` and ``ended`` are rows of the log; those that
+    have ended in the order of their ends.
+    """
 
-    def __post_init__(self) -> None:
-        jobs, at = self.queue.jobs, self.time
-        ends = self.starts + jobs.run
-        begun, over = self.starts <= at, ends <= at
+    def __init__(self, queue: Instance, starts: Floats, time: float) -> None:
+        self.queue, self.starts, self.time = queue, starts, time
+        ends = starts + queue.jobs.run
+        begun, over = starts <= time, ends <= time
+        self.waiting: Rows = np.flatnonzero((queue.jobs.submit <= time) & ~begun)
+        self.running: Rows = np.flatnonzero(begun & ~over)
         ended = np.flatnonzero(over)
-        for name, rows in (
-            ("waiting", np.flatnonzero((jobs.submit <= at) & ~begun)),
-            ("running", np.flatnonzero(begun & ~over)),
-            ("ended", ended[np.argsort(ends[ended], kind="stable")]),
-        ):
-            object.__setattr__(self, name, rows)
+        self.ended: Rows = ended[np.argsort(ends[ended], kind="stable")]
 
     @property
     def unfinished(self) -> Rows:
@@ -114,12 +106,9 @@ RECENT = 200
 """Jobs of a pool that count: the last to end."""
 
 
-class Draw(Protocol):
-    """Draws run times of some rows of a log."""
-
-    def __call__(self, rows: Rows, elapsed: Floats, count: int, seed: int) -> Floats:
-        """Return run times longer than what has elapsed, shape (count, rows)."""
-        ...
+Draw = Callable[[Rows, Floats, int, int], Floats]
+"""``draw(rows, elapsed, count, seed)``: run times of rows, longer than what has elapsed, shape
+(count, rows)."""
 
 
 class History:

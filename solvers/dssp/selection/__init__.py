@@ -204,7 +204,7 @@ CERTAIN = (
         description="up to 8 rows of resources and caps that bind, objectives in order; with the "
         f"reward alone unasked from {SMALL + 1} open columns on",
         proves="the optimum of each objective in order, in whole numbers",
-        certificate="branching, for each objective",
+        certificate="branching, for the first objective",
         confirmed_by="model",
     ),
     TREE,

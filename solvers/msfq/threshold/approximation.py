@@ -40,12 +40,8 @@ def _approximate_curve(system: System, by_area: bool) -> Curve:
     small, large = np.empty(system.k), np.empty(system.k)
     ok = np.empty(system.k, dtype=np.bool_)
     _fill_response_times(System(system.k, *map(np.float64, system[1:])), by_area, small, large, ok)
-    return Curve(_infinite_where_overflown(small), _infinite_where_overflown(large), ok)
-
-
-def _infinite_where_overflown(values: Floats) -> Floats:
-    """Small thresholds overflow for many servers: what is not finite is infinite."""
-    return np.where(np.isfinite(values), values, np.inf)
+    small[~np.isfinite(small)] = large[~np.isfinite(large)] = np.inf  # small thresholds overflow
+    return Curve(small, large, ok)
 
 
 @njit(cache=True, error_model="numpy", plain=few(3000, 25))

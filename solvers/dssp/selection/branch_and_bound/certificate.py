@@ -1,4 +1,4 @@
-"""Certificates for bounds on selections and seasons.
+"""Certificates for bounds on selections.
 
 The checker, `validation.dssp.bound`, shares no code with this.
 
@@ -8,16 +8,14 @@ found it, what is proved does not rest on that engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from math import floor, inf
+from math import floor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedopt.formulations.program import Program, WholeRow, whole_rewards, whole_row
-from schedopt.instances.decimals import as_written
+from schedopt.formulations.program import Program, WholeRow
 from schedopt.solvers.dssp.selection.branch_and_bound.branching import (
     BranchAndBound,
     Node,
@@ -33,7 +31,6 @@ from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Limits, Result
 
 if TYPE_CHECKING:
-    from schedopt.formulations.dssp.season import Season
     from schedopt.formulations.dssp.selection import Selection
 
 Certificate = dict[str, object]
@@ -46,7 +43,7 @@ FEW = 60
 
 
 def certify(
-    model: Selection | Season,
+    model: Selection,
     result: Result,
     limits: Limits,
     holds: Callable[[Certificate], bool] | None = None,
@@ -61,37 +58,10 @@ def certify(
     program = model.program()
     seconds = LONGEST if limits.time_limit is None else limits.time_limit
     watch = seconds, deadline(seconds)
-    more = _cardinality_rows(program) if model.name == "selection" else ()
-    found = _branchings(program, more, _claim_in_units(model, program, result), watch)
-    certificate: Certificate = {"kind": "branchings", **found}
-    if not model.ordered or result.solution_status != "optimal" or result.solution is None:
-        return certificate
-    chosen = list(model.columns(result.solution))
-    later: list[Certificate] = []
-    for next_ in _later_objectives(model, chosen, program):
-        try:
-            found = _branchings(next_, _cardinality_rows(program), next_.worth(chosen), watch)
-        except NoCertificateError:
-            break  # the first is re-proved, and the checker says which are believed
-        later.append(found)
-    return certificate | ({"later": later} if later else {})
-
-
-def _later_objectives(
-    model: Selection | Season, chosen: Sequence[int], program: Program
-) -> Iterator[Program]:
-    """Yield what is maximized after the reward, one after another: what was before is held."""
-    rest = len(program.columns) - len(model.instance.jobs)
-    rows, before = list(program.rows), ""
-    for name in model.instance.objectives:
-        worths = [as_written(w) for w in model.instance.worths(name).tolist()]
-        if before:
-            whole, scale = whole_rewards([*worths, *[Fraction(0)] * rest])
-            yield replace(program, rewards=whole, scale=scale, rows=tuple(rows))
-        open_ = {j: w for j, w in enumerate(worths) if program.open[j]}
-        least = sum((worths[j] for j in chosen), Fraction(0))
-        rows.append(whole_row(f"objective: {name}", "", open_, least, inf))
-        before = name
+    found = _branchings(
+        program, _cardinality_rows(program), _claim_in_units(model, program, result), watch
+    )
+    return {"kind": "branchings", **found}
 
 
 def _branchings(
@@ -126,7 +96,7 @@ def _branchings(
     return {"rows": list(whole.keys), "nodes": nodes}
 
 
-def _claim_in_units(model: Selection | Season, program: Program, result: Result) -> int:
+def _claim_in_units(model: Selection, program: Program, result: Result) -> int:
     """Return the claim in units: of an optimum the exact worth of the selection."""
     if result.solution is not None and result.bound == result.objective:
         return program.worth(model.columns(result.solution))
