@@ -92,9 +92,8 @@ def bench(
     except benching.BenchError as error:
         rows, failures = error.rows, error.failures
     except KeyboardInterrupt:
-        say(
-            "interrupted" + (f"; run it again to go on, {output} keeps what is done" * bool(output))
-        )
+        going_on = f"; run it again to go on, {output} keeps what is done" * bool(output)
+        say("interrupted" + going_on)
         raise typer.Exit(INTERRUPTED) from None
     try:
         if json:
@@ -121,7 +120,7 @@ def _say_some(lines: list[str], most: int) -> None:
         say(f"and {len(lines) - most:,} more that failed")
 
 
-@verb("schedopt summary rows.parquet --compare greedy")
+@verb("schedopt summary rows.jsonl --compare greedy")
 def summary(file: Path, *, compare: str | None = None, json: bool = False) -> None:
     """Summarize the rows of a bench: gaps, wins, and one policy beside each other.
 

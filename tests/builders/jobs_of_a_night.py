@@ -1,7 +1,6 @@
 """A made-up table of jobs as a farm has it: teams, shows, words for priorities, seats, orders."""
 
 import random
-import sys
 
 
 def csv(seed: int = 1, jobs: int = 40) -> str:
@@ -20,7 +19,3 @@ def csv(seed: int = 1, jobs: int = 40) -> str:
         frames, minutes = draw.randint(20, 100), draw.randint(2, 14)
         lines.append(f"{names[-1]},{team},{show},{word},{frames},{minutes}m,{seats},{after},{due}")
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    print(csv(*map(int, sys.argv[1:])), end="")

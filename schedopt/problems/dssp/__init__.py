@@ -44,6 +44,13 @@ class Dssp(Problem["Instance"]):
         """Return the formulation of an instance where none is named: that of several nights."""
         return "season" if instance.nights > 1 else super().default_formulation(instance)
 
+    def trivial(self, model: Any) -> tuple[Any | None, float | None]:
+        """Return jobs by reward for their demand, as far as the rules allow, and a weak bound."""
+        from schedopt.solvers.dssp.trivial import trivial
+
+        chooses = model.name in ("selection", "season") and not getattr(model, "sample", None)
+        return trivial(model) if chooses else (None, None)
+
     def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if nothing is known of prices: of schedules, and under risk."""
         super().expect_explained(model)

@@ -104,12 +104,12 @@ def _amount(given: Text) -> Text:
     return int(value) if value.is_integer() else value
 
 
-def pairs(given: object, flag: str, form: str, *, last: bool = False) -> dict[str, Text]:
+def pairs(given: Any, flag: str, form: str, *, last: bool = False) -> dict[str, Text]:
     """Return what a flag says of several things: a mapping, or texts such as ``houdini=8``."""
     if isinstance(given, Mapping):
         return dict(given)
     found: dict[str, Text] = {}
-    texts: Iterable[str] = [given] if isinstance(given, str) else given or ()  # type: ignore[assignment]
+    texts: Iterable[str] = [given] if isinstance(given, str) else given or ()
     for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
         name, value = name.strip(), value.strip()
