@@ -21,10 +21,7 @@ import numpy as np
 
 from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.earning_kernels import most_earned
-from schedopt.solvers.hesrpt.price_kernels import (
-    next_price,
-    simulate,
-)
+from schedopt.solvers.hesrpt.price_kernels import next_price, simulate
 from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints
 
 DONE, PAUSED, FULL = 0, 1, 2
@@ -363,16 +360,6 @@ def _place_job(
 
 
 @njit(cache=True)
-def _simulated_cost(c: Curves, data: TimelineData, lam: Floats) -> float:
-    """Return what playing prices costs."""
-    ends = simulate(c, data.sizes, lam, data.starts, data.groups, np.zeros((0, 0))).ends
-    total = 0.0
-    for j in range(len(lam)):
-        total += data.costs[j] * (ends[j] - data.starts[data.groups[j]])
-    return total
-
-
-@njit(cache=True)
 def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
     """Take a complete timeline: as incumbent if its prices are played out cheaper than the best."""
     depth, limit = len(t.placed), t.best[0] * (1.0 - NEAR)
@@ -380,18 +367,16 @@ def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
     if len(data.starts) > 1:
         value = _best_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0)
     if value < limit:
-        cost = _simulated_cost(c, data, lam) if data.playable else inf
-        if cost < t.best[0]:
-            t.best[0] = cost
+        cost = 0.0 if data.playable else inf
+        if data.playable:
+            ends = simulate(c, data.sizes, lam, data.starts, data.groups, np.zeros((0, 0))).ends
             for j in range(len(lam)):
-                t.incumbent[j] = lam[j]
-            for i in range(depth):
-                t.course[i] = t.placed[i]
+                cost += data.costs[j] * (ends[j] - data.starts[data.groups[j]])
+        if cost < t.best[0]:
+            t.best[0], t.incumbent[:], t.course[:] = cost, lam, t.placed
         if value < cost * (1.0 - NEAR):
             at = t.numbers[1]
-            for i in range(depth):
-                t.leaves[at, i] = t.placed[i]
-            t.values[at] = value
+            t.leaves[at], t.values[at] = t.placed, value
             t.numbers[1] = at + 1
     if len(data.starts) > 1:
         _bound_with_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0, 0.0)

@@ -1,9 +1,4 @@
-"""Compiled arithmetic of prices: what servers are worth to jobs, and what their work must cost.
-
-A price lambda_j is what a unit of job j's work earns. At a rent m of a server, job j takes the k
-servers that maximize lambda_j s_j(k) - m k. The rent at which all servers are taken gives the most
-that jobs can earn together, and the shares with which they do.
-"""
+"""Compiled arithmetic of prices: what servers are worth to jobs, and what their work must cost."""
 
 from math import exp, inf, log, sqrt
 from typing import NamedTuple

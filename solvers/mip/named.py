@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 class Solver(NamedTuple):
-    """A solver of mixed-integer programs.
-
-    `home` is the module whose ``ENGINES`` has it; `comes_with` names programs on the path or Python
-    packages of which one must be there, none if it is part of every installation.
-    """
+    """The module whose ``ENGINES`` has a solver, and programs or packages of which it needs one."""
 
     home: str
     comes_with: tuple[str, ...] = ()

@@ -109,19 +109,6 @@ def test_sizes_beyond_an_interior_points_digits_are_not_called_optimal(instance:
     assert not result.proven or result.objective == pytest.approx(best, rel=2e-6)
 
 
-def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
-    instance = schedopt.load("instances/hesrpt/not-shortest-first.json")
-    best = schedopt.solve(instance)
-    shortest = ",".join(sorted(instance.index, key=lambda n: instance.sizes[instance.index[n]]))
-    other = schedopt.solve(instance, options={"order": shortest})
-    assert best.solution.order[0] == "long-but-parallel"
-    assert best.solution.certified == "all"
-    assert other.objective > best.objective * 1.001
-    ends = other.solution.completion
-    assert ends["short-but-serial"] <= ends["long-but-parallel"]
-    assert other.proven and other.solution.certified == "given"
-
-
 @pytest.mark.parametrize(("jobs", "alike"), [(20, True), (13, False)])
 def test_weighted_jobs_are_certified_and_unlike_ones_re_proved(jobs: int, alike: bool) -> None:
     random = np.random.default_rng(1)

@@ -43,14 +43,6 @@ def test_where_highs_was_wrong(kind: str, seed: int) -> None:
     assert agree.verdict(kind, seed) == "agreed"
 
 
-def test_a_quarrel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agree, "_same", lambda *_: False)
-    told = agree.part("none", 0, 3)
-    assert told["disagreed"] == 3
-    assert [seed for seed, _ in told["quarrels"]] == [0, 1, 2]
-    assert agree.report([told]) == 3
-
-
 NAMES = [f"c{i}" for i in range(7)]
 families = st.lists(
     st.sets(st.sampled_from(NAMES), min_size=1, max_size=4).map(frozenset), min_size=1, max_size=5

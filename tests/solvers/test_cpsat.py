@@ -129,18 +129,6 @@ def test_a_domain_counts() -> None:
     assert solve(third, threads=1).objective == 1
 
 
-def test_nodes_and_starts_are_what_constraints_on_them_say() -> None:
-    model = Partition(packing([1, 1], 8, 6))
-    model.model.add(model.nodes["j2", "j1"] == 7)
-    (epoch,) = solve(model, threads=1).solution.epochs
-    assert epoch.nodes == {"j1": 1, "j2": 7}
-    night = schedule()
-    night.model.add(night.starts[0] >= 3 * int(night.grid.scale))
-    result = solve(night, threads=1)
-    assert result.objective == 2
-    assert [task.start for task in result.solution.tasks if task.job == "a"] == [3]
-
-
 def test_a_side_constraint_that_is_not_asked_for_does_not_count() -> None:
     model = partition().add(Apart(name="two", jobs=("j1", "j2")))
     assert solve(model, threads=1).objective == 32

@@ -198,14 +198,6 @@ def test_eight_jobs_with_arrivals_are_proven_and_no_policy_beats_them() -> None:
         assert instance.objective_of(played) >= result.objective * (1 - 2e-6)
 
 
-def test_replanning_is_optimal_where_all_are_there_from_the_start() -> None:
-    jobs = [(1.0, 1.0, 0.0, Power(p=0.5)), (2.0, 3.0, 0.0, Power(p=0.8))]
-    instance = late([*jobs, (0.7, 1.0, 0.0, Amdahl(parallel=0.9))])
-    played = registered("hesrpt")["replan"].run(instance)
-    optimum = schedopt.solve(instance).objective
-    assert instance.objective_of(played) == pytest.approx(optimum, rel=1e-9)
-
-
 def test_a_makespan_of_ten_late_jobs_under_a_cap_is_proven() -> None:
     jobs = [(1.0 + i % 3, 1.0, 0.05 * i, Power(p=0.5 + 0.04 * i)) for i in range(10)]
     cap = Shares(jobs=tuple(f"j{i}" for i in range(0, 10, 2)), at_most=0.1, name="cap")
