@@ -28,8 +28,7 @@ class Option:
     accepts : callable
         Tells whether a value is right.
     written : bool
-        Whether it names a file to write: where several would write it, its name has to tell them
-        apart by `MARKS`.
+        Whether it names a file to write: one policy on one instance then takes it at a time.
     asks : bool
         Whether it changes what is asked, and not only how the answer is found.
     """
@@ -39,10 +38,6 @@ class Option:
     accepts: Callable[[Any], bool]
     written: bool = False
     asks: bool = True
-
-
-MARKS = ("{policy}", "{instance}")
-"""Placeholders in the name of an output file for the policy and the instance."""
 
 
 class OptionsWith(dict[str, Option]):

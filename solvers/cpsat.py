@@ -134,7 +134,7 @@ class _CpSatRun(Run):
     loss: float | None = 0.0
     solver: cp_model.CpSolver = field(default_factory=cp_model.CpSolver)
     status: Any = None
-    told: float | None = None  # the best bound that CP-SAT has called out, without a solution too
+    called_bound: float | None = None  # what CP-SAT has called out, without a solution too
 
     def go(self, model: cp_model.CpModel) -> Any:
         """Run to the end, or to the limit, or to an interruption."""
@@ -153,14 +153,14 @@ class _CpSatRun(Run):
 
     def bound(self) -> float | None:
         """Return the best bound: the known one, or CP-SAT's where that holds."""
-        told = self.solver.best_objective_bound if self.status in _FOUND else self.told
-        if self.silent or self.loss is None or told is None:
+        bound = self.solver.best_objective_bound if self.status in _FOUND else self.called_bound
+        if self.silent or self.loss is None or bound is None:
             return self.known  # a bound of CP-SAT's is another's, or not even set
-        proven = float(told + self.sign * self.loss) / self.scale
+        proven = float(bound + self.sign * self.loss) / self.scale
         return proven if self.known is None else self._tighter(self.known, proven)
 
     def _bounded(self, bound: float) -> None:
-        self.told = bound
+        self.called_bound = bound
         self._record_progress(None, bound)
 
     def _tighter(self, a: float, b: float) -> float:

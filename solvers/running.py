@@ -57,10 +57,10 @@ class Run:
             except KeyboardInterrupt:
                 if self.interrupted:
                     raise
-                told = True
+                stopping = True
             else:
-                told = stopped() and not self.interrupted  # before this began, or unseen
-            if told:
+                stopping = stopped() and not self.interrupted  # before this began, or unseen
+            if stopping:
                 self.interrupted = True
                 stop()
         worker.join()

@@ -28,7 +28,7 @@ from schedopt.sweep.sources import (
     instance_files,
     parse_generated,
 )
-from schedopt.verbs.evaluate import expect_separate_files
+from schedopt.verbs.evaluate import expect_one_writer
 
 Progress = Callable[[int, int], None]
 
@@ -222,7 +222,7 @@ def plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], lis
     counts = Counter(facts.problem for _, facts in usable.values())
     plans = problem_plans(sweep, list(counts))
     for problem, own in plans.items():
-        expect_separate_files(own.policies, own.options, counts[problem])
+        expect_one_writer(own.policies, own.options, counts[problem])
     tasks = [
         Task(source, facts.digest, runs(source.label, facts, sweep, plans[facts.problem]), sweep)
         for source, facts in usable.values()

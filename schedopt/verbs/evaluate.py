@@ -12,7 +12,7 @@ from schedopt import __version__
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import load, parse
-from schedopt.instances.options import MARKS, Options, checked
+from schedopt.instances.options import Options, checked
 from schedopt.instances.protocol import AnyInstance
 from schedopt.policies import from_file
 from schedopt.policies.registry import (
@@ -94,7 +94,7 @@ def evaluate(
     chosen = [problem_of(what).policy(name, added) for name in names]
     together = {key: option for each in chosen for key, option in each.options.items()}
     checked(options or {}, together, ", ".join(each.name for each in chosen))
-    expect_separate_files(chosen, options or {})
+    expect_one_writer(chosen, options or {})
     results: list[Result] = []
     with stoppable():
         for one in chosen:
@@ -104,23 +104,13 @@ def evaluate(
     return results[0] if isinstance(policy, str) else results
 
 
-def expect_separate_files(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
+def expect_one_writer(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
     """Refuse two runs that write the same file."""
     for key, value in options.items():
-        takers = [p for p in policies if key in p.options and p.options[key].written]
-        for mark, count in zip(MARKS, (len(takers), instances if takers else 1), strict=True):
-            if count > 1 and mark not in str(value):
-                expected = f"a name with {mark} in it: {count} would write it"
-                raise InputError(expected, found=shown(value), place=f"option {key}")
-
-
-def _named(policy: Policy, key: str, value: Any, instance: str) -> Any:
-    """Return an option's value, where it names a file to write with what that is written of."""
-    if not (policy.options[key].written and isinstance(value, str)):
-        return value
-    for mark, name in zip(MARKS, (policy.name, instance), strict=True):
-        value = value.replace(mark, name.replace("/", "-"))
-    return value
+        runs = instances * sum(key in p.options and p.options[key].written for p in policies)
+        if runs > 1:
+            expected = f"one policy on one instance: {runs} runs would write {shown(value)}"
+            raise InputError(expected, place=f"option {key}")
 
 
 def warm(policy: Policy, instance: AnyInstance) -> None:
@@ -162,11 +152,7 @@ def _evaluated(
     seed: int,
 ) -> Result:
     record = record_of(policy.problem)
-    own = {
-        key: _named(policy, key, value, instance.name)
-        for key, value in options.items()
-        if key in policy.options
-    }
+    own = {key: value for key, value in options.items() if key in policy.options}
     settings = {key: option.default for key, option in policy.options.items()} | own
     result = Result(
         instance=instance.name,

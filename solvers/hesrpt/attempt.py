@@ -57,7 +57,7 @@ class Attempt:
     """
 
     def __init__(self, model: Allocation, task: EngineTask, name: str) -> None:
-        self.model, self.task, self.name = model, task, name
+        self.model, self.name = model, name
         self.instance, self.limits = model.instance, task.limits
         self.run = Run(task.limits)
         self.value, self.solution = inf, task.incumbent

@@ -107,8 +107,8 @@ class Diagram:
 
     `after` holds for each job the set of jobs that need not complete before it, as bits: they are
     placed first. `bound` is a lower bound on the cost of every order, or exceeds the goal; `paths`
-    counts the orders that are left, `made` the nodes of all passes. `stalled` tells that the last
-    passes closed hardly a path. Of teams only that a job has no more than its team is seen.
+    counts the orders that are left. `stalled` tells that the last passes closed hardly a path. Of
+    teams only that a job has no more than its team is seen.
     """
 
     def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:
@@ -118,7 +118,7 @@ class Diagram:
         self.layers: list[Layer] = []
         self.history: list[Pass] = []
         self.bound, self.paths = 0.0, inf
-        self.edges, self.nodes, self.made, self.passes = 1 << 62, 0, 0, 0
+        self.edges, self.nodes = 1 << 62, 0
         self.stalled, self._vain, self._widest = False, 0, 0
 
     def advance(self, goal: float) -> Iterator[None]:
@@ -129,7 +129,7 @@ class Diagram:
         step = next(step for least, step in FINE if self.edges >= least)
         grid = self._grid(step)
         parts = 1
-        if self.passes > 1:
+        if len(self.history) > 1:
             most = min(4 * MOST_NODES, MOST_GAINS // len(grid.rents))
             parts = next((k for k in (4, 2) if k**3 * self.nodes <= most), 1)
         how = Pass(grid.rents.tolist(), parts, round(BEYOND / step))
@@ -150,9 +150,7 @@ class Diagram:
             found.append(layer)
         self.layers = found
         self.history.append(how)
-        self.passes += 1
         self.nodes = sum(len(layer.base) for layer in found)
-        self.made += self.nodes
         before = self.paths
         self._remove_costly(goal, len(front.base))
         finer = FINER * self._widest < self.nodes < FEW_NODES
