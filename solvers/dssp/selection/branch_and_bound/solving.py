@@ -336,7 +336,7 @@ class Solver:
         """Return the side constraints whose rows a search without solutions needed."""
         used = {self.whole.keys[i] for i, _ in self._fixed}
         if tree.arrays.hopeless:
-            used.add(tree.arrays.hopeless[0])
+            used.add(tree.arrays.hopeless)
         used.update(tree.arrays.keys[i] for i in tree.used)
         return frozenset(row.name for row in self.program.rows if row.key in used and row.name)
 
