@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import frexp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,42 +25,48 @@ OPTIONS = {"presolve": "off", "solver": "simplex"}
 class Relaxed(NamedTuple):
     """The solution of a relaxation, or a proof that nothing is feasible."""
 
-    prices: Floats  # at least 0; a ray that proves infeasibility where nothing is feasible, (rows,)
+    prices: Floats  # of the rows; a ray that proves infeasibility where nothing is feasible
     values: Floats  # (columns,)
     feasible: bool
 
 
+def run_highs(engine: Any) -> Relaxed | None:
+    """Solve the linear program that HiGHS holds, for its own signs; None where it does not know."""
+    from highspy import HighsModelStatus
+
+    engine.run()
+    status, solution = engine.getModelStatus(), engine.getSolution()
+    values = np.asarray(solution.col_value)
+    if status == HighsModelStatus.kOptimal:
+        return Relaxed(np.asarray(solution.row_dual), values, True)
+    if status == HighsModelStatus.kInfeasible:
+        _, known, ray = engine.getDualRay()
+        return Relaxed(np.asarray(ray), values, False) if known else None
+    return None
+
+
 def relax(cost: Floats, rows: Floats, room: Floats, most: Floats, *, seconds: float) -> Relaxed:
     """Solve a relaxation; where HiGHS does not know in so many seconds, all prices are 0."""
-    import highspy
-
-    from schedopt.solvers.mip.passing import load_highs
-
     m, n = rows.shape
     if not m:
         return Relaxed(np.zeros(0), np.where(cost > 0, most, 0.0), True)
+    from schedopt.solvers.mip.passing import load_highs
+
     size = np.maximum(np.abs(rows).max(axis=1, initial=0), np.abs(room))
     size[size == 0] = 1.0
     top = float(np.abs(cost).max(initial=0)) or 1.0
     engine = load_highs(
         -cost / top,
-        (np.full(m, -highspy.kHighsInf), room / size),
+        (np.full(m, -np.inf), room / size),
         (np.zeros(n), most),
         (np.arange(n) * m, np.tile(np.arange(m), n), (rows / size[:, None]).T.ravel()),
         by_rows=False,
         options=OPTIONS | {"time_limit": seconds},
     )
-    engine.run()
-    status = engine.getModelStatus()
-    if status == highspy.HighsModelStatus.kInfeasible:
-        _, has, ray = engine.getDualRay()
-        prices = np.abs(np.asarray(ray)) / size if has else np.zeros(m)
-        return Relaxed(prices, np.zeros(n), False)
-    solution = engine.getSolution()
-    if status != highspy.HighsModelStatus.kOptimal:
-        return Relaxed(np.zeros(m), np.zeros(n), True)
-    prices = np.maximum(-np.asarray(solution.row_dual), 0.0) * top / size
-    return Relaxed(prices, np.asarray(solution.col_value), True)
+    found = run_highs(engine) or Relaxed(np.zeros(m), np.zeros(n), True)
+    if not found.feasible:
+        return Relaxed(np.abs(found.prices) / size, np.zeros(n), False)
+    return found._replace(prices=np.maximum(-found.prices, 0.0) * top / size)
 
 
 Integers = NDArray[np.int64]

@@ -68,7 +68,7 @@ class BranchAndBound:
 
     def run(self) -> bool:
         """Search to the end, or until `stop` says so; return `done`."""
-        relaxation = Relaxation(self.arrays, self.scaled)
+        relaxation = Relaxation(self.arrays, self.scaled or ScaledProgram.of(self.arrays))
         waiting = [self.start.copy()]
         while waiting:
             if self.stop():

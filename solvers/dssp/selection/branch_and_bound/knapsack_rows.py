@@ -32,9 +32,9 @@ class KnapsackRowCloser:
         sizes = np.diff(arrays.first)
         knapsacks = [
             i
-            for i, (lower, upper) in enumerate(zip(arrays.lower, arrays.upper, strict=True))
-            if lower is None
-            and upper is not None
+            for i in range(len(arrays.keys))
+            if not arrays.bounded(i, -1)
+            and arrays.bounded(i, 1)
             and (arrays.coefficients[arrays.row(i)] > 0).all()
         ]
         fine = sorted(knapsacks, key=lambda i: sizes[i])
@@ -68,7 +68,7 @@ class KnapsackRowCloser:
                 continue
             taken[own] = True
             size = self.arrays.coefficients[at].astype(object)
-            room = (self.arrays.upper[i] or 0) - sum(size[values[columns] == 1].tolist())
+            room = int(self.arrays.upper[i]) - sum(size[values[columns] == 1].tolist())
             yield i, _cost(left[own], size[free], room, prices[i])
 
 

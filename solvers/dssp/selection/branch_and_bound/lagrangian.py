@@ -10,6 +10,7 @@ together is fixed, and the next engine goes on with the rest.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +58,15 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     return Partial(result, decided.bound, solver) if decided.stopped == "completed" else result
 
 
+def _note(solver: Solver, run: Run) -> None:
+    """Note the incumbent and the bound in a run, and tell whoever watches it."""
+    units = None if solver.best is None else solver.worth(solver.best), solver.known
+    value, bound = (None if of is None else float(of / solver.program.scale) for of in units)
+    run.note(value, bound)
+    if run.limits.watch:
+        run.limits.watch(now() - run.began, value, bound)
+
+
 def _near_prices(solver: Solver, run: Run) -> Decided:
     """Bound by the prices of the relaxation, and narrow the solver to what may be better."""
     limit = remaining_limits(run.limits, run.began).time_limit
@@ -67,14 +77,15 @@ def _near_prices(solver: Solver, run: Run) -> Decided:
     reason = rounded(arrays, relaxed.multipliers)
     gain, constant = reduced(arrays, reason)
     bound = ceiling(start, gain, constant) // reason.weight // arrays.step * arrays.step
-    solver.bounded(bound + fixed)
+    known = Fraction(bound + fixed)
+    solver.known = known if solver.known is None else min(known, solver.known)
     free = np.flatnonzero(start == FREE)
     nearest = free[np.argsort(np.abs(gain[free]).astype(float), kind="stable")]
     for size in CORES:
         core = np.where(start == FREE, gain > 0, start).astype(np.int8)
         core[nearest[:size]] = FREE
         stopped = solver.solve_core(core, LONGEST if limit is None else PART * limit)
-        solver.note(run)
+        _note(solver, run)
         if decided := solver.decide_at_once():
             return decided
         if stopped == "interrupted":

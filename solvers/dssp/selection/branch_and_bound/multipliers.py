@@ -40,11 +40,8 @@ def reduced(arrays: ProgramArrays, reason: Reason) -> tuple[Integers, int]:
     constant = 0
     for i, y in reason.multipliers:
         at = arrays.row(i)
-        bound = arrays.upper[i] if y > 0 else arrays.lower[i]
-        if bound is None:
-            raise ValueError(f"row {arrays.keys[i]} has no bound on that side")
         left[arrays.columns[at]] -= arrays.coefficients[at].astype(object) * y
-        constant += y * bound
+        constant += y * int(arrays.upper[i] if y > 0 else arrays.lower[i])
     return left, constant
 
 
@@ -81,15 +78,11 @@ def rounded(
     Multipliers are in rewards for a unit of the row; those on a side without a bound are left out.
     Unless `reward`, they only rule rows out, and their unit is free.
     """
-    kept = [
-        (i, y)
-        for i, y in weights
-        if (y > 0 and arrays.upper[i] is not None) or (y < 0 and arrays.lower[i] is not None)
-    ]
+    kept = [(i, y) for i, y in weights if y and arrays.bounded(i, y)]
     if not reward and kept:
         largest = max(abs(y) for _, y in kept)
         kept = [(i, y / largest) for i, y in kept]
-    reach = sum(arrays.reach(i) + 1 for i, _ in kept)
+    reach = sum(arrays.reach[i] + 1 for i, _ in kept)
     bits = SPARE + reach.bit_length()  # what rounding costs is then well below a unit of reward
     whole = tuple((i, scaled) for i, y in kept if (scaled := _scaled(y, bits)))
     return Reason(reward * (1 << bits), whole)

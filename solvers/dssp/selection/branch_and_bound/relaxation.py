@@ -1,17 +1,14 @@
 """The linear relaxation of a 0-1 program in HiGHS, asked again and again with columns fixed."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays, Values
 from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
+from schedopt.solvers.few_row_ip.lagrangian import run_highs
 from schedopt.solvers.mip.passing import load_highs
-
-Floats = NDArray[np.float64]
-
 
 OPTIONS = {
     "presolve": "off",
@@ -20,12 +17,11 @@ OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Relaxed:
+class Relaxed(NamedTuple):
     """The outcome of a linear relaxation, all of it rounded."""
 
     feasible: bool
-    values: Floats  # a best point, where it is feasible, (columns,)
+    values: NDArray[np.float64]  # a best point, where it is feasible, (columns,)
     multipliers: list[tuple[int, float]]  # of rows: in rewards, or a ray that proves infeasibility
 
 
@@ -36,14 +32,9 @@ class Relaxation:
     """
 
     def __init__(
-        self,
-        arrays: ProgramArrays,
-        scaled: ScaledProgram | None = None,
-        seconds: float | None = None,
+        self, arrays: ProgramArrays, scaled: ScaledProgram, seconds: float | None = None
     ) -> None:
-        self._scaled = scaled = scaled or ScaledProgram.of(arrays)
-        self._columns = len(arrays.rewards)
-        self._all = np.arange(self._columns, dtype=np.int32)
+        self._scaled, self._columns = scaled, len(arrays.rewards)
         self._engine = load_highs(
             -scaled.cost,
             (scaled.lower, scaled.upper),
@@ -53,31 +44,20 @@ class Relaxation:
         )
 
     def solve(self, values: Values) -> Relaxed | None:
-        """Solve with some columns fixed; None where HiGHS does not know."""
-        engine = self._engine
-        low, high = (values == 1).astype(float), (values != 0).astype(float)
-        engine.changeColsBounds(self._columns, self._all, low, high)
-        engine.run()
-        status = engine.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:
-            answered, has, ray = engine.getDualRay()
-            if answered != highspy.HighsStatus.kOk or not has:
-                return None
-            return Relaxed(False, low, self._multipliers(np.asarray(ray), 1.0))
-        if status != highspy.HighsModelStatus.kOptimal:
-            return None
-        solution = engine.getSolution()
-        duals = np.asarray(solution.row_dual)
-        return Relaxed(
-            True, np.asarray(solution.col_value), self._multipliers(duals, self._scaled.cost_scale)
-        )
+        """Solve with some columns fixed; None where HiGHS does not know.
 
-    def _multipliers(self, duals: Floats, cost_scale: float) -> list[tuple[int, float]]:
-        """Return the rows' multipliers in the units of the program: HiGHS minimises.
-
-        One that no double holds is left out: any multipliers bound, and these a little less.
+        Multipliers are in the units of the program: HiGHS minimises. One that no double holds is
+        left out: any multipliers bound, and these a little less.
         """
+        every = np.arange(self._columns, dtype=np.int32)
+        low, high = (values == 1).astype(float), (values != 0).astype(float)
+        self._engine.changeColsBounds(self._columns, every, low, high)
+        found = run_highs(self._engine)
+        if found is None:
+            return None
+        scale = self._scaled.cost_scale if found.feasible else 1.0
         with np.errstate(over="ignore", invalid="ignore"):
-            multipliers = -duals * self._scaled.row_scales / cost_scale
+            multipliers = -found.prices * self._scaled.row_scales / scale
         some = np.flatnonzero(np.isfinite(multipliers) & (multipliers != 0))
-        return [(int(i), float(multipliers[i])) for i in some]
+        pairs = list(zip(some.tolist(), multipliers[some].tolist(), strict=True))
+        return Relaxed(found.feasible, found.values, pairs)

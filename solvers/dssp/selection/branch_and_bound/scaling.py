@@ -68,8 +68,10 @@ class ScaledProgram:
     @classmethod
     def of(cls, arrays: ProgramArrays) -> ScaledProgram:
         """Scale a program."""
-        reach = [arrays.reach(i) for i in range(len(arrays.keys))]
-        scales = [scale_for(most) for most in reach]
+        scales = [scale_for(most) for most in arrays.reach]
+        bounds = arrays.lower.tolist(), arrays.upper.tolist()
+        low, high = ([*map(scaled, side, scales)] for side in bounds)
+        top = np.array(arrays.reach, dtype=object)
         cost_scale = scale_for(sum(map(abs, arrays.rewards.tolist())))
         flat = np.repeat(scales, np.diff(arrays.first)).tolist()
         numbers = zip(arrays.coefficients.tolist(), flat, strict=True)
@@ -77,8 +79,8 @@ class ScaledProgram:
             cost=np.array([scaled(r, cost_scale) for r in arrays.rewards.tolist()], dtype=float),
             cost_scale=cost_scale,
             row_scales=np.array(scales, dtype=float),
-            lower=_scaled_bounds(arrays.lower, reach, scales, -np.inf),
-            upper=_scaled_bounds(arrays.upper, reach, scales, np.inf),
+            lower=np.where(arrays.lower < -top, -np.inf, np.array(low, dtype=float)),
+            upper=np.where(arrays.upper > top, np.inf, np.array(high, dtype=float)),
             values=np.array([scaled(c, scale) for c, scale in numbers], dtype=float),
             blurred=np.array(
                 [
@@ -158,16 +160,3 @@ def scaled(number: int, scale: float) -> float:
         return number / (1 << 1 - frexp(scale)[1])
     except OverflowError:  # beyond what a double holds at any scale: such costs are not sharp
         return HUGE if number > 0 else -HUGE
-
-
-def _scaled_bounds(
-    bounds: tuple[int | None, ...], reach: list[int], scales: list[float], none: float
-) -> Floats:
-    """Scale bounds; one beyond what its row can reach is as good as one just beyond."""
-    return np.array(
-        [
-            none if bound is None else scaled(max(-most - 1, min(most + 1, bound)), scale)
-            for bound, most, scale in zip(bounds, reach, scales, strict=True)
-        ],
-        dtype=float,
-    )

@@ -33,10 +33,9 @@ from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
 )
 from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.mip import Answer, Engine, MatrixRun
+from schedopt.solvers.mip import Answer, Engine, MatrixRun, Start
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Limits, Result, Termination
-from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season
@@ -105,23 +104,9 @@ def _result(
 class Solver:
     """One run: the engine, a look at what it found, and the exact search where that is not enough.
 
-    Parameters
-    ----------
-    program : Program
-    limits : Limits
-    satisfy : bool
-        Whether any selection that keeps the rows will do.
-    names : frozenset of str, optional
-        The side constraints to keep; all of them by default.
-    engine : Engine, optional
-        What solves it in floating point; by default HiGHS.
-    known : Fraction, optional
-        What no selection is worth more than.
-
-    Attributes
-    ----------
-    refuting : frozenset of str or None
-        Side constraints that cannot hold together, where the exact search found that none do.
+    With ``satisfy`` any selection that keeps the rows will do; ``names`` are the side constraints
+    to keep, all by default; no selection is worth more than ``known``, in rewards.
+    ``refuting`` are side constraints that cannot hold together, once the exact search says so.
     """
 
     def __init__(
@@ -148,30 +133,29 @@ class Solver:
         self.unit = min(program.scale, Fraction(10) ** 300)  # of what the engine reports on its way
         self.best: Values | None = None
         self.presolve = True
-        self._state()
+        self._write_open_part()
 
-    def _state(self) -> None:
+    def _write_open_part(self) -> None:
         """Write what is left open for the engine and for the exact search."""
         self.arrays = self.whole.without(self.start)
         self.scaled = ScaledProgram.of(self.arrays)
-        offset = float(self.worth(self.start) / self.unit)
-        unit = float(self.unit)
+        offset, unit = float(self.worth(self.start) / self.unit), float(self.unit)
         matrix = self.scaled.matrix(self.arrays, self.start, unit=unit, offset=offset)
         self.noted = MatrixRun(self.limits, matrix=matrix)
 
     def narrow(self, values: Values) -> None:
-        """Fix columns at these values: the incumbent and every better selection have them."""
+        """Fix columns at these values: the incumbent and every better selection have them.
+
+        Presolve, with a good start and good prices, was seen to cost more than it saves.
+        """
         self.whole.propagate(values)
-        self.start = values
-        self.presolve = (
-            False  # with a good start and good prices it was seen to cost more than it saves
-        )
-        self._state()
+        self.start, self.presolve = values, False
+        self._write_open_part()
 
     def restart(self, limits: Limits) -> Solver:
         """Begin anew with what is known."""
-        self.limits, self.began = limits, now()
-        self.noted.limits = limits
+        self.limits = self.noted.limits = limits
+        self.began = now()
         return self
 
     def offer(self, chosen: Iterable[int], by: str | None = None) -> bool:
@@ -189,9 +173,14 @@ class Solver:
     def run(self) -> Decided:
         """Solve: at once, by branching where there are few columns, or by the engine."""
         decided = self.decide_at_once()
-        if decided is None and (self.start == FREE).sum() <= SMALL:
+        if decided is None and self.is_small:
             decided = self.branch(MOMENT)
         return decided or self.solve_by_mip()
+
+    @property
+    def is_small(self) -> bool:
+        """Whether few enough columns are open for branching."""
+        return bool((self.start == FREE).sum() <= SMALL)
 
     def decide_at_once(self) -> Decided | None:
         """Return what single rows, or a bound that is known, decide; None where they do not."""
@@ -205,62 +194,51 @@ class Solver:
 
     def solve_by_mip(self) -> Decided:
         """Run the engine, and look at what it found."""
-        start = None
-        if self.best is not None:
-            free = np.flatnonzero(self.start == FREE).astype(np.int32)
-            start = (free, self.best[free].astype(float))
         presolve = self.presolve and not self.scaled.blurred.any()
-        return self._verify(
-            self.engine.run(self.noted, remaining_limits(self.limits, self.began), start, presolve)
-        )
-
-    def bounded(self, bound: Fraction | int) -> None:
-        """Keep a bound, in units, that no selection exceeds, if it is the tightest."""
-        self.known = Fraction(bound) if self.known is None else min(Fraction(bound), self.known)
-
-    def note(self, run: Run) -> None:
-        """Note the incumbent and the bound in a run, and tell whoever watches it."""
-        value = None if self.best is None else float(self.worth(self.best) / self.program.scale)
-        bound = None if self.known is None else float(self.known / self.program.scale)
-        run.note(value, bound)
-        if run.limits.watch:
-            run.limits.watch(now() - run.began, value, bound)
+        limits = remaining_limits(self.limits, self.began)
+        answer = self.engine.run(self.noted, limits, self._incumbent(self.start), presolve)
+        return self._verify(answer)
 
     def solve_core(self, values: Values, seconds: float) -> Termination:
         """Let the engine choose among free columns alone, for so long; tell why it stopped."""
-        arrays, free = self.whole.without(values), np.flatnonzero(values == FREE).astype(np.int32)
+        arrays = self.whole.without(values)
         matrix = ScaledProgram.of(arrays).matrix(arrays, values, unit=float(self.unit))
         limits = replace(self.limits, time_limit=seconds, watch=None)
-        start = None if self.best is None else (free, self.best[free].astype(float))
-        answer = self.engine.run(MatrixRun(limits, matrix=matrix), limits, start, True)
-        if answer.values is not None:
-            point = np.where(values == FREE, answer.values > 0.5, values == 1)
-            self.offer(np.flatnonzero(point).tolist(), self.engine.name)
+        run = MatrixRun(limits, matrix=matrix)
+        answer = self.engine.run(run, limits, self._incumbent(values), True)
+        self._offer_point(answer, values)
         return answer.stopped
+
+    def _incumbent(self, values: Values) -> Start | None:
+        """Return the free columns, and what the best selection makes of them."""
+        if self.best is None:
+            return None
+        free = np.flatnonzero(values == FREE).astype(np.int32)
+        return free, self.best[free].astype(float)
+
+    def _offer_point(self, answer: Answer, values: Values) -> bool:
+        """Offer what the engine makes of the free columns; tell whether it keeps the rows."""
+        if answer.values is None:
+            return True
+        point = np.where(values == FREE, answer.values > 0.5, values == 1)
+        return self.offer(np.flatnonzero(point).tolist(), self.engine.name)
 
     def _verify(self, answer: Answer) -> Decided:
         """Judge the engine's answer in integers."""
-        stopped = answer.stopped
-        right = True
-        if answer.values is not None:
-            point = np.where(self.start == FREE, answer.values > 0.5, self.start == 1)
-            right = self.offer(np.flatnonzero(point).tolist(), self.engine.name)
+        stopped, right = answer.stopped, self._offer_point(answer, self.start)
         if self.satisfy and self.best is not None:
             return self._proven(self.best)
         if stopped == "infeasible" and self.best is None:
             return self.close_gap(None, f"{self.engine.title} finds that nothing keeps the rules")
         ended = stopped in ("optimal", "infeasible", "error")
-        bound = self._bound(answer) if stopped != "infeasible" else None
-        if self.known is not None:
-            bound = self.known if bound is None else min(bound, self.known)
+        bounds = (self._bound(answer) if stopped != "infeasible" else None), self.known
+        bound = min((one for one in bounds if one is not None), default=None)
         if self.best is not None and bound is not None:
             worth = self.worth(self.best)
             if self.known is not None and worth >= self.known:
                 return self._proven(self.best)
-            sharp = right and self.scaled.sharp_rewards
-            if sharp and bound < worth + self.scaled.step * Fraction(999, 1000):
-                few = (self.start == FREE).sum() <= SMALL
-                decided = self.branch(MOMENT) if few else None
+            if right and self.scaled.sharp_rewards and self._meets(bound, worth):
+                decided = self.branch(MOMENT) if self.is_small else None
                 if decided or self._believes_optimum(worth):
                     return decided or self._proven(self.best)
                 right = False
@@ -277,6 +255,10 @@ class Solver:
         near = bound - worth <= Fraction(self.limits.gap) * max(1, worth)
         return self.limits.gap > 0 and self.best is not None and near
 
+    def _meets(self, bound: Fraction, worth: int) -> bool:
+        """Tell whether a bound leaves room for nothing better."""
+        return bound < worth + self.scaled.step * Fraction(999, 1000)
+
     def _believes_optimum(self, worth: int) -> bool:
         """Tell whether to believe an optimum: with blurred rows only if found twice.
 
@@ -287,25 +269,18 @@ class Solver:
         again = MatrixRun(self.limits, matrix=self.noted.matrix)
         answer = self.engine.run(again, remaining_limits(self.limits, self.began), None, True)
         bound = self._bound(answer)
-        if answer.stopped != "optimal" or bound is None:
-            return False
-        return bound < worth + self.scaled.step * Fraction(999, 1000)
+        return answer.stopped == "optimal" and bound is not None and self._meets(bound, worth)
 
     def close_gap(self, bound: Fraction | None, why: str) -> Decided:
-        """Decide by the exact search what the engine leaves open or may get wrong.
+        """Decide by the exact search what the engine leaves open or may get wrong: ``why``.
 
-        Parameters
-        ----------
-        bound : Fraction or None
-            What is known by now, in units.
-        why : str
-            What the engine leaves open, for the message.
+        The bound is what is known by now, in units.
         """
         limit = remaining_limits(self.limits, self.began).time_limit
         patience = PATIENCE if limit is None else limit
         decided = self.branch(patience)
         if decided:
-            return replace(decided, bound=decided.bound or self.in_rewards(bound))
+            return replace(decided, bound=decided.bound or self._in_rewards(bound))
         message = f"not proven: {why}, and the exact search did not end in {patience:.3g} s"
         return self.decided("completed" if limit is None else "time-limit", bound, message)
 
@@ -334,37 +309,21 @@ class Solver:
 
     def _rules_used(self, tree: BranchAndBound) -> frozenset[str]:
         """Return the side constraints whose rows a search without solutions needed."""
-        used = {self.whole.keys[i] for i, _ in self._fixed}
-        if tree.arrays.hopeless:
-            used.add(tree.arrays.hopeless[0])
+        used = {self.whole.keys[i] for i, _ in self._fixed} | {tree.arrays.hopeless}
         used.update(tree.arrays.keys[i] for i in tree.used)
         return frozenset(row.name for row in self.program.rows if row.key in used and row.name)
 
     def decided(self, stopped: Termination, bound: Fraction | None, message: str = "") -> Decided:
         """Return what is known without a proof; the bound is in units."""
-        return Decided(
-            stopped,
-            self.best,
-            self.in_rewards(bound),
-            proven=False,
-            message=message,
-            found_by=self.found_by,
-        )
-
-    def in_rewards(self, bound: Fraction | None) -> Fraction | None:
-        """Return units as rewards."""
-        return None if bound is None else bound / self.program.scale
+        known = self._in_rewards(bound)
+        return Decided(stopped, self.best, known, False, message, self.found_by)
 
     def _proven(self, best: Values) -> Decided:
         worth = self.worth(best) / self.program.scale
-        return Decided(
-            "optimal",
-            best,
-            worth,
-            proven=True,
-            found_by=self.found_by,
-            proved_by=self.proved_by,
-        )
+        return Decided("optimal", best, worth, True, "", self.found_by, self.proved_by)
+
+    def _in_rewards(self, bound: Fraction | None) -> Fraction | None:
+        return None if bound is None else bound / self.program.scale
 
     def _bound(self, answer: Answer) -> Fraction | None:
         """Return the bound in units; what tolerances can hide is added where it matters."""
