@@ -16,7 +16,7 @@ from schedopt.formulations.protocol import Sense
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
 from schedopt.instances.protocol import Identity, identity
-from schedopt.instances.showing import Framed, table
+from schedopt.instances.showing import table
 
 Termination = Literal[
     "optimal",
@@ -259,7 +259,7 @@ MOST_SHOWN = 200
 """Characters of a conflict that are shown at a prompt."""
 
 
-class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
+class Result(Outcome, Generic[S], frozen=True, kw_only=True):
     """A result of a solver or of a policy, to the question ``asked``.
 
     ``constraints`` are those beyond the instance's; ``solution`` is the problem's own record, such
@@ -277,9 +277,6 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         return table(self._facts())
-
-    def _framed(self) -> object:
-        return self if self.solution is None else self.solution
 
     def _facts(self) -> list[tuple[str, str]]:
         who = self.policy or f"{self.formulation} with {self.solver}"

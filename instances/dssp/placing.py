@@ -17,8 +17,6 @@ from schedopt.instances.dssp.answers import (
     SelectedNight,
     SelectedNights,
 )
-from schedopt.instances.dssp.jobs import Job
-from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import expect
@@ -26,15 +24,9 @@ from schedopt.instances.naming import split
 
 
 def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
-    """Return the record of a selection.
+    """Return the record of a selection, given as positions of jobs or as a mask of shape (J,).
 
-    Parameters
-    ----------
-    night : Instance
-    chosen : array_like
-        Positions of the jobs, or a boolean mask of shape (J,).
-    fill : float
-        The selection parameter r, of whose capacity shares are taken.
+    Shares are of the capacity by the selection parameter r, ``fill``.
     """
     at = np.asarray(chosen)
     if at.dtype != np.bool_:
@@ -71,19 +63,16 @@ def selected_nights(
 ) -> SelectedNights:
     """Return the record of a selection for each night, of positions of the jobs run on it."""
     own = nights_apart(season)
-    run: list[Ints] = []
 
     def of_night(n: int) -> SelectedNight:
         found = selected(own.get(n, season), np.asarray(nights[n - 1], np.int64), fill)
-        run.append(own.get(n, season).positions(found))
         room = found.capacity if n in own else UNSET
         return SelectedNight(
             selected=found.selected, demand=found.demand, shares=found.shares, capacity=room
         )
 
     every = tuple(of_night(n) for n in range(1, len(nights) + 1))
-    answer = SelectedNights(nights=every, capacity=season.capacity(fill))
-    return season.placed(np.concatenate(run), answer)
+    return SelectedNights(nights=every, capacity=season.capacity(fill))
 
 
 def nights_apart(season: Instance) -> dict[int, Instance]:
@@ -103,14 +92,8 @@ def one_night(
         if isinstance(rule, Seats)
     ]
     jobs = [replace(job, first_night=1, last_night=None) for job in season.jobs if job.name in run]
-    return replace(
-        season, nights=1, jobs=tuple(jobs), constraints=tuple(held), down=down_on(season, n)
-    )
-
-
-def down_on(season: Instance, n: int) -> tuple[Down, ...]:
-    """Return the reservations of one night of several."""
-    return tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
+    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
+    return replace(season, nights=1, jobs=tuple(jobs), constraints=tuple(held), down=down)
 
 
 def scheduled(
@@ -122,12 +105,10 @@ def scheduled(
     *,
     several: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
 ) -> Scheduled:
-    """Return the record of a schedule.
+    """Return the record of a schedule of an instance with stages for every job.
 
     Parameters
     ----------
-    night : Instance
-        With stages for every job.
     jobs : iterable of int
         Positions of the jobs that are run.
     starts, processors : ndarray, shape (tasks,)
@@ -180,23 +161,25 @@ def bounding(night: Instance) -> Instance:
     and deadlines to the times after which nothing is paid. Side constraints speak of the planned
     demands and of the deadlines: they stay where these are the same, and seats stay in any case.
     """
-    if not night.late and not any(job.stages and _with_prediction(job) for job in night.jobs):
+    predicted = [
+        job.stages is not None and (job.demand, job.critical_path) != (None, None)
+        for job in night.jobs
+    ]
+    if not night.late and not any(predicted):
         return night
+    jobs = list(night.jobs)
+    for j, job in enumerate(jobs):
+        if job.deadline is not None and night.delay:
+            jobs[j] = replace(job, deadline=_delayed_deadline(job.deadline, night.delay))
+        if predicted[j]:
+            jobs[j] = replace(jobs[j], demand=None, critical_path=None)
     return replace(
         night,
-        jobs=tuple(_bounding_job(job, night.delay) for job in night.jobs),
+        jobs=tuple(jobs),
         deadline=_delayed_deadline(night.deadline, night.delay),
         late=(),
         constraints=tuple(rule for rule in night.constraints if isinstance(rule, Seats)),
     )
-
-
-def _bounding_job(job: Job, delay: float) -> Job:
-    if job.deadline is not None and delay:
-        job = replace(job, deadline=_delayed_deadline(job.deadline, delay))
-    if job.stages and _with_prediction(job):
-        job = replace(job, demand=None, critical_path=None)
-    return job
 
 
 def _delayed_deadline(deadline: float, delay: float) -> float:
@@ -204,7 +187,3 @@ def _delayed_deadline(deadline: float, delay: float) -> float:
     exact = as_written(deadline) + as_written(delay)
     near = float(exact)
     return near if as_written(near) >= exact else nextafter(near, inf)
-
-
-def _with_prediction(job: Job) -> bool:
-    return job.demand is not None or job.critical_path is not None

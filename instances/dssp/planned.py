@@ -1,19 +1,10 @@
 """What planning knows of each job, exactly, and the tolerance of each rule of dssp.
 
-**Numbers** are decimals as written (`instances.decimals`); T_1 and T_∞ are their exact sums.
-
-**Selections have no tolerance.** Whether jobs fit into r·P·D, whether T_∞(j) <= D, whether a share,
-a count or a resource is kept: both sides are exact, and so is the comparison. What solvers find is
-judged so, what they call optimal or infeasible is so, and the checker judges so too. One third of
-1 is more than 0.3333333333333333: write shares with room where rounding must not matter.
-
-**Schedules** are sums of lengths in double precision, formed in the order of events. So a
-completion counts as in time up to D·(1 + 1e-11), and the checker takes times as equal up to 1e-9 of
-the longest one.
-
-**Totals in a document** (objective, demand, shares) are rounded to doubles: the checker takes them
-as equal up to 1e-9 of their size. Statuses are not: an objective is ``optimal`` where no selection
-has a larger exact sum.
+Numbers are decimals as written (`instances.decimals`); T_1 and T_∞ are their exact sums. Selections
+have no tolerance: both sides of every comparison are exact, in solvers and in the checker.
+Schedules are sums of lengths in double precision, in the order of events: a completion counts as in
+time up to D·(1 + 1e-11), and the checker takes times as equal up to 1e-9 of the longest one, totals
+in a document (objective, demand, shares) up to 1e-9 of their size.
 """
 
 from __future__ import annotations
@@ -110,29 +101,19 @@ class Planned:
     @classmethod
     def of(cls, jobs: Sequence[Job], demands: Floats, paths: Floats) -> Planned:
         """Add up what each job asks for; ``demands``, ``paths``: predicted, or NaN."""
-        if np.isnan(demands).any():
-            work = _exact_sums(
-                [
-                    (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
-                    for job in jobs
-                ]
-            )
+        if not np.isnan(demands).any():
+            work = Whole.of(demands)
+        else:
+            tasks = [tuple(chain(*(job.stages or ()))) for job in jobs]
+            work = _exact_sums([job.demand for job in jobs], tasks)
             wide = [1 if job.demand is not None else job.processors for job in jobs]
             if max(wide, default=1) > 1:
                 work = Whole.of_fractions(map(mul, work.fractions, wide))
-        else:
-            work = Whole.of(demands)
-        if np.isnan(paths).any():
-            longest = _exact_sums(
-                [
-                    (job.critical_path,)
-                    if job.critical_path is not None
-                    else tuple(max(stage) for stage in job.stages or ())
-                    for job in jobs
-                ]
-            )
-        else:
+        if not np.isnan(paths).any():
             longest = Whole.of(paths)
+        else:
+            tasks = [tuple(map(max, job.stages or ())) for job in jobs]
+            longest = _exact_sums([job.critical_path for job in jobs], tasks)
         if set(map(attrgetter("max_processors"), jobs)) - {None}:
             least = [
                 path if job.max_processors is None else max(path, demand / job.widest)
@@ -153,7 +134,11 @@ def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadlin
     return float(1 - others * longest / as_written(deadline))
 
 
-def _exact_sums(parts: Sequence[tuple[float, ...]]) -> Whole:
+def _exact_sums(predicted: Sequence[float | None], tasks: Sequence[tuple[float, ...]]) -> Whole:
+    """Return what is predicted of each job, else the sum of its tasks' lengths."""
+    parts = [
+        own if known is None else (known,) for known, own in zip(predicted, tasks, strict=True)
+    ]
     flat = np.fromiter(chain(*parts), dtype=np.float64)
     starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
     return Whole.of(flat).sums(starts)

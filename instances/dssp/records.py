@@ -306,10 +306,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def fill(self, asked: float | str) -> float:
         """Return r as a number: as given, or Theorem 4's for ``guaranteed``.
 
-        Raises
-        ------
-        InputError
-            If r·P·D overflows, or Theorem 4 does not hold: see `unguaranteed`.
+        `InputError` if r·P·D overflows, or Theorem 4 does not hold: see `unguaranteed`.
         """
         if asked == "guaranteed" and (why := self.unguaranteed):
             raise InputError(
@@ -346,17 +343,10 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return self.late[-1][0] if self.late else 0.0
 
     def worth(self, j: int, completion: float) -> float:
-        """Return U_D(C)/R: the fraction of its reward that a job earns by completing at C.
+        """Return U_D(C)/R: the fraction of its reward that job ``j`` earns by completing at C.
 
         1 by its deadline, whose 1e-11th is forgiven as the rounding of sums of lengths, as is that
         of the other times of ``late``.
-
-        Parameters
-        ----------
-        j : int
-            The job's position.
-        completion : float
-            C.
         """
         own = self.jobs[j].deadline
         deadline = self.deadline if own is None else own
@@ -381,18 +371,10 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
         """Return the position of each job that is run, in the order of `selected`."""
-        known: tuple[object, NDArray[np.intp]] | None = self.__dict__.get("_placed")
-        if known is not None and known[0] is solution:
-            return known[1]
         names = solution.selected
         if (places := self.places_of(names)) is not None:
             return places.copy()
         return np.fromiter(map(self.index.__getitem__, names), np.intp, len(names))
-
-    def placed(self, positions: NDArray[np.intp], solution: SelectedNights) -> SelectedNights:
-        """Cache the positions of the last selection of several nights."""
-        self.__dict__["_placed"] = solution, positions
-        return solution
 
     def named(self, chosen: NDArray[np.bool_]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
         """Return names and positions of some jobs, and remember them: a million take a second."""
@@ -419,13 +401,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     @cached_property
     def tasks(self) -> Tasks:
-        """The actual tasks of all jobs, as flat arrays.
-
-        Raises
-        ------
-        InputError
-            If a job has no stages.
-        """
+        """The actual tasks of all jobs, as flat arrays; `InputError` if a job has no stages."""
         for j, job in enumerate(self.jobs):
             if job.stages is None:
                 expected = "`stages`, without which a job cannot be scheduled"

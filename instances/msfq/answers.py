@@ -11,8 +11,6 @@ from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, shown
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from schedopt.instances.msfq.logs import Floats
 
 
@@ -182,13 +180,6 @@ class _Packed:
     def starts(self) -> Floats:
         """When each job started, shape (jobs,)."""
         return unpacked(self.schedule, self.jobs)
-
-    def table(self) -> pl.DataFrame:
-        """Return a row for each job of the log: its row there, from 0, and its start."""
-        import polars as pl
-
-        starts = self.starts
-        return pl.DataFrame({"job": pl.arange(len(starts), eager=True), "start": starts})
 
 
 class Measures(Record, kw_only=True):

@@ -31,7 +31,6 @@ from schedopt.instances.times import Dates
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from schedopt.instances.msfq.answers import LogAnswer
@@ -294,14 +293,6 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
             from schedopt.instances.msfq.log_files import write_jobs
 
             write_jobs(self.jobs, Path(file).parent / self.log)
-
-    def table(self) -> pl.DataFrame | None:
-        """Return the jobs of a log as a frame, None where there are classes instead."""
-        if self.log is None:
-            return None
-        from schedopt.instances.msfq.log_files import table_of
-
-        return table_of(self.jobs)
 
     @cached_property
     def index(self) -> dict[str, int]:

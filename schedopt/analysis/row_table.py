@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from schedopt.analysis.summary import overview, summary
 from schedopt.analysis.tables import standings
 from schedopt.formats import counted
-from schedopt.instances.showing import Framed
 from schedopt.sweep.rows import Row, to_frame
 from schedopt.tables import to_html
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 
-class RowTable(Framed, list[Row]):
+class RowTable(list[Row]):
     """A list of the rows of a bench that is shown as a summary.
 
     In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame.
@@ -24,6 +24,12 @@ class RowTable(Framed, list[Row]):
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a frame of polars: a column for each field, options as JSON."""
         return to_frame(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the same as a pandas frame; pandas has to be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def __repr__(self) -> str:
         """Return how many rows there are of what; `list(rows)` shows each."""

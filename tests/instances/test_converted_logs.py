@@ -57,14 +57,6 @@ def test_jobs_that_ran_are_taken_and_the_others_counted(tmp_path: Path, name: st
     assert load(tmp_path / "toy.json").jobs.run.tolist() == [60, 30, 25, 10]
 
 
-@pytest.mark.parametrize("ending", [b"\r\n", b"\r"])
-def test_lines_may_end_as_on_other_machines(tmp_path: Path, ending: bytes) -> None:
-    path = saved(tmp_path, *LINES)
-    plain = convert(path)
-    path.write_bytes(path.read_bytes().replace(b"\n", ending))
-    assert convert(path) == plain
-
-
 @pytest.mark.parametrize(
     ("bad", "found", "expected"),
     [
@@ -95,13 +87,6 @@ def test_a_log_of_no_usable_job_says_why(tmp_path: Path) -> None:
         "below 0; 1 left out, wider than the machine's 8 processors; expected a job or more that "
         "can be replayed"
     )
-
-
-def test_a_machine_that_nobody_tells_of(tmp_path: Path) -> None:
-    path = tmp_path / "bare.swf"
-    path.write_text("; MaxProcs: many\n" + line(1, 0, 5) + "\n")
-    assert "option 'processors'" in str(refusal(convert, path))
-    assert convert(path, processors=2).servers == 2
 
 
 # --- rules ------------------------------------------------------------------------------------

@@ -68,12 +68,6 @@ def test_the_same_table_in_other_dress(tmp_path: Path, text: str | bytes) -> Non
     assert job == Job(name="a", reward=1.0, demand=2.0, critical_path=3.0)
 
 
-def test_a_delimiter_inside_of_quotes_is_text(tmp_path: Path) -> None:
-    text = 'name;reward;demand;critical_path;"a, b, c, d, e, f"\n"x;y";1;2;3;"p,q"\n'
-    (job,) = table(tmp_path, text).jobs
-    assert (job.name, job.groups) == ("x;y", {"a, b, c, d, e, f": "p,q"})
-
-
 def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) -> None:
     night, lines = told(tmp_path, MIXED)
     assert night.groups == {"team": {"fx": [0]}, "code": {"1": [0], "x2": [1]}}

@@ -19,23 +19,18 @@ from builders.refusals import refusal
 
 WRONG: list[tuple[str | bytes, str]] = [
     ("", "expected a header"),
-    ("\n , \n", "expected a header"),
     (HEADER, "found none; expected a row for each job, below the titles"),
     (b"name\n\xff", "line 2, column 1: found bytes that are not; expected text in"),
     ("name,demand,critical_path\n", "line 1: found 'name', 'demand', 'critical_path'; expected a"),
-    ("name\n", "line 1: found 'name'; expected a column 'reward' (or option 'reward'"),
     ("name\n", "') and a column 'tasks' such as 12x0.5h (or"),
-    ("name,reward,critical_path\n", "line 1: found 'name', 'reward', 'critical_path'; expected a"),
     (HEADER.replace("demand", "demnd"), "line 1: found 'demnd'; expected a column 'demand'"),
     (HEADER.replace("priority", "priorty"), "line 1: found 'priorty'; expected a column"),
     (HEADER.replace("team", "Name"), "line 1: found 'name' twice; expected each column once"),
     (HEADER.replace("team", ""), "line 1, cell 6: found none; expected a title"),
     (HEADER + LINE + "b,5\n", "line 3: found 2; expected 6 cells"),
-    (HEADER + "b,5,1,1,1,fx,2\n", "line 2: found 7; expected 6 cells"),
     (HEADER + ",5,1,1,1,fx\n", "line 2, column 'name': found an empty cell; expected a name"),
     (HEADER + LINE + "\n" + LINE, "line 4, column 'name': found 'a'; expected a name of its own:"),
     (HEADER + '"a,5,1,1,1,fx\n', "line 2: found unexpected end of data; expected CSV"),
-    (HEADER + '"a"b,5,1,1,1,fx\n', "line 2: found ',' expected after '\"'; expected CSV"),
     (PLAIN.replace("2", "-1"), "line 2, column 'demand': found '-1'; expected a finite number >="),
     ("name;demand;critical_path;reward\na;1,5;1;1\n", "1.5h or 1:30:00, with a decimal point"),
     (HEADER + "a,1,high,1,1,\n", "line 2, column 'priority': found 'high'; expected a finite"),
@@ -71,9 +66,7 @@ def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
     [
         ("release", "25:00", "06:00 (a time of day)"),
         ("release", "-5m", "06:00 (a time of day)"),
-        ("release", "90", None),
         ("deadline", "30m 1h", "06:00 (a time of day)"),
-        ("deadline", "0", None),
         ("deadline", "2026-13-01", "2026-11-23T06:00"),
         ("deadline", "2026-11-23T06:00+01:00", "no offset"),
         ("tasks", "12", "stages such as 12x0.5h; 1x2h"),
@@ -81,14 +74,11 @@ def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
         ("spread", "1.1", "lognormal 0.5"),
         ("spread", "lognormal x", "lognormal 0.5"),
         ("tasks", "0x1h", "from 1 to 1000000 tasks"),
-        ("tasks", "9999999999x1h", "from 1 to 1000000 tasks"),
         *[
             ("tasks", text, "stages such as")
             for text in ("2x", "1h;;1h", "1x06:00", "1x-1h", "2x..1h")
         ],
         ("seats:houdini", "1.5", "a whole number"),
-        ("seats:houdini", "-1", "a whole number"),
-        ("seats:houdini", "two", "a whole number"),
     ],
 )
 def test_times_and_seats(tmp_path: Path, column: str, text: str, expected: str | None) -> None:
@@ -115,7 +105,6 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
             ({"processors": 0}, "option processors: found 0; expected a whole number"),
             ({"deadline": float("nan")}, "option deadline: found nan; expected a number above 0"),
             ({"reward": "cubic"}, "option reward: found 'cubic'; expected one of linear, size"),
-            ({"name": ""}, "option name: found ''; expected a name"),
         ],
     ),
     (
@@ -129,8 +118,6 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
         [
             ({"groups": "taem"}, "option groups: found 'taem'; expected a column that is no"),
             ({"groups": "team,name"}, "option groups: found 'name'; expected a column that is no"),
-            ({"groups": "team,,code"}, "option groups: found 'team,,code'; expected titles of"),
-            ({"groups": " "}, "option groups: found ' '; expected titles of columns"),
         ],
     ),
     (
@@ -144,7 +131,6 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
             ({"unit": "fortnight"}, "option unit: found 'fortnight'; expected one of s, m, h, d"),
             ({"seats:houdini": None}, "option: expected option 'seats:houdini', how many there"),
             ({"seats:nuke": 2}, "option seats:nuke: found none; expected a column seats:nuke"),
-            ({"seats:": 2}, "option: found 'seats:'; expected an option of table"),
         ],
     ),
     (

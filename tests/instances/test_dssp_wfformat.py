@@ -101,26 +101,6 @@ def test_refused(tasks: dict[str, Any], change: Change | None, says: str, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ({"workflow": {}}, "workflow: found {}; expected a key 'specification'"),
-        ({"workflow": {"specification": {"tasks": 3}}}, f"{SPEC}: found 3; expected a list"),
-        ({"problem": "dssp"}, "expected a key 'workflow'"),
-    ],
-)
-def test_what_is_no_workflow_is_refused(content: dict[str, Any], says: str, tmp_path: Path) -> None:
-    path = saved(tmp_path, content)
-    assert says in str(refusal(wfformat.convert, path, processors=1, deadline=1))
-
-
-def test_runtimes_that_overflow(tmp_path: Path) -> None:
-    path = saved(tmp_path, document({"a": (1e308, []), "b": (1e308, [])}))
-    with pytest.raises(InputError, match="runtimes whose sum is finite") as caught:
-        wfformat.convert(path, processors=1, deadline=1)
-    assert caught.value.file == str(path)
-
-
-@pytest.mark.parametrize(
     ("options", "place", "words"),
     [
         ({"processors": None}, "option", "option 'processors'"),
@@ -135,11 +115,6 @@ def test_wrong_options(tmp_path: Path, options: dict[str, Any], place: str, word
     with pytest.raises(InputError, match=words) as caught:
         wfformat.convert(path, **{"processors": 1, "deadline": 1, **options})
     assert caught.value.place == place
-
-
-def test_no_files() -> None:
-    with pytest.raises(InputError, match="one WfFormat file or more"):
-        wfformat.convert([], processors=1, deadline=1)
 
 
 @given(st.data())

@@ -24,8 +24,7 @@ from schedopt.instances import files
 from schedopt.instances.constraints import AtLeast, FairShare, Imply, Resource
 from schedopt.instances.csv_text import escape_cell, escape_columns, unescape_cell, unescape_columns
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.generators import GENERATORS
-from schedopt.instances.errors import InputError, printable
+from schedopt.instances.errors import printable
 from schedopt.instances.files import MOST_READ, load, read_bytes
 from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs
@@ -117,18 +116,6 @@ def small() -> Instance:
     return Instance(name="n", processors=1, deadline=1.0, jobs=(job,))
 
 
-def test_gzip_is_told_by_its_first_bytes_not_by_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "packed.json"
-    path.write_bytes(gzip.compress(files.encode(small())))
-    assert files.load(path) == small()
-
-
-def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_bytes(b"\xef\xbb\xbf" + files.encode(small()))
-    assert files.load(path) == small()
-
-
 @pytest.mark.parametrize("broken", ["fsync", "fdopen", "replace"])
 def test_a_failed_write_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
@@ -145,35 +132,12 @@ def test_a_failed_write_is_undone(
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_an_interrupted_write_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-
-    monkeypatch.setattr(os, "fsync", raising(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        files.write_bytes(tmp_path / "a.json", b"half")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_writing_where_there_is_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a place to write to"):
-        files.dump(small(), tmp_path / "nowhere" / "a.json")
-
-
 def test_writing_keeps_a_file_private(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
     path.chmod(0o600)
     files.dump(small(), path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_a_season_of_280_000_tasks_loads(tmp_path: Path) -> None:
-    season = GENERATORS["render-night"](1, nights=56)
-    path = tmp_path / "season.json.gz"
-    files.dump(season, path)
-    loaded = files.load(path)
-    assert len(loaded.jobs) == 2388
-    assert sum(len(stage) for job in loaded.jobs for stage in job.stages) > 250_000
-    assert loaded == season
 
 
 FORMULA = "=+-@\t\r"
@@ -188,11 +152,6 @@ def test_there_and_back(text: str) -> None:
     assert unescape_cell(cell) == text
     assert not cell.strip().startswith((*FORMULA, "\uff1d"))
     assert printable(cell) == cell
-
-
-@given(st.text("=+-@'a", max_size=5), st.text("=+-@'a", max_size=5))
-def test_two_texts_are_two_cells(one: str, other: str) -> None:
-    assert (escape_cell(one) == escape_cell(other)) == (one == other)
 
 
 def test_what_a_spreadsheet_and_a_terminal_see() -> None:
@@ -211,11 +170,6 @@ def test_columns_are_as_single_texts(texts: list[str | None]) -> None:
     assert unescape_columns(cells, ["a"]).equals(table)
     found = unescape_columns(table, ["a"])["a"].to_list()
     assert found == [text if text is None else unescape_cell(text) for text in texts]
-
-
-@pytest.mark.parametrize("text", ["", "night", "1-2", "a=b", "C:\\users", "\\\\server"])
-def test_other_texts_are_left_as_they_are(text: str) -> None:
-    assert escape_cell(text) == unescape_cell(text) == text
 
 
 CSV = b"submit,need,run\n" + b"1,1,1\n" * 50_000

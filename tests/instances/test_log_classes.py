@@ -12,10 +12,8 @@ from builders.refusals import refusal
 from builders.swf import HEADER, LINES, line, saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import schedopt
-from schedopt.cli import app
 from schedopt.instances import files
 from schedopt.instances.dssp import swf as nights
 from schedopt.instances.errors import InputError
@@ -100,33 +98,16 @@ def test_days_become_nights(tmp_path: Path) -> None:
         ({}, "one of dssp, msfq"),
         ({"problem": "hesrpt"}, "found 'hesrpt'; expected one of dssp, msfq"),
         ({"problem": "dssp"}, "option 'deadline'"),
-        ({"problem": "dssp", "deadline": -1}, "above 0"),
         ({"problem": "dssp", "deadline": 1, "reward": "best"}, "one of linear, size, banded"),
         ({"problem": "msfq", "needs": "some"}, "one of exact, powers"),
-        ({"problem": "msfq", "processors": 0}, "a whole number from 1"),
         ({"problem": "msfq", "trace": "t.txt"}, "a .csv to write"),
         ({"problem": "msfq", "trace": "no/such/t.csv"}, "a place to write to"),
-        ({"problem": "msfq", "jobs": 0}, "at least 1"),
         ({"problem": "msfq", "start": 20, "end": 30}, "a window with jobs in it"),
     ],
 )
 def test_wrong_options(tmp_path: Path, options: dict[str, Any], says: str) -> None:
     path = saved(tmp_path, LINES[0], LINES[1], LINES[-1])
     assert says in str(refusal(schedopt.convert, [path], options=options))
-
-
-@pytest.mark.parametrize(("problem", "more"), [("msfq", []), ("dssp", ["deadline=90"])])
-def test_the_verb(tmp_path: Path, problem: str, more: list[str]) -> None:
-    words = ["convert", str(saved(tmp_path, *LINES)), "--output", str(tmp_path / "out.json")]
-    for option in [f"problem={problem}", *more]:
-        words += ["--option", option]
-    assert CliRunner().invoke(app, [*words, "--name", "mine"]).exit_code == 0
-    instance = files.load(tmp_path / "out.json")
-    assert instance.name == "mine"
-    assert "left out, of no run time" in instance.description
-    both = CliRunner().invoke(app, [*words[:2], *words[1:]])
-    assert isinstance(both.exception, InputError)
-    assert str(both.exception) == "found 2 files; expected one log (.swf)"
 
 
 @given(at=st.integers(0, 2_000), what=st.binary(max_size=4), cut=st.integers(0, 6))

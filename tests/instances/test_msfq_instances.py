@@ -20,7 +20,6 @@ from schedopt.instances.msfq import (
     Instance,
     JobClass,
     Lognormal,
-    rigid,
 )
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.instances.msfq.traces import read_trace
@@ -152,16 +151,6 @@ def test_run_times_go_with_needs(queue: Any) -> None:
         seen = [float((told <= x).mean()) for x in (4.0, 6.0, 9.0, 10.0)]
         assert seen == pytest.approx(above, abs=0.03)
     assert np.log(run[need >= 100]).mean() > np.log(run[need == 1]).mean() + 1
-
-
-def test_hours_of_the_day(queue: Any) -> None:
-    weights = rigid.weights()
-    assert weights.sum() == pytest.approx(48)
-    half_hours = (queue.jobs.submit % 86400 // 1800).astype(int)
-    seen = np.bincount(half_hours, minlength=48) / len(queue.jobs) * 48
-    assert np.corrcoef(seen, weights)[0, 1] > 0.98
-    # The most come in the half hour of the mode of the gamma: from dawn, at (8.17 - 1) * 3.96.
-    assert abs(int(np.argmax(weights)) - (7.1737 * 3.9631 - 1)) <= 1
 
 
 @pytest.mark.parametrize("wanted", [0.5, 0.9])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import beside, dump, load
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.log_files import COLUMNS, read_jobs, write_jobs
+from schedopt.instances.msfq.log_files import read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs, Needs
 from schedopt.instances.protocol import identity
 
@@ -122,7 +122,6 @@ def test_no_digit_is_lost_on_the_way(
         ),
         ("submit,need,run\n0,0,1\n", "row 0, column 'need': found 0; expected from 1 to"),
         ("submit,need,run\n0,1,0\n", "row 0, column 'run': found 0; expected a number > 0"),
-        ("submit,need,run\n0,1,-3\n", "row 0, column 'run': found -3"),
         ("submit,need,run\n-1,1,1\n", "column 'submit': found -1; expected a number >= 0"),
         (
             "submit,need,run\n5,1,1\n4,1,1\n",
@@ -147,13 +146,10 @@ def test_what_is_wrong_is_counted_and_named(tmp_path: Path, text: str, words: st
     ("keys", "words"),
     [
         ({"log": "../toy.csv"}, "without a folder"),
-        ({"log": "/etc/toy.csv"}, "without a folder"),
-        ({"log": ".."}, "without a folder"),
         ({"log": "toy.txt"}, "a name that ends in .parquet, .csv"),
         ({"log": "none.csv"}, "expected a file that exists"),
         ({"log": "bad.parquet"}, "expected a table in Parquet"),
         ({"classes": [{"need": 1, "arrival_rate": 1, "service_rate": 1}]}, "classes or a log"),
-        ({"servers": 0}, "servers"),
         ({"constraints": [{"kind": "response-time", "need": 3, "at_most": 9}]}, "need"),
         ({"log": None}, "a class or more, or a log"),
     ],
@@ -180,13 +176,11 @@ VECTORS = "submit,need,run,partition,need:gpu\n0,2,5,a,2\n1,1,5,b,0\n"
         (VECTORS, {"resources": {"gpu": 1}}, "need:gpu of at most 1, all that there is"),
         (VECTORS, {"resources": {"gpu": 2, "disk": 1}}, "a column 'need:disk'"),
         (VECTORS, {"resources": {"servers": 2}}, "another name than servers"),
-        (VECTORS, {"resources": {"gpu": -1}}, "resources"),
         (VECTORS, {"partitions": PARTS, "servers": 5}, "4, those of all partitions"),
         (VECTORS, {"partitions": PARTS, "resources": {"gpu": 2}}, "resources in each partition"),
         (VECTORS.replace("b,0", "b,1"), {"partitions": PARTS}, "at most 0, all .* partition b"),
         (VECTORS.replace("1,1,5,b", "1,2,5,b"), {"partitions": PARTS}, "at most 1, all servers of"),
         (VECTORS.replace("b,0", "c,0"), {"partitions": PARTS}, "1 jobs of none, the first in row"),
-        (VECTORS.replace("b,0", ",0"), {"partitions": PARTS}, "1 jobs of none, the first in row"),
         (VECTORS.replace("a,2", "a,1.5"), {"partitions": PARTS}, "a whole number of gpu"),
         (
             VECTORS.replace("a,2", "a,-1"),
@@ -253,13 +247,3 @@ def test_types_that_are_no_numbers_or_names_are_refused(tmp_path: Path) -> None:
     pl.DataFrame(plain | {"user": [7], "name": [3]}).write_parquet(tmp_path / "x.parquet")
     jobs = load(path).jobs
     assert (jobs.user.names, jobs.name.tolist()) == (("7",), ["3"])
-
-
-def test_some_of_the_jobs(tmp_path: Path) -> None:
-    jobs = load(logged(tmp_path)).jobs
-    some = jobs.take([0, 2])
-    assert some.submit.tolist() == [0, 7]
-    assert some.user.codes.tolist() == [0, 1]
-    assert len(jobs.take(slice(1, None))) == 2
-    assert len(jobs.take(np.array([True, False, True]))) == 2
-    assert {*COLUMNS, "needs"} == {*jobs.__dataclass_fields__}

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from builders.epoch import packing, shares
@@ -11,13 +10,13 @@ from builders.refusals import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedopt.instances.constraints import Require, Resource, label
+from schedopt.instances.constraints import Require
 from schedopt.instances.dssp import Instance, Job, placing
 from schedopt.instances.dssp.jobs import REWARDS, banded, linear, size
 from schedopt.instances.epoch import Epoch, Partitioned, allotted, fits, partitioned
 from schedopt.instances.epoch.generators import GENERATORS
-from schedopt.instances.errors import InputError, shown
-from schedopt.instances.hesrpt import Amdahl, Power, Table, Whole, fit
+from schedopt.instances.errors import InputError
+from schedopt.instances.hesrpt import Amdahl, Power, Whole, fit
 
 
 def job(name: str, *stages: tuple[float, ...], **more: object) -> Job:
@@ -72,24 +71,10 @@ def test_selected_counts_shares_of_the_capacity(chosen: object) -> None:
     assert selected.shares == {"team": {"fx": 0.25, "light": 0.0}}
 
 
-def test_a_constraint_is_called_by_its_name_or_its_kind_and_position() -> None:
-    assert label(Require(jobs=("a",)), 3) == "require[3]"
-    assert label(Resource(name="disk", capacity=1.0, use={}), 0) == "disk"
-
-
 def test_a_default_name_may_not_be_taken_either() -> None:
     with pytest.raises(InputError) as caught:
         night(job("a"), constraints=(Require(name="require[1]", jobs=("a",)), Require(jobs=("a",))))
     assert caught.value.place == "constraints[1].name"
-
-
-def test_a_message_has_file_place_found_and_expected() -> None:
-    error = InputError("a number", found=shown(True), place="[2]", file="f.json")
-    assert str(error.within("jobs")) == "f.json: jobs[2]: found true; expected a number"
-
-
-def test_keys_at_their_default_are_not_written() -> None:
-    assert msgspec.json.encode(job("a")) == b'{"name":"a","reward":1.0,"stages":[[1.0]]}'
 
 
 # --- rewards of section 5.1 --------------------------------------------------------------------
@@ -105,12 +90,6 @@ def test_rewards_of_priorities_or_of_sizes() -> None:
     assert size(None, 17.5) == 17.5
     for name in ("linear", "banded"):
         assert "a priority for each job" in str(refusal(REWARDS[name], None, 1.0))
-
-
-def test_orders_of_jobs() -> None:
-    instance = packing([3, 2], 8, 1)
-    assert instance.minima.tolist() == [3, 2]
-    assert (instance.descending, instance.ascending) == ([0, 1], [1, 0])
 
 
 @given(st.integers(1, 14), st.lists(st.integers(1, 14), min_size=1, max_size=5), st.integers(0, 6))
@@ -190,9 +169,3 @@ def test_fits_find_the_powers_of_figure_2(p: float) -> None:
 def test_points_that_say_nothing_are_refused(points: Any) -> None:
     with pytest.raises(InputError):
         fit(points)
-
-
-def test_tables_begin_at_nothing_and_end_level() -> None:
-    measured = Table(points=((2, 3), (5, 6)))
-    np.testing.assert_allclose(measured.at([0, 1, 2, 5, 99]), [0, 1.5, 3, 6, 6])
-    assert measured.servers_for(7) == np.inf
