@@ -6,9 +6,8 @@ some of them: see `valleys`. Nearly always there is one.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, pairwise
@@ -28,12 +27,10 @@ from schedopt.instances.dssp.machine import Steps
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-    from schedopt.formulations.protocol import Hints, Value, Variable
+    from schedopt.formulations.protocol import Value, Variable
 
 Schedule = Any
 """`schedule.Schedule`, which this states a part of."""
-SHIFTED = 100_000
-"""Most tasks, times the changes of all amounts, for which each is moved to its earliest start."""
 
 
 @dataclass
@@ -68,7 +65,6 @@ class Rooms:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.night, self.grid = schedule, schedule.instance, schedule.grid
         self.tasks = schedule._task_of
-        self.rooms: list[Room] = []
         self.pools: list[list[Room]] = []  # the valleys of each
         self._optional: dict[tuple[int, int], cp_model.IntervalVar] = {}
 
@@ -147,8 +143,6 @@ class Rooms:
                 for k, literal in mine.items():
                     model.add(sum(valley.asked[k] for valley in valleys) == wide[k] * literal)
             self.pools.append(valleys)
-        if len(machine.pools) > 1:  # implied
-            self._limit_concurrent_use(Room(self._whole_amount(machine.total), wide))
 
     def _resource(self, name: str, there: Steps) -> None:
         job_of, jobs = self.schedule._job_of, self.night.jobs
@@ -164,7 +158,6 @@ class Rooms:
         """State that concurrent tasks take no more than there is."""
         if not room.asked:
             return
-        self.rooms.append(room)
         model, most, last = self.schedule.model, room.there.most, self.grid.horizon + 1
         spans = [self._interval(k, room.literals.get(k)) for k in room.asked]
         sizes = [*room.asked.values()]
@@ -192,28 +185,12 @@ class Rooms:
             )
         return self._optional[key]
 
-    def hint(self, on: Mapping[int, Sequence[int]]) -> Hints:
-        """Yield which pools, and how many of which of their valleys, tasks take."""
-        for valleys in self.pools:
-            for k, literal in valleys[0].literals.items():
-                numbers = on.get(self.tasks[k], ())
-                taken = [sum(map(valley.numbers.__contains__, numbers)) for valley in valleys]
-                if literal is not self._job(k):
-                    yield literal, float(sum(taken) > 0)
-                for valley, many in zip(valleys, taken, strict=True):
-                    if len(valleys) > 1:
-                        yield valley.asked[k], float(min(many, int(valley.there.most)))
-
     def decode(self, value: Value) -> Scheduled:
-        """Turn values of the variables into a schedule, with tasks moved forward where possible."""
+        """Turn values of the variables into a schedule."""
         schedule = self.schedule
         run = [j for j, x in enumerate(schedule._x) if value(x) > 0.5]
         begin = [s if isinstance(s, int) else round(value(s)) for s in schedule._starts]
         order = [k for k in range(len(self.tasks)) if schedule._job_of[k] in set(run)]
-        order.sort(key=lambda k: (begin[self.tasks[k]], self.tasks[k]))
-        changes = sum(len(room.there.times) for room in self.rooms)
-        if len(order) * changes <= SHIFTED and not schedule.changed:
-            begin = self._shift_earlier(begin, order, [room.taken(value) for room in self.rooms])
         on: dict[int, tuple[int, ...]] = {}
         for valley in chain(*self.pools):
             part = valley.taken(value)
@@ -225,41 +202,3 @@ class Rooms:
                 on[i] = *on.get(i, ()), *map(valley.numbers.__getitem__, numbers)
         found: Scheduled = schedule.placed(run, begin, on)
         return found
-
-    def _shift_earlier(
-        self, begin: list[int], order: Sequence[int], taken: Sequence[dict[int, int]]
-    ) -> list[int]:
-        """Return starts no later than those given, each the earliest that keeps their order.
-
-        None of those before a task starts later than it did, so where it started it finds room.
-        """
-        names = [self.night.jobs[j].name for j in self.schedule._job_of]
-        seats = self.schedule.seats
-        there = [room.there for room in self.rooms] + [Steps.of(rule.capacity) for rule in seats]
-        needs = [*taken, *({k: r.use.get(n, 0) for k, n in enumerate(names)} for r in seats)]
-        times = [[*map(int, steps.times)] for steps in there]
-        begin, ended, running, now = list(begin), dict[int, int](), list[tuple[int, int]](), 0
-
-        def fits(u: int, need: int, end: int) -> bool:
-            first = bisect_right(times[u], now) - 1
-            for at, amount in zip(times[u][first:], there[u].amounts[first:], strict=True):
-                if at >= end:
-                    break
-                held = sum(needs[u].get(k, 0) for until, k in running if until > max(at, now))
-                if held + need > amount:
-                    return False
-            return True
-
-        for k in order:
-            i = self.tasks[k]
-            stage, length = int(self.night.tasks.stage_of[i]), int(self.grid.lengths[i])
-            mine = [(u, need) for u, asked in enumerate(needs) if (need := asked.get(k, 0))]
-            now = max(now, self.schedule.opens(stage, ended))
-            while now < begin[i] and not all(fits(u, need, now + length) for u, need in mine):
-                later = [time for time, _ in running if time > now]
-                later += [t for u, _ in mine for t in times[u][bisect_right(times[u], now) :][:1]]
-                now = min([begin[i], *later])
-            begin[i], ended[stage] = now, max(ended.get(stage, 0), now + length)
-            running = [(until, other) for until, other in running if until > now]
-            running.append((now + length, k))
-        return begin

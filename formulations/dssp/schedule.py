@@ -270,13 +270,9 @@ class Schedule(WholeModel):
         for i, task in tasks.items():
             if not isinstance(self.starts[i], int):
                 yield self.starts[i], round(task.start * grid.scale)
-        yield from self._rooms.hint({i: task.on for i, task in tasks.items()})
 
     def decode(self, value: Value) -> Scheduled:
-        """Turn values of the variables into a schedule, in the given lengths.
-
-        Tasks start as soon as they can in that order; where the user changed the model, as it says.
-        """
+        """Turn values of the variables into a schedule, in the given lengths."""
         return self._rooms.decode(value)
 
     def placed(
