@@ -11,12 +11,12 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option
 from schedopt.policies.dssp.dispatch import schedule_of
 from schedopt.policies.dssp.dispatchers import KEYS, simulate_dispatcher
-from schedopt.policies.registry import NotApplicableError, Policy, register
+from schedopt.policies.registry import NotApplicableError, Policy, register, registered
 
 DISPATCHER: Final = Option(
     default="lcpf",
     expected=f"a dispatcher: {', '.join(KEYS)}",
-    accepts=lambda value: value in KEYS,
+    accepts=lambda value: value in KEYS and value in registered("dssp"),
 )
 
 

@@ -8,7 +8,7 @@ from judge.brute import Night
 from judge.nights import drawn
 from schedopt.instances import files
 from schedopt.policies.dssp.dispatchers import KEYS
-from schedopt.policies.registry import registered
+from schedopt.policies.registry import is_own, registered
 from schedopt.problems import problem
 from schedopt.solvers.door import engines
 
@@ -45,7 +45,7 @@ def judged_file(kind: str, text: bytes, *, everybody: bool = True) -> str:
         for solver in (None, *(others if everybody else others[-1:]))
     }
     if not night.rules and (kind == "schedule" or (everybody and kind == "selection")):
-        own = [*KEYS, *PAIRS[: 3 * everybody]]
+        own = [*(name for name in KEYS if is_own("dssp", name)), *PAIRS[: 3 * everybody]]
         if kind == "selection":
             own = [name for name in registered("dssp") if name not in (*KEYS, *PAIRS)]
         for found in schedopt.evaluate(files.parse(text), own):

@@ -144,6 +144,9 @@ def test_a_dispatcher_sees_no_instance_but_the_users(tmp_path: Path) -> None:
     assert evaluate("example:night", "mine", policy_files=[mine]).objective > 0
     assert bench(["example:night"], policies=["mine"], policy_files=[mine])[0].objective
     assert evaluate("example:night", "greedy+mine", policy_files=[mine]).objective > 0
+    load_only(())
+    options = {"dispatcher": "mine"}
+    assert "a dispatcher" in str(refusal(evaluate, "example:night", "maxk", options=options))
 
 
 @pytest.mark.parametrize(
