@@ -1,25 +1,35 @@
 """Bench: gaps, formats, processes, resuming, honest statistics, and calls from Python."""
 
 import csv
+import re
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
+from builders.msfq import queue_of
 from builders.refusals import raising, refusal
 from builders.reports import row as some_row
 from builders.reports import timeless
 
 import schedopt
 from schedopt.analysis.pairs import against
-from schedopt.analysis.summary import summary
-from schedopt.formulations.constraints import FairShare
+from schedopt.analysis.row_table import RowTable
+from schedopt.analysis.summary import overview, summary
+from schedopt.analysis.tables import leader, measured_tables
+from schedopt.formats import percent
+from schedopt.instances.constraints import FairShare
 from schedopt.instances.epoch import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
-from schedopt.sweep.rows import FORMATS, Row, read_rows
-from schedopt.sweep.sources import generated, instance_files
-from schedopt.verbs.bench import BenchError, bench
+from schedopt.instances.msfq.logs import Jobs
+from schedopt.policies.registry import registered
+from schedopt.report.bench_page import write
+from schedopt.sweep.plan import Sweep
+from schedopt.sweep.rows import FORMATS, Row, read_rows, table
+from schedopt.sweep.sources import FileSource, generated, instance_files
+from schedopt.verbs.bench import BenchError, bench, plan_tasks
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -58,12 +68,6 @@ def test_policies_that_break_side_constraints_are_shown_and_have_no_gap(nights: 
     rows = bench(nights, policies=["greedy"], constraints=[rule])
     assert all(row.gap is None and "cap" in row.violations[0] for row in rows)
     assert all(row.reference < row.objective for row in rows if row.objective and row.reference)
-
-
-def test_one_process_and_several_give_the_same_rows_in_the_same_order(nights: Path) -> None:
-    one = bench(nights, policies=POLICIES)
-    several = bench(nights, policies=POLICIES, jobs=3)
-    assert timeless(one) == timeless(several)
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -246,7 +250,88 @@ def test_a_bench_takes_instances_in_memory_and_policies_are_compared(tmp_path: P
         schedopt.bench([made[0], made[0]], policies=["greedy"])
 
 
-def test_an_instance_with_a_log_is_benched_from_memory() -> None:
-    (source,) = generated("msfq", "lublin-feitelson", seeds=[1], options={"jobs": 50})
-    (row,) = schedopt.bench(source.load(), policies=["fcfs"])
-    assert row.objective is not None
+# --- logs, whose gaps are over bounds ---
+
+CLASSES = Path(__file__).parents[2] / "instances" / "msfq"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    draw = np.random.default_rng(1)
+    n = 600
+    jobs = Jobs.of(
+        np.sort(draw.uniform(0, 6 * 604800.0, n)).round(),
+        draw.integers(1, 9, n),
+        draw.lognormal(8.5, 1.0, n).round() + 1,
+        user=[str(u) for u in draw.integers(0, 5, n).tolist()],
+    )
+    path = tmp_path_factory.mktemp("logs") / "small.json"
+    dump(queue_of(jobs, 8), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows(log: Path) -> RowTable:
+    names = ["fcfs", "easy", "saf", "adaptive-quickswap"]
+    return schedopt.bench([log], policies=names)
+
+
+def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
+    sweep = Sweep()
+
+    def planned(path: Path) -> set[str]:
+        ((task,), _) = plan_tasks([FileSource(path)], sweep)
+        return {run.policy for run in task.runs}
+
+    every = registered("msfq")
+    on_logs, on_classes = planned(log), planned(next(CLASSES.glob("*.json")))
+    assert on_logs | on_classes == set(every)
+    assert {name for name in every if every[name].suits == "beside"} == on_logs - on_classes
+    assert on_classes - on_logs == {"msfq", "two-threshold", "nmsr"}
+    named = schedopt.bench([next(CLASSES.glob("*.json"))], policies=["easy"])
+    assert [row.termination for row in named] == ["not-applicable"]
+
+
+def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) -> None:
+    assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
+    assert all(row.confidence is None and row.measures["± of batches"] > 0 for row in rows)
+    (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
+    assert read_rows(tmp_path / "rows.jsonl") == list(rows)
+
+
+def test_a_picture_of_one_log_has_bars(rows: RowTable) -> None:
+    (axes,) = schedopt.plot(rows).axes
+    best = min(row.objective or 0.0 for row in rows)
+    assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
+        sorted(100 * ((row.objective or 0.0) / best - 1) for row in rows)
+    )
+
+
+def test_the_table_leads_with_it(rows: RowTable) -> None:
+    (shown,) = measured_tables(rows)
+    assert shown.heads[:4] == ("policy", "response", "over the bound", "± of batches")
+    (standing, *_), bound = summary(rows), rows[0].reference_bound or 0.0
+    over = (rows[0].objective or 0.0) / bound - 1
+    assert next(cells[2] for cells in shown.texts() if cells[0] == "fcfs") == percent(over)
+    assert (standing.contender, standing.mean) == ("fcfs", pytest.approx(over))
+    best = min(rows, key=lambda row: row.objective or 0.0).policy
+    assert shown.rows[0][0] == best
+    assert leader(summary(rows), overview(rows)[0]).startswith(f"{best}: ")
+
+
+def test_a_page_has_it_too(rows: RowTable, tmp_path: Path) -> None:
+    write(rows, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    section = text[text.index("<h2>What is measured") : text.index("<h2>msfq")]
+    assert "no schedule is below" in section
+    assert len(re.findall("<tr>", section)) == 1 + 4
+
+
+def test_starts_are_those_of_one_policy(log: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="one policy on one instance: 2 runs would write"):
+        schedopt.evaluate(log, ["fcfs", "easy"], options={"starts": str(tmp_path / "s.csv")})
+    with pytest.raises(InputError, match="2 runs would write"):
+        schedopt.bench([log], policies=["fcfs", "saf"], options={"starts": str(tmp_path / "s.csv")})
+    told = schedopt.evaluate(log, "fcfs", options={"starts": str(tmp_path / "s.csv")})
+    assert told.confidence is msgspec.UNSET  # a replay is exact
+    assert "by batch means" in run("evaluate", log, "--policy", "fcfs").stdout

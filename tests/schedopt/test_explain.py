@@ -22,11 +22,8 @@ from schedopt.cli import app
 from schedopt.formulations.dssp import Selection
 from schedopt.instances import files
 from schedopt.instances.constraints import (
-    AtMost,
     Constraint,
     FairShare,
-    Forbid,
-    Imply,
     Seats,
     label,
 )
@@ -130,28 +127,6 @@ def told(instance: Instance, *added: Constraint, fill: float = 1.0) -> dict[str,
     assert result.proven
     found = left_out(Selection(instance, fill=fill).add(*added), result.solution)
     return {name: str(reason) for name, reason in found.items()}
-
-
-def test_a_cap_keeps_out_what_would_pay_in_place_of_others() -> None:
-    farm = night([(9, 5), (1, 4), (1, 1), (8, 4), (0.5, 4)])  # j0 and j3 are fx's
-    cap = FairShare(name="fx cap", by="team", at_most={"fx": 0.5})
-    assert told(farm, cap) == {"j3": "rule:fx cap", "j4": "outbid"}
-    tight = FairShare(name="fx cap", by="team", at_most={"fx": 0.3})
-    assert told(farm, tight) == dict.fromkeys(("j0", "j3"), "rule:fx cap")
-    assert told(farm) == {"j1": "outbid", "j4": "outbid"}
-
-
-def test_a_forbidden_job_is_kept_out_by_the_rule_though_there_is_no_room_for_it() -> None:
-    farm = night([(9, 9), (1, 5)])
-    assert told(farm, Forbid(jobs=("j1",))) == {"j1": "rule:forbid[0]"}
-
-
-def test_a_rule_on_what_has_to_come_along() -> None:
-    farm = night([(1, 1), (9, 6), (9, 6), (8, 10)])
-    both = Imply(name="pair", if_="j0", then="j3")
-    assert told(farm, both)["j0"] == "rule:pair"
-    two = AtMost(name="one of", jobs=("j0", "j1", "j2", "j3"), count=1)
-    assert told(farm, two)["j0"] == "rule:one of"
 
 
 @example([(0, 0), (0, 1), (1, 10)], 0)  # of two rules, only one is broken once others make way

@@ -111,7 +111,3 @@ def test_flags_are_those_of_the_functions() -> None:
     assert flags <= set(re.findall(r"--[a-z-]+", shown))
     assert "--watch" not in shown
     assert "--many" not in shown
-
-
-def test_one_instance_is_told_from_a_folder_of_them(tmp_path: Path) -> None:
-    assert "--count N" in refused("generate", "dssp", "--output", tmp_path / "night")

@@ -9,11 +9,11 @@ import msgspec
 import polars as pl
 from builders.refusals import raising
 from hypothesis import given, settings
-from pytest import CaptureFixture, MonkeyPatch, mark, raises
+from pytest import CaptureFixture, MonkeyPatch, mark
 
 import schedopt
 from schedopt.formulations.dssp import Selection
-from schedopt.instances.constraints import AtMost, FairShare
+from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import left_out, reasons
@@ -54,19 +54,6 @@ def test_a_plan_does_not_run_what_ends_late_and_says_so_first(tmp_path: Path) ->
     assert table["late"].to_list() == [0, 0, 2]
     paid = msgspec.structs.replace(night, late=((0, 1), (4, 0)))
     assert schedopt.plan_table(paid, schedopt.solve(paid))["run"].to_list() == [True] * 3
-
-
-def test_an_own_deadline_after_the_files_is_told() -> None:
-    jobs = (
-        Job(name="a", reward=5, stages=((6, 6),)),
-        Job(name="b", reward=4, stages=((2,), (5,)), deadline=13),
-    )
-    night = Instance(name="own", processors=2, deadline=10, jobs=jobs)
-    result = schedopt.solve(night, formulation="schedule")
-    told = dict(solving.problem("dssp").lines(night, result))
-    assert (
-        "2 of 2 jobs in time (1 after the file's deadline, by one of its own)" in told["schedule"]
-    )
 
 
 def test_what_there_is_room_for_is_not_outbid() -> None:
@@ -119,27 +106,6 @@ def test_a_line_at_times_without_a_terminal(
         while "best" not in (said := capsys.readouterr().err):
             time.sleep(0.01)
     assert said.splitlines()[-1] == "night: 0 s, best 4, bound 5, gap 25.00%"
-
-
-def test_values_of_a_what_if_may_have_units_and_slips_are_named(tmp_path: Path) -> None:
-    schedopt.dump(crowded(), tmp_path / "n.json")
-    rows = schedopt.whatif(crowded(), ["deadline=6s:0.2m:3s"])
-    assert [row.values["deadline"] for row in rows] == [6, 9, 12]
-    assert "did you mean 'processors'" in refused(
-        "whatif", tmp_path / "n.json", "--vary", "procesors=1:3:1"
-    )
-    assert "a unit on each of FIRST:LAST:STEP" in refused(
-        "whatif", tmp_path / "n.json", "--vary", "deadline=8h:12h:2"
-    )
-
-
-def test_the_number_of_a_rule_may_not_be_of_either_file(tmp_path: Path) -> None:
-    own = msgspec.structs.replace(crowded(), constraints=(AtMost(count=1, jobs=("a", "b")),))
-    more = [AtMost(count=1, jobs=("a", "c"), name="mine")]
-    with raises(InputError, match=r"--vary: found 'rules.0.count'; expected a rule's name"):
-        schedopt.whatif(own, ["rules.0.count=1,2"], constraints=more)
-    assert len(schedopt.whatif(own, ["rules.mine.count=1,2"], constraints=more)) == 2
-    assert len(schedopt.whatif(own, ["rules.0.count=1,2"])) == 2
 
 
 @given(st.data())

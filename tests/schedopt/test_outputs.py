@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 from builders.cli import COMMAND, ROOT, Ran, process, refused, run, started
-from builders.refusals import refusal
 
 from schedopt.instances import files
 from schedopt.instances.errors import InputError
-from schedopt.sweep.journal import Journal
-from schedopt.sweep.rows import Row, read_rows
 from schedopt.verbs.bench import bench
 
 BUNDLED = Path(files.__file__).parent
@@ -122,17 +119,6 @@ def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> N
     assert (tmp_path / "target.json").read_bytes() == b"1"
 
 
-def test_keep_tells_one_file_by_all_its_names(tmp_path: Path) -> None:
-    one, two = tmp_path / "a.json", tmp_path / "b.json"
-    one.write_text("1")
-    files.keep([one, "nowhere", "\0", tmp_path / "none"], two)
-    files.keep([], one)
-    for name in (one, tmp_path / "x" / ".." / "a.json", os.path.relpath(one)):
-        assert "another file" in str(refusal(files.keep, [two, one], name))
-    with pytest.raises(InputError, match="another file"):  # of neither of which there is any
-        files.keep([two], tmp_path / "." / "b.json")
-
-
 # --- rows are not taken for what they are not ------------------------------------------------
 
 NOT_ROWS = {
@@ -155,29 +141,6 @@ def test_a_bench_leaves_a_file_of_something_else_alone(folder: Path, name: str) 
         bench(folder / "night.json", policies=["greedy"], output=path)
     assert path.read_bytes() == NOT_ROWS[name]
     assert not Path(f"{path}.journal.jsonl").exists()
-
-
-@pytest.mark.parametrize("length", [1, 5, 20, 100])
-def test_a_row_that_a_kill_left_unfinished_is_cut_off(folder: Path, length: int) -> None:
-    output = folder / "done.jsonl"
-    rows = bench(folder / "night.json", policies=["greedy", "core"], output=output)
-    whole = output.read_bytes()
-    output.write_bytes(whole + whole[:length])
-    found = Journal(output, [row.key for row in rows], Row).finish()
-    assert found == rows
-    assert output.read_bytes() == whole
-    assert read_rows(output) == rows
-
-
-def test_a_report_that_cannot_be_drawn_is_refused_before_anything_is_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("schedopt.instances.extras.find_spec", lambda name: None)
-    monkeypatch.chdir(tmp_path)
-    words = ["bench", "example:two-shots", "--policy", "greedy", "--output", "rows.jsonl"]
-    message = refused(*words, "--report", "page.html")
-    assert 'pip install "schedopt[plot]"' in message
-    assert not list(tmp_path.iterdir())
 
 
 SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"

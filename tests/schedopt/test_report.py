@@ -63,18 +63,6 @@ def test_a_bench_becomes_a_page_the_same_bytes_each_time(tmp_path: Path) -> None
     assert len(re.findall("<tr>", text[text.index("All runs") :])) == 1 + len(rows)
 
 
-def test_settings_of_a_policy_stand_apart(tmp_path: Path) -> None:
-    rows = [
-        one
-        for fill in (0.5, 1.0)
-        for one in bench("example:greedy-trap", policies=["greedy"], options={"fill": fill})
-    ]
-    write(rows, tmp_path / "report.html")
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "greedy fill=0.5" in text
-    assert "greedy fill=1.0" in text
-
-
 def test_the_verb_writes_it_beside_what_failed(tmp_path: Path) -> None:
     bad, target = tmp_path / "bad.json", tmp_path / "report.html"
     bad.write_text('{"problem": "dssp", "name": "<b>"')

@@ -196,16 +196,6 @@ def test_a_table_aligns_numbers_and_refuses_ragged_rows() -> None:
         Table.of("t", (text("a"),), [("a", "b")])
 
 
-@pytest.mark.parametrize("width", [50, 80])
-def test_a_narrow_table_breaks_no_word(screen: StringIO, width: int) -> None:
-    words = ("greedy-three-quarters", "1 not applicable", "what it would have cost")
-    console.out.width = width
-    console.show(Table.of("", map(text, ("policy", "no gap", "why")), [words]))
-    lines = seen(screen)
-    for word in " ".join(words).split():
-        assert any(word in line for line in lines), (word, lines)
-
-
 @pytest.mark.parametrize("width", [20, 50])
 def test_a_table_too_narrow_for_its_words_loses_no_letter(screen: StringIO, width: int) -> None:
     cells = ("greedy-three-quarters", "1 not applicable", "what it would have cost")
