@@ -11,8 +11,7 @@ from builders.reports import row as some_row
 from builders.reports import timeless
 
 import schedopt
-from schedopt.analysis.pairs import against
-from schedopt.analysis.summary import summary
+from schedopt.analysis.statistics import against, summary
 from schedopt.formulations.constraints import FairShare
 from schedopt.instances.epoch import Instance, Job
 from schedopt.instances.errors import InputError

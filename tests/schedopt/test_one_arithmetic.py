@@ -15,11 +15,8 @@ from builders.reports import row
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.analysis.contenders import contenders
-from schedopt.analysis.profiles import profiles
-from schedopt.analysis.row_table import RowTable
-from schedopt.analysis.summary import overview, summary
-from schedopt.analysis.tables import leader, measured_tables, standings
+from schedopt.analysis.statistics import contenders, overview, profiles, summary
+from schedopt.analysis.tables import RowTable, leader, measured_tables, standings
 from schedopt.formats import percent
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
