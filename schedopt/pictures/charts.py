@@ -11,10 +11,8 @@ from matplotlib.figure import Figure
 
 from schedopt.formats import counted
 from schedopt.pictures.style import (
-    BLUE,
     colours,
     decorate,
-    keys,
     label,
     lines,
     panels,
@@ -22,13 +20,10 @@ from schedopt.pictures.style import (
     single_panel,
 )
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.statistics import Profile
-    from schedopt.instances.protocol import AnyInstance
-    from schedopt.solvers.result import Result
     from schedopt.sweep.variations import Variation
     from schedopt.validation.reproduce.ledger import Outcome
-
 
 FARTHEST = 4.0  # ratios beyond this are not drawn
 MOST = 8  # curves in a panel; of more, the first
@@ -114,33 +109,4 @@ def curves(outcome: Outcome, title: str) -> Figure:
         axes.plot(x, y, color=colour, linestyle="--" if "predicted" in name else "-", label=name)
     axes.set_ylim(bottom=0)
     decorate(axes, title, outcome.xlabel, outcome.ylabel, legend="beside")
-    return figure
-
-
-def sizes(instance: AnyInstance) -> Figure:
-    """Draw how many jobs an instance has, and how many each of its groups."""
-    counts = {"all jobs": float(len(instance.index))}
-    for by, groups in instance.groups.items():
-        counts |= {f"{by}: {group}": float(len(jobs)) for group, jobs in groups.items()}
-    return bars(instance.name, counts, "jobs")
-
-
-def objectives(results: Sequence[Result], what: str = "objective") -> Figure:
-    """Draw the objective of each result."""
-    found = {
-        name: result.objective
-        for name, result in zip(keys(results), results, strict=True)
-        if result.objective is not None
-    }
-    return bars(results[0].instance, found, what)
-
-
-def bars(title: str, values: Mapping[str, float], what: str) -> Figure:
-    """Draw values by name as horizontal bars, the first on top."""
-    figure, axes = single_panel((8, 1.4 + 0.4 * len(values)))
-    places = range(len(values))
-    axes.barh(places, list(values.values()), color=BLUE)
-    axes.set_yticks(places, [label(name) for name in values])
-    axes.invert_yaxis()
-    decorate(axes, label(title), what)
     return figure
