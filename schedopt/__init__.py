@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from pathlib import Path
     from typing import Any, Literal, overload
 
-    from schedopt.analysis.summary import summary
+    from schedopt.analysis.statistics import summary
     from schedopt.instances.constraints import (
         Apart,
         AtLeast,
@@ -129,7 +129,7 @@ _MODULES = {
     "dump": "schedopt.instances.files",
     "example": "schedopt.instances.files",
     "list_policies": "schedopt.verbs.explain",
-    "summary": "schedopt.analysis.summary",
+    "summary": "schedopt.analysis.statistics",
 }
 """Modules of the names that are neither verbs nor side constraints."""
 

@@ -22,10 +22,9 @@ from schedopt.instances.files import module_path
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import remaining_limits
-from schedopt.solvers.driving import plain_version
 from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial, Start, resolve
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
-from schedopt.solvers.running import Run, make_result, with_status
+from schedopt.solvers.running import Run, make_result, plain_version, with_status
 from schedopt.solvers.stopping import stopped
 
 if TYPE_CHECKING:

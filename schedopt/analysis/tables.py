@@ -6,16 +6,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from schedopt import tables as column
-from schedopt.analysis.averages import FEW
-from schedopt.analysis.contenders import SAME, contenders, group_rows
-from schedopt.analysis.pairs import Pair
-from schedopt.analysis.summary import Overview, Standing, rank
+from schedopt.analysis.statistics import (
+    FEW,
+    SAME,
+    Overview,
+    Pair,
+    Standing,
+    contenders,
+    group_rows,
+    overview,
+    rank,
+    summary,
+)
 from schedopt.formats import between, counted, number, percent, signed
-from schedopt.sweep.rows import Row
-from schedopt.tables import Cell, Column, Table, Value
+from schedopt.sweep.rows import Row, to_frame
+from schedopt.tables import Cell, Column, Table, Value, to_html
 
-if TYPE_CHECKING:  # which would load all that solves
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from schedopt.sweep.variations import Variation
+
 
 WORDS = {
     "violations": "in violation",
@@ -195,3 +207,29 @@ def variations(rows: Sequence[Variation]) -> Table:
         for row in rows
     )
     return Table.of(rows[0].instance, columns, lines).filled()
+
+
+class RowTable(list[Row]):
+    """A list of the rows of a bench that is shown as a summary.
+
+    In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame.
+    """
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows as a frame of polars: a column for each field, options as JSON."""
+        return to_frame(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the same as a pandas frame; pandas has to be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+
+    def __repr__(self) -> str:
+        """Return how many rows there are of what; `list(rows)` shows each."""
+        about = (f"; {of.problem}: {counted(of.instances, 'instance')}" for of in overview(self))
+        return f"<{counted(len(self), 'row')}{''.join(about)}>"
+
+    def _repr_html_(self) -> str:
+        tables = standings(summary(self), overview(self))
+        return "\n".join(to_html(shown, caption=True) for _, shown in tables)

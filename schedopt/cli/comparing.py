@@ -131,8 +131,8 @@ def summary(file: Path, *, compare: str | None = None, json: bool = False) -> No
     file : Rows that a bench wrote.
     compare : A policy: its differences from each other one, instance by instance.
     """
-    from schedopt.analysis.pairs import against
-    from schedopt.analysis.summary import summary as summarize
+    from schedopt.analysis.statistics import against
+    from schedopt.analysis.statistics import summary as summarize
     from schedopt.sweep.rows import read_rows
     from schedopt.terminal import bench_tables
 

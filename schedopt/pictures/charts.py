@@ -21,7 +21,7 @@ from schedopt.pictures.style import (
 )
 
 if TYPE_CHECKING:  # which would load all that solves
-    from schedopt.analysis.profiles import Profile
+    from schedopt.analysis.statistics import Profile
     from schedopt.sweep.variations import Variation
     from schedopt.validation.reproduce.ledger import Outcome
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, timedelta
 from math import ceil
 from typing import TYPE_CHECKING, Any, cast
+
+from matplotlib.figure import Figure
 
 from schedopt.formats import cut, number
 from schedopt.instances.errors import InputError, printable
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from schedopt.instances.protocol import AnyInstance
     from schedopt.instances.times import Dates
     from schedopt.solvers.result import Result
+
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8A8A8A")
 """Okabe and Ito's, Color Universal Design, 2008, which the colour-blind tell apart as well; with a
@@ -200,3 +204,32 @@ def label_clock_times(axes: Axes, dates: Dates, unit: float) -> None:
             day = told.date()
     axes.set_xticks(ticks, texts)
     axes.set_xlabel(f"time ({dates.start.tzinfo})")
+
+
+def sizes(instance: AnyInstance) -> Figure:
+    """Draw how many jobs an instance has, and how many each of its groups."""
+    counts = {"all jobs": float(len(instance.index))}
+    for by, groups in instance.groups.items():
+        counts |= {f"{by}: {group}": float(len(jobs)) for group, jobs in groups.items()}
+    return bars(instance.name, counts, "jobs")
+
+
+def objectives(results: Sequence[Result], what: str = "objective") -> Figure:
+    """Draw the objective of each result."""
+    found = {
+        name: result.objective
+        for name, result in zip(keys(results), results, strict=True)
+        if result.objective is not None
+    }
+    return bars(results[0].instance, found, what)
+
+
+def bars(title: str, values: Mapping[str, float], what: str) -> Figure:
+    """Draw values by name as horizontal bars, the first on top."""
+    figure, axes = single_panel((8, 1.4 + 0.4 * len(values)))
+    places = range(len(values))
+    axes.barh(places, list(values.values()), color=BLUE)
+    axes.set_yticks(places, [label(name) for name in values])
+    axes.invert_yaxis()
+    decorate(axes, label(title), what)
+    return figure

@@ -338,13 +338,13 @@ class Problem(Generic[I]):
 
     def draw(self, instance: I) -> Figure:
         """Draw an instance: ``to_figure.jobs``."""
-        from schedopt.pictures.plain import sizes
+        from schedopt.pictures.style import sizes
 
         return self._jobs(instance) or sizes(instance)
 
     def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
         """Draw results with a solution, all of one instance: ``to_figure.results``."""
-        from schedopt.pictures.plain import objectives
+        from schedopt.pictures.style import objectives
 
         return self._results(results, instance) or objectives(results)
 

@@ -6,11 +6,17 @@ from pathlib import Path
 
 from schedopt import tables as column
 from schedopt.analysis import tables
-from schedopt.analysis.averages import FEW
-from schedopt.analysis.contenders import contenders, group_rows
-from schedopt.analysis.pairs import against
-from schedopt.analysis.profiles import profiles
-from schedopt.analysis.summary import Overview, overview, rank, summary
+from schedopt.analysis.statistics import (
+    FEW,
+    Overview,
+    against,
+    contenders,
+    group_rows,
+    overview,
+    profiles,
+    rank,
+    summary,
+)
 from schedopt.formats import counted
 from schedopt.pictures import charts
 from schedopt.problems import problem

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from schedopt.analysis import tables
-from schedopt.analysis.pairs import Pair
-from schedopt.analysis.summary import overview
-from schedopt.analysis.summary import summary as standings
+from schedopt.analysis.statistics import Pair, overview
+from schedopt.analysis.statistics import summary as standings
 from schedopt.formats import counted, duration
 from schedopt.sweep.rows import Row
 from schedopt.terminal.console import say, show

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from schedopt.analysis.row_table import RowTable
+from schedopt.analysis.tables import RowTable
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, expect
 from schedopt.instances.extras import need

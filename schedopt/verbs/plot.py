@@ -131,7 +131,7 @@ def _read(path: str | Path) -> list[Any]:
 
 
 def _profiles(found: Sequence[Row]) -> Any:
-    from schedopt.analysis.profiles import profiles
+    from schedopt.analysis.statistics import profiles
     from schedopt.pictures import charts
 
     profiled = profiles(found)

@@ -7,14 +7,13 @@ from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
 from schedopt.solvers.conflict import with_conflict
 from schedopt.solvers.deciding import remaining_limits
-from schedopt.solvers.driving import STEP, Search, drive, version
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.epoch import is_small_model
 from schedopt.solvers.epoch.bounding import least_overhead, start_and_bound
 from schedopt.solvers.epoch.filling import RectangleSearch
 from schedopt.solvers.epoch.items import Items, items
 from schedopt.solvers.result import Result, Termination
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.running import STEP, Run, Search, drive, make_result, version
 
 SHARE = 0.75
 """Share of the time limit for our own search, where CP-SAT may follow."""

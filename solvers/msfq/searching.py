@@ -10,9 +10,8 @@ import msgspec
 from schedopt.instances.msfq import OptimalTable, Thresholded
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import smallest_conflict
-from schedopt.solvers.driving import Search, drive, version
 from schedopt.solvers.result import Limits, Result, gap
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.running import Run, Search, drive, make_result, version
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import OptimalPolicy, Threshold

@@ -14,11 +14,10 @@ from builders.reports import row as some_row
 from builders.reports import timeless
 
 import schedopt
-from schedopt.analysis.pairs import against
-from schedopt.analysis.row_table import RowTable
-from schedopt.analysis.summary import overview, summary
-from schedopt.analysis.tables import leader, measured_tables
+from schedopt.analysis.statistics import against, overview, summary
+from schedopt.analysis.tables import RowTable, leader, measured_tables
 from schedopt.formats import percent
+from schedopt.formulations.constraints import FairShare
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.epoch import Instance, Job
 from schedopt.instances.errors import InputError

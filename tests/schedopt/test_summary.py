@@ -16,13 +16,17 @@ from builders.reports import EVIL
 from builders.reports import row as plain_row
 from hypothesis import strategies as st
 
-from schedopt.analysis.averages import FEW, interval
-from schedopt.analysis.contenders import contenders
-from schedopt.analysis.pairs import against
-from schedopt.analysis.profiles import profiles
-from schedopt.analysis.row_table import RowTable
-from schedopt.analysis.summary import overview, rank, summary
-from schedopt.analysis.tables import leader, standing_table, standings
+from schedopt.analysis.statistics import (
+    FEW,
+    against,
+    contenders,
+    interval,
+    overview,
+    profiles,
+    rank,
+    summary,
+)
+from schedopt.analysis.tables import RowTable, leader, standing_table, standings
 from schedopt.instances.errors import InputError
 from schedopt.sweep.rows import Row, table
 from schedopt.sweep.sources import generated

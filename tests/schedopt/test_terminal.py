@@ -9,7 +9,7 @@ from builders.reports import row
 from rich.console import Console
 
 from schedopt import evaluate, solve
-from schedopt.analysis.pairs import against
+from schedopt.analysis.statistics import against
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.problems.dssp import to_tables as dssp

@@ -2,9 +2,8 @@
 
 import pytest
 
-from schedopt.solvers.driving import drive
 from schedopt.solvers.result import Limits, Termination
-from schedopt.solvers.running import Run
+from schedopt.solvers.running import Run, drive
 
 Step = tuple[float | None, float | None, bool] | BaseException
 

@@ -13,7 +13,6 @@ from schedopt.instances.msfq import Bracketed, Instance, Replayed
 from schedopt.instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.pictures import style
-from schedopt.pictures.plain import objectives
 from schedopt.pictures.style import (
     BLUE,
     ORANGE,
@@ -23,6 +22,7 @@ from schedopt.pictures.style import (
     decorate,
     keys,
     label,
+    objectives,
     panels,
     title,
 )

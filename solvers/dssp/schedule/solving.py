@@ -16,12 +16,11 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
-from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
 from schedopt.solvers.dssp.trivial import trivial
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination, threads
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.running import Run, make_result, version
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule, Selection

@@ -13,14 +13,13 @@ from schedopt.instances.decimals import LARGEST, Whole, as_written
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
-from schedopt.solvers.driving import plain_version
 from schedopt.solvers.dssp.selection.reading import UNDECIDED, Places, selection_arrays
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.few_row_ip.lagrangian import Integers
 from schedopt.solvers.few_row_ip.lexicographic import best_in_order
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Result, Termination
-from schedopt.solvers.running import Run
+from schedopt.solvers.running import Run, plain_version
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season

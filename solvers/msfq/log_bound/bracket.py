@@ -12,7 +12,6 @@ import numpy as np
 
 from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.clock import now
-from schedopt.solvers.driving import drive, version
 from schedopt.solvers.engine import Partial
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
@@ -22,7 +21,7 @@ from schedopt.solvers.msfq.log_bound.relaxations import (
     rounded_down,
 )
 from schedopt.solvers.result import Limits, Result, Termination
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.running import Run, drive, make_result, version
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound

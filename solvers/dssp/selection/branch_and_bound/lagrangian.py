@@ -17,7 +17,6 @@ import numpy as np
 
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
-from schedopt.solvers.driving import plain_version
 from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import (
     apply,
     ceiling,
@@ -30,7 +29,7 @@ from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver, by_
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import SOLVERS, engine_of
 from schedopt.solvers.result import Result
-from schedopt.solvers.running import Run
+from schedopt.solvers.running import Run, plain_version
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection

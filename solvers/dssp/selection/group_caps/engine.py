@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
-from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.branch_and_bound.solving import tree
 from schedopt.solvers.dssp.selection.group_caps.search import GroupCapsSearch
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Result
-from schedopt.solvers.running import Run
+from schedopt.solvers.running import Run, drive, version
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection

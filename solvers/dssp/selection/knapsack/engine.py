@@ -9,12 +9,11 @@ import numpy as np
 
 from schedopt.formulations.protocol import Knapsack
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
-from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.knapsack.items import in_doubles
 from schedopt.solvers.dssp.selection.knapsack.search import Core
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Result
-from schedopt.solvers.running import Run
+from schedopt.solvers.running import Run, drive, version
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
