@@ -17,7 +17,6 @@ import schedopt
 from schedopt.analysis.statistics import against, overview, summary
 from schedopt.analysis.tables import RowTable, leader, measured_tables
 from schedopt.formats import percent
-from schedopt.formulations.constraints import FairShare
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.epoch import Instance, Job
 from schedopt.instances.errors import InputError
