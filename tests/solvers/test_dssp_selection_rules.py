@@ -105,6 +105,18 @@ def test_what_it_proves_on_many_jobs_keeps_every_bound() -> None:
     assert search.value == (groups.rewards * chosen).sum()
 
 
+def test_a_floor_that_asks_for_all_of_a_group_leaves_a_search_by_groups() -> None:
+    night = generate("dssp", seed=1, options={"nights": 8, "stages": False, "teams": 5})
+    free = solve(night).solution.shares["team"]
+    teams = sorted(free, key=free.__getitem__)
+    floor = FairShare(
+        by="team", at_least={teams[0]: 1.0}, at_most={teams[-1]: 0.8 * free[teams[-1]]}
+    )
+    (row,) = (row for _, row in Selection(night).add(floor).stated if row.lower == len(row.jobs))
+    assert len(row.jobs) > 1
+    assert solve(night, constraints=[floor]).proved_by == "shares"
+
+
 def test_by_name_it_takes_nothing_else() -> None:
     night = generate("dssp", "uncorrelated", seed=1, options={"jobs": 8, "groups": 3})
     use = dict.fromkeys([job.name for job in night.jobs[:2]], 1)

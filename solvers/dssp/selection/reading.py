@@ -64,21 +64,21 @@ def selection_arrays(model: Selection) -> SelectionArrays | None:
     rows: tuple[list[ArrayRow], list[ArrayRow]] = [], []
     for kept, stated in zip(rows, (model.capacity, [row for _, row in model.stated]), strict=True):
         for given in stated:
-            if given.lifting or not _decide(row := ArrayRow.of(given), values):
-                return None
-            if len(row.jobs) > 1:
+            row = ArrayRow.of(given)
+            all_in = row.lower == row.coefficients.total and (row.coefficients.numbers > 0).all()
+            if len(row.jobs) > 1 and not all_in:
                 kept.append(row)
+            if given.lifting or (len(row.jobs) < 2 or all_in) and not _decide(row, values):
+                return None
     return SelectionArrays(values, *rows)
 
 
 def _decide(row: ArrayRow, values: NDArray[np.int8]) -> bool:
-    """Fix what a row decides that is about one job, or asks for all; tell whether it can hold."""
-    total, ruled_out = row.coefficients.total, list[int]()
-    if len(row.jobs) < 2:
-        ruled_out = [value for value in (0, 1) if not row.allows(value * total)]
-    elif row.lower == total and (row.coefficients.numbers > 0).all():
-        ruled_out = [0]
-    for value in ruled_out:
+    """Fix the jobs of a row about one job, or that asks for all; tell whether it can hold."""
+    total = row.coefficients.total
+    for value in (0, 1):
+        if row.allows(value * total):
+            continue
         if len(row.jobs) == 0 or (values[row.jobs] == value).any():
             return False
         values[row.jobs] = 1 - value
