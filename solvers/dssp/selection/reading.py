@@ -66,10 +66,11 @@ def selection_arrays(model: Selection) -> SelectionArrays | None:
         for given in stated:
             row = ArrayRow.of(given)
             all_in = row.lower == row.coefficients.total and (row.coefficients.numbers > 0).all()
-            if len(row.jobs) > 1 and not all_in:
-                kept.append(row)
-            if given.lifting or (len(row.jobs) < 2 or all_in) and not _decide(row, values):
+            decides = len(row.jobs) < 2 or all_in
+            if given.lifting or (decides and not _decide(row, values)):
                 return None
+            if not decides:
+                kept.append(row)
     return SelectionArrays(values, *rows)
 
 
