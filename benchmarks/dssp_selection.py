@@ -26,7 +26,7 @@ from schedopt.instances.dssp.group_fair import BOUNDED
 from schedopt.instances.files import dump, load
 from schedopt.solvers import door, mip
 from schedopt.solvers.dssp.selection.knapsack.search import Core
-from schedopt.solvers.mip.named import engine_of
+from schedopt.solvers.mip import engine_of
 from schedopt.solvers.mip.translating import translate
 from schedopt.solvers.result import Limits, Result
 from schedopt.verbs.generate import generate

@@ -4,8 +4,6 @@ The base has what selections, checking and evaluating need; everything else is i
 engine, the picture or the reader that uses it, and only there.
 """
 
-import shutil
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -72,19 +70,3 @@ def need(package: str, place: str = "") -> None:
     """Raise `InputError` where a package of an extra is not installed, before any work."""
     if not installed(package):
         raise missing(package, place)
-
-
-def met(names: Sequence[str]) -> bool:
-    """Tell whether one of some programs or packages is on this machine; without names, yes."""
-    return not names or any(shutil.which(name) or installed(name) for name in names)
-
-
-def unmet_need_error(needs: Iterable[Sequence[str]], solver: str = "") -> InputError:
-    """Return what to install for the first of some needs that is not met."""
-    names = next(names for names in needs if not met(names))
-    brought = next((name for name in names if name in EXTRAS), None)
-    if brought is not None:
-        return missing(brought)
-    return InputError(
-        f"{' or '.join(names)} on this machine", found="none", place=f"solver {solver}".strip()
-    )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown
-from schedopt.instances.extras import unmet_need_error
+from schedopt.instances.extras import missing
 from schedopt.instances.files import module_path
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import now
@@ -110,7 +110,7 @@ def _out_of_time(model: Formulation, limits: Limits) -> Result:
     """Return the result where no engine had time; `InputError` if one is not installed."""
     tried = [one for one in engines(model.problem, model.name) if one.worth_trying(model, limits)]
     if absent := [engine.needs for engine in tried if not engine.available]:
-        raise unmet_need_error(absent)
+        raise missing(absent[0])
     return make_result(
         model,
         Run(limits),
@@ -211,7 +211,7 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
         names = listing([engine.name for engine in table])
         raise InputError(f"a solver of {model.name}{names}", found=shown(solver), place="solver")
     if not engine.available:
-        raise unmet_need_error([engine.needs], engine.name)
+        raise missing(engine.needs)
     read = engine.accepts(model)
     if read is None or read is False:
         others = listing([one.name for one in table if one.available and one.accepts(model)])

@@ -8,7 +8,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from schedopt.instances.extras import met
+from schedopt.instances.extras import installed
 from schedopt.solvers.result import Limits, Result
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ class Engine:
         tells whether a certificate re-proves the bound; it returns a certificate, or None.
     confirmed_by : str
         The engine of the table that is the second method; empty: there is none.
-    needs : tuple of str
-        Programs on the path or packages of Python of which one must be there; empty: none.
+    needs : str
+        The package of an extra that must be installed; empty: none.
     """
 
     name: str
@@ -130,12 +130,12 @@ class Engine:
     certificate: str = ""
     certify: str = ""
     confirmed_by: str = ""
-    needs: tuple[str, ...] = ()
+    needs: str = ""
 
     @property
     def available(self) -> bool:
         """Whether what it needs is on this machine."""
-        return met(self.needs)
+        return not self.needs or installed(self.needs)
 
 
 def declared_in_cpsat(proves: str, confirmed_by: str = "") -> Engine:
@@ -146,7 +146,7 @@ def declared_in_cpsat(proves: str, confirmed_by: str = "") -> Engine:
         description="any model, as it stands in CP-SAT, native changes too",
         proves=proves,
         confirmed_by=confirmed_by,
-        needs=("ortools",),
+        needs="ortools",
     )
 
 

@@ -156,7 +156,7 @@ def _engine(engine: Engine) -> dict[str, object]:
         "proves": engine.proves,
         "certificate": engine.certificate or None,
         "confirmed_by": engine.confirmed_by or None,
-        "needs": list(engine.needs),
+        "needs": [engine.needs] if engine.needs else [],
     }
 
 
@@ -208,7 +208,7 @@ def _solvers() -> list[Entry]:
             "problem": record.name,
             "name": f"{formulation} {engine.name}",
             "summary": engine.description,
-            "here": "yes" if engine.available else f"no: needs {' or '.join(engine.needs)}",
+            "here": "yes" if engine.available else f"no: needs {engine.needs}",
         }
         for record in problems()
         for formulation in record.formulation_homes

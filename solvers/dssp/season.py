@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from schedopt.solvers.dssp.selection import HIGHS, MODEL, OTHERS, TREE
+from schedopt.solvers.dssp.selection import HIGHS, MODEL, SCIP, TREE
 
 ENGINES = (
-    *(replace(engine, certificate="", certify="") for engine in (TREE, HIGHS, *OTHERS)),
+    *(replace(engine, certificate="", certify="") for engine in (TREE, HIGHS, SCIP)),
     MODEL,
 )
 """Read from the top: the first that accepts a season, and is worth trying, answers."""

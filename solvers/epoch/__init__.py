@@ -54,7 +54,7 @@ PARTITION = (
         description=f"any declared rules, up to {MOST_JOBS:,} jobs, from a start and a bound",
         proves="the fewest epochs, or that nothing keeps the rules",
         confirmed_by="epochs",
-        needs=("ortools",),
+        needs="ortools",
     ),
     declared_in_cpsat("the fewest epochs, or that nothing keeps the rules", "epochs"),
 )
@@ -77,7 +77,7 @@ RECTANGLES = (
         description=f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound",
         proves="the least overhead on the grid that the widths are on",
         confirmed_by="epochs",
-        needs=("ortools",),
+        needs="ortools",
     ),
     declared_in_cpsat("the least overhead on the grid that the widths are on", "epochs"),
 )

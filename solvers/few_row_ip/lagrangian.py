@@ -50,7 +50,7 @@ def relax(cost: Floats, rows: Floats, room: Floats, most: Floats, *, seconds: fl
     m, n = rows.shape
     if not m:
         return Relaxed(np.zeros(0), np.where(cost > 0, most, 0.0), True)
-    from schedopt.solvers.mip.passing import load_highs
+    from schedopt.solvers.mip.highs import load_highs
 
     size = np.maximum(np.abs(rows).max(axis=1, initial=0), np.abs(room))
     size[size == 0] = 1.0

@@ -97,7 +97,7 @@ ENGINES = (
         certificate="ranks, diagram",
         certify=CERTIFY,
         confirmed_by="tree",
-        needs=("clarabel",),
+        needs="clarabel",
     ),
     Engine(
         "model",
@@ -107,6 +107,6 @@ ENGINES = (
         "timelines (6 jobs without arrivals), one by one",
         proves="the optimum, to the tolerance of an interior-point method",
         confirmed_by="clarabel",
-        needs=("clarabel",),
+        needs="clarabel",
     ),
 )

@@ -6,6 +6,7 @@ that, for a formulation in Pyomo or a 0-1 program of whole numbers, is the same 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, Protocol
 
 import msgspec
@@ -18,7 +19,6 @@ from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.mip.matrix import Floats, Matrix
-from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
 from schedopt.solvers.running import Run, make_result
 
@@ -75,6 +75,12 @@ class Engine(Protocol):
 
         ``presolve`` says whether the solver may simplify the matrix first.
         """
+
+
+def engine_of(name: str) -> Engine:
+    """Import a solver, ``highs`` or ``scip``, and return it."""
+    engine: Engine = import_module(f"{__name__}.{name}").ENGINE
+    return engine
 
 
 def as_declared(model: Formulation, task: EngineTask) -> Result:

@@ -1,5 +1,6 @@
-"""HiGHS for Pyomo models: proven optima, incumbents under a time limit, Ctrl-C that keeps them."""
+"""HiGHS: models as arrays, incumbents under a time limit, Ctrl-C that keeps them."""
 
+from functools import cache
 from typing import Any
 
 import highspy
@@ -7,7 +8,6 @@ import numpy as np
 
 from schedopt.solvers.mip import Answer, MatrixRun, Start
 from schedopt.solvers.mip.matrix import Matrix
-from schedopt.solvers.mip.passing import load_highs, version
 from schedopt.solvers.result import Limits, Termination
 
 TOLERANCE = 1e-8
@@ -24,6 +24,50 @@ _STOPPED: dict[Any, Termination] = {
     highspy.HighsModelStatus.kUnboundedOrInfeasible: "unbounded",
     highspy.HighsModelStatus.kInterrupt: "interrupted",
 }
+
+
+@cache
+def version() -> str:
+    """Return HiGHS's version."""
+    return str(highspy.Highs().version())
+
+
+def load_highs(
+    cost: Any,
+    rows: tuple[Any, Any],
+    columns: tuple[Any, Any],
+    entries: tuple[Any, Any, Any],
+    *,
+    by_rows: bool = True,
+    integer: Any | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Return HiGHS, silent, with options and a model to be minimized, ready to run.
+
+    Rows and columns are given by lower and upper bounds; entries by starts, indices and values, row
+    by row or column by column. Columns are continuous unless ``integer`` marks some by 1.
+    """
+    engine = highspy.Highs()
+    engine.silent()
+    for name, value in (options or {}).items():
+        engine.setOptionValue(name, value)
+    starts, indices, values = entries
+    engine.passModel(
+        len(cost),
+        len(rows[0]),
+        len(values),
+        int(highspy.MatrixFormat.kRowwise if by_rows else highspy.MatrixFormat.kColwise),
+        int(highspy.ObjSense.kMinimize),
+        0.0,
+        cost,
+        *columns,
+        *rows,
+        starts.astype(np.int32),
+        indices.astype(np.int32),
+        values,
+        np.zeros(len(cost), np.int32) if integer is None else integer,
+    )
+    return engine
 
 
 class Highs:
@@ -56,7 +100,7 @@ class Highs:
         return _answer(engine, run)
 
 
-ENGINES = {"highs": Highs()}
+ENGINE = Highs()
 
 
 def _answer(engine: Any, run: MatrixRun) -> Answer:
@@ -99,13 +143,15 @@ def _load(matrix: Matrix, limits: Limits) -> Any:
         options["mip_detect_symmetry"] = False  # which ends in its own time, not in the limit's
     if len(matrix.rows) == 1:
         options["presolve"] = "off"  # on a knapsack row it costs more than it saves
-    return load_highs(
+    engine = load_highs(
         matrix.cost,
         (matrix.row_lower, matrix.row_upper),
         (matrix.column_lower, matrix.column_upper),
         (matrix.starts, matrix.indices, matrix.values),
-        maximize=matrix.maximize,
         integer=matrix.integer,
-        offset=matrix.offset * matrix.cost_scale,
         options=options,
     )
+    engine.changeObjectiveOffset(matrix.offset * matrix.cost_scale)
+    if matrix.maximize:
+        engine.changeObjectiveSense(highspy.ObjSense.kMaximize)
+    return engine

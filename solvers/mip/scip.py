@@ -61,7 +61,7 @@ class Scip:
         return _answer(scip, columns, run)
 
 
-ENGINES = {"scip": Scip()}
+ENGINE = Scip()
 
 
 def _import_scip() -> Any:

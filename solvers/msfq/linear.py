@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.mip.passing import load_highs
+from schedopt.solvers.mip.highs import load_highs
 from schedopt.solvers.result import Limits, Termination
 from schedopt.solvers.running import Run
 

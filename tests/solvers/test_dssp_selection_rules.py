@@ -13,13 +13,13 @@ from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import FairShare, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.dssp.group_fair import BOUNDED
+from schedopt.instances.extras import installed
 from schedopt.solvers.dssp.selection.branch_and_bound import lagrangian
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
 from schedopt.solvers.dssp.selection.group_caps import search as searching
 from schedopt.solvers.dssp.selection.group_caps.reading import Groups, group_caps
 from schedopt.solvers.dssp.selection.group_caps.search import GroupCapsSearch
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.mip.named import SOLVERS
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -146,7 +146,7 @@ def test_a_core_near_the_prices_beside_the_optimum(rules: str, seed: int) -> Non
     ours = solve(night, threads=1, certificate=seed == 1)
     assert ours.proven
     assert ours.objective == best.objective
-    assert ours.proved_by in ("scip" if SOLVERS["scip"].available else "highs", "tree")
+    assert ours.proved_by in ("scip" if installed("pyscipopt") else "highs", "tree")
 
 
 @pytest.mark.parametrize("bounds", BOUNDED)

@@ -48,7 +48,7 @@ ENGINES = (
         certificate="branching, where the bound is the selection's",
         certify=_CERTIFY,
         confirmed_by="start-by-start",
-        needs=("ortools",),
+        needs="ortools",
     ),
     Engine(
         "start-by-start",

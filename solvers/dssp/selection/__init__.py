@@ -6,8 +6,8 @@ from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
+from schedopt.instances.extras import installed
 from schedopt.solvers.engine import Engine, anything, never
-from schedopt.solvers.mip.named import SOLVERS
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
@@ -28,7 +28,7 @@ WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
 APART = 11_000
 """Columns of a season whose pairs HiGHS examines in half a second, without looking at the clock."""
 
-SECOND = "scip" if SOLVERS["scip"].available else "tree"
+SECOND = "scip" if installed("pyscipopt") else "tree"
 """What confirms HiGHS."""
 
 _BRANCHING = "schedopt.solvers.dssp.selection.branch_and_bound"
@@ -145,19 +145,15 @@ HIGHS = certified_engine(
     proves=f"{_WHOLE}, where the exact search closes what rounding leaves open",
     confirmed_by=SECOND,
 )
-OTHERS = tuple(
-    certified_engine(
-        name,
-        solve=f"{_BRANCHING}.solving:by_mip",
-        accepts=one_objective,
-        worth_trying=never,
-        description="any linear model, changed natively too; only by name",
-        proves="as highs; of a changed model within its tolerances",
-        confirmed_by="highs",
-        needs=solver.comes_with,
-    )
-    for name, solver in SOLVERS.items()
-    if name != "highs"
+SCIP = certified_engine(
+    "scip",
+    solve=f"{_BRANCHING}.solving:by_mip",
+    accepts=one_objective,
+    worth_trying=never,
+    description="any linear model, changed natively too; only by name",
+    proves="as highs; of a changed model within its tolerances",
+    confirmed_by="highs",
+    needs="pyscipopt",
 )
 MODEL = Engine(
     "model",
@@ -218,7 +214,7 @@ CERTAIN = (
         confirmed_by="highs",
     ),
     HIGHS,
-    *OTHERS,
+    SCIP,
 )
 
 ENGINES = (SAMPLED, *map(engine_without_risk, CERTAIN), MODEL)

@@ -17,7 +17,7 @@ from schedopt.solvers.dssp.selection.reading import UNDECIDED, Places, selection
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.few_row_ip.lagrangian import Integers
 from schedopt.solvers.few_row_ip.lexicographic import best_in_order
-from schedopt.solvers.mip.named import engine_of
+from schedopt.solvers.mip import engine_of
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run, plain_version
 

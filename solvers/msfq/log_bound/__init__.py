@@ -43,7 +43,6 @@ ENGINES = (
         proves="the most that prices can prove, as a linear program with a column for each start",
         certificate="server-prices",
         certify=f"{_HERE}.bracket:certify",
-        needs=("highspy",),
     ),
 )
 """Read from the top: the first that accepts a log, and is worth trying, answers."""

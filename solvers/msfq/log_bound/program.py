@@ -16,7 +16,7 @@ import numpy as np
 
 from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
 from schedopt.instances.msfq import Bracketed
-from schedopt.solvers.mip.passing import version
+from schedopt.solvers.mip.highs import version
 from schedopt.solvers.msfq.linear import Program
 from schedopt.solvers.msfq.log_bound.bracket import bracket_result
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down

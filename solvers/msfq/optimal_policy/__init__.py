@@ -34,7 +34,7 @@ ENGINES = (
         certificate="relative-values",
         certify=f"{_HERE}.optimal:certify",
         confirmed_by="model",
-        needs=("scipy",),
+        needs="scipy",
     ),
     Engine(
         "model",
@@ -43,7 +43,6 @@ ENGINES = (
         description="systems of few servers and a low load",
         proves="the optimum of the decision process with so much room that there is none for at "
         "most 1e-9 of all time, as a linear program",
-        needs=("highspy",),
     ),
 )
 """Read from the top: the first that accepts an optimal policy, and is worth trying, answers."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.msfq import OptimalPolicy
 from schedopt.formulations.msfq.process import Process, State
 from schedopt.instances.msfq import OptimalTable
-from schedopt.solvers.mip.passing import version
+from schedopt.solvers.mip.highs import version
 from schedopt.solvers.msfq.linear import Program, Solved
 from schedopt.solvers.msfq.optimal_policy.tables import as_table
 from schedopt.solvers.msfq.searching import changes_in

@@ -43,7 +43,7 @@ ENGINES = (
         + ", ".join(f"{k} to a load of {load}" for k, load in LIGHT.items()),
         proves="the least of the curve, each value from the Markov chain with so much room that "
         "there is none for at most 1e-12 of all time",
-        needs=("scipy",),
+        needs="scipy",
     ),
 )
 """Read from the top: the first that accepts a threshold, and is worth trying, answers."""

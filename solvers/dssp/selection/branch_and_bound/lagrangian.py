@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from schedopt.instances.extras import installed
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import (
@@ -27,7 +28,7 @@ from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
 from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import Relaxation
 from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver, by_mip, prepared
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.mip.named import SOLVERS, engine_of
+from schedopt.solvers.mip import engine_of
 from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run, plain_version
 
@@ -48,7 +49,7 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     began, solver, run = now(), prepared(model, task, "highs"), Run(task.limits)
     decided = solver.decide_at_once() or _near_prices(solver, run)
     few = (solver.start == FREE).sum() <= BY_SCIP and not solver.scaled.blurred.any()
-    if few and SOLVERS["scip"].available:
+    if few and installed("pyscipopt"):
         solver.engine = engine_of("scip")
     if task.alone and decided.stopped == "completed":
         rest = remaining_limits(task.limits, began)

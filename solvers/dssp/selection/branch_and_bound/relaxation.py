@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays, Values
 from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 from schedopt.solvers.few_row_ip.lagrangian import run_highs
-from schedopt.solvers.mip.passing import load_highs
+from schedopt.solvers.mip.highs import load_highs
 
 OPTIONS = {
     "presolve": "off",

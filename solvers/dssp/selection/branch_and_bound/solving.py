@@ -33,8 +33,7 @@ from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
 )
 from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.mip import Answer, Engine, MatrixRun, Start
-from schedopt.solvers.mip.named import engine_of
+from schedopt.solvers.mip import Answer, Engine, MatrixRun, Start, engine_of
 from schedopt.solvers.result import Limits, Result, Termination
 
 if TYPE_CHECKING:
