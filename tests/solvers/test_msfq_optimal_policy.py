@@ -49,6 +49,16 @@ def test_two_servers_at_load_0_9() -> None:
     assert result.gap <= 1e-6
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6])
+def test_the_declared_program_is_solved_in_any_unit_of_time(unit: float) -> None:
+    queue = of_classes(2, (1, 0.19 / unit, 1 / unit), (2, 0.02 / unit, 0.4 / unit))
+    engine, declared = (
+        solve(queue, formulation="optimal-policy", solver=s) for s in (None, "model")
+    )
+    assert declared.termination == "optimal"
+    assert declared.objective == pytest.approx(engine.objective, rel=1e-5)
+
+
 @pytest.mark.parametrize("queue", [at_load(2, 0.7), at_load(3, 0.6, objective="weighted")])
 def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
     bound = optimum(queue).bound

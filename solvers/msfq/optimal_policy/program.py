@@ -93,12 +93,16 @@ class Flows:
         before = {state: self.program.row(0.0, 0.0) for state in self.states}
         after = {state: self.program.row(0.0, 0.0) for state in self.states}
         every = self.program.row(SCALE, SCALE)
-        for state in self.states:
+        events = [list(process.events(state)) for state in self.states]
+        # In any unit of time the program has numbers near 1.
+        fastest = max(rate for own in events for rate, _ in own)
+        self.unit = min(filter(None, map(process.cost, self.states)), default=1.0)
+        for state, own in zip(self.states, events, strict=True):
             entries = [(every, 1.0)]
-            for rate, led in process.events(state):
+            for rate, led in own:
                 if led in before:
-                    entries += [(before[led], rate), (after[state], -rate)]
-            self.program.column(process.cost(state), entries)
+                    entries += [(before[led], rate / fastest), (after[state], -rate / fastest)]
+            self.program.column(process.cost(state) / self.unit, entries)
         self._taken: dict[tuple[State, State], int] = {}
         for state in self.states:
             for led in process.decisions(state):
@@ -113,7 +117,7 @@ class Flows:
 
     def cost(self, solved: Solved) -> float:
         """Return the long-run cost per unit of time."""
-        return float(self.time(solved) @ self.program.costs[: len(self.states)])
+        return self.unit * float(self.time(solved) @ self.program.costs[: len(self.states)])
 
     def without_room(self, solved: Solved) -> list[float]:
         """Return the part of time in which there is no room for one more job, by class."""
