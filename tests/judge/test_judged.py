@@ -23,12 +23,12 @@ from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 from schedopt.validation.dssp.bound import reproved
 
-PARTS, PART = 20, 50
+PART = 50
 KINDS = ("schedule", "selection", "schedule", "season")
 
 
-@pytest.mark.parametrize("part", range(PARTS * (4 if ALL else 1)))
-def test_a_thousand_nights_are_judged(part: int) -> None:
+@pytest.mark.parametrize("part", range(80 if ALL else 8))
+def test_random_nights_are_judged(part: int) -> None:
     kind = KINDS[part % len(KINDS)]
     said = Counter(judged(kind, PART * part + i) for i in range(PART))
     assert {*said} <= {"agreed", "infeasible", "withheld"}, said
