@@ -1,16 +1,27 @@
-"""Seasons and fair shares over nights: against enumeration of every plan."""
+"""Seasons and shares over nights by enumeration; windows of jobs; profiles cut into valleys."""
 
+from fractions import Fraction
+from itertools import combinations, pairwise
 from typing import Any
 
 import msgspec
 import pytest
+from builders.dssp import best
 from builders.refusals import refusal
+from hypothesis import given
+from hypothesis import strategies as st
 
 import schedopt
-from schedopt.formulations.dssp import Season
+from schedopt import evaluate, solve
+from schedopt.formulations.dssp import Season, Selection
+from schedopt.formulations.dssp.valleys import Task, number_processors, valley_levels
 from schedopt.instances import files
-from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Instance, Job, SelectedNights, selected_nights
+from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError
+from schedopt.instances.files import example
+from schedopt.policies.registry import NotApplicableError, registered
 
 
 def found(instance: Instance, solution: SelectedNights) -> tuple[str, ...]:
@@ -122,3 +133,85 @@ def test_several_nights_are_refused_by_what_is_for_one() -> None:
             b'{"problem":"dssp","name":"n","processors":2,"deadline":5,"jobs":'
             b'[{"name":"a","reward":1,"stages":[[1]],"first_night":2}]}'
         )
+
+
+def job(name: str, length: float, **more: object) -> Job:
+    return Job(name=name, reward=1.0, stages=((length,),), **more)  # type: ignore[arg-type]
+
+
+def windowed(*jobs: Job, **more: object) -> Instance:
+    given = {"name": "n", "processors": 1, "deadline": 10.0, "jobs": jobs} | more
+    return Instance(**given)  # type: ignore[arg-type]
+
+
+def test_what_rests_on_one_window_does_not_apply() -> None:
+    one = windowed(job("a", 2.0, deadline=3.0), job("b", 2.0, deadline=3.0))
+    seated = windowed(job("a", 2.0), constraints=(Seats(capacity=1, use={"a": 1}),))
+    for instance in (one, seated):
+        assert evaluate(instance, "maxk").termination == "not-applicable"
+        assert "Theorem 4" in str(refusal(Selection, instance, fill="guaranteed"))
+        with pytest.raises(NotApplicableError, match="Theorem 4"):
+            registered("dssp")["greedy"].run(instance, fill="guaranteed")
+    with pytest.raises(InputError, match="Theorem 4"):
+        Selection(windowed(job("a", 2.0)), fill="guaranteed").add(Seats(capacity=1, use={"a": 1}))
+    assert evaluate(one, "core").termination == "not-applicable"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("release", -1.0), ("release", float("inf")), ("deadline", 0.0), ("deadline", float("nan"))],
+)
+def test_windows_that_are_none(field: str, value: float) -> None:
+    with pytest.raises(InputError, match=field):
+        job("a", 1.0, **{field: value})
+
+
+def test_the_bundled_evening() -> None:
+    assert solve("example:evening").objective == 27
+    assert solve("example:evening", formulation="schedule", threads=1).objective == 22
+    evening = example("evening")
+    assert isinstance(evening, Instance)
+    assert best(evening) == 27
+
+
+PROFILES = st.lists(st.integers(0, 4), min_size=1, max_size=9)
+TASKS = st.lists(st.tuples(st.integers(0, 8), st.integers(1, 5), st.integers(1, 2)), max_size=25)
+
+
+def between(profile: list[int], low: int, high: int) -> list[int]:
+    return [min(max(amount, low), high) - low for amount in profile]
+
+
+def is_valley(profile: list[int]) -> bool:
+    """Tell whether no amount is above one before and one after it, with some in between."""
+    return not any(
+        profile[a] < profile[b] > profile[c] and all(profile[a : c + 1])
+        for a, b, c in combinations(range(len(profile)), 3)
+    )
+
+
+@given(PROFILES, TASKS)
+def test_whatever_fits_on_a_valley_finds_processors_that_stay(
+    profile: list[int], given_tasks: list[tuple[int, int, int]]
+) -> None:
+    levels = [*valley_levels(profile), max(profile)]
+    valleys = [between(profile, low, high) for low, high in pairwise(levels)]
+    assert all(map(is_valley, valleys))
+    fewer = combinations(range(1, max(profile)), max(0, len(levels) - 3))
+    for some in fewer if len(levels) > 2 else ():
+        parts = pairwise([0, *some, max(profile)])
+        assert not all(is_valley(between(profile, low, high)) for low, high in parts)
+    for there in valleys:
+        left, tasks = list(there), list[Task]()
+        for start, length, takes in given_tasks:
+            during = range(start, min(start + length, len(there)))
+            if during and all(left[time] >= takes for time in during):
+                tasks.append(Task(start, during.stop, takes, len(tasks)))
+                left = [n - takes * (time in during) for time, n in enumerate(left)]
+        steps = Steps(tuple(map(Fraction, range(len(there)))), tuple(map(Fraction, there)))
+        on = number_processors(steps, tasks)
+        for time, amount in enumerate(there):
+            runs = [task for task in tasks if task.start <= time < task.end]
+            taken = [number for task in runs for number in on[task.position]]
+            assert len({*taken}) == len(taken) == sum(task.takes for task in runs)
+            assert all(number < amount for number in taken)

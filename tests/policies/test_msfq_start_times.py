@@ -1,4 +1,4 @@
-"""Start times: a log played on from a moment is the log itself; intervals hold what they say."""
+"""Starts: intervals hold what they say, and starts of others are checked against a policy."""
 
 import json
 from pathlib import Path
@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from builders.cli import refused, run
 from builders.effort import examples, tried
+from builders.msfq import queue_of, random_jobs, random_parts
 from builders.refusals import refusal
 from hypothesis import strategies as st
 
 import schedopt
+from schedopt.instances.csv_text import as_csv
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
-from schedopt.policies.msfq.logs import start_times
-from schedopt.policies.msfq.logs.registration import replay_log
+from schedopt.policies.msfq.logs import start_check, start_times
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, moments
 from schedopt.policies.registry import registered
 from schedopt.verbs.start_times import time_of
@@ -132,3 +134,149 @@ def test_on_the_command_line(tmp_path: Path) -> None:
 def test_classes_have_no_log() -> None:
     queue: Any = schedopt.example("one-or-all")
     assert "an instance of a log" in str(refusal(schedopt.start_times, queue, 1.0))
+
+
+JOBS = Jobs.of([0, 0, 1, 2, 2], [2, 3, 1, 4, 1], [10, 4, 8, 3, 20], [10, 4, 10, 3, 20])
+RIGHT = {  # four servers, worked out by hand
+    "fcfs": [0, 10, 10, 18, 21],
+    "easy": [0, 10, 1, 29, 9],
+    "conservative": [0, 10, 1, 14, 17],
+    "saf": [12, 0, 1, 9, 12],
+}
+SAID = [  # policy, starts by job that are not its own, and what is said of the first in time
+    ("easy", {1: 12}, "job 1 starts at 12, and should at 10 under easy: at 10 it needs 3 of 4"),
+    ("easy", {3: 40}, "job 3 starts at 40, and should at 29 under easy: at 29 it needs 4 of 4"),
+    ("easy", {4: 10}, "at 9 it needs 1 of 4 processors, and 2 are free; it ends by 29, after the"),
+    ("easy", {2: 9}, "at 1 it needs 1 of 4 processors, and 2 are free; it ends by 11, after the "),
+    ("easy", {4: 2}, "at 2 job 1 has a reservation at 10, and this one would end at 22: it needs"),
+    ("saf", {0: 4}, "at 4 job 3 is before it in line and does not fit: it needs 4 of 4 proc"),
+    ("easy", {4: 0}, "at 0 it comes at 2"),
+    ("easy", {4: 5}, "at 5 nothing comes, ends or is due at 5"),
+    ("fcfs", {4: 10}, "at 10 job 3 is before it in line and does not fit: it needs 4 of 4"),
+    ("conservative", {3: 20}, "at 14 its reservation is due"),
+    ("conservative", {4: 9}, "at 9 its reservation is at 17, the earliest that delays none"),
+]
+
+
+@pytest.fixture
+def small_log(tmp_path: Path) -> Path:
+    """A log with names, beside the file of its instance."""
+    schedopt.dump(queue_of(JOBS, 4), tmp_path / "log.json")
+    return tmp_path / "log.json"
+
+
+def table(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(("policy", "wrong", "said"), SAID)
+def test_a_wrong_start_is_told_in_words(
+    policy: str, wrong: dict[int, float], said: str, small_log: Path
+) -> None:
+    right = dict(enumerate(RIGHT[policy]))
+    starts = small_log.with_name("starts.csv")
+    table(starts, as_csv(("job", "start"), right.items()))
+    assert "all 5 jobs start" in run("check-starts", small_log, starts, "--policy", policy).stdout
+    table(starts, as_csv(("job", "start"), (right | wrong).items()))
+    asked = ("check-starts", small_log, starts, "--policy", policy)
+    assert said in run(*asked, status=1).stdout
+    found = json.loads(run(*asked, "--json", status=1).stdout)
+    assert found["expected"] == right[int(found["job"])]
+
+
+def bad(starts: str, words: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
+    return f"job,start\n{starts}", words
+
+
+BY_USER = 'priority={"weights": {"usage": 1}}'
+BAD = [
+    (
+        *bad("0,0\n1,10\n2,1\n3,29"),
+        "column 'job'",
+        "found 4, without job '4'; expected a start of each",
+    ),
+    (
+        *bad("0,0\n0,10\n2,1\n3,29\n4,9"),
+        "line 3, column 'job'",
+        "found '0'; expected each job once",
+    ),
+    (
+        *bad("0,0\n1,10\n2,1\n3,29\n5,9"),
+        "line 6, column 'job'",
+        "found '5'; expected a row from 0 to 4",
+    ),
+    (
+        *bad("0,0\n1,ten\n2,1\n3,29\n4,9"),
+        "line 3, column 'start'",
+        "found 'ten'; expected a finite number",
+    ),
+    (*bad("0,nan\n1,1\n2,1\n3,29\n4,9"), "line 2, column 'start'", "found 'nan'"),
+    (*bad("0,\n1,1\n2,1\n3,29\n4,9"), "line 2, column 'start'", "an empty cell"),
+    (*bad("0\n"), "line 2", "expected 2 cells"),
+    ("job,begin\n0,0\n", (), "line 1", "a column 'easy' of starts"),
+    ("id,start\n0,0\n", (), "line 1", "a column 'job' of starts"),
+    ("", (), "", "a header"),
+    (*bad("0,0", ("--policy", "fast")), "", "a policy that replays logs"),
+    (*bad("0,0\n1,1\n2,1\n3,2\n4,9", ("--policy", "weighted", "--option", BY_USER)), "", "by user"),
+    (*bad("0,0", ("--servers", "4")), "--servers", "none, with an instance"),
+    (*bad("0,0", ("--option", "estimates=some")), "estimates", "given or exact"),
+]
+
+
+@pytest.mark.parametrize(("text", "words", "place", "said"), BAD)
+def test_a_bad_table_is_refused(
+    text: str, words: tuple[str, ...], place: str, said: str, small_log: Path
+) -> None:
+    starts = table(small_log.with_name("starts.csv"), text)
+    told = refused("check-starts", small_log, starts, *words)
+    assert said in told
+    assert place in told
+
+
+def test_a_plain_log_and_names(tmp_path: Path) -> None:
+    lines = [f"{7 - i} {i} -1 {1 + i} 2 -1 -1 2 {2 + i}" + " -1" * 9 for i in range(3)]
+    swf = table(tmp_path / "log.swf", "\n".join([";", *lines, "4 5 -1 0 2 -1 -1 2 1" + " -1" * 9]))
+    by_name = table(tmp_path / "named.csv", "job,start\n7,0\n6,1\n4,6\n5,3\n")
+    by_row = table(tmp_path / "rows.csv", "job,easy\n0,0\n1,1\n2,3\n3,6\n")
+    for starts in (by_name, by_row):
+        assert "all 4 jobs" in run("check-starts", swf, starts, "--servers", "2").stdout
+    table(by_row, by_row.read_text().replace("3,6", "3,7"))
+    asked = ("check-starts", swf, by_row, "--servers", "2")
+    assert "job 4 starts at 7" in run(*asked, status=1).stdout
+    assert "option 'processors'" in refused("check-starts", swf, by_name)
+    assert "--servers" in refused("check-starts", by_name, by_name)
+    table(by_name, by_name.read_text().replace("6,1", "6,1.000000000000000055"))
+    run("check-starts", swf, by_name, "--servers", "2")
+    table(swf, swf.read_text() + "\n3 4 -1 9 2 -1 -1 2 9" + " -1" * 9)
+    said = refused("check-starts", swf, by_name, "--servers", "2")
+    assert "put in order.; expected jobs in order of submit" in said
+    wide = table(tmp_path / "wide.swf", ";\n1 0 -1 5 3" + " -1" * 13 + "\n2 0 -1 5 1" + " -1" * 13)
+    said = refused("check-starts", wide, by_name, "--servers", "2")
+    assert "all of which can be" in said
+    classes = ("example:one-or-all", by_name)
+    assert "an instance of a log" in refused("check-starts", *classes)
+
+
+@pytest.mark.parametrize("few", [0, start_check.FEW])  # jobs of a log that is thought small
+@tried(
+    60,
+    seed=st.integers(0, 2**32 - 1),
+    name=st.sampled_from(sorted(LOG_POLICIES)),
+    several=st.booleans(),
+)
+def test_one_wrong_start_is_found(few: int, seed: int, name: str, several: bool) -> None:
+    queue: Instance = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
+    starts, draw = replay_log(queue, name, "given"), np.random.default_rng(seed)
+    own: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(start_check, "FEW", few)
+        patched.setattr(start_check, "MANY", few)
+        assert start_check.first_wrong_start(queue, name, starts, "given", own) is None
+        job, change = int(draw.integers(len(starts))), float(draw.choice([-1, 1, 0.5, 7, -0.25]))
+        starts[job] += change
+        found = start_check.first_wrong_start(queue, name, starts, "given", own)
+    assert found is not None
+    assert found.job == str(job)
+    assert found.found - found.expected == pytest.approx(change)
+    assert found.why

@@ -1,17 +1,33 @@
-"""Selections that are best for several objectives in order: engine, declared model, brute force."""
+"""Objectives in order, selections under risk in the order of service, and what is in hand at once."""
 
+from importlib import import_module
 from itertools import product
+from random import Random
 
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.dssp import best_at_risk
+from builders.effort import examples, tried
 from builders.refusals import refusal
+from contract.dssp import at_risk, some_night
+from hypothesis import assume
+from hypothesis import strategies as st
 
 import schedopt
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.constraints import Apart, AtLeast, FairShare, Require
 from schedopt.instances.errors import InputError
+from schedopt.solvers.clock import now
+from schedopt.solvers.door import TRIVIAL
+from schedopt.solvers.dssp.selection.scenario_search import ScenarioSearch
+from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
+from schedopt.solvers.dssp.trivial import trivial
 from schedopt.solvers.few_row_ip import dominance, lexicographic
 from schedopt.solvers.few_row_ip.lexicographic import best_in_order
+from schedopt.solvers.result import Limits
+from schedopt.verbs.generate import generate
+from schedopt.verbs.solve import solve
 
 Instance, Job = schedopt.dssp.Instance, schedopt.dssp.Job
 
@@ -138,3 +154,107 @@ def test_time_that_is_over_leaves_the_bound_of_the_relaxation() -> None:
     night = schedopt.generate("dssp", "group-fair", seed=0, options=options)
     result = schedopt.solve(night, solver="columns", time_limit=1.0)
     assert result.gap < 2e-3 and not result.violations
+
+
+@pytest.mark.parametrize("late", [False, True])
+@tried(120, seed=st.integers(0, 2**31))
+def test_branches_find_the_optimum_and_what_is_left_bounds_it(late: bool, seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    night, asked = at_risk(draw, some_night(draw, staged=draw.random() < 0.3))
+    model = Selection(night, fill=draw.choice((0.5, 1.0, 1.5)), **asked)
+    assert model.sample is not None
+    search = ScenarioSearch(model, model.sample, Limits(), now(), rounds=2)
+    if draw.random() < 0.7:
+        search.run()  # with prices; without them all are 0
+        search.best, search.value = None, -float("inf")
+    branches = ServiceOrderSearch(model.sample, search.relaxation, search.prices, search.weights)
+    assume(branches.applicable)
+    steps = iter(range(draw.randint(1, 9) if late else 10**9))
+    bound = branches.run(
+        lambda: search.value, search._update_incumbent, lambda: next(steps, None) is None, 1e-11
+    )
+    best = best_at_risk(model)
+    assert best is not None
+    assert bound >= best - 1e-9 * abs(best) - 1e-12
+    if not late:
+        assert search.value == pytest.approx(best, rel=1e-9, abs=1e-12)
+        assert bound <= best * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize("risk", ["mean", "cvar:0.9", "chance:0.8"])
+def test_a_search_that_is_stopped_at_once_has_a_choice_and_a_bound(risk: str) -> None:
+    drawn = Random(3)  # noqa: S311
+    night, _ = at_risk(drawn, generate("dssp", "uncorrelated", seed=1, options={"jobs": 60}))
+    model = Selection(night, risk=risk, scenarios=20, seed=1)
+    assert model.sample is not None
+    search = ScenarioSearch(model, model.sample, Limits(), now(), rounds=2)
+    search.halt()
+    search.run()
+    assert search.best is not None
+    assert search.value <= search.bound <= 1.4 * search.value
+
+
+DRAWN = import_module("contract.dssp").FORMULATIONS
+
+
+@pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
+def test_it_keeps_the_rules_and_bounds_the_optimum(name: str) -> None:
+    found = 0
+    for seed in range(examples(40)):
+        model = DRAWN[name](Random(seed))  # noqa: S311
+        best = solve(DRAWN[name](Random(seed)), threads=1)  # noqa: S311
+        solution, bound = trivial(model)
+        if best.proven:
+            assert best.objective <= bound, seed
+        if solution is not None and "risk" not in model.options:  # which it need not keep
+            found += 1
+            assert best.termination != "infeasible", seed
+            late = solve(model, time_limit=0.0, threads=1)
+            assert late.violations == (), (seed, late.violations)
+            assert late.solution is not None, seed
+            assert model.instance.objective_of(solution) <= bound, seed
+    assert found > 5
+
+
+def test_floors_and_requirements_come_first() -> None:
+    night = generate("dssp", "uncorrelated", seed=3, options={"jobs": 3000, "groups": 6})
+    poorest = min(night.jobs, key=lambda job: job.reward / max(job.demand or 0, 1))
+    rules = [
+        FairShare(by="team", at_most={"team-01": 0.1}, at_least={"team-02": 0.2}),
+        Require(jobs=(poorest.name,)),
+        AtLeast(by="team", group="team-03", count=40),
+    ]
+    result = solve(night, constraints=rules, time_limit=0.0)
+    assert result.violations == ()
+    assert poorest.name in result.solution.selected
+    assert result.objective <= result.bound
+
+
+def test_a_season_has_something_in_hand_without_any_time() -> None:
+    season = generate("dssp", "season", seed=1, options={"nights": 20, "processors": 100})
+    cap = FairShare(by="team", each={"at_most": 0.4}, window=3)
+    season = msgspec.structs.replace(season, constraints=(cap,))
+    result = solve(season, formulation="season", time_limit=0.0)
+    assert result.violations == ()
+    assert 0 < result.objective <= result.bound
+    assert result.termination == "time-limit"
+
+
+@pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
+def test_too_many_rows_are_given_to_no_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    season = generate("dssp", "season", seed=2, options={"nights": 3, "processors": 100})
+    if name == "dssp/selection":
+        jobs = tuple(
+            msgspec.structs.replace(job, first_night=1, last_night=None) for job in season.jobs
+        )
+        season = msgspec.structs.replace(season, nights=1, jobs=jobs)
+    rules = [Apart(jobs=tuple(job.name for job in season.jobs[i : i + 3])) for i in (0, 2, 9)]
+    best = solve(season, constraints=rules, threads=1, gap=0.01)
+    for limit in ("WRITTEN", "WRITTEN_A_SECOND", "APART", "SMALL"):
+        monkeypatch.setattr(f"schedopt.solvers.dssp.selection.{limit}", 0)
+    result = solve(season, constraints=rules, time_limit=5.0)
+    assert result.termination == "time-limit"
+    assert result.found_by == result.bounded_by == TRIVIAL
+    assert result.violations == ()
+    assert result.objective <= best.bound
+    assert best.objective <= result.bound

@@ -1,6 +1,10 @@
-"""The checker of allocations finds what is wrong, and believes nothing."""
+"""The checker of allocations believes nothing; the numbers behind it enclose what is exact."""
 
 from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import product
+from operator import add, mul, sub, truediv
 from typing import Any
 
 import msgspec
@@ -9,10 +13,15 @@ import pytest
 from builders.hesrpt import cluster
 
 import schedopt
+from schedopt.formulations.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.solvers.result import Document
 from schedopt.validation import documents
 from schedopt.validation.hesrpt.allocation import rates_of
+from schedopt.validation.hesrpt.bound import Proof
+from schedopt.validation.hesrpt.earning import gain_bounds, machine_of
+from schedopt.validation.hesrpt.intervals import Interval
+from schedopt.validation.hesrpt.speedup_bounds import curves_of
 
 
 def solved(instance: Instance | None = None) -> tuple[Instance, Document]:
@@ -158,3 +167,181 @@ def test_the_checkers_speedups_are_the_records(whole: bool) -> None:
     expected = instance.each("at", at, servers)
     assert rates_of(instance, at, servers) == pytest.approx(expected, rel=1e-12)
     assert not rates_of(instance, at, np.zeros(24)).any()
+
+
+SPEEDUPS = [
+    Power(p=0.5),
+    Power(p=0.97),
+    Power(p=1.0),
+    Amdahl(parallel=0.9),
+    Amdahl(parallel=0.3),
+    Amdahl(parallel=1.0),
+    Table(points=((1, 1), (2, 1.8), (8, 4))),
+    Table(points=((0.5, 0.7), (2.5, 2), (7, 3.1))),
+]
+KINDS = pytest.mark.parametrize(
+    ("speedup", "whole"), list(product(SPEEDUPS, (False, True))), ids=str
+)
+
+
+def speed(speedup: Any, whole: bool, k: Decimal) -> Decimal:
+    """Return a speedup in forty digits."""
+    floor = k // 1
+    if whole and k != floor:
+        low, high = speed(speedup, True, floor), speed(speedup, True, floor + 1)
+        return low + (k - floor) * (high - low)
+    if isinstance(speedup, Power):
+        return k ** Decimal(str(speedup.p)) if k else k
+    if isinstance(speedup, Amdahl):
+        f = Decimal(str(speedup.parallel))
+        return k / ((1 - f) * k + f)
+    points = [(Decimal(0), Decimal(0))]
+    for point in speedup.points:
+        points.append((Decimal(str(point[0])), Decimal(str(point[1]))))
+        (a, low), (b, high) = points[-2:]
+        if k <= b:
+            return low + (k - a) / (b - a) * (high - low)
+    return points[-1][1]
+
+
+def curve_of(speedup: Any, whole: bool) -> Any:
+    return curves_of(cluster([1], speedup, 40, whole=whole))[0]
+
+
+@pytest.mark.parametrize("act", [add, sub, mul, truediv])
+def test_operations_enclose_what_is_exact_closely(act: Any) -> None:
+    random = np.random.default_rng(2)
+    sign = random.choice([-1.0, 1.0], (4, 200))
+    a, b, c, d = sign * np.exp(random.uniform(-20, 20, (4, 200)))
+    if act is truediv:
+        c, d = np.abs(c), np.abs(d)
+    one = Interval(np.minimum(a, b), np.maximum(a, b))
+    found = act(one, Interval(np.minimum(c, d), np.maximum(c, d)))
+    for i in range(200):
+        corners = [act(Fraction(x), Fraction(y)) for x, y in product((a[i], b[i]), (c[i], d[i]))]
+        low, high = Fraction(found.low[i]), Fraction(found.high[i])
+        assert min(corners) - abs(min(corners)) / 10**15 * 2 <= low <= min(corners)
+        assert max(corners) <= high <= max(corners) + abs(max(corners)) / 10**15 * 2
+
+
+def test_sums_enclose_what_is_exact_closely() -> None:
+    random = np.random.default_rng(3)
+    rows = random.choice([-1.0, 1.0], (40, 300)) * np.exp(random.uniform(-9, 3, (40, 300)))
+    rows[:20] = np.abs(rows[:20])
+    rows[0] = 0.1
+    found = Interval(rows, np.nextafter(rows, np.inf)).total()
+    for row, low, high in zip(rows, found.low, found.high, strict=True):
+        exact, size = sum(map(Fraction, row)), Fraction(np.abs(row).sum())
+        assert exact - size / 10**12 <= Fraction(low) <= exact
+        upper = sum(map(Fraction, np.nextafter(row, np.inf)))
+        assert upper <= Fraction(high) <= upper + size / 10**12
+
+
+def test_decimals_are_enclosed_and_whole_numbers_are_exact() -> None:
+    for text in ("0.1", "0.3", "1e-9", "123456.789", "-2.7", "0.5", "1e300"):
+        found = Interval.decimals(float(text))
+        assert found.low < found.high
+        assert Fraction(float(found.low)) <= Fraction(text) <= Fraction(float(found.high))
+        assert abs(found.high - found.low) < 1e-15 * abs(float(text))
+    exact = Interval.decimals(np.array([0.0, 7.0, -3.0, 2.0**53 - 1]))
+    assert (exact.low == exact.high).all()
+    large = Interval.decimals(np.array([2.0**53, 2.0**54]))
+    assert (large.low < large.high).all()
+
+
+@KINDS
+def test_lines_are_above_speedups_and_touch_them(speedup: Any, whole: bool) -> None:
+    starts = np.array([0.2, 0.51, 0.75, 1, 1.5, 2, 2.51, 3.7, 7, 8, 9, 20.5])
+    curve, step = curve_of(speedup, whole), Decimal("1e-6")
+    lines = [list(map(Decimal, part.tolist())) for part in curve.upper_lines(starts)]
+    with localcontext(prec=40):
+        for start, value, right, left in zip(starts.tolist(), *lines, strict=True):
+            k0 = Decimal(start)
+            for k in map(Decimal, [0, 0.1, 0.5, 1, 1.3, 2, 2.5, 3, 5, 7, 8, 8.5, 15, 30]):
+                line = value + (right if k >= k0 else left) * (k - k0)
+                assert line >= speed(speedup, whole, k)
+            for k, slope in ((k0, right), (k0 + step, right), (k0 - step, left)):
+                line = value + slope * (k - k0)
+                assert line <= speed(speedup, whole, k) + Decimal("1e-10")
+
+
+def test_a_gain_is_the_best_of_three_points() -> None:
+    random = np.random.default_rng(4)
+    price, rent, k0, value = random.uniform(0.1, 3.0, (4, 100))
+    left = random.uniform(0.1, 3.0, 100)
+    right = left * random.uniform(0.0, 1.0, 100)
+    ends = 0.05, 4.0
+    found = gain_bounds((value, right, left), price, rent, k0, ends)
+    for i in range(100):
+        lam, r, k, v = map(Fraction, (price[i], rent[i], k0[i], value[i]))
+        exact = max(
+            lam * (v + Fraction(slope) * (Fraction(end) - k)) - r * Fraction(end)
+            for slope, end in ((left[i], ends[0]), (right[i], ends[1]), (left[i], k0[i]))
+        )
+        assert exact <= Fraction(found[i]) <= exact + Fraction(1, 10**12)
+    big, one = np.array([1e308]), np.array([1.0])
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="too large"):
+        gain_bounds((big, one, one), big, one, one, ends)
+
+
+RULES: dict[str, tuple[Any, ...]] = {
+    "none": (),
+    "caps": (Shares(jobs=("j0", "j1"), at_most=0.4), Shares(jobs=("j2",), at_most=0.3)),
+    "floors": (Shares(jobs=("j1",), at_least=0.3), Shares(jobs=("j2",), at_least=0.1)),
+    "both": (Shares(jobs=("j0",), at_least=0.1, at_most=0.5), Shares(jobs=("j2",), at_most=0.3)),
+}
+MIXED = [Power(p=0.5), Amdahl(parallel=0.9), Table(points=((1, 1), (2, 1.8), (8, 4)))]
+
+
+def three(own: Any = None, **more: Any) -> Instance:
+    """Build an instance of three jobs on ten servers."""
+    return cluster([3, 2, 1], Power(p=0.5), own=own or MIXED, weights=[1, 2, 3], **more)
+
+
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_what_jobs_can_earn_is_found_from_above(rules: tuple[Any, ...]) -> None:
+    """Beside the best of all shares in steps of a hundredth."""
+    instance = three()
+    machine = machine_of(instance, rules)
+    grid = np.linspace(0.0, 10.0, 101)
+    speeds = np.array([curve.estimate(grid) for curve in curves_of(instance)])
+    random = np.random.default_rng(5)
+    for who in ((True, True, True), (True, False, True), (False, True, False), (True, True, False)):
+        prices = random.uniform(0.1, 2.0, (3, 3)) * who
+        prices[2, random.integers(3)] = 0.0
+        found = machine.earnings_bound(prices, np.tile(who, (3, 1)))
+        ks = np.meshgrid(*(grid if here else [0.0] for here in who), indexing="ij")
+        fine = sum(ks) <= 10.0 + 1e-9
+        for k, here, least, most in zip(ks, who, machine.least, machine.most, strict=True):
+            fine &= ((k >= least - 1e-9) & (k <= most + 1e-9)) | (not here)
+        for row, bound in zip(prices, found, strict=True):
+            worth = sum(
+                price * speeds[j][np.rint(k * 10).astype(int)]
+                for j, (price, k) in enumerate(zip(row, ks, strict=True))
+            )
+            best = worth[fine].max()
+            assert best * (1 - 1e-9) <= bound <= best * 1.003 + 1e-9
+
+
+def test_of_two_jobs_one_need_not_complete_sooner() -> None:
+    """One that is as large and costs no more, under rules that tell them not apart."""
+    own = [None, None, None, None, Power(p=0.6)]
+    for objective, pairs in (
+        ("weighted-flow-time", {(0, 1), (0, 2), (0, 3), (1, 2), (3, 1), (3, 2)}),
+        ("total-flow-time", {(0, 1), (0, 2), (0, 3), (2, 1), (3, 1), (3, 2)}),
+    ):
+        instance = cluster(
+            [3, 2, 2, 2, 2], Power(p=0.5), weights=[1, 1, 2, 1, 1], own=own, objective=objective
+        )
+        every = list(product(range(5), repeat=2))
+        free = Proof(instance, ())
+        assert {(i, j) for i, j in every if i != j and free.completes_after(i, j)} == pairs
+        for rule, apart in (
+            (Shares(jobs=("j0", "j2"), at_most=0.5), lambda i, j: (i in (0, 2)) != (j in (0, 2))),
+            (FairShare(by="team", at_most={"a": 0.5}), lambda i, j: i % 2 != j % 2),
+            (FairShare(by="team", at_least={"b": 0.5}), lambda i, j: i % 2 != j % 2),
+            (FairShare(by="other", at_least={"b": 0.5}), lambda _i, _j: False),
+        ):
+            ruled = Proof(instance, (rule,))
+            left = {(i, j) for i, j in every if i != j and ruled.completes_after(i, j)}
+            assert left == {(i, j) for i, j in pairs if not apart(i, j)}
