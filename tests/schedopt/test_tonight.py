@@ -10,8 +10,7 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from builders.jobs_of_a_night import csv
-from builders.jobtable import FARM
+from builders.jobtable import FARM, csv
 
 import schedopt
 from schedopt.cli.planning import plan as command

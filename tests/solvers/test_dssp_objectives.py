@@ -1,4 +1,4 @@
-"""Objectives in order, selections under risk in the order of service, and what is in hand at once."""
+"""Objectives in order, selections under risk by the order of service, and quick answers."""
 
 from importlib import import_module
 from itertools import product
