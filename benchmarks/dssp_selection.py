@@ -21,8 +21,7 @@ from benchmarks.tables import Measured, agree, best_of, cpu, measurement, resume
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.crossing import KINDS
-from schedopt.instances.dssp.group_fair import BOUNDED
+from schedopt.instances.dssp.families import BOUNDED, KINDS
 from schedopt.instances.files import dump, load
 from schedopt.solvers import door, mip
 from schedopt.solvers.dssp.selection.knapsack.search import Core

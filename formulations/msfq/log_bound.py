@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.without_constraints import WithoutConstraints
+from schedopt.formulations.msfq.process import WithoutConstraints
 from schedopt.formulations.protocol import Settings
 from schedopt.instances.decimals import as_written, scale_of
 from schedopt.instances.errors import InputError

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import ClassVar
 
-from schedopt.formulations.msfq.process import Process, one_or_all
-from schedopt.formulations.msfq.without_constraints import WithoutConstraints
+from schedopt.formulations.msfq.process import Process, WithoutConstraints, one_or_all
 from schedopt.formulations.protocol import Settings
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance

@@ -1,14 +1,16 @@
 """A one-or-all system as five numbers, and the decision processes behind optimal policies."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError
+from schedopt.formulations.protocol import Hints, Side, Value
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 
 Floats = NDArray[np.float64]
@@ -152,3 +154,34 @@ class Process:
         if running <= k:
             for more in range(1, min(k - running, small) + 1):
                 yield State(running + more, small - more, large)
+
+
+class WithoutConstraints:
+    """A formulation that refuses side constraints; ``refusing`` says where, for the message."""
+
+    problem: ClassVar[str] = "msfq"
+    sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
+    refusing: ClassVar[str]
+    added: Sequence[Constraint] = ()
+
+    def add(self, *constraints: Constraint) -> Self:
+        """Raise `InputError` if there is any side constraint."""
+        for constraint in constraints:
+            raise InputError(
+                f"no side constraints {self.refusing}",
+                found=shown(constraint.kind()),
+                place="constraints",
+            )
+        return self
+
+    def side(self) -> Side:
+        """Return nothing: there are no side constraints."""
+        return {}
+
+    def hint(self, solution: Any) -> Hints:
+        """Yield nothing: no search starts from a solution."""
+        yield from ()
+
+    def decode(self, value: Value) -> Any:
+        """Raise: only `solvers.msfq` decodes."""
+        raise NotImplementedError

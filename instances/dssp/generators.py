@@ -10,11 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from schedopt.instances.dssp.crossing import CROSSING
-from schedopt.instances.dssp.group_fair import group_fair
+from schedopt.instances.dssp.families import CROSSING, group_fair, random_matching, random_partition
 from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.dssp.reductions import random_matching, random_partition
 from schedopt.instances.options import Option, is_count, number, one_of, truth, whole
 from schedopt.instances.recipes import Recipe, by_name, numbered, stream
 

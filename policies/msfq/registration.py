@@ -169,7 +169,7 @@ def _run(
     **own: Any,
 ) -> Simulated | Replayed:
     """Simulate a rule on classes, or replay a log under it: by class, or job by job if it can."""
-    from schedopt.policies.msfq.logs import class_rules, registration
+    from schedopt.policies.msfq.logs import registration, rules
 
     if queue.log is None:
         chosen = plan(queue, name, **own)
@@ -181,8 +181,8 @@ def _run(
         )
     if name in registration.LOG_POLICIES:
         return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
-    chosen = plan(class_rules.classes(queue), name, **own)
-    times = class_rules.replay_classes(queue, chosen, estimates=estimates == "exact")
+    chosen = plan(rules.classes(queue), name, **own)
+    times = rules.replay_classes(queue, chosen, estimates=estimates == "exact")
     registration.write_starts(times, starts, queue)
     note = "" if _RULES[name].flat else "replayed in plain Python"
     return measure(queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note)

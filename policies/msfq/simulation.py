@@ -9,8 +9,7 @@ import numpy as np
 
 from schedopt.instances.msfq import Empirical, Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.experiment import Experiment, Floats, Measured, invalid_start
-from schedopt.policies.msfq.intervals import BATCHES
+from schedopt.policies.msfq.experiment import BATCHES, Experiment, Floats, Measured, invalid_start
 from schedopt.policies.msfq.rule import FlatRule, FlatState, Plan, Rule, by_need, slots
 
 if TYPE_CHECKING:

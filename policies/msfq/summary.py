@@ -8,8 +8,14 @@ import numpy as np
 
 from schedopt.instances.msfq import ClassTime, Instance, Simulated
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.experiment import Floats, Measured
-from schedopt.policies.msfq.intervals import ENOUGH, Interval, interval, observations
+from schedopt.policies.msfq.experiment import (
+    ENOUGH,
+    Floats,
+    Interval,
+    Measured,
+    interval,
+    observations,
+)
 
 PERCENTILES = (50, 90, 95, 99)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.cone_chain import cone_chain
+from schedopt.formulations.hesrpt.cones import cone_chain
 from schedopt.formulations.hesrpt.epochs import Bound, bounds_of, in_force
 from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel

@@ -8,11 +8,11 @@ from schedopt import evaluate
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import split
 from schedopt.policies.msfq import simulation
-from schedopt.policies.msfq.experiment import Measured
-from schedopt.policies.msfq.intervals import (
+from schedopt.policies.msfq.experiment import (
     BATCHES,
     ENOUGH,
     T_QUANTILES,
+    Measured,
     independent_batches,
     interval,
     observations,

@@ -5,10 +5,10 @@ import pytest
 from numpy.typing import NDArray
 
 from schedopt.policies.dssp.by_rewards import optimum
-from schedopt.solvers.dssp.selection.knapsack import break_item
+from schedopt.solvers.dssp.selection.knapsack import bounds
 from schedopt.solvers.dssp.selection.knapsack import kernels as core_kernels
 from schedopt.solvers.dssp.selection.knapsack import search as core_module
-from schedopt.solvers.dssp.selection.knapsack.counting_bound import counting_bound
+from schedopt.solvers.dssp.selection.knapsack.bounds import counting_bound
 from schedopt.solvers.dssp.selection.knapsack.items import Items
 from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
 
@@ -48,10 +48,10 @@ FAMILIES = [
 def _sorted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take what is done with many items, or many states, for some dozens."""
     if request.param == "near the break":
-        for module in (core_module, break_item):
+        for module in (core_module, bounds):
             monkeypatch.setattr(module, "MANY", 16)
-        monkeypatch.setattr(break_item, "SAMPLED", 8)
-        monkeypatch.setattr(break_item, "MARGIN", 1)
+        monkeypatch.setattr(bounds, "SAMPLED", 8)
+        monkeypatch.setattr(bounds, "MARGIN", 1)
         monkeypatch.setattr(core_module, "_WINDOW", 4)
     if request.param == "without dominated items":
         for name in ("_FIRST_CHUNK", "_CHUNK", "_LONG"):

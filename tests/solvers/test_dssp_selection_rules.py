@@ -12,7 +12,7 @@ from builders.refusals import refusal
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import FairShare, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
-from schedopt.instances.dssp.group_fair import BOUNDED
+from schedopt.instances.dssp.families import BOUNDED
 from schedopt.instances.extras import installed
 from schedopt.solvers.dssp.selection.branch_and_bound import lagrangian
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE

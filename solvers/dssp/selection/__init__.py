@@ -185,7 +185,7 @@ CERTAIN = (
     ),
     certified_engine(
         "shares",
-        solve="schedopt.solvers.dssp.selection.group_caps.engine:solve",
+        solve="schedopt.solvers.dssp.selection.group_caps.search:solve",
         accepts=shares,
         worth_trying=has_many_jobs,
         description="caps and floors of one grouping, jobs required or forbidden; unasked from "

@@ -24,7 +24,7 @@ _HERE = "schedopt.solvers.msfq.threshold"
 ENGINES = (
     Engine(
         "queues",
-        solve=f"{_HERE}.enumeration:solve",
+        solve=f"{_HERE}.exact:solve",
         accepts=anything,
         description="any threshold, by the method that it names; those that the model "
         "rules out are not "

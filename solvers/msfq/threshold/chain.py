@@ -14,7 +14,7 @@ import numpy as np
 
 from schedopt.formulations.msfq.process import Floats, System
 from schedopt.solvers.msfq.searching import run_search
-from schedopt.solvers.msfq.threshold.enumeration import Enumeration
+from schedopt.solvers.msfq.threshold.exact import Enumeration
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Threshold

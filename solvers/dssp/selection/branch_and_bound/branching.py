@@ -7,13 +7,18 @@ from itertools import count
 import numpy as np
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import Reason, apply, rounded
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
     FREE,
     ProgramArrays,
     Values,
 )
-from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import Relaxation, Relaxed
+from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import (
+    Reason,
+    Relaxation,
+    Relaxed,
+    apply,
+    rounded,
+)
 from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 
 ROUNDS = 3

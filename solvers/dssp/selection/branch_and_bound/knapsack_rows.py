@@ -10,13 +10,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from schedopt.solvers.dssp.selection.branch_and_bound.branching import Blocks
-from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import Reason, ceiling, reduced
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
     FREE,
     Integers,
     ProgramArrays,
     Values,
 )
+from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import Reason, ceiling, reduced
 
 SECONDS = 0.5
 """Seconds that a knapsack may take; its bound by then is a valid cost too."""

@@ -18,14 +18,14 @@ import numpy as np
 from schedopt.instances.extras import installed
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
-from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import (
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
+from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import (
+    Relaxation,
     apply,
     ceiling,
     reduced,
     rounded,
 )
-from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
-from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import Relaxation
 from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver, by_mip, prepared
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip import engine_of

@@ -9,19 +9,31 @@ dimension; the relaxation after Fisher, The Lagrangian relaxation method, Manage
 1981.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from math import floor, inf
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import round_up
+from schedopt.solvers.deciding import Decided, conclude, remaining_limits, round_up
+from schedopt.solvers.dssp.selection.branch_and_bound.solving import tree
 from schedopt.solvers.dssp.selection.group_caps.alternatives import Menu, menu
 from schedopt.solvers.dssp.selection.group_caps.reading import Groups
 from schedopt.solvers.dssp.selection.knapsack.items import Mask
+from schedopt.solvers.engine import EngineTask, Partial
+from schedopt.solvers.result import Result
+from schedopt.solvers.running import Run, drive, version
+
+if TYPE_CHECKING:
+    from schedopt.formulations.dssp.selection import Selection
+    from schedopt.instances.dssp import Selected
+
 
 STATES: Final = 512
 """States that a group's search keeps while prices are looked for."""
@@ -50,7 +62,7 @@ class PricedGroups(NamedTuple):
     bound: float  # rounded up; infinite where some group has no known selection within its bounds
 
     @classmethod
-    def at(cls, groups: Groups, price: float) -> "PricedGroups":
+    def at(cls, groups: Groups, price: float) -> PricedGroups:
         """Solve the groups' knapsacks at a price."""
         from schedopt.solvers.dssp.selection.group_caps import kernels
 
@@ -226,3 +238,34 @@ class GroupCapsSearch:
             path.append((parents, taken))
             yield True
         self._bound = min(self._bound, max(cut, self._value))
+
+
+PATIENCE = 10.0
+"""Seconds of search before the next engine takes over; at most half of a time limit."""
+
+
+def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
+    """Solve a selection under shares of disjoint groups; hand what stays open to the next engine.
+
+    An interruption (Ctrl-C) ends the run and keeps the best so far.
+    """
+    limits = task.limits
+    if not task.alone:
+        seconds = PATIENCE if limits.time_limit is None else min(PATIENCE, limits.time_limit / 2)
+        limits = replace(limits, time_limit=seconds)
+    run, search = Run(limits), GroupCapsSearch(task.reading)
+    stopped, message = drive(search, run, noise=0.0)
+    positions = search.chosen()
+    if stopped == "optimal" and positions is None:  # it ended, and knows of none
+        stopped = "completed"
+    if task.alone and stopped == "completed" and positions is None:
+        rest = remaining_limits(task.limits, run.began)
+        return tree(model, replace(task, limits=rest))  # which says what keeps no rules, and why
+    run.limits = task.limits
+    columns = None if positions is None else np.zeros(model.width, dtype=np.int8)
+    if columns is not None:
+        columns[positions] = 1
+    decided = Decided(stopped, columns, search.exact_bound, search.proven, message)
+    result = conclude(model, run, decided, solver=task.name, version=version())
+    done = task.alone or stopped in ("optimal", "interrupted")
+    return result if done else Partial(result, search.exact_bound)

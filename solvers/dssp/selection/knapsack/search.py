@@ -8,8 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from schedopt.instances.decimals import LARGEST, Whole
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection.knapsack.break_item import MANY, items_near_break
-from schedopt.solvers.dssp.selection.knapsack.counting_bound import counting_bound
+from schedopt.solvers.dssp.selection.knapsack.bounds import (
+    MANY,
+    counting_bound,
+    fill_from_start,
+    items_near_break,
+)
 from schedopt.solvers.dssp.selection.knapsack.items import (
     Items,
     Mask,
@@ -18,7 +22,6 @@ from schedopt.solvers.dssp.selection.knapsack.items import (
     undominated,
     valid,
 )
-from schedopt.solvers.dssp.selection.knapsack.subset_sum import fill_from_start
 
 _COMPARED: Final = 3000  # items up to which all pairs are compared,
 _LONG: Final = 1 << 20  # once there are so many states

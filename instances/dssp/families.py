@@ -1,0 +1,305 @@
+"""Families of hard nights: other problems written as dssp, rules that cross, bounds on groups.
+
+Source of the reductions: Anderson et al., SPAA 2005, section 2.1, Theorems 1 and 2.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from schedopt.instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    FairShare,
+    Imply,
+    Resource,
+    Together,
+)
+from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.records import Instance, SideConstraint
+from schedopt.instances.options import number, one_of, whole
+from schedopt.instances.recipes import Recipe, numbered, stream
+
+Triple = tuple[int, int, int]
+
+
+def partition(numbers: Sequence[float], reward: float = 1.0) -> Instance:
+    """Return Theorem 1's instance: it earns its reward if and only if the numbers can be halved.
+
+    One job of one stage with a task for each number, two processors, and as deadline half of what
+    they sum to.
+    """
+    return Instance(
+        name=f"partition-{len(numbers)}",
+        description="Theorem 1: the job completes in time if and only if its tasks can be halved.",
+        processors=2,
+        deadline=sum(numbers) / 2,
+        jobs=(Job(name="halves", reward=reward, stages=(tuple(map(float, numbers)),)),),
+    )
+
+
+def matching(size: int, triples: Sequence[Triple]) -> Instance:
+    """Return Theorem 2's instance: `size` jobs complete if and only if a 3D-matching exists.
+
+    For each triple (a, b, c) of numbers from 0 to size - 1 a job of 3·size stages with one unit
+    task each, and one more in stages a, size + b and 2·size + c; size + 1 processors and a deadline
+    of 3·size. Jobs that complete keep one processor busy all the time and share the last: no two of
+    them may want it at once.
+    """
+    jobs = tuple(
+        Job(
+            name=f"triple-{i}-{a}-{b}-{c}",
+            reward=1.0,
+            stages=tuple(
+                (1.0, 1.0) if stage in (a, size + b, 2 * size + c) else (1.0,)
+                for stage in range(3 * size)
+            ),
+        )
+        for i, (a, b, c) in enumerate(triples)
+    )
+    return Instance(
+        name=f"matching-{size}-{len(triples)}",
+        description="Theorem 2: as many jobs complete as a largest 3D-matching has triples, "
+        "if that is a perfect one.",
+        processors=size + 1,
+        deadline=3.0 * size,
+        jobs=jobs,
+    )
+
+
+def random_partition(seed: int, values: Mapping[str, Any]) -> Instance:
+    """Draw whole numbers for `partition`; planted: two halves of equal sum, shuffled."""
+    draw = stream(seed)
+    count, largest = values["numbers"], values["largest"]
+    numbers = draw.integers(1, largest, count, endpoint=True)
+    if values["planted"]:
+        half = numbers[: max(1, count // 2)]
+        cuts = np.sort(draw.integers(0, int(half.sum()), max(0, count - len(half) - 1)))
+        other = np.diff(np.concatenate(([0], cuts, [half.sum()])))
+        numbers = draw.permutation(np.concatenate((half, other[other > 0])))
+    return partition(numbers.astype(float).tolist())
+
+
+def random_matching(seed: int, values: Mapping[str, Any]) -> Instance:
+    """Draw triples for `matching`; planted: a perfect matching is among them."""
+    draw = stream(seed)
+    size, count = values["size"], values["triples"]
+    found: dict[Triple, None] = {}
+    if values["planted"]:
+        columns = [draw.permutation(size).tolist() for _ in range(3)]
+        found.update(dict.fromkeys(zip(*columns, strict=True)))
+    while len(found) < min(max(count, len(found)), size**3):
+        a, b, c = draw.integers(0, size, 3).tolist()
+        found[a, b, c] = None
+    triples = list(found)
+    return matching(size, [triples[i] for i in draw.permutation(len(triples))])
+
+
+Ints = NDArray[np.int64]
+KINDS = ("shares", "all")
+LARGEST, MOST_REWARD = 10**6, 1000  # demands and rewards are whole and uniform from 1 to these
+RESOURCES, USERS = 2, 0.3  # resources, and the part of the jobs that uses each
+FEW = 50  # jobs per set of three apart, per pair together and per implication
+
+
+def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
+    """Make jobs of teams and shows, and rules that one selection is known to keep.
+
+    That selection is by reward for demand times lognormal noise, under the caps: what it takes is
+    what floors, counts and resources are drawn from.
+    """
+    draw, count = stream(seed), values["jobs"]
+    demand = draw.integers(1, LARGEST, count, endpoint=True)
+    reward = draw.integers(1, MOST_REWARD, count, endpoint=True)
+    room = max(LARGEST, int(values["fraction"] * int(demand.sum())))
+    owners = {by: draw.integers(0, values[f"{by}s"], count) for by in ("team", "show")}
+    ratio = reward / demand
+    free = _fill_capacity(-ratio, demand, room, ())
+    caps = []
+    for by, owner in owners.items():
+        size = values[f"{by}s"]
+        most = np.bincount(owner[free], demand[free], minlength=size)
+        most *= draw.uniform(0.6, 1.1, size)
+        most[draw.random(size) < 0.3] = room
+        caps.append((owner, most))
+    known = _fill_capacity(-ratio * draw.lognormal(0.0, 0.5, count), demand, room, caps)
+    names = {by: numbered(f"{by}-", values[f"{by}s"]) for by in owners}
+    rules: list[SideConstraint] = []
+    for (by, owner), (_, most) in zip(owners.items(), caps, strict=True):
+        size = values[f"{by}s"]
+        least = np.bincount(owner[known], demand[known], minlength=size)
+        least *= draw.uniform(0.7, 1.0, size) * (draw.random(size) < 0.3)
+        rules.append(
+            FairShare(
+                name=f"shares of {by}s",
+                by=by,
+                at_most=_draw_shares(names[by], most / room, np.ceil, most < room),
+                at_least=_draw_shares(names[by], least / room, np.floor, least > 0),
+            )
+        )
+    jobs = numbered("job-", count)
+    if values["rules"] == "all":
+        rules += _draw_counts(draw, names, owners, known)
+        rules += _draw_resources(draw, jobs, known)
+        rules += _draw_job_sets(draw, jobs, known)
+    made = tuple(
+        Job(
+            name=jobs[j],
+            reward=float(reward[j]),
+            demand=float(demand[j]),
+            critical_path=1.0,
+            groups={by: names[by][owner[j]] for by, owner in owners.items()},
+        )
+        for j in range(count)
+    )
+    return Instance(
+        name=f"crossing-{count}-{seed}",
+        description=f"{count} jobs under rules that cross (seed {seed}).",
+        processors=1,
+        deadline=float(room),
+        jobs=made,
+        constraints=tuple(rules),
+    )
+
+
+def _fill_capacity(key: Any, demand: Ints, room: int, caps: Any) -> Ints:
+    """Return jobs by a key, the least first, that fit the capacity and the groups' caps."""
+    rooms, taken = [most.copy() for _, most in caps], []
+    for j in np.argsort(key, kind="stable").tolist():
+        left = [most[owner[j]] for most, (owner, _) in zip(rooms, caps, strict=True)]
+        if demand[j] <= min((room, *left)):
+            taken.append(j)
+            room -= demand[j]
+            for most, (owner, _) in zip(rooms, caps, strict=True):
+                most[owner[j]] -= demand[j]
+    return np.array(taken, dtype=np.int64)
+
+
+def _draw_shares(names: list[str], parts: Any, outwards: Any, some: Any) -> dict[str, float]:
+    """Return shares of some groups, rounded outwards to nine places."""
+    rounded = np.clip(outwards(parts * 1e9) / 1e9, 0.0, 1.0).round(9)
+    return {names[i]: float(rounded[i]) for i in np.flatnonzero(some).tolist()}
+
+
+def _draw_counts(draw: Any, names: Any, owners: Any, known: Ints) -> Iterator[SideConstraint]:
+    """Yield most jobs of a fifth of the teams, and fewest of a fifth of the shows."""
+    for by, kind, part in (("team", AtMost, 0.95), ("show", AtLeast, 1.05)):
+        held = np.bincount(owners[by][known], minlength=len(names[by]))
+        for i in np.flatnonzero(draw.random(len(held)) < 0.2).tolist():
+            count = int(held[i]) if part > 1 else int(np.ceil(held[i] * draw.uniform(1.0, 1.05)))
+            yield kind(name=f"count of {names[by][i]}", by=by, group=names[by][i], count=count)
+
+
+def _draw_resources(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstraint]:
+    """Yield resources that bind, or nearly, what the known selection uses."""
+    for i in range(RESOURCES):
+        use = np.where(draw.random(len(jobs)) < USERS, draw.integers(1, 100, len(jobs)), 0)
+        room = int(use[known].sum() * draw.uniform(1.0, 1.1))
+        used = {jobs[j]: float(use[j]) for j in np.flatnonzero(use).tolist()}
+        if used:
+            yield Resource(name=f"resource-{i + 1}", capacity=float(room), use=used)
+
+
+def _draw_job_sets(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstraint]:
+    """Yield sets apart, together and implied, disjoint, which the known selection keeps."""
+    chosen = np.zeros(len(jobs), dtype=np.bool_)
+    chosen[known] = True
+    inside = draw.permutation(np.flatnonzero(chosen)).tolist()
+    outside = draw.permutation(np.flatnonzero(~chosen)).tolist()
+    for i in range(1, len(jobs) // FEW + 1):
+        if len(inside) < 4 or len(outside) < 5:
+            return
+        three = (inside.pop(), outside.pop(), outside.pop())
+        yield Apart(name=f"apart-{i}", jobs=tuple(jobs[j] for j in three))
+        some = inside if i % 2 else outside
+        yield Together(name=f"together-{i}", jobs=(jobs[some.pop()], jobs[some.pop()]))
+        first, then = outside.pop(), inside.pop()
+        yield Imply(name=f"implied-{i}", if_=jobs[first], then=jobs[then])
+
+
+CROSSING = Recipe(
+    "crossing",
+    _crossing,
+    {
+        "jobs": whole(500, 10, 10**6),
+        "teams": whole(12, 1, 1000),
+        "shows": whole(8, 1, 1000),
+        "rules": one_of("shares", KINDS),
+        "fraction": number(0.5, "a number above 0, at most 1", lambda v: 0 < v <= 1),
+    },
+    "caps and floors of teams and of shows, and with rules=all of every other kind",
+    "ours: what binds, and how hard, is our own choice",
+)
+
+
+BOUNDED = ("counts", "weights", "profits")
+SLACK = 0.1  # how far bounds may lie from what a known selection has, as a part of it
+BIAS = 0.5  # sigma of the lognormal factors by which that selection prefers groups
+
+
+def _group_fair(families: Mapping[str, Recipe], seed: int, values: Mapping[str, Any]) -> Instance:
+    """Draw a knapsack and bounds that one selection is known to keep.
+
+    That selection goes by reward for demand times a factor of the item's group, so that bounds bind
+    from below in groups that the optimum without them neglects, and from above in others.
+    """
+    given = dict(values)
+    family, bounded = given.pop("family"), given.pop("bounds")
+    night: Instance = families[family](seed, **given)
+    draw = stream(seed, given["groups"])
+    names = sorted(night.groups["team"])
+    owner = np.array([names.index(job.groups["team"]) for job in night.jobs])
+    demand = np.array([job.demand for job in night.jobs])
+    factor = draw.lognormal(0.0, BIAS, len(names))[owner]
+    order = np.argsort(-night.rewards / demand * factor, kind="stable")
+    chosen = order[np.cumsum(demand[order]) <= night.deadline]
+    amounts = {"counts": np.ones(len(owner)), "weights": demand, "profits": night.rewards}[bounded]
+    held = np.bincount(owner[chosen], amounts[chosen], minlength=len(names))
+    least = np.floor(held * draw.uniform(1.0 - SLACK, 1.0, len(names)))
+    most = np.ceil(held * draw.uniform(1.0, 1.0 + SLACK, len(names)))
+    rules = tuple(_group_bounds(bounded, night, names, least, most))
+    return replace(night, name=f"group-fair-{bounded}-{night.name}", constraints=rules)
+
+
+def _group_bounds(
+    bounded: str, night: Instance, names: list[str], least: Any, most: Any
+) -> Iterator[SideConstraint]:
+    """Yield the bounds of all groups; a resource has no floor, so profits are bounded above."""
+    if bounded == "weights":
+        inside = 1e9 / night.deadline
+        yield FairShare(
+            by="team",
+            at_most=dict(zip(names, (np.ceil(most * inside) / 1e9).clip(0, 1), strict=True)),
+            at_least=dict(zip(names, np.floor(least * inside) / 1e9, strict=True)),
+        )
+        return
+    for team, low, high in zip(names, least.tolist(), most.tolist(), strict=True):
+        if bounded == "profits":
+            use = {night.jobs[j].name: night.jobs[j].reward for j in night.groups["team"][team]}
+            yield Resource(name=f"profit of {team}", capacity=high, use=use)
+        else:
+            yield AtLeast(name=f"fewest of {team}", by="team", group=team, count=int(low))
+            yield AtMost(name=f"most of {team}", by="team", group=team, count=int(high))
+
+
+def group_fair(families: Mapping[str, Recipe], *names: str) -> Recipe:
+    """Return the recipe over some families of knapsacks."""
+    return Recipe(
+        "group-fair",
+        lambda seed, values: _group_fair(families, seed, values),
+        {
+            "jobs": whole(1000, 1, 10**6),
+            "range": whole(1000, 1, 10**9, ": the largest weight R"),
+            "fraction": number(0.5, "a number above 0, at most 1", lambda v: 0 < v <= 1),
+            "groups": whole(10, 1, 10**4),
+            "family": one_of(names[0], names),
+            "bounds": one_of(BOUNDED[0], BOUNDED),
+        },
+        "knapsacks with bounds on the count, the weight or the profit of each group",
+        "problem: Malaguti, Paronuzzi, Santini, Optimization Letters 20 (2026), and Patel, Khan"
+        " and Louis, AAMAS 2021; how bounds are drawn is our own choice",
+    )
