@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -21,6 +22,8 @@ from schedopt.cli.output import (
     say,
 )
 from schedopt.instances.errors import InputError
+from schedopt.solvers.stopping import finishing
+from schedopt.sweep.journal import LINES, SweepInterrupt, to_lines
 from schedopt.verbs import bench as benching
 from schedopt.verbs import carry as carrying
 from schedopt.verbs import whatif as varying
@@ -63,7 +66,6 @@ def bench(
     output : .jsonl, .csv or .parquet; resumable.
     report : An .html page: tables and charts.
     """
-    from schedopt.sweep.journal import to_lines
     from schedopt.sweep.rows import FORMATS
     from schedopt.sweep.sources import instance_files, parse_seeds
     from schedopt.terminal import bench_tables
@@ -91,10 +93,8 @@ def bench(
             rows = benching.bench(paths, **given, progress=progress)
     except benching.BenchError as error:
         rows, failures = error.rows, error.failures
-    except KeyboardInterrupt:
-        going_on = f"; run it again to go on, {output} keeps what is done" * bool(output)
-        say("interrupted" + going_on)
-        raise typer.Exit(INTERRUPTED) from None
+    except SweepInterrupt as stop:
+        _tell_interrupted(stop, output, json=json, show=bench_tables.summary)
     try:
         if json:
             print_bytes(to_lines(rows))
@@ -110,6 +110,20 @@ def bench(
     broken = [row for row in rows if row.termination == "error"]
     _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], MOST_SAID)
     raise typer.Exit(2 if failures else FAILED if broken else FOUND)
+
+
+def _tell_interrupted(
+    stop: SweepInterrupt, output: Path | None, *, json: bool, show: Callable[[Any], None]
+) -> NoReturn:
+    """Tell what is done, and how to go on; then end as an interruption does."""
+    with finishing():
+        if json:
+            print_bytes(to_lines(stop.rows))
+        elif stop.rows:
+            show(stop.rows)
+        going_on = f"; run it again to go on, {output} keeps what is done" * bool(output)
+        say("interrupted" + going_on)
+    raise typer.Exit(INTERRUPTED)
 
 
 def _say_some(lines: list[str], most: int) -> None:
@@ -168,7 +182,6 @@ def whatif(
     from schedopt.analysis.tables import variations
     from schedopt.instances.files import load
     from schedopt.instances.protocol import problem_name
-    from schedopt.sweep.journal import LINES, to_lines
     from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
     from schedopt.verbs.constraints import read_rules
@@ -180,10 +193,8 @@ def whatif(
     try:
         with bar("combinations") as progress:
             rows = varying.whatif(instance, vary, **given, output=output, progress=progress)
-    except KeyboardInterrupt:
-        going_on = f"; run it again to go on, {output} keeps what is done" * bool(output)
-        say("interrupted" + going_on)
-        raise typer.Exit(INTERRUPTED) from None
+    except SweepInterrupt as stop:
+        _tell_interrupted(stop, output, json=json, show=lambda rows: show(variations(rows)))
     if json:
         print_bytes(to_lines(rows))
     else:

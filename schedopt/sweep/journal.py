@@ -18,6 +18,14 @@ _BEGINNING = b'{"instance":'  # how each row begins
 T = TypeVar("T")
 
 
+class SweepInterrupt(KeyboardInterrupt):
+    """An interruption of a sweep, with the ``rows`` that are done."""
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        super().__init__()
+        self.rows = rows
+
+
 class Journal:
     """The rows of a sweep, each appended to a file at once; those that it holds are kept.
 

@@ -15,7 +15,7 @@ from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
 from schedopt.solvers.stopping import finishing, stoppable
-from schedopt.sweep.journal import LINES, Journal
+from schedopt.sweep.journal import LINES, Journal, SweepInterrupt
 from schedopt.sweep.measure import Outcome, Task
 from schedopt.sweep.plan import Sweep, problem_plans, runs
 from schedopt.sweep.pool import computed, expect_jobs
@@ -116,6 +116,8 @@ def bench(
         more.
     BenchError
         If single instances cannot be used, when all the others are done.
+    SweepInterrupt
+        At Ctrl-C: a `KeyboardInterrupt` with the ``rows`` that are done.
     """
     expect_jobs(jobs)
     expect(len(seeds) > 0, "one seed at the least", "none", "seeds")
@@ -149,6 +151,8 @@ def bench(
             done, total = len(tasks) - len(todo), len(tasks)
             for task, why in keep_rows(rows, outcomes, done, total, progress):
                 failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
+    except KeyboardInterrupt:
+        raise SweepInterrupt(rows.finish()) from None
     finally:
         with finishing():
             finished = RowTable(rows.finish())

@@ -14,7 +14,7 @@ from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.solvers.stopping import finishing, stoppable
-from schedopt.sweep.journal import LINES, Journal
+from schedopt.sweep.journal import LINES, Journal, SweepInterrupt
 from schedopt.sweep.plan import PlannedRun, Sweep, digest_of
 from schedopt.sweep.pool import computed, expect_jobs
 from schedopt.sweep.variations import Variant, Variation, VariedSource, Vary, combinations
@@ -69,6 +69,8 @@ def whatif(
     ------
     InputError
         If a place, a value or something else given is not right; before anything is solved.
+    SweepInterrupt
+        At Ctrl-C: a `KeyboardInterrupt` with the ``rows`` that are done.
     """
     expect_jobs(jobs)
     if output is not None and Path(output).suffix.lower() != LINES:
@@ -106,6 +108,8 @@ def whatif(
         with stoppable(), closing(keep_rows(rows, outcomes, kept, total, progress)) as failures:
             for _, why in failures:
                 raise CompleteMessageError(why)
+    except KeyboardInterrupt:
+        raise SweepInterrupt(rows.finish()) from None
     finally:
         with finishing():
             found: list[Variation] = rows.finish()

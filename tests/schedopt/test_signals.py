@@ -134,6 +134,7 @@ def test_whatif_keeps_what_is_done_and_goes_on_from_there(
         on.setattr(Problem, "solve", at(2, number, Problem.solve, unseen=unseen))
         said = run(*words, status=STATUS[number])
     assert f"{rows.name} keeps what is done" in said.stderr
+    assert "processors" in said.stdout, "what is done is shown"
     assert rows.read_bytes().count(b"\n") == 1
     run(*words)
     kept = [json.loads(line) for line in rows.read_bytes().splitlines()]
