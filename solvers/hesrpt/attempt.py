@@ -146,11 +146,16 @@ class Attempt:
         """Solve one order's program; return the bound that it proves for that order."""
         if not installed("clarabel"):
             raise TimeoutError(str(missing("clarabel")))  # what prices prove is kept
-        if self.solution is not None and self.out_of_time():
+        in_hand = self.value < inf
+        if in_hand and self.out_of_time():
             return -inf  # setting a program up may take many seconds
         program = self.model.ordered(order, arrived)
-        if program.rules.bounds and not is_possible(program, program.rules.names):
-            return inf
+        expired = self.out_of_time if in_hand else lambda: False
+        try:
+            if program.rules.bounds and not is_possible(program, program.rules.names, expired):
+                return inf
+        except TimeoutError:
+            return -inf
         known = inf if self.solution is None else self.value
         solved = solve_program(program, self.seconds_left(), known)
         own = -inf if solved.bound is None else solved.bound

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import count, islice
 from typing import NamedTuple
@@ -77,22 +77,31 @@ class Propagation:
         rates = instance.each("at", np.arange(len(mosts)), mosts * instance.servers)
         with np.errstate(divide="ignore"):
             self._least = instance.arrivals + instance.sizes / rates * (1.0 - EARLIER)
-        self._known: dict[tuple[int, ...], frozenset[int] | None] = {}
+        self._kinds = [
+            tuple(i for i, bound in enumerate(bounds) if j in bound.jobs)
+            for j in range(len(instance.jobs))
+        ]
+        self._known: dict[tuple[Sequence[int], object], bool] = {}
 
-    def served(self, here: Sequence[int]) -> frozenset[int] | None:
-        """Return which of the present jobs can be served; None where no shares keep the rules."""
+    def served(self, here: Sequence[int], before: frozenset[int]) -> frozenset[int] | None:
+        """Return which present jobs can be served, if not before; None where rules cannot hold."""
         key = tuple(here)
+        if here and not self._servable(key, None):
+            return None
+        return frozenset(j for j in here if j in before or self._servable(key, j))
+
+    def _servable(self, here: tuple[int, ...], job: int | None) -> bool:
+        """Tell whether all, or a job too, can be served; jobs under the same bounds are alike."""
+        key = here, None if job is None else self._kinds[job]
         if key not in self._known:
-            fine = not here or servable(self.bounds, here)
-            some = frozenset(j for j in here if fine and servable(self.bounds, here, j))
-            self._known[key] = some if fine else None
+            self._known[key] = servable(self.bounds, here, job)
         return self._known[key]
 
     def after(
         self, state: TimelineState, here: Sequence[int], what: str, job: int
     ) -> TimelineState | None:
         """Return the state after an epoch that an event ends, None where that is impossible."""
-        now = self.served(here)
+        now = self.served(here, state.served)
         served = state.served | (now or frozenset())
         passed = state.passed or now is not None
         if what == "completion":
@@ -114,16 +123,20 @@ class TimelineState(NamedTuple):
     served: frozenset[int] = frozenset()
 
 
-def is_possible(program: Allocation, asked: Collection[str]) -> bool:
+def is_possible(
+    program: Allocation, asked: Collection[str], expired: Callable[[], bool] = lambda: False
+) -> bool:
     """Tell whether jobs can complete in a program's order under the named rules.
 
     False is proven; so is True, unless jobs arrive: what is asked before an arrival may then be too
-    much work.
+    much work. Raises `TimeoutError` once time has `expired`.
     """
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
     course = Propagation(program.instance, bounds)
     state: TimelineState | None = TimelineState()
     for here, (what, job) in zip(*program.epochs, strict=True):
+        if expired():
+            raise TimeoutError("no time was left to look for shares that keep the rules")
         state = None if state is None else course.after(state, here, what, job)
     return state is not None
 
