@@ -12,7 +12,6 @@ from builders.dssp_delicate import best_exactly, delicate
 from builders.effort import tried
 from builders.msfq import at_load, one_or_all
 from contract.dssp import some_night, some_rule
-from hypothesis import assume
 from hypothesis import strategies as st
 
 import schedopt
@@ -47,13 +46,14 @@ def test_a_second_method_agrees(example: str, second: str) -> None:
 
 
 @tried(25, st.integers(0, 10**6))
-def test_a_schedule_is_confirmed_start_by_start(seed: int) -> None:
+def test_a_schedule_is_confirmed(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night = some_night(draw, staged=True)
-    assume(night.deadline < 100)  # of larger units there are too many starts
     rules = [some_rule(draw, [job.name for job in night.jobs]) for _ in range(draw.randint(0, 2))]
     result = solve(night, formulation="schedule", constraints=rules, confirm=True, threads=1)
-    assert "confirmed by start-by-start" in str(result.message)
+    assert "confirmed by cp-sat" in str(result.message) or "confirmed by model" in str(
+        result.message
+    )
     assert result.termination in ("optimal", "infeasible")
 
 
