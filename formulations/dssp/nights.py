@@ -13,19 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.rows import Number, Row, asked, beyond, rows
-from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    Constraint,
-    FairShare,
-    Forbid,
-    Imply,
-    Require,
-    Resource,
-    Seats,
-    Together,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import (
     Instance,
@@ -152,7 +140,7 @@ class Period(NamedTuple):
     past: Fraction
 
 
-def periods(rule: FairShare, nights: int) -> Iterator[Period]:
+def periods(rule: kinds.FairShare, nights: int) -> Iterator[Period]:
     """Yield the periods of a fair share: see `FairShare`."""
     if rule.half_life is not None:
         for n in range(1, nights + 1):
@@ -172,7 +160,7 @@ def periods(rule: FairShare, nights: int) -> Iterator[Period]:
 
 
 @singledispatch
-def season_rows(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
+def season_rows(constraint: kinds.Constraint, calendar: Calendar) -> Iterator[Row]:
     """Yield the rows of a side constraint over all nights, in terms of columns.
 
     Raises `InputError` if the kind says nothing about seasons.
@@ -183,29 +171,29 @@ def season_rows(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
     )
 
 
-@season_rows.register(Require)
-@season_rows.register(Forbid)
-@season_rows.register(Imply)
-@season_rows.register(Together)
-@season_rows.register(Apart)
-@season_rows.register(AtMost)
-@season_rows.register(AtLeast)
-def _(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
+@season_rows.register(kinds.Require)
+@season_rows.register(kinds.Forbid)
+@season_rows.register(kinds.Imply)
+@season_rows.register(kinds.Together)
+@season_rows.register(kinds.Apart)
+@season_rows.register(kinds.AtMost)
+@season_rows.register(kinds.AtLeast)
+def _(constraint: kinds.Constraint, calendar: Calendar) -> Iterator[Row]:
     # Of whether jobs are run at all, on whichever night.
     for row in rows(constraint, calendar.season, calendar.capacity):
         yield calendar.throughout(row)
 
 
-@season_rows.register(Resource)
-@season_rows.register(Seats)
-def _(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
+@season_rows.register(kinds.Resource)
+@season_rows.register(kinds.Seats)
+def _(constraint: kinds.Constraint, calendar: Calendar) -> Iterator[Row]:
     # Each night has all of it.
     for row in rows(constraint, calendar.season, calendar.capacity):
         yield from calendar.nightly(row)
 
 
 @season_rows.register
-def _(constraint: FairShare, calendar: Calendar) -> Iterator[Row]:
+def _(constraint: kinds.FairShare, calendar: Calendar) -> Iterator[Row]:
     groups = calendar.season.groups.get(constraint.by, {})
     for period in periods(constraint, calendar.season.nights):
         for group, share in constraint.caps(groups).items():
@@ -215,7 +203,13 @@ def _(constraint: FairShare, calendar: Calendar) -> Iterator[Row]:
 
 
 def _bounds(
-    rule: FairShare, calendar: Calendar, period: Period, group: str, share: float, *, floor: bool
+    rule: kinds.FairShare,
+    calendar: Calendar,
+    period: Period,
+    group: str,
+    share: float,
+    *,
+    floor: bool,
 ) -> Row:
     """Write a cap, or a floor, which requires a share or all jobs that could run."""
     what = f"{rule.by} {group} at {'least' if floor else 'most'}, {period.what}"
@@ -234,7 +228,7 @@ def _bounds(
 
 
 def _relative_use(
-    rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction
+    rule: kinds.FairShare, calendar: Calendar, period: Period, group: str, share: Fraction
 ) -> dict[int, Fraction]:
     """Return each column's use by a group, less the group's share of the selection."""
     members = calendar.season.groups.get(rule.by, {}).get(group, ())
@@ -250,7 +244,7 @@ def _relative_use(
 
 
 def _possible_columns(
-    rule: FairShare, calendar: Calendar, period: Period, group: str
+    rule: kinds.FairShare, calendar: Calendar, period: Period, group: str
 ) -> Sequence[int]:
     season = calendar.season
     demand = season.planned.demands.fractions

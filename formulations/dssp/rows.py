@@ -14,19 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    Constraint,
-    FairShare,
-    Forbid,
-    Imply,
-    Require,
-    Resource,
-    Seats,
-    Together,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Window, windows
 from schedopt.instances.dssp.machine import Steps
@@ -72,7 +60,7 @@ class Choice(NamedTuple):
 
 
 @singledispatch
-def rows(constraint: Constraint, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def rows(constraint: kinds.Constraint, night: Instance, capacity: Fraction) -> Iterator[Row]:
     """Yield the linear rows of a side constraint on a selection of jobs.
 
     Parameters
@@ -99,7 +87,7 @@ def rows(constraint: Constraint, night: Instance, capacity: Fraction) -> Iterato
 
 
 @rows.register
-def _(constraint: FairShare, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.FairShare, night: Instance, capacity: Fraction) -> Iterator[Row]:
     groups = night.groups.get(constraint.by, {})
     open_ = night.in_time | bool(night.late)  # a cap binds what is run late too
     for group, share in constraint.caps(groups).items():
@@ -111,7 +99,7 @@ def _(constraint: FairShare, night: Instance, capacity: Fraction) -> Iterator[Ro
 
 
 def _share(
-    constraint: FairShare,
+    constraint: kinds.FairShare,
     night: Instance,
     capacity: Fraction,
     group: str,
@@ -149,7 +137,7 @@ def _share(
     return Row(what, possible, wanted, lower=least * capacity - before)
 
 
-def beyond(constraint: FairShare, group: str, share: Fraction) -> Fraction:
+def beyond(constraint: kinds.FairShare, group: str, share: Fraction) -> Fraction:
     """Return what a group used before the first night beyond a share of what there was."""
     used = {name: as_written(amount) for name, amount in constraint.past.items()}
     total = constraint.past_total
@@ -158,50 +146,50 @@ def beyond(constraint: FairShare, group: str, share: Fraction) -> Fraction:
 
 
 @rows.register
-def _(constraint: Require, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.Require, night: Instance, capacity: Fraction) -> Iterator[Row]:
     for job in constraint.jobs:
         yield Row(job, [night.index[job]], [1.0], lower=1.0)
 
 
 @rows.register
-def _(constraint: Forbid, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.Forbid, night: Instance, capacity: Fraction) -> Iterator[Row]:
     for job in constraint.jobs:
         yield Row(job, [night.index[job]], [1.0], upper=0.0)
 
 
 @rows.register
-def _(constraint: Imply, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.Imply, night: Instance, capacity: Fraction) -> Iterator[Row]:
     first, second = night.index[constraint.if_], night.index[constraint.then]
     if first != second:
         yield Row("implied", [first, second], [1.0, -1.0], upper=0.0)
 
 
 @rows.register
-def _(constraint: Together, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.Together, night: Instance, capacity: Fraction) -> Iterator[Row]:
     first, *others = dict.fromkeys(constraint.jobs)
     for job in others:
         yield Row(job, [night.index[first], night.index[job]], [1.0, -1.0], lower=0.0, upper=0.0)
 
 
 @rows.register
-def _(constraint: Apart, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.Apart, night: Instance, capacity: Fraction) -> Iterator[Row]:
     jobs = [night.index[job] for job in dict.fromkeys(constraint.jobs)]
     yield Row("at most one", jobs, [1.0] * len(jobs), upper=1.0)
 
 
 @rows.register
-def _(constraint: AtMost, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.AtMost, night: Instance, capacity: Fraction) -> Iterator[Row]:
     jobs = _jobs_of(constraint, night)
     yield Row("count", jobs, [1.0] * len(jobs), upper=constraint.count)
 
 
 @rows.register
-def _(constraint: AtLeast, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.AtLeast, night: Instance, capacity: Fraction) -> Iterator[Row]:
     jobs = _jobs_of(constraint, night)
     yield Row("count", jobs, [1.0] * len(jobs), lower=constraint.count)
 
 
-def _jobs_of(constraint: AtMost | AtLeast, night: Instance) -> list[int]:
+def _jobs_of(constraint: kinds.AtMost | kinds.AtLeast, night: Instance) -> list[int]:
     """Return the positions of the jobs that a constraint counts."""
     if constraint.jobs is not None:
         return [night.index[job] for job in dict.fromkeys(constraint.jobs)]
@@ -209,7 +197,7 @@ def _jobs_of(constraint: AtMost | AtLeast, night: Instance) -> list[int]:
 
 
 @rows.register
-def _(constraint: Resource, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.Resource, night: Instance, capacity: Fraction) -> Iterator[Row]:
     # Amounts beyond the capacity all mean the same.
     room = as_written(constraint.capacity)
     too_much = 2 * room if room else Fraction(1)
@@ -219,7 +207,7 @@ def _(constraint: Resource, night: Instance, capacity: Fraction) -> Iterator[Row
 
 
 @rows.register
-def _(constraint: Seats, night: Instance, capacity: Fraction) -> Iterator[Row]:
+def _(constraint: kinds.Seats, night: Instance, capacity: Fraction) -> Iterator[Row]:
     # Necessary: what tasks hold, seats times time, fits between each release and deadline.
     demand = night.planned.demands.fractions
     held = np.zeros(len(night.jobs))

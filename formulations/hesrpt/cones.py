@@ -3,12 +3,17 @@
 With a = (share)·(time) and d = (time), work is d·s(N a/d), the perspective of a concave function.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 Floats = NDArray[np.float64]
 
@@ -17,6 +22,8 @@ def power_work(
     p: float, a: cp.Expression, d: cp.Expression, work: cp.Expression
 ) -> list[cp.Constraint]:
     """Return work <= a^p d^(1-p), entry by entry, as a tower of second-order cones."""
+    import cvxpy as cp
+
     floors = cone_chain(p)
     if not floors:
         return [work <= a]
@@ -27,6 +34,8 @@ def power_work(
 
 def _below_mean(z: cp.Expression, x: cp.Expression, y: cp.Expression) -> cp.Constraint:
     """Return z² <= x·y for x, y >= 0, entry by entry."""
+    import cvxpy as cp
+
     return cp.SOC(x + y, cp.vstack([2 * z, x - y]), axis=0)
 
 

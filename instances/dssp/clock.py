@@ -14,25 +14,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from fractions import Fraction
 from math import isfinite
 
+from schedopt.instances import times
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.dssp.jobs import Lognormal, Stages
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.times import (
-    LENGTH,
-    NUMBER,
-    SECONDS,
-    SPELLED,
-    WORDS,
-    Dates,
-    comma,
-    dated,
-    seconds_of,
-)
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
-POINT = f"{LENGTH}, 06:00 (a time of day) or 2026-11-23T06:00"
+POINT = f"{times.LENGTH}, 06:00 (a time of day) or 2026-11-23T06:00"
 TONIGHT = "tonight "  # before a time of day: that of today, where this machine is
 ANY_DAY = date(2000, 1, 1)  # of a start that is a time of day alone
 
@@ -57,7 +47,7 @@ class Clock:
                 return cls(unit, datetime.combine(date.today(), at).astimezone())
             return cls(unit, datetime.combine(ANY_DAY, at), has_date=False)
         if text.endswith("]"):
-            return cls(unit, Dates.of(text).start)
+            return cls(unit, times.Dates.of(text).start)
         if _STAMP.fullmatch(text):
             return cls(unit, _parse_stamp(text))
         raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=shown(start))
@@ -65,7 +55,9 @@ class Clock:
     def length(self, text: str) -> float:
         """Return a duration, in the unit; `InputError` if it is none."""
         if (value := self._length(text)) is None:
-            raise InputError(LENGTH + comma(text), found=shown(text) if text else "an empty cell")
+            raise InputError(
+                times.LENGTH + times.comma(text), found=shown(text) if text else "an empty cell"
+            )
         return value
 
     def point(self, text: str) -> float:
@@ -85,7 +77,11 @@ class Clock:
     def end(self, text: str) -> float:
         """Return a point in time as `point` does, a time of day the first after the start."""
         value = self.point(text)
-        return value if value or not _TIME.fullmatch(text) else self._units(Fraction(SECONDS["d"]))
+        return (
+            value
+            if value or not _TIME.fullmatch(text)
+            else self._units(Fraction(times.SECONDS["d"]))
+        )
 
     def tasks(self, text: str) -> Stages:
         """Return the stages of a cell such as ``12x0.5h; 1x2h``."""
@@ -95,32 +91,32 @@ class Clock:
     def spread(text: str) -> float | Lognormal:
         """Return by which run times differ from planned ones: a number, or a distribution."""
         sigma = text.removeprefix("lognormal ")
-        if sigma != text and NUMBER.fullmatch(sigma):
+        if sigma != text and times.NUMBER.fullmatch(sigma):
             return Lognormal(sigma=float(sigma))
         expect_held(text)
-        if not NUMBER.fullmatch(text) or not 0 <= float(text) < 1:
-            raise InputError(SPREAD + comma(text), found=shown(text))
+        if not times.NUMBER.fullmatch(text) or not 0 <= float(text) < 1:
+            raise InputError(SPREAD + times.comma(text), found=shown(text))
         return float(text)
 
     @property
     def words(self) -> str:
         """What times are, such as ``seconds after 20:00``."""
         if self.start is None:
-            return WORDS[self.unit]
+            return times.WORDS[self.unit]
         start = self.start if self.has_date else self.start.time()
         spec = "seconds" if start.second else "minutes"
-        return f"{WORDS[self.unit]} after {start.isoformat(timespec=spec)}"
+        return f"{times.WORDS[self.unit]} after {start.isoformat(timespec=spec)}"
 
     def _length(self, text: str) -> float | None:
-        if NUMBER.fullmatch(text):
+        if times.NUMBER.fullmatch(text):
             expect_held(text)
             return value if isfinite(value := float(text)) and value >= 0 else None
-        seconds = seconds_of(text)
+        seconds = times.seconds_of(text)
         self.told |= seconds is not None
         return None if seconds is None else self._units(seconds)
 
     def _units(self, seconds: Fraction) -> float:
-        return float(seconds / SECONDS[self.unit])
+        return float(seconds / times.SECONDS[self.unit])
 
     def _since_date(self, text: str) -> float:
         stamp = _parse_stamp(text)
@@ -135,25 +131,25 @@ class Clock:
 
     def _since(self, moment: datetime, start: datetime) -> float:
         self.told = True
-        with dated(moment.isoformat()):
+        with times.dated(moment.isoformat()):
             if moment.tzinfo:
                 moment, start = moment.astimezone(UTC), start.astimezone(UTC)
         return self._units(Fraction((moment - start) // timedelta(microseconds=1), 10**6))
 
 
-def dates_of(start: str, unit: str) -> Dates:
+def dates_of(start: str, unit: str) -> times.Dates:
     """Return when times of a file are by the clock; `InputError` if its start is none."""
-    return Dates.of(start, SECONDS[SPELLED[unit]])
+    return times.Dates.of(start, times.SECONDS[times.SPELLED[unit]])
 
 
-def time_of(text: str, unit: str, dates: Dates | None) -> float:
+def time_of(text: str, unit: str, dates: times.Dates | None) -> float:
     """Return a point in time in a file's unit; a time of day is the first from the start on."""
-    return Clock(SPELLED[unit], dates.start if dates else None).point(text)
+    return Clock(times.SPELLED[unit], dates.start if dates else None).point(text)
 
 
 def _next_time_of_day(start: datetime, at: time) -> datetime:
     """Return when a time of day is first, from a start on."""
-    with dated(f"{at} after {start.isoformat()}"):
+    with times.dated(f"{at} after {start.isoformat()}"):
         day = start.date() + timedelta(days=at < start.time())
     return datetime.combine(day, at, start.tzinfo)
 

@@ -10,15 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    FairShare,
-    Imply,
-    Resource,
-    Together,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance, SideConstraint
 from schedopt.instances.options import number, one_of, whole
@@ -134,7 +126,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
         least = np.bincount(owner[known], demand[known], minlength=size)
         least *= draw.uniform(0.7, 1.0, size) * (draw.random(size) < 0.3)
         rules.append(
-            FairShare(
+            kinds.FairShare(
                 name=f"shares of {by}s",
                 by=by,
                 at_most=_draw_shares(names[by], most / room, np.ceil, most < room),
@@ -187,7 +179,7 @@ def _draw_shares(names: list[str], parts: Any, outwards: Any, some: Any) -> dict
 
 def _draw_counts(draw: Any, names: Any, owners: Any, known: Ints) -> Iterator[SideConstraint]:
     """Yield most jobs of a fifth of the teams, and fewest of a fifth of the shows."""
-    for by, kind, part in (("team", AtMost, 0.95), ("show", AtLeast, 1.05)):
+    for by, kind, part in (("team", kinds.AtMost, 0.95), ("show", kinds.AtLeast, 1.05)):
         held = np.bincount(owners[by][known], minlength=len(names[by]))
         for i in np.flatnonzero(draw.random(len(held)) < 0.2).tolist():
             count = int(held[i]) if part > 1 else int(np.ceil(held[i] * draw.uniform(1.0, 1.05)))
@@ -201,7 +193,7 @@ def _draw_resources(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideCon
         room = int(use[known].sum() * draw.uniform(1.0, 1.1))
         used = {jobs[j]: float(use[j]) for j in np.flatnonzero(use).tolist()}
         if used:
-            yield Resource(name=f"resource-{i + 1}", capacity=float(room), use=used)
+            yield kinds.Resource(name=f"resource-{i + 1}", capacity=float(room), use=used)
 
 
 def _draw_job_sets(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstraint]:
@@ -214,11 +206,11 @@ def _draw_job_sets(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideCons
         if len(inside) < 4 or len(outside) < 5:
             return
         three = (inside.pop(), outside.pop(), outside.pop())
-        yield Apart(name=f"apart-{i}", jobs=tuple(jobs[j] for j in three))
+        yield kinds.Apart(name=f"apart-{i}", jobs=tuple(jobs[j] for j in three))
         some = inside if i % 2 else outside
-        yield Together(name=f"together-{i}", jobs=(jobs[some.pop()], jobs[some.pop()]))
+        yield kinds.Together(name=f"together-{i}", jobs=(jobs[some.pop()], jobs[some.pop()]))
         first, then = outside.pop(), inside.pop()
-        yield Imply(name=f"implied-{i}", if_=jobs[first], then=jobs[then])
+        yield kinds.Imply(name=f"implied-{i}", if_=jobs[first], then=jobs[then])
 
 
 CROSSING = Recipe(
@@ -271,7 +263,7 @@ def _group_bounds(
     """Yield the bounds of all groups; a resource has no floor, so profits are bounded above."""
     if bounded == "weights":
         inside = 1e9 / night.deadline
-        yield FairShare(
+        yield kinds.FairShare(
             by="team",
             at_most=dict(zip(names, (np.ceil(most * inside) / 1e9).clip(0, 1), strict=True)),
             at_least=dict(zip(names, np.floor(least * inside) / 1e9, strict=True)),
@@ -280,10 +272,10 @@ def _group_bounds(
     for team, low, high in zip(names, least.tolist(), most.tolist(), strict=True):
         if bounded == "profits":
             use = {night.jobs[j].name: night.jobs[j].reward for j in night.groups["team"][team]}
-            yield Resource(name=f"profit of {team}", capacity=high, use=use)
+            yield kinds.Resource(name=f"profit of {team}", capacity=high, use=use)
         else:
-            yield AtLeast(name=f"fewest of {team}", by="team", group=team, count=int(low))
-            yield AtMost(name=f"most of {team}", by="team", group=team, count=int(high))
+            yield kinds.AtLeast(name=f"fewest of {team}", by="team", group=team, count=int(low))
+            yield kinds.AtMost(name=f"most of {team}", by="team", group=team, count=int(high))
 
 
 def group_fair(families: Mapping[str, Recipe], *names: str) -> Recipe:

@@ -16,23 +16,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    FairShare,
-    Forbid,
-    Imply,
-    NonNegative,
-    Require,
-    Resource,
-    Seats,
-    Share,
-    Together,
-    check_rules,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import as_written, rounded_total, whole_total
-from schedopt.instances.declarations import Count, Name
+from schedopt.instances.declarations import Count, Name, NonNegative, Share
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
     MOST_NIGHTS,
@@ -55,7 +41,16 @@ Floats = NDArray[np.float64]
 PART = 4096
 """Names that are taken at once: so many stay in a processor's cache."""
 SideConstraint = (
-    FairShare | Require | Forbid | Imply | Together | Apart | AtMost | AtLeast | Resource | Seats
+    kinds.FairShare
+    | kinds.Require
+    | kinds.Forbid
+    | kinds.Imply
+    | kinds.Together
+    | kinds.Apart
+    | kinds.AtMost
+    | kinds.AtLeast
+    | kinds.Resource
+    | kinds.Seats
 )
 
 FILL = Option(
@@ -140,7 +135,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         self._check_late()
         self._check_nights()
         self._check_objectives()
-        check_rules(self)
+        kinds.check_rules(self)
         _ = self.index  # refuses two jobs of one name
 
     @cached_property
@@ -324,7 +319,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             return f"its proof knows nothing of `{next(iter(self.beyond))}`"
         if self.windowed:
             return "its proof is for jobs that are all released at 0 and due at the same time"
-        if any(isinstance(rule, Seats) for rule in self.constraints):
+        if any(isinstance(rule, kinds.Seats) for rule in self.constraints):
             return "its proof is for tasks that wait for processors alone, not for seats"
         return ""
 

@@ -6,18 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from schedopt import tables as column
-from schedopt.analysis.statistics import (
-    FEW,
-    SAME,
-    Overview,
-    Pair,
-    Standing,
-    contenders,
-    group_rows,
-    overview,
-    rank,
-    summary,
-)
+from schedopt.analysis import statistics
 from schedopt.formats import between, counted, number, percent, signed
 from schedopt.sweep.rows import Row, to_frame
 from schedopt.tables import Cell, Column, Table, Value, to_html
@@ -56,8 +45,8 @@ MOST_SHARES = 6  # groups whose shares a terminal shows
 
 
 def standings(
-    found: Sequence[Standing], overviews: Iterable[Overview]
-) -> Iterator[tuple[Overview, Table]]:
+    found: Sequence[statistics.Standing], overviews: Iterable[statistics.Overview]
+) -> Iterator[tuple[statistics.Overview, Table]]:
     """Yield each problem with the table of its contenders."""
     for what in overviews:
         gaps = "; gaps are over the bound" if what.from_bounds else ""
@@ -66,7 +55,7 @@ def standings(
         yield what, standing_table([of for of in found if of.problem == what.problem], title)
 
 
-def standing_table(found: Sequence[Standing], title: str = "") -> Table:
+def standing_table(found: Sequence[statistics.Standing], title: str = "") -> Table:
     """Return the table of some contenders; one run of each needs no averages."""
     alone = title and all(of.runs <= 1 for of in found)
     columns = ALONE if alone else STANDING
@@ -74,10 +63,10 @@ def standing_table(found: Sequence[Standing], title: str = "") -> Table:
     return Table.of(title, columns, ([line[of.title] for of in columns] for line in lines))
 
 
-def _standing(of: Standing) -> dict[str, Value]:
+def _standing(of: statistics.Standing) -> dict[str, Value]:
     """Return a contender's cells by heading."""
     mean: Value = MISSING if of.mean is None else of.mean
-    if of.mean is not None and of.noise > SAME:  # of simulated runs
+    if of.mean is not None and of.noise > statistics.SAME:  # of simulated runs
         mean = Cell(f"{percent(of.mean)} ± {percent(of.noise)}", of.mean)
     optimal = Cell(f"{of.at_optimum:,} of {of.counted:,}", of.at_optimum)
     endings = ", ".join(f"{n:,} {WORDS.get(why, why)}" for why, n in of.endings.items())
@@ -87,7 +76,7 @@ def _standing(of: Standing) -> dict[str, Value]:
         "95% interval": Cell(between(of.low, of.high), of.low),
         "median": MISSING if of.median is None else of.median,
         "worst": MISSING if of.worst is None else of.worst,
-        "on": of.worst_instance if (of.worst or 0.0) > SAME else None,
+        "on": of.worst_instance if (of.worst or 0.0) > statistics.SAME else None,
         "wins": Cell(f"{of.wins:,} of {of.instances:,}", of.wins),
         "optimal": optimal if of.counted else MISSING,
         "time": of.seconds if of.counted else MISSING,
@@ -95,9 +84,9 @@ def _standing(of: Standing) -> dict[str, Value]:
     }
 
 
-def leader(found: Iterable[Standing], what: Overview) -> str:
+def leader(found: Iterable[statistics.Standing], what: statistics.Overview) -> str:
     """Say which contender of a problem is best, and how far from the references it is."""
-    best, *others = rank(of for of in found if of.problem == what.problem)
+    best, *others = statistics.rank(of for of in found if of.problem == what.problem)
     if not best.scored:
         return "No policy has a result that counts."
     equal = [
@@ -120,7 +109,7 @@ PAIR = (
 )
 
 
-def pairs(found: Iterable[Pair]) -> Table:
+def pairs(found: Iterable[statistics.Pair]) -> Table:
     """Return contenders beside others; of few instances no interval is shown."""
     return Table.of(
         "instance by instance",
@@ -129,7 +118,9 @@ def pairs(found: Iterable[Pair]) -> Table:
             (
                 *(pair.problem, pair.a, pair.b),
                 *(pair.compared, pair.better, pair.same, pair.worse, pair.mean),
-                Cell(between(pair.low, pair.high), pair.low) if pair.compared >= FEW else None,
+                Cell(between(pair.low, pair.high), pair.low)
+                if pair.compared >= statistics.FEW
+                else None,
             )
             for pair in found
         ),
@@ -139,8 +130,8 @@ def pairs(found: Iterable[Pair]) -> Table:
 def measured_tables(rows: Iterable[Row]) -> Iterator[Table]:
     """Yield for each measured instance the policies' measures, the best policy first."""
     rows = [row for row in rows if row.measures and row.objective is not None]
-    names = contenders(rows)
-    for mine in list(group_rows(rows, "file").values())[:MOST_MEASURED]:
+    names = statistics.contenders(rows)
+    for mine in list(statistics.group_rows(rows, "file").values())[:MOST_MEASURED]:
         yield _measures(sorted(mine, key=_place), names)
 
 
@@ -227,9 +218,12 @@ class RowTable(list[Row]):
 
     def __repr__(self) -> str:
         """Return how many rows there are of what; `list(rows)` shows each."""
-        about = (f"; {of.problem}: {counted(of.instances, 'instance')}" for of in overview(self))
+        about = (
+            f"; {of.problem}: {counted(of.instances, 'instance')}"
+            for of in statistics.overview(self)
+        )
         return f"<{counted(len(self), 'row')}{''.join(about)}>"
 
     def _repr_html_(self) -> str:
-        tables = standings(summary(self), overview(self))
+        tables = standings(statistics.summary(self), statistics.overview(self))
         return "\n".join(to_html(shown, caption=True) for _, shown in tables)

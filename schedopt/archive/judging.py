@@ -8,15 +8,7 @@ from pathlib import Path
 
 from msgspec import UNSET, structs
 
-from schedopt.archive.entries import (
-    Entry,
-    Provenance,
-    archived,
-    asking,
-    digest,
-    document,
-    entry_for,
-)
+from schedopt.archive import entries
 from schedopt.instances.archived import folder_of, instance_path, result_path
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import decode, encode, load, read_bytes
@@ -35,7 +27,7 @@ class Judgement:
     """What became of a claimed improvement."""
 
     group: str
-    entry: Entry | None  # with the improvement; None where there is none
+    entry: entries.Entry | None  # with the improvement; None where there is none
     result: Document | None  # what the entry is of: the better solution with the better bound
     why: list[str]  # what is better, or what is wrong, a line each
 
@@ -51,7 +43,7 @@ class Verdict:
     wrong: list[str]  # what does not hold, a line each
 
 
-def verify(group: str, entry: Entry) -> Verdict:
+def verify(group: str, entry: entries.Entry) -> Verdict:
     """Recompute an entry from its files: the digests, the solution, the bound, the numbers."""
     name, wrong, bound = f"{group}/{entry.name}", [], ""
     try:
@@ -59,11 +51,11 @@ def verify(group: str, entry: Entry) -> Verdict:
             ("instance", instance_path(name), entry.instance),
             ("result", result_path(name), entry.result),
         ):
-            if digest(path) != told:
+            if entries.digest(path) != told:
                 wrong.append(f"the {what} is not that of the entry: {path.name} has another digest")
-        result = document(group, entry)
+        result = entries.document(group, entry)
         expect_solution_of(entry, result, result_path(name).name)
-        report = check(archived(group, entry), result)
+        report = check(entries.archived(group, entry), result)
         wrong += [*report.violations, *report.unjudged]
         wrong += [f"question: {what}" for what in report.differences]
         bound = report.bound
@@ -74,19 +66,19 @@ def verify(group: str, entry: Entry) -> Verdict:
     return Verdict(group, entry.name, "believed" if believed else entry.status, bound, wrong)
 
 
-def _wrong_starts(group: str, entry: Entry) -> Iterator[str]:
+def _wrong_starts(group: str, entry: entries.Entry) -> Iterator[str]:
     """Yield what is wrong with the starts that a group holds, in a column for each policy."""
     path = folder_of(group) / "starts" / f"{entry.name}.csv"
     if not path.parent.is_dir():
         return
     policies = [title for title in Table.read(path).titles if title not in NO_POLICIES]
     for policy in policies:
-        wrong = record_of(entry.problem).wrong_start(archived(group, entry), path, policy)
+        wrong = record_of(entry.problem).wrong_start(entries.archived(group, entry), path, policy)
         if wrong is not None:
             yield f"{path.name}: {wrong.told()}"
 
 
-def _differences(entry: Entry, result: Document, bound: str) -> list[str]:
+def _differences(entry: entries.Entry, result: Document, bound: str) -> list[str]:
     """Return the fields in which an entry differs from its result."""
     told = (
         ("objective", entry.objective, result.objective),
@@ -110,11 +102,12 @@ def _differences(entry: Entry, result: Document, bound: str) -> list[str]:
     return wrong
 
 
-def _other_question(entry: Entry, result: Document) -> list[str]:
+def _other_question(entry: entries.Entry, result: Document) -> list[str]:
     """Return the fields in which a result answers another question than its entry."""
     given = result.question.options if result.question else result.options
     asks, wanted = (
-        asking(entry.problem, entry.formulation, options) for options in (given, entry.options)
+        entries.asking(entry.problem, entry.formulation, options)
+        for options in (given, entry.options)
     )
     other = []
     if result.formulation and asks != wanted:
@@ -128,7 +121,7 @@ def submit(file: Path, result_file: Path, by: str) -> Judgement:
     """Judge a claimed improvement of an instance of the archive."""
     if not by.isprintable():
         raise InputError("a name of characters that print", found=shown(by), place="by")
-    group, entry = entry_for(file)
+    group, entry = entries.entry_for(file)
     result = decode(read_bytes(result_file), Document, file=str(result_file))
     instance = load(file)
     report = check(instance, result)
@@ -142,11 +135,13 @@ def submit(file: Path, result_file: Path, by: str) -> Judgement:
     if not better:
         why = "no better than what is known, in objective or re-proved bound"
         return Judgement(group, None, None, [why])
-    joined = _merge(document(group, entry), result, better)
+    joined = _merge(entries.document(group, entry), result, better)
     again = check(instance, joined)
     if not again.whole:
         return Judgement(group, None, None, [*again.violations, *again.unjudged])
-    found = Provenance(by=by, date=datetime.now(UTC).date().isoformat(), version=result.version)
+    found = entries.Provenance(
+        by=by, date=datetime.now(UTC).date().isoformat(), version=result.version
+    )
     kind = str((joined.certificate or {}).get("kind", NEEDS_NONE))
     improved = structs.replace(
         entry,
@@ -162,7 +157,7 @@ def submit(file: Path, result_file: Path, by: str) -> Judgement:
     return Judgement(group, improved, joined, list(better.values()))
 
 
-def expect_solution_of(entry: Entry, result: Document, file: str) -> None:
+def expect_solution_of(entry: entries.Entry, result: Document, file: str) -> None:
     """Raise `InputError` unless a result's solution is one of the entry's formulation."""
     if (result.formulation or "") not in ("", entry.formulation):
         expected = f"a result of formulation {entry.formulation}"
@@ -198,7 +193,7 @@ def _merge(known: Document, result: Document, better: Mapping[str, str]) -> Docu
     )
 
 
-def _improvements(entry: Entry, result: Document, bound: str) -> dict[str, str]:
+def _improvements(entry: entries.Entry, result: Document, bound: str) -> dict[str, str]:
     """Return what a result is better in, and how."""
     found = {}
     upward = entry.sense == "maximize"

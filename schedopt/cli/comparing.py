@@ -8,19 +8,8 @@ from typing import Any, NoReturn
 
 import typer
 
+from schedopt.cli import output as out
 from schedopt.cli.common import verb
-from schedopt.cli.output import (
-    FAILED,
-    FOUND,
-    INTERRUPTED,
-    NOTHING,
-    deliver,
-    expect_drawable,
-    expect_writable,
-    files_in,
-    print_bytes,
-    say,
-)
 from schedopt.instances.errors import InputError
 from schedopt.solvers.stopping import finishing
 from schedopt.sweep.journal import LINES, SweepInterrupt, to_lines
@@ -77,9 +66,9 @@ def bench(
         raise InputError("instance files, folders of them, or --generate")
     files = given.pop("constraints")
     read = [*paths, *files, *(instance_files(paths) if paths else [])]
-    read += map(Path, files_in(given["options"]))
-    expect_writable(output, FORMATS, read)
-    expect_drawable(report, read if output is None else [*read, output])
+    read += map(Path, out.files_in(given["options"]))
+    out.expect_writable(output, FORMATS, read)
+    out.expect_drawable(report, read if output is None else [*read, output])
     given["constraints"] = [rule for file in files for rule in read_constraints(file)]
     listed = [name.strip() for text in policy or () for name in text.split(",")]
     given["policies"] = [name for name in listed if name]
@@ -97,7 +86,7 @@ def bench(
         _tell_interrupted(stop, output, json=json, show=bench_tables.summary)
     try:
         if json:
-            print_bytes(to_lines(rows))
+            out.print_bytes(to_lines(rows))
         else:
             bench_tables.summary(rows)
     finally:  # the report is made even if nobody reads the output
@@ -106,10 +95,10 @@ def bench(
             from schedopt.report import bench_page
 
             bench_page.write(rows, report, failures=failures)
-            say(f"wrote {report}: open it in a browser")
+            out.say(f"wrote {report}: open it in a browser")
     broken = [row for row in rows if row.termination == "error"]
     _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], MOST_SAID)
-    raise typer.Exit(2 if failures else FAILED if broken else FOUND)
+    raise typer.Exit(2 if failures else out.FAILED if broken else out.FOUND)
 
 
 def _tell_interrupted(
@@ -118,20 +107,20 @@ def _tell_interrupted(
     """Tell what is done, and how to go on; then end as an interruption does."""
     with finishing():
         if json:
-            print_bytes(to_lines(stop.rows))
+            out.print_bytes(to_lines(stop.rows))
         elif stop.rows:
             show(stop.rows)
         going_on = f"; run it again to go on, {output} keeps what is done" * bool(output)
-        say("interrupted" + going_on)
-    raise typer.Exit(INTERRUPTED)
+        out.say("interrupted" + going_on)
+    raise typer.Exit(out.INTERRUPTED)
 
 
 def _say_some(lines: list[str], most: int) -> None:
     """Say the first of some lines, and how many more there are that ended so."""
     for line in lines[:most]:
-        say(line)
+        out.say(line)
     if len(lines) > most:
-        say(f"and {len(lines) - most:,} more that failed")
+        out.say(f"and {len(lines) - most:,} more that failed")
 
 
 @verb("schedopt summary rows.jsonl --compare greedy")
@@ -155,7 +144,7 @@ def summary(file: Path, *, compare: str | None = None, json: bool = False) -> No
         raise InputError("rows of a bench", found="none", file=str(file))
     pairs = [] if compare is None else against(rows, compare)
     found = {"summary": summarize(rows), "pairs": pairs}
-    deliver(found, lambda: bench_tables.summary(rows, pairs), json=json)
+    out.deliver(found, lambda: bench_tables.summary(rows, pairs), json=json)
 
 
 @verb(
@@ -187,7 +176,7 @@ def whatif(
     from schedopt.verbs.constraints import read_rules
 
     files = given.pop("constraints")
-    expect_writable(output, (LINES,), [file, *files, *files_in(given["options"])])
+    out.expect_writable(output, (LINES,), [file, *files, *out.files_in(given["options"])])
     instance = load(file)
     given["constraints"] = read_rules(files, problem_name(instance), instance)
     try:
@@ -196,13 +185,13 @@ def whatif(
     except SweepInterrupt as stop:
         _tell_interrupted(stop, output, json=json, show=lambda rows: show(variations(rows)))
     if json:
-        print_bytes(to_lines(rows))
+        out.print_bytes(to_lines(rows))
     else:
         show(variations(rows))
     if any(row.violations for row in rows):
-        raise typer.Exit(FAILED)
+        raise typer.Exit(out.FAILED)
     ended = [row.solution_status != "none" or row.termination == "infeasible" for row in rows]
-    raise typer.Exit(FOUND if all(ended) else NOTHING)
+    raise typer.Exit(out.FOUND if all(ended) else out.NOTHING)
 
 
 @verb("schedopt carry mon.json tue.json --half-life 7d --output rules.json")
@@ -231,9 +220,9 @@ def carry(
 
     if output is None and not json:
         raise InputError("--output FILE or --json", found="neither")
-    expect_writable(output, (".json",), [*results, *(constraints or ())])
+    out.expect_writable(output, (".json",), [*results, *(constraints or ())])
     given = [rule for file in constraints or () for rule in read_constraints(file)]
     life = {"half_life": half_life, "window": window}
     rules = carrying.carry(results, constraints=given, **life)
     names = ", ".join(rule.name or rule.kind() for rule in rules)
-    deliver(rules, lambda: say(f"wrote {output}: {names}"), json=json, output=output)
+    out.deliver(rules, lambda: out.say(f"wrote {output}: {names}"), json=json, output=output)

@@ -6,19 +6,8 @@ from typing import Any
 
 import typer
 
+from schedopt.cli import output as out
 from schedopt.cli.common import verb
-from schedopt.cli.output import (
-    DOCUMENTS,
-    FAILED,
-    FOUND,
-    deliver,
-    expect_writable,
-    files_in,
-    make_folder,
-    print_bytes,
-    say,
-    write_instance,
-)
 from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick
 from schedopt.solvers.stopping import finishing
@@ -41,13 +30,13 @@ def new(problem: str, *, json: bool = False, output: Path | None = None) -> None
     from schedopt.instances.files import write_bytes
     from schedopt.verbs.new import new as run
 
-    expect_writable(output, (".json",))
+    out.expect_writable(output, (".json",))
     text = run(problem, comments=not json).encode()
     if output is None:
-        print_bytes(text)
+        out.print_bytes(text)
     else:
         write_bytes(output, text)
-        say(f"wrote {output}; next: schedopt solve {output}")
+        out.say(f"wrote {output}; next: schedopt solve {output}")
 
 
 @verb("schedopt generate dssp --seed 3 --output night.json.gz", generating.generate)
@@ -71,22 +60,22 @@ def generate(
     """
     if count == 1:
         try:
-            expect_writable(output, DOCUMENTS)
+            out.expect_writable(output, out.DOCUMENTS)
         except InputError as error:
             error.expected += "; --count N writes N instances into a folder"
             raise
-        write_instance(generating.generate(problem, generator, **given), output)
+        out.write_instance(generating.generate(problem, generator, **given), output)
         return
     if output is None or count < 1:
         raise InputError("a count of 1 or more, and --output FOLDER beside it", place="--count")
     from schedopt.instances.files import dump
 
-    make_folder(output)
+    out.make_folder(output)
     first = given.pop("seed")
     for seed in range(first, first + count):
         instance = generating.generate(problem, generator, seed=seed, **given)
         dump(instance, output / f"{instance.name}.json.gz")
-    say(f"wrote {count} instances to {output}")
+    out.say(f"wrote {count} instances to {output}")
 
 
 @verb("schedopt convert jobs.csv --option processors=100 -o night.json", converting.convert)
@@ -105,8 +94,8 @@ def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> N
     files : A table of jobs (.csv, .parquet), workflows, or a log.
     name : The instance's name.
     """
-    expect_writable(output, DOCUMENTS, [*files, *files_in(given["options"])])
-    write_instance(converting.convert(files, **given, tell=say), output)
+    out.expect_writable(output, out.DOCUMENTS, [*files, *out.files_in(given["options"])])
+    out.write_instance(converting.convert(files, **given, tell=out.say), output)
 
 
 @verb("schedopt plot result.json --instance night.json --output night.png")
@@ -125,10 +114,10 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
     from schedopt.verbs.plot import plot as draw
 
     target = output or Path(f"{located(files[0]).name.split('.')[0]}.png")
-    expect_writable(target, FORMATS, [*files, *([instance] if instance else ())])
+    out.expect_writable(target, FORMATS, [*files, *([instance] if instance else ())])
     need("matplotlib")
     save(draw(files, instance=instance), target)
-    say(f"wrote {target}")
+    out.say(f"wrote {target}")
 
 
 @verb("schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
@@ -157,20 +146,20 @@ def reproduce(
 
     if not names and not quick and output is None:
         entries = reproducing.recorded()
-        deliver(entries, lambda: listings.ledger(entries), json=json)
-        raise typer.Exit(FOUND)
+        out.deliver(entries, lambda: listings.ledger(entries), json=json)
+        raise typer.Exit(out.FOUND)
     if names == ["all"]:
         names = None
     if output is not None:
-        make_folder(output)
+        out.make_folder(output)
     found: list[dict[str, Any]] = []
-    told = {"watch": lambda name: say(f"{name} ..."), "done": found.append}
+    told = {"watch": lambda name: out.say(f"{name} ..."), "done": found.append}
     with suppress(KeyboardInterrupt):
         reproducing.reproduce(names or (), quick=quick, output=output, **told)
     with finishing():
-        deliver(found, lambda: listings.reproductions(found), json=json)
+        out.deliver(found, lambda: listings.reproductions(found), json=json)
     held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
-    raise typer.Exit(FOUND if held else FAILED)
+    raise typer.Exit(out.FOUND if held else out.FAILED)
 
 
 @verb("schedopt list policies", name="list")
@@ -187,7 +176,7 @@ def list_(section: str | None = None, *, json: bool = False) -> None:
     wanted = None if section is None else [pick(section, SECTIONS, "a section")]
     found = sections(wanted)
     show = listings.overview if wanted is None else listings.contents
-    deliver(found, lambda: show(found), json=json)
+    out.deliver(found, lambda: show(found), json=json)
 
 
 @verb("schedopt explain fair-share")
@@ -203,7 +192,7 @@ def explain(name: str, *, json: bool = False) -> None:
 
     entries = run(name)
     document = entries[0] if len(entries) == 1 else entries
-    deliver(document, lambda: listings.explained(entries), json=json)
+    out.deliver(document, lambda: listings.explained(entries), json=json)
 
 
 @verb("schedopt doctor")
@@ -213,5 +202,5 @@ def doctor(*, json: bool = False) -> None:
     from schedopt.verbs.doctor import doctor as run
 
     findings = run()
-    deliver(findings, lambda: listings.doctor(findings), json=json)
-    raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else FOUND)
+    out.deliver(findings, lambda: listings.doctor(findings), json=json)
+    raise typer.Exit(out.FAILED if any(finding.ok is False for finding in findings) else out.FOUND)

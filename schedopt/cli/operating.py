@@ -5,19 +5,8 @@ from typing import Any
 
 import typer
 
+from schedopt.cli import output as out
 from schedopt.cli.common import split, verb
-from schedopt.cli.output import (
-    DOCUMENTS,
-    FAILED,
-    INTERRUPTED,
-    deliver,
-    expect_result_file,
-    expect_writable,
-    files_in,
-    print_json,
-    say,
-    status,
-)
 from schedopt.instances.errors import placed, printable
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import ready as choosing
@@ -67,15 +56,15 @@ def replan(
 
     rules, options = given.pop("constraints"), given["options"]
     read = [plan, *(one for one in (state, instance) if one), *rules]
-    expect_result_file(output, [*read, *files_in(options)], template)
-    expect_writable(rest, DOCUMENTS, read)
+    out.expect_result_file(output, [*read, *out.files_in(options)], template)
+    out.expect_writable(rest, out.DOCUMENTS, read)
     night = replanning.instance_of(plan, None if instance is None else load(instance))
     given["constraints"] = read_rules(rules, problem_name(night), night)
     made = replanning.replan(plan, at=at, state=state, instance=night, **given)
     with finishing():
         if rest is not None:
             dump(made.rest, rest)
-        deliver(
+        out.deliver(
             made.result.written(),
             lambda: show(made),
             json=json,
@@ -84,10 +73,10 @@ def replan(
             plan=lambda: made.plan,
         )
         for note in made.notes:
-            say(note)
+            out.say(note)
     if stopped():
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(status(made.result))
+        raise typer.Exit(out.INTERRUPTED)
+    raise typer.Exit(out.status(made.result))
 
 
 @verb("schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 --order priority,cores")
@@ -116,14 +105,14 @@ def ready(
     with placed(file="standard input" if str(file) == "-" else None):
         found = choosing.ready(choosing.source_of(file), room, goals, time_limit=time_limit)
     if json:
-        print_json(found)
+        out.print_json(found)
         return
     for name in found.start:
         print(printable(name))
     sums = zip(goals, found.objectives, strict=True)
     told = ", ".join(f"{goal} {value:,.10g}" for goal, value in sums)
     proven = "proven" if found.proven else "not proven"
-    say(f"{len(found.start):,} start: {told}; {proven}, {found.seconds * 1000:.0f} ms")
+    out.say(f"{len(found.start):,} start: {told}; {proven}, {found.seconds * 1000:.0f} ms")
 
 
 @verb(
@@ -161,21 +150,21 @@ def start_times(
     from schedopt.terminal.console import show
     from schedopt.terminal.results import ROWS
 
-    expect_writable(output, (".csv",), [file])
+    out.expect_writable(output, (".csv",), [file])
     queue = load(file)
     told = predicting.start_times(queue, at, policy, **given)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:
         write_bytes(output, as_csv(COLUMNS, rows).encode())
     if json:
-        print_json(told.rows)
+        out.print_json(told.rows)
     elif output is None:
         clock, level = predicting.clock(queue), given["level"]
         cells = ((str(job), *map(clock, times)) for job, *times in rows[:ROWS])
         show(column.Table.of(f"starts, at {level:.0%}", map(column.text, COLUMNS), cells))
         if len(rows) > ROWS:
-            say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
-    say(f"{len(rows):,} wait; intervals calibrated on {told.judged:,} starts before then")
+            out.say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
+    out.say(f"{len(rows):,} wait; intervals calibrated on {told.judged:,} starts before then")
 
 
 @verb("schedopt check-starts log.json starts.csv --policy easy", name="check-starts")
@@ -204,12 +193,12 @@ def check_starts(
     from schedopt.verbs.check_starts import check_starts as run
     from schedopt.verbs.check_starts import log_of
 
-    queue: Any = log_of(file, servers, say)
+    queue: Any = log_of(file, servers, out.say)
     wrong = run(queue, starts, policy, options=split(option or ()), policy_files=policy_file or ())
     if json:
-        print_json(wrong)
+        out.print_json(wrong)
     elif wrong is None:
         print(printable(f"{policy}: all {len(queue.jobs):,} jobs start as they should"))
     else:
         print(printable(wrong.told()))
-    raise typer.Exit(0 if wrong is None else FAILED)
+    raise typer.Exit(0 if wrong is None else out.FAILED)

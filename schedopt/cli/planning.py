@@ -4,18 +4,8 @@ from pathlib import Path
 
 import typer
 
+from schedopt.cli import output as out
 from schedopt.cli.common import verb
-from schedopt.cli.output import (
-    DOCUMENTS,
-    INTERRUPTED,
-    expect_drawable,
-    expect_result_file,
-    expect_writable,
-    print_json,
-    say,
-    status,
-    write_page,
-)
 from schedopt.instances.errors import InputError
 from schedopt.solvers.stopping import finishing, stopped
 
@@ -107,24 +97,24 @@ def plan(
             seed=seed,
             threads=threads,
             watch=watch,
-            tell=say,
+            tell=out.say,
             **given,
         )
     with finishing():
         try:
             for path in outputs if made.run is not None else ():
                 if path.suffix.lower() == ".png" and not any(row["run"] for row in made.rows):
-                    say(f"no job runs: {path} is not written")
+                    out.say(f"no job runs: {path} is not written")
                     continue
                 made.write(path, template)
-                say(f"wrote {path}")
+                out.say(f"wrote {path}")
             if report is not None and made.run is not None:
-                write_page(made.instance, made.result, report, run=made.run)
+                out.write_page(made.instance, made.result, report, run=made.run)
         finally:  # what was found is told, whatever becomes of the files
-            print_json(made.document()) if json else show(made)
+            out.print_json(made.document()) if json else show(made)
     if stopped():
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(status(made.result))
+        raise typer.Exit(out.INTERRUPTED)
+    raise typer.Exit(out.status(made.result))
 
 
 def _expect_files(
@@ -137,13 +127,13 @@ def _expect_files(
     """Refuse files that cannot be written, or not all of them, before anything is solved."""
     for path in outputs:
         if path.suffix.lower() == ".png":
-            expect_drawable(path, read, (".png",))
+            out.expect_drawable(path, read, (".png",))
         else:
-            expect_result_file(path, read, template if path.suffix.lower() == ".sh" else None)
+            out.expect_result_file(path, read, template if path.suffix.lower() == ".sh" else None)
     if template is not None and not any(path.suffix.lower() == ".sh" for path in outputs):
         raise InputError("--output FILE.sh beside it", found="none", place="--template")
-    expect_writable(farm, DOCUMENTS, read)
-    expect_drawable(report, read)
+    out.expect_writable(farm, out.DOCUMENTS, read)
+    out.expect_drawable(report, read)
     several = [path.absolute() for path in (*outputs, farm, report) if path is not None]
     for path in several:
         if several.count(path) > 1:

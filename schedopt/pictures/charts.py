@@ -10,15 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted
-from schedopt.pictures.style import (
-    colours,
-    decorate,
-    label,
-    lines,
-    panels,
-    set_title,
-    single_panel,
-)
+from schedopt.pictures import style
 
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.statistics import Profile
@@ -32,7 +24,7 @@ MOST = 8  # curves in a panel; of more, the first
 def profiles(found: Sequence[Profile]) -> Figure:
     """Draw for each contender the share of instances on which it is within a factor of the best."""
     problems = list(dict.fromkeys(profile.problem for profile in found))
-    figure, grid = panels((9, 4.5 * len(problems)), len(problems))
+    figure, grid = style.panels((9, 4.5 * len(problems)), len(problems))
     for axes, problem in zip(grid[:, 0], problems, strict=True):
         mine = [profile for profile in found if profile.problem == problem]
         axes.set_title(f"{problem}: {counted(mine[0].instances, 'instance')}")
@@ -42,15 +34,15 @@ def profiles(found: Sequence[Profile]) -> Figure:
         finite = {one.contender: [r for r in one.ratios if isfinite(r)] for one in mine}
         far = max((ratios[-1] for ratios in finite.values() if ratios), default=1.0)
         most = min(FARTHEST, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
-        for name, (colour, dash) in lines(finite).items():
+        for name, (colour, dash) in style.lines(finite).items():
             ratios = [1.0, *finite[name]]
             shares = [i / mine[0].instances for i in range(len(ratios))]
-            drawn: Any = {"color": colour, "linestyle": dash, "label": label(name)}
+            drawn: Any = {"color": colour, "linestyle": dash, "label": style.label(name)}
             axes.step(
                 [*ratios, max(most, ratios[-1])], [*shares, shares[-1]], where="post", **drawn
             )
         axes.set(xlim=(1, most), ylim=(0, 1.02))
-        decorate(axes, x="ratio to the best", y="share of instances", legend="beside")
+        style.decorate(axes, x="ratio to the best", y="share of instances", legend="beside")
     return figure
 
 
@@ -58,7 +50,7 @@ def _bars_of_one_instance(axes: Axes, found: Sequence[Profile]) -> None:
     """Draw how far contenders are above the best on one instance, which has no profile."""
     scored = [one for one in reversed(found) if one.ratios and isfinite(one.ratios[0])]
     above = [100 * (one.ratios[0] - 1) for one in scored]
-    axes.barh([label(one.contender) for one in scored], above)
+    axes.barh([style.label(one.contender) for one in scored], above)
     axes.set(xlim=(0, 1.05 * max([*above, 1.0])), xlabel="above the best, in %")
 
 
@@ -68,7 +60,7 @@ def variations(rows: Sequence[Variation]) -> Figure:
     along = max(places, key=lambda place: len({row.values[place] for row in rows}))
     others = [place for place in places if place != along]
     groupings = [] if others else list(dict.fromkeys(by for row in rows for by in row.shares))
-    figure, grid = panels((8, 3.8 + 3 * len(groupings)), 1 + len(groupings), sharex=True)
+    figure, grid = style.panels((8, 3.8 + 3 * len(groupings)), 1 + len(groupings), sharex=True)
     curves: dict[str, dict[str, list[tuple[object, float]]]] = {"": {}}
     for row in rows:
         name = ", ".join(f"{place} {row.values[place]}" for place in others)
@@ -80,33 +72,33 @@ def variations(rows: Sequence[Variation]) -> Figure:
                 of.append((row.values[along], share))
     for axes, by in zip(grid[:, 0], ("", *groupings), strict=True):
         _curves(axes, curves.get(by, {}))
-        decorate(axes, y=f"share by {by}" if by else "objective", shares="y" if by else "")
-    grid[-1, 0].set_xlabel(label(along))
+        style.decorate(axes, y=f"share by {by}" if by else "objective", shares="y" if by else "")
+    grid[-1, 0].set_xlabel(style.label(along))
     if all(isinstance(row.values[along], int) for row in rows):
         grid[-1, 0].xaxis.get_major_locator().set_params(integer=True)
-    set_title(figure, label(rows[0].instance))
+    style.set_title(figure, style.label(rows[0].instance))
     return figure
 
 
 def _curves(axes: Axes, curves: Mapping[str, Sequence[tuple[object, float]]]) -> None:
     kept = dict(list(curves.items())[:MOST])
-    for name, colour in colours(kept).items():
+    for name, colour in style.colours(kept).items():
         points = kept[name]
         numeric = all(isinstance(x, int | float) for x, _ in points)
         ordered = sorted(points, key=lambda point: float(str(point[0]))) if numeric else points
         x: list[Any] = [x if numeric else str(x) for x, _ in ordered]
         y = [value for _, value in ordered]
-        axes.plot(x, y, marker="o", markersize=3, color=colour, label=label(name))
-    decorate(axes, legend="beside" if len(kept) > 1 else "")
+        axes.plot(x, y, marker="o", markersize=3, color=colour, label=style.label(name))
+    style.decorate(axes, legend="beside" if len(kept) > 1 else "")
 
 
 def curves(outcome: Outcome, title: str) -> Figure:
     """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
-    figure, axes = single_panel((9, 5))
-    look = colours(dict.fromkeys(name.split(",")[0] for name in outcome.curves))
+    figure, axes = style.single_panel((9, 5))
+    look = style.colours(dict.fromkeys(name.split(",")[0] for name in outcome.curves))
     for name, (x, y) in outcome.curves.items():
         colour = look[name.split(",")[0]]
         axes.plot(x, y, color=colour, linestyle="--" if "predicted" in name else "-", label=name)
     axes.set_ylim(bottom=0)
-    decorate(axes, title, outcome.xlabel, outcome.ylabel, legend="beside")
+    style.decorate(axes, title, outcome.xlabel, outcome.ylabel, legend="beside")
     return figure

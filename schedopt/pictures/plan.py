@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Any
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import SECONDS, Dates
-from schedopt.pictures.style import (
-    COLOURS,
-    PALE,
-    RED,
-    colours,
-    decorate,
-    label,
-    label_clock_times,
-    single_panel,
-    time_unit,
-)
+from schedopt.pictures import style
 from schedopt.problems.summary import KINDS
 
 if TYPE_CHECKING:
@@ -52,36 +42,36 @@ def plan(table: pl.DataFrame, night: Any = None) -> Figure:
     runs, dropped = timed.head(MOST).to_dicts(), out.head(OUT).to_dicts()
     last = max(row["end"] for row in runs)
     due = None if several or night is None else float(night.deadline)
-    unit, word = time_unit(max(last, due or 0.0))
-    figure, axes = single_panel((9, 1.4 + 0.26 * (len(runs) + len(dropped))))
+    unit, word = style.time_unit(max(last, due or 0.0))
+    figure, axes = style.single_panel((9, 1.4 + 0.26 * (len(runs) + len(dropped))))
     axes.set_xlim(0, max(1.14 * last / unit, 1.02 * (due or 0.0) / unit, 1e-9))
     axes.set_ylim(len(runs) + len(dropped) - 0.4, -0.6)
     by = _grouping(table)
     groups = [str(group or "none") for group in table[by].to_list()] if by else []
-    _bars(axes, runs, by, colours(dict.fromkeys(groups)), unit)
+    _bars(axes, runs, by, style.colours(dict.fromkeys(groups)), unit)
     _left_out(axes, dropped, len(runs), last / unit)
     rows = [*runs, *dropped]
     on = "night {night}: {job}" if several else "{job}"
     names = [*(on.format_map(row) for row in runs), *(row["job"] for row in dropped)]
-    axes.set_yticks(range(len(rows)), map(label, names), fontsize=8)
+    axes.set_yticks(range(len(rows)), map(style.label, names), fontsize=8)
     if due is not None:
         axes.axvline(due / unit, color="black", linestyle="--", label="deadline")
     since = "time from the night's start" if several else "time"
     more = f" (the first {MOST}; {len(timed) - MOST:,} more)" if len(timed) > MOST else ""
     late = len(timed.filter(pl.col("late") > 0))
     words = f"{counted(len(timed), 'job')} run{more}, {late:,} late; {len(out):,} left out"
-    decorate(axes, words, f"{since}, {word}" if word else since)
+    style.decorate(axes, words, f"{since}, {word}" if word else since)
     if axes.get_legend_handles_labels()[0]:
-        decorate(axes, legend="beside")
+        style.decorate(axes, legend="beside")
     if due is not None and night.start is not None:
-        label_clock_times(axes, Dates.of(night.start, SECONDS[night.unit]), unit)
+        style.label_clock_times(axes, Dates.of(night.start, SECONDS[night.unit]), unit)
     return figure
 
 
 def _grouping(table: pl.DataFrame) -> str | None:
     """Return the first grouping, where it has few enough groups for colours."""
     by = next((title for title in table.columns if title not in KINDS), None)
-    return by if by and table[by].n_unique() <= len(COLOURS) else None
+    return by if by and table[by].n_unique() <= len(style.COLOURS) else None
 
 
 def _bars(
@@ -90,22 +80,24 @@ def _bars(
     """Draw the jobs that run, in the colours of their groups."""
     for row, job in enumerate(runs):
         start, end, late = job["start"] / unit, job["end"] / unit, (job["late"] or 0.0) / unit
-        colour = look[str(job[by] or "none")] if by else COLOURS[0]
+        colour = look[str(job[by] or "none")] if by else style.COLOURS[0]
         axes.barh(row, end - start, 0.7, left=start, color=colour)
         if late:
-            axes.barh(row, min(late, end - start), 0.7, left=max(start, end - late), color=RED)
+            axes.barh(
+                row, min(late, end - start), 0.7, left=max(start, end - late), color=style.RED
+            )
         axes.annotate(counted(job["processors"], "processor"), (end, row), **BESIDE)
     for group, colour in look.items():
-        axes.barh(0, 0, color=colour, label=label(group))
+        axes.barh(0, 0, color=colour, label=style.label(group))
     if any(job["late"] for job in runs):
-        axes.barh(0, 0, color=RED, label="after its deadline")
+        axes.barh(0, 0, color=style.RED, label="after its deadline")
 
 
 def _left_out(axes: Axes, jobs: list[dict[str, Any]], first: int, end: float) -> None:
     """Write why jobs are left out, where their bars would be."""
     for row, job in enumerate(jobs, start=first):
-        axes.axhspan(row - 0.5, row + 0.5, color=PALE, alpha=0.4, linewidth=0)
+        axes.axhspan(row - 0.5, row + 0.5, color=style.PALE, alpha=0.4, linewidth=0)
         reason, _, rule = str(job["reason"] or "not said why").partition(":")
         words = f"by the rule '{rule}'" if rule else WORDS.get(reason, reason)
         why = f"left out: {words}; reward {job['reward']:,.6g}"
-        axes.annotate(label(why, 80), (0.01 * end, row), va="center", fontsize=8)
+        axes.annotate(style.label(why, 80), (0.01 * end, row), va="center", fontsize=8)

@@ -33,15 +33,7 @@ if TYPE_CHECKING:
     from schedopt.instances.recipes import Recipe
     from schedopt.instances.starts import StartTimes, WrongStart
     from schedopt.policies.registry import Policy
-    from schedopt.problems.summary import (
-        Explanation,
-        Lines,
-        Plan,
-        Replanned,
-        Section,
-        Tables,
-        Tonight,
-    )
+    from schedopt.problems import summary
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Limits, Result
     from schedopt.tables import Table
@@ -230,7 +222,9 @@ class Problem(Generic[I]):
 
         return door.confirm(model, result, limits)
 
-    explain: Hook[Explanation] = Hook("explaining:explain", expected="a problem with prices")
+    explain: Hook[summary.Explanation] = Hook(
+        "explaining:explain", expected="a problem with prices"
+    )
     """Explain a result by solving again: of model, result, limits and progress."""
 
     def expect_explained(self, model: Formulation) -> None:
@@ -281,17 +275,17 @@ class Problem(Generic[I]):
     measures: Hook[dict[str, float]] = Hook("to_tables:measures", {})  # beyond the objective
     shares: Hook[Mapping[str, Mapping[str, float]]] = Hook("to_tables:shares", {})  # by grouping
     done: Hook[str] = Hook("to_tables:done", "")  # how much is done in time, in words
-    lines: Hook[Lines] = Hook("to_tables:lines", ())  # what is said beyond the objective
+    lines: Hook[summary.Lines] = Hook("to_tables:lines", ())  # what is said beyond the objective
     caution: Hook[str] = Hook("to_tables:caution", "")  # what fails as it is run, in words
-    tables: Hook[Tables] = Hook("to_tables:tables", ())
+    tables: Hook[summary.Tables] = Hook("to_tables:tables", ())
     dropped: Hook[Table | None] = Hook("to_tables:dropped")  # what is left out, and why
 
     # What is done with it.
 
-    tonight: Hook[Tonight] = Hook(
+    tonight: Hook[summary.Tonight] = Hook(
         "tonight:plan", expected="a table of jobs, or an instance with a plan of them"
     )
-    replan: Hook[Replanned] = Hook("replanning:replan", expected="a plan of jobs")
+    replan: Hook[summary.Replanned] = Hook("replanning:replan", expected="a plan of jobs")
     start_times: Hook[StartTimes] = Hook("starts:start_times", expected=LOG)
     wrong_start: Hook[WrongStart | None] = Hook("starts:wrong_start", expected=LOG)
 
@@ -307,9 +301,9 @@ class Problem(Generic[I]):
         """Whether results are plans of jobs, which `plan` returns."""
         return _in_folder(type(self).__module__, "planning:plan") is not None
 
-    _plan: Hook[Plan | None] = Hook("planning:plan")
+    _plan: Hook[summary.Plan | None] = Hook("planning:plan")
 
-    def plan(self, instance: I, result: Result, run: Result | None) -> Plan:
+    def plan(self, instance: I, result: Result, run: Result | None) -> summary.Plan:
         """Return a row for each job: whether it runs, why not, and when: ``planning.plan``.
 
         ``run`` is what `carried_out` returned; `InputError` if no plan follows from a result.
@@ -319,20 +313,20 @@ class Problem(Generic[I]):
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
 
-    def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
+    def sections(
+        self, instance: I, result: Result, run: Result | None
+    ) -> Iterator[summary.Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
-        from schedopt.problems.summary import Section
-
         own = self._page(instance, result, run)
         if own is not None:
             yield from own
         elif result.solution is not None:
             pictures = (("The result", lambda: self.draw_results([result], instance)),)
-            yield Section("The result", pictures=pictures)
+            yield summary.Section("The result", pictures=pictures)
             for table in self.tables(instance, result):
-                yield Section(table.title, tables=(table,))
+                yield summary.Section(table.title, tables=(table,))
 
-    _page: Hook[Iterator[Section] | None] = Hook("to_page:sections")
+    _page: Hook[Iterator[summary.Section] | None] = Hook("to_page:sections")
     _jobs: Hook[Figure | None] = Hook("to_figure:jobs")
     _results: Hook[Figure | None] = Hook("to_figure:results")
 

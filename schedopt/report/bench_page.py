@@ -5,18 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from schedopt import tables as column
-from schedopt.analysis import tables
-from schedopt.analysis.statistics import (
-    FEW,
-    Overview,
-    against,
-    contenders,
-    group_rows,
-    overview,
-    profiles,
-    rank,
-    summary,
-)
+from schedopt.analysis import statistics, tables
 from schedopt.formats import counted
 from schedopt.pictures import charts
 from schedopt.problems import problem
@@ -38,7 +27,7 @@ TERMS = {
     "behind the ±.",
     "95% interval": "How far the mean gap would move on other instances of the same kind: the "
     "percentile bootstrap over instances (Efron and Tibshirani, 1993). Not given for fewer than "
-    f"{FEW} instances.",
+    f"{statistics.FEW} instances.",
     "worst": "The largest gap, and the instance that shows it.",
     "wins": "The instances on which no policy is better than this one, of those that any policy "
     "solves. Several policies can win one instance.",
@@ -65,14 +54,14 @@ MEASURED = (
 
 def write(rows: Sequence[Row], path: str | Path, *, failures: Sequence[str] = ()) -> None:
     """Write rows of a bench as one page; ``path`` ends in .html."""
-    count = len(group_rows(rows, "file"))
+    count = len(statistics.group_rows(rows, "file"))
     about = f"{counted(len(rows), 'run')} on {counted(count, 'instance')}"
     page.write(path, "How far from the optimum", about, sections(rows, failures), FOOTER)
 
 
 def sections(rows: Sequence[Row], failures: Sequence[str] = ()) -> Iterator[Section]:
     """Yield the parts of the page."""
-    standings, problems = summary(rows), overview(rows)
+    standings, problems = statistics.summary(rows), statistics.overview(rows)
     told = {what.problem: tables.leader(standings, what) for what in problems}
     yield Section("In short", facts=told)
     if failures:
@@ -81,20 +70,22 @@ def sections(rows: Sequence[Row], failures: Sequence[str] = ()) -> Iterator[Sect
     if measured := tuple(tables.measured_tables(rows)):
         yield Section("What is measured", words=MEASURED, tables=measured)
     for what in problems:
-        yield _of_problem(what, group_rows(rows, "problem")[what.problem])
+        yield _of_problem(what, statistics.group_rows(rows, "problem")[what.problem])
     yield Section("All runs", tables=(_runs(rows),))
 
 
-def _of_problem(what: Overview, rows: Sequence[Row]) -> Section:
+def _of_problem(what: statistics.Overview, rows: Sequence[Row]) -> Section:
     """Return a problem's policies, each and beside the best one."""
-    found, record = rank(summary(rows)), problem(what.problem)
+    found, record = statistics.rank(statistics.summary(rows)), problem(what.problem)
     proven = f"optimum proven for {what.proven:,}"
     if what.re_proved:
         proven += f", re-proved from certificates for {what.re_proved:,}"
     runs = f"{counted(what.runs, 'run')} on {counted(what.instances, 'instance')}"
-    pairs = against(rows, found[0].contender)
+    pairs = statistics.against(rows, found[0].contender)
     beside = (tables.pairs(pairs),) if pairs else ()
-    drawn = profiles(rows) if what.instances > 1 else []  # of one instance it would be a line
+    drawn = (
+        statistics.profiles(rows) if what.instances > 1 else []
+    )  # of one instance it would be a line
     return Section(
         f"{what.problem}: {record.title}",
         words=f"{runs} to {record.sense}; {proven}." + f" {PROFILE}" * bool(drawn),
@@ -106,7 +97,7 @@ def _of_problem(what: Overview, rows: Sequence[Row]) -> Section:
 
 def _runs(rows: Sequence[Row]) -> Table:
     """Return a table of the runs."""
-    names = contenders(rows)
+    names = statistics.contenders(rows)
     cells = (
         (
             *(row.instance, names[row.key], row.seed, row.objective, row.reference, row.gap),

@@ -10,19 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from schedopt import __version__
+from schedopt.instances import files
 from schedopt.instances.archived import PREFIX, members, result_path
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, placed, shown
-from schedopt.instances.files import (
-    MOST_TABLE,
-    beside,
-    dump,
-    encode,
-    located,
-    parse,
-    problem_of,
-    read_bytes,
-)
+from schedopt.instances.files import beside
 from schedopt.instances.options import Options, checked, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
@@ -72,16 +64,16 @@ class FileSource(Source):
 
     def packed(self) -> Contents:
         """Read the file, and those beside it that it names."""
-        text = read_bytes(self.path)
-        names, folder = beside(text, file=self.label), located(self.path).parent
-        others = {name: read_bytes(folder / name, MOST_TABLE) for name in names}
+        text = files.read_bytes(self.path)
+        names, folder = beside(text, file=self.label), files.located(self.path).parent
+        others = {name: files.read_bytes(folder / name, files.MOST_TABLE) for name in names}
         return Contents(self.label, text, others, self.best_known())
 
     def best_known(self) -> bytes | None:
         """Return the best known result of an instance of the archive."""
         if not self.label.startswith(PREFIX):
             return None
-        return read_bytes(result_path(self.label.removeprefix(PREFIX)))
+        return files.read_bytes(result_path(self.label.removeprefix(PREFIX)))
 
     def facts(self) -> SourceFacts:
         """Return what planning needs."""
@@ -89,7 +81,7 @@ class FileSource(Source):
 
     def load(self) -> AnyInstance:
         """Read and decode the instance, strictly."""
-        return parse(read_bytes(self.path), file=self.label)
+        return files.parse(files.read_bytes(self.path), file=self.label)
 
 
 @dataclass(frozen=True)
@@ -110,17 +102,17 @@ class Contents(Source):
         digest = hashlib.sha256(self.text)
         for other in self.others.values():
             digest.update(hashlib.sha256(other).digest())
-        problem = problem_of(self.text, file=self.label)
+        problem = files.problem_of(self.text, file=self.label)
         return SourceFacts(problem, digest.hexdigest(), bool(self.others))
 
     def load(self) -> AnyInstance:
         """Decode the instance, strictly."""
         if not self.others:
-            return parse(self.text, file=self.label)
+            return files.parse(self.text, file=self.label)
         with TemporaryDirectory() as folder:
             for name, other in self.others.items():
                 (Path(folder) / name).write_bytes(other)
-            return parse(self.text, file=str(Path(folder) / Path(self.label).name))
+            return files.parse(self.text, file=str(Path(folder) / Path(self.label).name))
 
 
 @dataclass(frozen=True)
@@ -163,9 +155,9 @@ def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
             raise InputError("instances, each of a name of its own", found=shown(instance.name))
         with TemporaryDirectory() as folder:
             path = Path(folder) / "instance.json"
-            dump(instance, path)
+            files.dump(instance, path)
             others = FileSource(path).packed().others
-        found[instance.name] = Contents(instance.name, encode(instance), others)
+        found[instance.name] = Contents(instance.name, files.encode(instance), others)
     return list(found.values())
 
 
@@ -180,7 +172,7 @@ def instance_files(paths: Iterable[str | Path]) -> list[Path]:
                 inside = sorted([*path.glob("*.json"), *path.glob("*.json.gz")])
                 found.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
             else:
-                located(path).stat()
+                files.located(path).stat()
                 found[path] = None
         except (FileNotFoundError, NotADirectoryError):
             raise InputError("a file that exists", found="nothing", file=str(path)) from None

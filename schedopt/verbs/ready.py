@@ -8,18 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from schedopt.instances import ready as reading
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, expect, shown
-from schedopt.instances.ready import (
-    Floats,
-    Integers,
-    Jobs,
-    capacity_of,
-    order_of,
-    read_jobs,
-    room_of,
-    whole,
-)
 from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.lexicographic import LexicographicOptimum, best_in_order
 
@@ -86,10 +77,10 @@ def ready(
     after another are those of Snakemake's scheduler.
     """
     began = now()
-    room, goals = capacity_of(capacity), order_of(order)
+    room, goals = reading.capacity_of(capacity), reading.order_of(order)
     columns = list(dict.fromkeys([*goals, *room]))
-    jobs = read_jobs(frame, columns, list(room))
-    read = {column: whole(jobs.numbers[:, i], column) for i, column in enumerate(columns)}
+    jobs = reading.read_jobs(frame, columns, list(room))
+    read = {column: reading.whole(jobs.numbers[:, i], column) for i, column in enumerate(columns)}
     numbers = {column: values for column, (values, _) in read.items()}
     scales = {column: scale for column, (_, scale) in read.items()}
     counts = np.bincount(jobs.kind, minlength=len(jobs.numbers))
@@ -98,14 +89,14 @@ def ready(
 
 
 def _choose(
-    numbers: Mapping[str, Integers],
+    numbers: Mapping[str, reading.Integers],
     scales: Mapping[str, int],
     room: Mapping[str, float],
     goals: Sequence[str],
-    counts: Integers,
+    counts: reading.Integers,
     *,
     until: float,
-    start: Sequence[Floats] = (),
+    start: Sequence[reading.Floats] = (),
 ) -> LexicographicOptimum:
     """Choose jobs, so many of each kind, whose columns are whole numbers at some scale."""
     for column, values in numbers.items():
@@ -113,14 +104,14 @@ def _choose(
     return best_in_order(
         np.array([numbers[goal] for goal in goals]).reshape(len(goals), -1),
         np.array([numbers[name] for name in room]).reshape(len(room), -1),
-        np.array([room_of(amount, scales[name]) for name, amount in room.items()]),
+        np.array([reading.room_of(amount, scales[name]) for name, amount in room.items()]),
         counts,
         until=until,
         start=start,
     )
 
 
-def _named(jobs: Jobs, x: Integers) -> tuple[str, ...]:
+def _named(jobs: reading.Jobs, x: reading.Integers) -> tuple[str, ...]:
     """Return the first so many jobs of each kind."""
     if len(x) == len(jobs.names):
         return tuple(jobs.names[j] for j in np.flatnonzero(x[jobs.kind]).tolist())
@@ -144,7 +135,7 @@ def _starts(
     )
 
 
-def _check_sum(column: str, numbers: Integers, counts: Integers) -> None:
+def _check_sum(column: str, numbers: reading.Integers, counts: reading.Integers) -> None:
     """Refuse a column whose sum 64 bits do not hold."""
     top = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
     if top * int(counts.sum()) < LARGEST:
@@ -185,24 +176,24 @@ class Ready:
     """
 
     def __init__(self, capacity: Mapping[str, float], order: Iterable[str]) -> None:
-        self.capacity, self.order = capacity_of(capacity), order_of(order)
+        self.capacity, self.order = reading.capacity_of(capacity), reading.order_of(order)
         self._columns = list(dict.fromkeys([*self.order, *self.capacity]))
         self._scales = dict.fromkeys(self._columns, 1)
         self._numbers = np.zeros((len(self._columns), 0), dtype=np.int64)
         self._names: dict[str, None] = {}
-        self._prices: list[Floats] = []
+        self._prices: list[reading.Floats] = []
 
     def __len__(self) -> int:
         return len(self._names)
 
     def add(self, frame: Any) -> None:
         """Add jobs, a table as `ready` takes it; a name that is there already is an error."""
-        jobs = read_jobs(frame, self._columns, list(self.capacity))
+        jobs = reading.read_jobs(frame, self._columns, list(self.capacity))
         for name in jobs.names:
             if name in self._names:
                 expected = "a name that is not there yet"
                 raise InputError(expected, found=shown(name), place="name")
-        read = [whole(jobs.numbers[:, i], column) for i, column in enumerate(self._columns)]
+        read = [reading.whole(jobs.numbers[:, i], column) for i, column in enumerate(self._columns)]
         added = np.empty((len(self._columns), len(jobs.names)), dtype=np.int64)
         for i, (column, (numbers, scale)) in enumerate(zip(self._columns, read, strict=True)):
             common = max(scale, self._scales[column])  # powers of ten
@@ -236,7 +227,7 @@ class Ready:
             Seconds after which the best so far is returned.
         """
         began = now()
-        free = capacity_of(self.capacity | dict(capacity or {}))
+        free = reading.capacity_of(self.capacity | dict(capacity or {}))
         if unknown := [name for name in free if name not in self.capacity]:
             raise InputError("a resource of the capacity", found=shown(unknown[0]))
         numbers = dict(zip(self._columns, self._numbers, strict=True))

@@ -20,18 +20,8 @@ from schedopt.instances.extras import installed
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
+from schedopt.solvers.hesrpt import branch_and_bound_kernels as kernels
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
-from schedopt.solvers.hesrpt.branch_and_bound_kernels import (
-    ARRIVAL,
-    NEAR,
-    PAUSED,
-    TimelineData,
-    advance_search,
-    new_tree,
-    no_paths,
-    open_bound,
-    open_leaves,
-)
 from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
 from schedopt.solvers.hesrpt.direct import Optimum, least_makespan, optimum
 from schedopt.solvers.hesrpt.dominance import (
@@ -100,7 +90,7 @@ class OrderSearch:
     def cost_each_alone(self) -> float:
         """Return what jobs cost if each has all servers that it may have from its arrival on."""
         with np.errstate(divide="ignore"):
-            return float(self.costs @ (self.sizes / self.tops)) * (1.0 - NEAR)
+            return float(self.costs @ (self.sizes / self.tops)) * (1.0 - kernels.NEAR)
 
     def prices(self, order: Order) -> Floats:
         """Return the price of each job's work for an order, shape (M,)."""
@@ -223,10 +213,16 @@ class BestOrder(OrderSearch):
         if 0 < self.sets <= MOST_SETS:
             self.diagram = Diagram(self.curves, self.sizes, self.costs, own)
         self._pass: Iterator[None] | None = None
-        self._data = TimelineData(
-            self.sizes, self.costs, self.starts, self.groups, own, self.playable, no_paths(count)
+        self._data = kernels.TimelineData(
+            self.sizes,
+            self.costs,
+            self.starts,
+            self.groups,
+            own,
+            self.playable,
+            kernels.no_paths(count),
         )
-        self._tree = new_tree(count, len(self.starts), MOST_LEAVES)
+        self._tree = kernels.new_tree(count, len(self.starts), MOST_LEAVES)
         self.value, self.rest = incumbent, inf
         self._replay()
         self.bound = self.cost_each_alone()
@@ -252,7 +248,7 @@ class BestOrder(OrderSearch):
             return True
         while self.diagram is not None and not len(self._data.paths.child):
             if self._pass is None:
-                self._pass = self.diagram.advance(self.value * (1.0 - NEAR))
+                self._pass = self.diagram.advance(self.value * (1.0 - kernels.NEAR))
             for _ in self._pass:
                 if now() >= until:
                     return False
@@ -264,34 +260,34 @@ class BestOrder(OrderSearch):
 
     def _explore(self, until: float) -> bool:
         """Branch and bound; tell whether it has ended."""
-        searched, status = self._tree, PAUSED
+        searched, status = self._tree, kernels.PAUSED
         searched.best[0] = self.value
         nodes = max(1, WORK // len(self.sizes) ** 3)
-        while status == PAUSED:
-            status = advance_search(self.curves, self._data, searched, nodes)
+        while status == kernels.PAUSED:
+            status = kernels.advance_search(self.curves, self._data, searched, nodes)
             if now() >= until:
                 break
         if searched.best[0] < self.value:
             self.value = float(searched.best[0])
             placed = searched.course
-            self.order = placed[placed != ARRIVAL].copy()
-        self.rest = float(open_bound(searched))
+            self.order = placed[placed != kernels.ARRIVAL].copy()
+        self.rest = float(kernels.open_bound(searched))
         floor = min([self.rest, self.value, *(bound for bound, _ in self.leaves()[:1])])
         self.bound = max(self.bound, float(floor))
-        return bool(status != PAUSED)
+        return bool(status != kernels.PAUSED)
 
     def leaves(self) -> list[tuple[float, Timeline]]:
         """Return (bound, timeline) of those that could still be better, the least bound first."""
-        leaves = open_leaves(self._tree, self.value * (1 - NEAR))
+        leaves = kernels.open_leaves(self._tree, self.value * (1 - kernels.NEAR))
         return [(bound, self._timeline(leaf.tolist())) for bound, leaf in leaves]
 
     def _timeline(self, placed: list[int]) -> Timeline:
         """Return the order from the last, and how many complete before each arrival."""
-        order = [j for j in placed if j != ARRIVAL]
+        order = [j for j in placed if j != kernels.ARRIVAL]
         arrived: dict[str, int] = {}
         group, completed = 0, 0
         for j in reversed(placed):
-            if j != ARRIVAL:
+            if j != kernels.ARRIVAL:
                 completed += 1
                 continue
             group += 1
@@ -343,7 +339,7 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
             attempt.take_program(*plain_timeline(instance))
             search.value = attempt.value
         if attempt.run_search(search) and not attempt.is_closed():
-            if search.rest < attempt.value * (1 - NEAR):
+            if search.rest < attempt.value * (1 - kernels.NEAR):
                 attempt.message = "the diagrams of all orders stay too wide to prove more"
             rest = min(search.rest, search.value)
             return attempt.over_programs(search.leaves(), search.bound, rest)

@@ -6,19 +6,7 @@ from random import Random
 import msgspec
 
 from benchmarks import agree
-from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    Constraint,
-    FairShare,
-    Forbid,
-    Imply,
-    Require,
-    Resource,
-    Seats,
-    Together,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.dssp import Instance
 
 
@@ -34,7 +22,7 @@ def delicate(seed: int, most: int = 12) -> Instance:
     rules = [
         rule
         for rule in night.constraints
-        if not isinstance(rule, Seats)
+        if not isinstance(rule, kinds.Seats)
         and not getattr(rule, "each", None)
         and not getattr(rule, "past", None)
     ]
@@ -85,30 +73,32 @@ class _Night:
     def total(self, jobs: frozenset[int]) -> Fraction:
         return sum((self.demand[j] for j in jobs), Fraction(0))
 
-    def keeps(self, rule: Constraint, chosen: frozenset[int]) -> bool:
+    def keeps(self, rule: kinds.Constraint, chosen: frozenset[int]) -> bool:
         listed = frozenset(self.place[name] for name in getattr(rule, "jobs", None) or ())
         both = listed & chosen
         match rule:
-            case FairShare():
+            case kinds.FairShare():
                 kept = self._shares(rule, chosen)
-            case Require():
+            case kinds.Require():
                 kept = both == listed
-            case Forbid():
+            case kinds.Forbid():
                 kept = not both
-            case Imply():
+            case kinds.Imply():
                 kept = self.place[rule.if_] not in chosen or self.place[rule.then] in chosen
-            case Together():
+            case kinds.Together():
                 kept = both in (frozenset(), listed)
-            case Apart():
+            case kinds.Apart():
                 kept = len(both) <= 1
-            case AtMost() | AtLeast():
+            case kinds.AtMost() | kinds.AtLeast():
                 members = listed or self.groups[rule.by or ""][rule.group or ""]
                 count = len(chosen.intersection(members))
-                kept = count <= rule.count if isinstance(rule, AtMost) else count >= rule.count
-            case Resource():
+                kept = (
+                    count <= rule.count if isinstance(rule, kinds.AtMost) else count >= rule.count
+                )
+            case kinds.Resource():
                 use = [a for name, a in rule.use.items() if self.place[name] in chosen]
                 kept = sum(map(written, use), Fraction(0)) <= written(rule.capacity)
-            case Seats():
+            case kinds.Seats():
                 held = [
                     rule.use.get(name, 0) * self.demand[j]
                     for name, j in self.place.items()
@@ -119,7 +109,7 @@ class _Night:
                 raise AssertionError(rule)
         return kept
 
-    def _shares(self, rule: FairShare, chosen: frozenset[int]) -> bool:
+    def _shares(self, rule: kinds.FairShare, chosen: frozenset[int]) -> bool:
         base = self.capacity if rule.of == "capacity" else self.total(chosen)
         groups = {name: frozenset(jobs) for name, jobs in self.groups[rule.by].items()}
         got = {name: self.total(chosen & jobs) for name, jobs in groups.items()}

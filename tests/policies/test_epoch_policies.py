@@ -15,18 +15,8 @@ from schedopt import evaluate
 from schedopt.instances.epoch import Instance, allotted
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.files import load
+from schedopt.policies.epoch import kernels
 from schedopt.policies.epoch.closed_system import Arrivals, arrivals, shares, simulate
-from schedopt.policies.epoch.kernels import (
-    BUDDY,
-    CODES,
-    HYBRID,
-    OPT,
-    UNLIMITED,
-    Plan,
-    cut,
-    plan,
-    speedup,
-)
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers.compiling import run_as_python
 
@@ -82,7 +72,7 @@ def test_more_jobs_than_nodes() -> None:
 
 def cuts(count: int, nodes: int, inequity: int) -> Iterator[tuple[int, ...]]:
     slots = [0] * count
-    while run_as_python(cut, slots, 0, count, nodes, inequity):
+    while run_as_python(kernels.cut, slots, 0, count, nodes, inequity):
         yield tuple(slots)
 
 
@@ -105,21 +95,26 @@ def test_the_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None
         POLICIES["paper-search"].run(packing([1] * 500, 4, 1))
 
 
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", kernels.CODES)
 def test_rules_are_their_definitions_compiled_or_not(name: str) -> None:
     draw = np.random.Generator(np.random.PCG64(1))
     for _ in range(150):
         nodes = int(2 ** draw.integers(0, 7))
-        if CODES[name] not in (BUDDY, HYBRID):
-            nodes = int(draw.integers(1, 12 if CODES[name] == OPT else 70))
-        jobs, k = int(draw.integers(1, 8 if CODES[name] == OPT else 20)), int(draw.integers(0, 5))
+        if kernels.CODES[name] not in (kernels.BUDDY, kernels.HYBRID):
+            nodes = int(draw.integers(1, 12 if kernels.CODES[name] == kernels.OPT else 70))
+        jobs, k = (
+            int(draw.integers(1, 8 if kernels.CODES[name] == kernels.OPT else 20)),
+            int(draw.integers(0, 5)),
+        )
         minima = -np.sort(-draw.integers(1, draw.integers(1, nodes + 1), jobs, endpoint=True))
         minima = np.minimum(minima, nodes)
-        as_arrays = Plan(*np.zeros((len(Plan._fields), jobs), np.int64))
-        as_lists = Plan(*([0] * jobs for _ in Plan._fields))
-        limits = (nodes, k, UNLIMITED)
-        tested = plan(CODES[name], minima, *limits, as_arrays)
-        assert tested == run_as_python(plan, CODES[name], minima.tolist(), *limits, as_lists)
+        as_arrays = kernels.Plan(*np.zeros((len(kernels.Plan._fields), jobs), np.int64))
+        as_lists = kernels.Plan(*([0] * jobs for _ in kernels.Plan._fields))
+        limits = (nodes, k, kernels.UNLIMITED)
+        tested = kernels.plan(kernels.CODES[name], minima, *limits, as_arrays)
+        assert tested == run_as_python(
+            kernels.plan, kernels.CODES[name], minima.tolist(), *limits, as_lists
+        )
         assert [field.tolist() for field in as_arrays] == list(as_lists)
         assert sorted(as_lists.turn) == list(range(jobs))
         got = list(
@@ -167,7 +162,8 @@ def plain_system(policy: str, work: Arrivals, static: bool) -> list[float]:
         instance = packing(work.minimum[running].tolist(), work.nodes, 1)
         share = shares(POLICIES[policy].run(instance))
         rate = [
-            share[name][1] * speedup(share[name][0], work.beta[running[i]], work.nodes, static)
+            share[name][1]
+            * kernels.speedup(share[name][0], work.beta[running[i]], work.nodes, static)
             for i, name in enumerate(instance.names)
         ]
         wait, first = min((left[i] / rate[i], i) for i in range(work.jobs))
@@ -180,7 +176,7 @@ def plain_system(policy: str, work: Arrivals, static: bool) -> list[float]:
 
 
 @pytest.mark.parametrize("static", [True, False])
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", kernels.CODES)
 def test_the_compiled_system_is_the_plain_one(name: str, static: bool) -> None:
     work = arrivals(3, 32, 6, 1.0, 60)
     responses = plain_system(name, work, static)
@@ -191,8 +187,8 @@ def test_the_compiled_system_is_the_plain_one(name: str, static: bool) -> None:
 def test_speedups() -> None:
     """At n = N both are equal; the printed static formula is the one that is used."""
     for nodes in range(1, 129):
-        dynamic = speedup(nodes, 100.0, 128, False)
+        dynamic = kernels.speedup(nodes, 100.0, 128, False)
         assert dynamic == pytest.approx(101 * nodes / (100 + nodes))
         floor, ceiling, rest = 128 // nodes, -(-128 // nodes), 128 % nodes
         printed = (floor / ceiling * (nodes - rest) + rest) / nodes
-        assert speedup(nodes, 100.0, 128, True) == pytest.approx(dynamic * printed)
+        assert kernels.speedup(nodes, 100.0, 128, True) == pytest.approx(dynamic * printed)

@@ -7,16 +7,7 @@ from builders.msfq import at_load, of_classes, one_or_all
 from schedopt import evaluate
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import split
-from schedopt.policies.msfq import simulation
-from schedopt.policies.msfq.experiment import (
-    BATCHES,
-    ENOUGH,
-    T_QUANTILES,
-    Measured,
-    independent_batches,
-    interval,
-    observations,
-)
+from schedopt.policies.msfq import experiment, simulation
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.summary import summarize
@@ -25,7 +16,7 @@ from schedopt.terminal.results import results as show
 PAIR = one_or_all(8, 2.5, 0.3)
 
 
-def same(one: Measured, other: Measured) -> bool:
+def same(one: experiment.Measured, other: experiment.Measured) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
@@ -118,11 +109,11 @@ def test_a_rare_class_has_no_interval_of_its_own() -> None:
     queue = of_classes(4, (1, 1.0), (2, 0.0002))
     often, rare = evaluate(queue, "msf", options={"arrivals": 100_000}).solution.classes
     assert often.confidence > 0
-    assert 0 < rare.jobs < ENOUGH
+    assert 0 < rare.jobs < experiment.ENOUGH
     assert rare.confidence is None
 
 
-def series(correlation: float, count: int = BATCHES, seed: int = 0) -> np.ndarray:
+def series(correlation: float, count: int = experiment.BATCHES, seed: int = 0) -> np.ndarray:
     """Draw an autoregressive series of mean 0."""
     noise = np.random.default_rng(seed).normal(size=count)
     for i in range(1, count):
@@ -133,26 +124,32 @@ def series(correlation: float, count: int = BATCHES, seed: int = 0) -> np.ndarra
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
 def test_independent_batches_of_a_known_series(correlation: float) -> None:
     """An autoregressive series of n values counts as n·(1 - r)/(1 + r)."""
-    found = [independent_batches(series(correlation, seed=s)) for s in range(60)]
-    expected = BATCHES * (1 - correlation) / (1 + correlation)
+    found = [experiment.independent_batches(series(correlation, seed=s)) for s in range(60)]
+    expected = experiment.BATCHES * (1 - correlation) / (1 + correlation)
     assert np.median(found) == pytest.approx(expected, rel=0.2)
 
 
 def test_what_an_interval_needs() -> None:
     residuals = series(0.0)
-    assert interval(residuals, 1.0).half_width == pytest.approx(1.96 / BATCHES**0.5, rel=0.6)
-    assert interval(residuals, 1.0, observations=ENOUGH - 1).half_width is None
-    assert interval(residuals[:-1], 1.0).half_width is None
-    assert interval(series(0.99), 1.0).half_width is None
-    assert interval(np.zeros(BATCHES), 1.0).half_width == 0.0
-    assert all(BATCHES % batches == 0 for batches in T_QUANTILES)
+    assert experiment.interval(residuals, 1.0).half_width == pytest.approx(
+        1.96 / experiment.BATCHES**0.5, rel=0.6
+    )
+    assert (
+        experiment.interval(residuals, 1.0, observations=experiment.ENOUGH - 1).half_width is None
+    )
+    assert experiment.interval(residuals[:-1], 1.0).half_width is None
+    assert experiment.interval(series(0.99), 1.0).half_width is None
+    assert experiment.interval(np.zeros(experiment.BATCHES), 1.0).half_width == 0.0
+    assert all(experiment.BATCHES % batches == 0 for batches in experiment.T_QUANTILES)
 
 
 def test_observations_are_those_of_an_mm1_in_heavy_traffic() -> None:
     """The integrated autocorrelation time of an M/M/1's sojourn times is known."""
     for load in (0.9, 0.95, 0.99):
         exact = load * (load**3 - 4 * load**2 + 5 * load + 2) / (1 - load) ** 2
-        found = observations(single(load), 1000 / load)
+        found = experiment.observations(single(load), 1000 / load)
         assert found == pytest.approx(1000 / exact, rel=0.12)
-    assert observations(at_load(8, 0.5), 100.0, load=1.2) == 0.0
-    assert observations(at_load(8, 0.5), 100.0, load=0.9) < observations(at_load(8, 0.5), 100.0)
+    assert experiment.observations(at_load(8, 0.5), 100.0, load=1.2) == 0.0
+    assert experiment.observations(at_load(8, 0.5), 100.0, load=0.9) < experiment.observations(
+        at_load(8, 0.5), 100.0
+    )

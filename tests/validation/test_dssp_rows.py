@@ -10,19 +10,7 @@ from builders.effort import tried
 from hypothesis import example
 from hypothesis import strategies as st
 
-from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    FairShare,
-    Forbid,
-    Imply,
-    Require,
-    Resource,
-    Seats,
-    Together,
-    label,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.dssp import Instance, Job, selected
 from schedopt.instances.fair_share import Each
 from schedopt.solvers.result import Document
@@ -39,18 +27,18 @@ def some_rule(draw: Random, names: list[str]) -> Any:
         more["past"] = {"a": float(draw.randint(0, 4)), "b": 2.0}
     return draw.choice(
         (
-            Apart(jobs=tuple(two)),
-            Together(jobs=tuple(two)),
-            Imply(if_=two[0], then=two[1]),
-            Require(jobs=(two[0],)),
-            Forbid(jobs=(two[0],)),
-            AtMost(jobs=tuple(names[:3]), count=draw.randint(0, 2)),
-            AtLeast(by="team", group="a", count=draw.randint(0, 2)),
-            Resource(name=f"disk {draw.random()}", capacity=draw.randint(0, 5), use=use),
-            *(Seats(capacity=draw.randint(1, 3), use=use) for _ in range(3)),
-            *(FairShare(by="team", at_most={"a": share}, **more) for _ in range(2)),
-            *(FairShare(by="team", at_least={"b": share}, **more) for _ in range(2)),
-            FairShare(by="team", each=Each(at_most=share, at_least=share / 3), **more),
+            kinds.Apart(jobs=tuple(two)),
+            kinds.Together(jobs=tuple(two)),
+            kinds.Imply(if_=two[0], then=two[1]),
+            kinds.Require(jobs=(two[0],)),
+            kinds.Forbid(jobs=(two[0],)),
+            kinds.AtMost(jobs=tuple(names[:3]), count=draw.randint(0, 2)),
+            kinds.AtLeast(by="team", group="a", count=draw.randint(0, 2)),
+            kinds.Resource(name=f"disk {draw.random()}", capacity=draw.randint(0, 5), use=use),
+            *(kinds.Seats(capacity=draw.randint(1, 3), use=use) for _ in range(3)),
+            *(kinds.FairShare(by="team", at_most={"a": share}, **more) for _ in range(2)),
+            *(kinds.FairShare(by="team", at_least={"b": share}, **more) for _ in range(2)),
+            kinds.FairShare(by="team", each=Each(at_most=share, at_least=share / 3), **more),
         )
     )
 
@@ -122,7 +110,7 @@ def test_rows_hold_where_the_checker_finds_nothing(seed: int) -> None:
     spans = [f"from {a:.15g} to {b:.15g}" for a, b in times]
     asked = ["count", *(f"capacity {span}" for span in spans)]
     for position, rule in enumerate(night.constraints):
-        asked += [f"{label(rule, position)}: energy {span}" for span in spans]
+        asked += [f"{kinds.label(rule, position)}: energy {span}" for span in spans]
     program = Program(Facts(night, fill), night.constraints, asked)
     columns = [name for name in program.names if name in night.index]
     verdicts = []

@@ -6,20 +6,7 @@ import msgspec
 import pytest
 from builders.dssp import night
 
-from schedopt.formulations.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    Constraint,
-    FairShare,
-    Forbid,
-    Imply,
-    Require,
-    Resource,
-    ResponseTime,
-    Seats,
-    Together,
-)
+from schedopt.formulations import constraints as kinds
 from schedopt.instances.dssp import Instance, Job, placing
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import Each
@@ -91,32 +78,32 @@ def test_what_is_wrong_is_told(changes: dict[str, Any], says: str) -> None:
     assert any(says in violation for violation in violations), violations
 
 
-SOLD = FairShare(by="team", at_most={"fx": 0.5}, of="selected")
-FLOOR = FairShare(by="team", at_least={"anim": 0.3}, of="selected")
-PAST = FairShare(by="team", at_most={"fx": 0.5}, past={"fx": 4.0}, past_total=4.0)
-DISK = Resource(name="disk", capacity=3, use={"j0": 2, "j1": 2})
-RULES: list[tuple[Constraint, str, str, str]] = [
-    (FairShare(by="team", at_most={"fx": 0.5}), "j0", "j0 j3", "fx gets 0.9, at most"),
-    (FairShare(by="team", at_least={"fx": 0.5}), "j0", "j3", "fx gets 0.4, at least"),
+SOLD = kinds.FairShare(by="team", at_most={"fx": 0.5}, of="selected")
+FLOOR = kinds.FairShare(by="team", at_least={"anim": 0.3}, of="selected")
+PAST = kinds.FairShare(by="team", at_most={"fx": 0.5}, past={"fx": 4.0}, past_total=4.0)
+DISK = kinds.Resource(name="disk", capacity=3, use={"j0": 2, "j1": 2})
+RULES: list[tuple[kinds.Constraint, str, str, str]] = [
+    (kinds.FairShare(by="team", at_most={"fx": 0.5}), "j0", "j0 j3", "fx gets 0.9, at most"),
+    (kinds.FairShare(by="team", at_least={"fx": 0.5}), "j0", "j3", "fx gets 0.4, at least"),
     (SOLD, "j0 j1 j2", "j0 j1", "fx gets 0.625"),
     (FLOOR, "j0 j2", "j0", "anim gets 0, at least 0.3"),
     (PAST, "j1", "j3", "fx gets 0.571429, at most"),
-    (Require(jobs=("j1", "j2")), "j1 j2", "j1", "j2 is not selected"),
-    (Forbid(jobs=("j1",)), "j2", "j1", "j1 is selected"),
-    (Imply(if_="j0", then="j1"), "j0 j1", "j0", "j0 is selected, j1 is not"),
-    (Together(jobs=("j0", "j1")), "j0 j1", "j1", "but not j0"),
-    (Apart(jobs=("j0", "j1")), "j0", "j0 j1", "j0, j1 are all selected"),
-    (AtMost(jobs=("j0", "j1"), count=1), "j1", "j0 j1", "2 selected, at most 1"),
-    (AtLeast(by="team", group="fx", count=2), "j0 j3", "j0", "1 selected, at least 2"),
-    (Seats(capacity=2, use={"j0": 2, "j1": 3}), "j0", "j1", "j1 holds more than"),
-    (FairShare(by="team", each=HALF), "j0", "j0 j3", "fx gets 0.9, at most"),
+    (kinds.Require(jobs=("j1", "j2")), "j1 j2", "j1", "j2 is not selected"),
+    (kinds.Forbid(jobs=("j1",)), "j2", "j1", "j1 is selected"),
+    (kinds.Imply(if_="j0", then="j1"), "j0 j1", "j0", "j0 is selected, j1 is not"),
+    (kinds.Together(jobs=("j0", "j1")), "j0 j1", "j1", "but not j0"),
+    (kinds.Apart(jobs=("j0", "j1")), "j0", "j0 j1", "j0, j1 are all selected"),
+    (kinds.AtMost(jobs=("j0", "j1"), count=1), "j1", "j0 j1", "2 selected, at most 1"),
+    (kinds.AtLeast(by="team", group="fx", count=2), "j0 j3", "j0", "1 selected, at least 2"),
+    (kinds.Seats(capacity=2, use={"j0": 2, "j1": 3}), "j0", "j1", "j1 holds more than"),
+    (kinds.FairShare(by="team", each=HALF), "j0", "j0 j3", "fx gets 0.9, at most"),
     (DISK, "j0", "j0 j1", "disk: 4 of 3 used"),
 ]
 
 
 @pytest.mark.parametrize(("rule", "keeps", "breaks", "says"), RULES)
 def test_side_constraints_of_every_kind(
-    rule: Constraint, keeps: str, breaks: str, says: str
+    rule: kinds.Constraint, keeps: str, breaks: str, says: str
 ) -> None:
     assert check(INSTANCE, choosing(INSTANCE, *keeps.split()), [rule]).ok
     report = check(INSTANCE, choosing(INSTANCE, *breaks.split()), [rule])
@@ -126,7 +113,7 @@ def test_side_constraints_of_every_kind(
 
 
 def test_constraints_of_the_document_count_too() -> None:
-    result = solve(INSTANCE, constraints=[Forbid(jobs=("j0",), name="no j0")]).claim()
+    result = solve(INSTANCE, constraints=[kinds.Forbid(jobs=("j0",), name="no j0")]).claim()
     assert result.constraints[0]["kind"] == "forbid"
     tampered = msgspec.structs.replace(choosing(INSTANCE, "j0"), constraints=result.constraints)
     assert check(INSTANCE, tampered).violations == ["no j0: j0 is selected"]
@@ -138,7 +125,7 @@ def test_seats_are_held_by_wide_tasks_for_less() -> None:
             Job(name=f"j{i}", reward=1, stages=((8.0 / wide,),), processors=wide) for i in range(2)
         )
         instance = Instance(name="n", processors=2, deadline=10, jobs=jobs)
-        report = check(instance, choosing(instance, "j0", "j1"), [Seats(capacity=1, use=USE)])
+        report = check(instance, choosing(instance, "j0", "j1"), [kinds.Seats(capacity=1, use=USE)])
         assert right == report.ok
         assert right or "16 held from 0 to 10, at most 10 asked" in report.violations[0]
 
@@ -146,13 +133,13 @@ def test_seats_are_held_by_wide_tasks_for_less() -> None:
 def test_jobs_of_no_group_are_left_alone() -> None:
     jobs = (*INSTANCE.jobs, Job(name="own", reward=1, demand=9, critical_path=1))
     instance = msgspec.structs.replace(INSTANCE, jobs=jobs)
-    assert check(instance, choosing(instance, "own"), [FairShare(by="team", each=HALF)]).ok
+    assert check(instance, choosing(instance, "own"), [kinds.FairShare(by="team", each=HALF)]).ok
 
 
 def test_what_is_told_is_told_once() -> None:
     wrong = document(solution={**document().solution, "selected": ["j0", "j1", "j2", "nobody"]})
     assert check(INSTANCE, wrong).violations == ["selected: no job is called 'nobody'"]
-    report = check(INSTANCE, document(), [ResponseTime(need=1, at_most=1)])  # type: ignore[list-item]
+    report = check(INSTANCE, document(), [kinds.ResponseTime(need=1, at_most=1)])  # type: ignore[list-item]
     assert (report.violations, len(report.unjudged)) == ([], 1)
 
 

@@ -4,19 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch
 
-from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    Constraint,
-    FairShare,
-    Forbid,
-    Imply,
-    Require,
-    Resource,
-    Seats,
-    Together,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import as_written, total
 from schedopt.validation.dssp.facts import Chosen, Facts, room_of
 
@@ -30,7 +18,7 @@ class UnknownKindError(Exception):
 
 
 @singledispatch
-def violations(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
+def violations(constraint: kinds.Constraint, facts: Facts, chosen: Chosen) -> list[str]:
     """Say how a selection violates a side constraint; empty where it does not.
 
     ``constraint``: the declaration. A kind of one's own brings a method ``broken(night, names)``;
@@ -46,7 +34,7 @@ def violations(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str
 
 
 @violations.register
-def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     def wanting(members: Collection[str], _: object) -> bool:
         possible = facts.total(job for job in members if facts.asked(job))
         return facts.total(frozenset(filter(chosen.__contains__, members))) < possible
@@ -58,7 +46,7 @@ def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
 
 
 def fair_share_violations(
-    rule: FairShare,
+    rule: kinds.FairShare,
     facts: Facts,
     nights: Sequence[Chosen],
     wanting: Wanting,
@@ -88,7 +76,9 @@ def fair_share_violations(
                 yield gets, when, f"at least {least:.6g} asked"
 
 
-def bounds_by_group(rule: FairShare, facts: Facts) -> dict[str, tuple[float | None, float | None]]:
+def bounds_by_group(
+    rule: kinds.FairShare, facts: Facts
+) -> dict[str, tuple[float | None, float | None]]:
     """Return the cap and the floor of each group that has one."""
     bounds = {
         group: (rule.at_most.get(group), rule.at_least.get(group))
@@ -101,7 +91,7 @@ def bounds_by_group(rule: FairShare, facts: Facts) -> dict[str, tuple[float | No
     return bounds
 
 
-def fair_share_periods(rule: FairShare, nights: int) -> Iterator[Period]:
+def fair_share_periods(rule: kinds.FairShare, nights: int) -> Iterator[Period]:
     """Yield the periods of a fair share: end, weight of each night, and of the past."""
     has_past = rule.past_total is not None or len(rule.past) > 0
     one = Fraction(1)
@@ -125,63 +115,63 @@ def _decay(age: int, half_life: float) -> Fraction:
     return Fraction(round(2.0 ** (40.0 - age / half_life)), 2**40)
 
 
-def past_capacity(rule: FairShare) -> Fraction:
+def past_capacity(rule: kinds.FairShare) -> Fraction:
     """Return the capacity before the first night."""
     if rule.past_total is not None:
         return as_written(rule.past_total)
     return sum((as_written(used) for used in rule.past.values()), Fraction(0))
 
 
-def past_excess(rule: FairShare, group: str, share: Fraction) -> Fraction:
+def past_excess(rule: kinds.FairShare, group: str, share: Fraction) -> Fraction:
     """Return a group's use before the first night beyond its share of the capacity."""
     return as_written(rule.past.get(group, 0.0)) - share * past_capacity(rule)
 
 
 @violations.register
-def _(constraint: Require, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.Require, facts: Facts, chosen: Chosen) -> list[str]:
     return [f"{job} is not selected" for job in constraint.jobs if job not in chosen]
 
 
 @violations.register
-def _(constraint: Forbid, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.Forbid, facts: Facts, chosen: Chosen) -> list[str]:
     return [f"{job} is selected" for job in constraint.jobs if job in chosen]
 
 
 @violations.register
-def _(constraint: Imply, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.Imply, facts: Facts, chosen: Chosen) -> list[str]:
     first, second = constraint.if_, constraint.then
     alone = first in chosen and second not in chosen
     return [f"{first} is selected, {second} is not"] if alone else []
 
 
 @violations.register
-def _(constraint: Together, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.Together, facts: Facts, chosen: Chosen) -> list[str]:
     missing = [job for job in constraint.jobs if job not in chosen]
     split = 0 < len(missing) < len(constraint.jobs)
     return [f"some are selected, but not {', '.join(missing)}"] if split else []
 
 
 @violations.register
-def _(constraint: Apart, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.Apart, facts: Facts, chosen: Chosen) -> list[str]:
     both = sorted(set(filter(chosen.__contains__, constraint.jobs)))
     return [f"{', '.join(both)} are all selected"] if len(both) > 1 else []
 
 
 @violations.register
-def _(constraint: Resource, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.Resource, facts: Facts, chosen: Chosen) -> list[str]:
     used = total(amount for job, amount in constraint.use.items() if job in chosen)
     over = used > as_written(constraint.capacity)
     return [f"{float(used):.12g} of {constraint.capacity:.12g} used"] if over else []
 
 
 @violations.register
-def _(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.Seats, facts: Facts, chosen: Chosen) -> list[str]:
     # Only a schedule tells what is held at a time; `seat_violations` says whether it could be kept.
     hopeless = sorted(job for job in chosen if constraint.use.get(job, 0) > constraint.capacity)
     return [f"{job} holds more than there are" for job in hopeless]
 
 
-def seat_violations(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
+def seat_violations(constraint: kinds.Seats, facts: Facts, chosen: Chosen) -> list[str]:
     """Say between which times a selection needs more seats than there are."""
     wide = {job.name: job.processors for job in facts.night.jobs}
     held = {
@@ -198,20 +188,20 @@ def seat_violations(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str
 
 
 @violations.register
-def _(constraint: AtMost, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.AtMost, facts: Facts, chosen: Chosen) -> list[str]:
     count = _count_violation(constraint, facts, chosen)
     over = count > constraint.count
     return [f"{count} selected, at most {constraint.count} asked"] if over else []
 
 
 @violations.register
-def _(constraint: AtLeast, facts: Facts, chosen: Chosen) -> list[str]:
+def _(constraint: kinds.AtLeast, facts: Facts, chosen: Chosen) -> list[str]:
     count = _count_violation(constraint, facts, chosen)
     under = count < constraint.count
     return [f"{count} selected, at least {constraint.count} asked"] if under else []
 
 
-def _count_violation(constraint: AtMost | AtLeast, facts: Facts, chosen: Chosen) -> int:
+def _count_violation(constraint: kinds.AtMost | kinds.AtLeast, facts: Facts, chosen: Chosen) -> int:
     listed = constraint.jobs
     if listed is None:
         listed = tuple(facts.members(constraint.by, constraint.group))

@@ -5,19 +5,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import NamedTuple
 
-from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    Constraint,
-    FairShare,
-    Forbid,
-    Imply,
-    Require,
-    Resource,
-    Seats,
-    Together,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import as_written
 from schedopt.validation.dssp.constraints import bounds_by_group, fair_share_periods, past_excess
 from schedopt.validation.dssp.facts import Facts
@@ -62,19 +50,19 @@ def windows(facts: Facts, asked: Sequence[str], start: str) -> Iterator[tuple[st
             yield key, Window(a, b, inside)
 
 
-def has_rows(rule: Constraint) -> bool:
+def has_rows(rule: kinds.Constraint) -> bool:
     """Tell whether a side constraint is of a kind that has rows here, and of no kind beyond it."""
     return type(rule) in rows_of.registry
 
 
 @singledispatch
-def rows_of(rule: Constraint, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def rows_of(rule: kinds.Constraint, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     """Yield a side constraint as rows; none for unknown kinds."""
     yield from ()
 
 
 @rows_of.register
-def _(rule: FairShare, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.FairShare, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     for group, bounds in bounds_by_group(rule, facts).items():
         for share, floor in zip(bounds, (False, True), strict=True):
             if share is not None:
@@ -82,7 +70,7 @@ def _(rule: FairShare, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
 
 
 def _fair_share_rows(
-    rule: FairShare, facts: Facts, group: str, share: Fraction, *, floor: bool
+    rule: kinds.FairShare, facts: Facts, group: str, share: Fraction, *, floor: bool
 ) -> Iterator[JobRow]:
     """Yield a cap, or a floor, which requires no more than all jobs of the group that fit in time.
 
@@ -112,7 +100,7 @@ def _fair_share_rows(
 
 
 @rows_of.register
-def _(rule: Seats, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.Seats, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     # What tasks hold, seats times time, fits between any two times.
     held = {job: use for job, use in rule.use.items() if use}
     for job, use in held.items():
@@ -143,52 +131,52 @@ def _unit_coefficients(jobs: Iterable[str]) -> dict[str, Fraction]:
 
 
 @rows_of.register
-def _(rule: Require, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.Require, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     for job in rule.jobs:
         yield JobRow(job, _unit_coefficients([job]), Fraction(1), None)
 
 
 @rows_of.register
-def _(rule: Forbid, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.Forbid, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     for job in rule.jobs:
         yield JobRow(job, _unit_coefficients([job]), None, Fraction(0))
 
 
 @rows_of.register
-def _(rule: Imply, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.Imply, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     if rule.if_ != rule.then:
         body = {rule.if_: Fraction(1), rule.then: Fraction(-1)}
         yield JobRow("implied", body, None, Fraction(0))
 
 
 @rows_of.register
-def _(rule: Together, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.Together, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     first, *others = dict.fromkeys(rule.jobs)
     for job in others:
         yield JobRow(job, {first: Fraction(1), job: Fraction(-1)}, Fraction(0), Fraction(0))
 
 
 @rows_of.register
-def _(rule: Apart, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.Apart, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     yield JobRow("at most one", _unit_coefficients(rule.jobs), None, Fraction(1))
 
 
 @rows_of.register
-def _(rule: AtMost, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.AtMost, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     yield JobRow("count", _unit_coefficients(_members(rule, facts)), None, Fraction(rule.count))
 
 
 @rows_of.register
-def _(rule: AtLeast, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.AtLeast, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     yield JobRow("count", _unit_coefficients(_members(rule, facts)), Fraction(rule.count), None)
 
 
-def _members(rule: AtMost | AtLeast, facts: Facts) -> Iterable[str]:
+def _members(rule: kinds.AtMost | kinds.AtLeast, facts: Facts) -> Iterable[str]:
     return rule.jobs if rule.jobs is not None else facts.members(rule.by, rule.group)
 
 
 @rows_of.register
-def _(rule: Resource, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
+def _(rule: kinds.Resource, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     # Amounts beyond the capacity all mean the same: that the job cannot be selected.
     room = as_written(rule.capacity)
     beyond = 2 * room or Fraction(1)

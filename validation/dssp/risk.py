@@ -16,15 +16,8 @@ from msgspec import UnsetType
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp.scenarios import (
-    DECIDING,
-    JUDGING,
-    MILLION,
-    Measure,
-    factors,
-    judges,
-    longest,
-)
+from schedopt.instances.dssp import scenarios
+from schedopt.instances.dssp.scenarios import factors
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import is_count
 from schedopt.solvers.result import Document
@@ -48,14 +41,14 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
     """Check the value of a choice under risk, in and out of sample."""
     count: Any = claim.options.get("scenarios")
     seed: Any = claim.options.get("seed")
-    measure = Measure.read(claim.options.get("risk"))
+    measure = scenarios.Measure.read(claim.options.get("risk"))
     if not is_count(count, 10_000) or not (
         (type(seed) is int and seed == 0) or is_count(seed, 2**31 - 1)
     ):
         found = shown(f"scenarios={count}, seed={seed}")
         raise InputError("1 to 10000 scenarios of a seed", found=found, place="options")
     told: Mapping[str, Any] = {} if isinstance(claim.risk, UnsetType) else claim.risk
-    drawn = factors(facts.night, seed, DECIDING, count)
+    drawn = factors(facts.night, seed, scenarios.DECIDING, count)
     served = _ServiceOrder(facts, chosen, drawn)
     inside, _ = served.worth(measure, drawn)
     worth: float = inside
@@ -65,7 +58,9 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
         report.expect(kept, f"chance: {inside:.6g} for a job, below {float(measure.level):.6g}")
     stated = float(inf if claim.objective is None else claim.objective)
     report.expect(same(worth, stated), f"objective: {worth:.17g}, not {claim.objective}")
-    outside, half = served.worth(measure, factors(facts.night, seed, JUDGING, judges(facts.night)))
+    outside, half = served.worth(
+        measure, factors(facts.night, seed, scenarios.JUDGING, scenarios.judges(facts.night))
+    )
     ours = {"in_sample": inside, "out_of_sample": outside, "confidence": half, "scenarios": count}
     report.expect(told.keys() == ours.keys(), f"risk: {sorted(told)}, not {sorted(ours)}")
     for key in ours.keys() & told.keys():
@@ -94,7 +89,7 @@ class _ServiceOrder:
     def __init__(self, facts: Facts, chosen: Chosen, drawn: Integers) -> None:
         self.facts, jobs = facts, facts.night.jobs
         at = [j for j, job in enumerate(jobs) if job.name in chosen]
-        self.longest = longest(facts.night)
+        self.longest = scenarios.longest(facts.night)
         self.limits = {j: self._limit(j) for j in at}
         fitting = {j: int(self._fits(j, drawn).sum()) for j in at}
         left = {jobs[j].name: j for j in by_density(facts, fitting)}
@@ -121,7 +116,7 @@ class _ServiceOrder:
         length = self.facts.due[job.name] - self.facts.release[job.name]
         if length < 0:
             return -1
-        return min(2**60, int(length * MILLION / path)) if path else 2**60
+        return min(2**60, int(length * scenarios.MILLION / path)) if path else 2**60
 
     def _chain(self, j: int) -> list[int]:
         """Return a job and all its predecessors."""
@@ -135,7 +130,7 @@ class _ServiceOrder:
         """Tell whether a job is late after its predecessors, with the machine to themselves."""
         jobs, facts = self.facts.night.jobs, self.facts
         longer = {
-            jobs[i].name: Fraction(factor, MILLION)
+            jobs[i].name: Fraction(factor, scenarios.MILLION)
             for i, factor in zip(self._chain(j), factors, strict=True)
         }
         return facts.there.earliest(facts.demand, longer)[jobs[j].name] > facts.due[jobs[j].name]
@@ -169,7 +164,7 @@ class _ServiceOrder:
                     if start <= facts.release[names[i]] and facts.due[names[i]] <= end
                 ]
                 numbers = [int(work[i] * scale) for i in inside]
-                room = int(integral(points, start, end) * scale * MILLION)
+                room = int(integral(points, start, end) * scale * scenarios.MILLION)
                 small = max(sum(numbers) * most, room) < 2**62
                 kind: Any = np.int64 if small else object
                 yield Window(inside, np.array(numbers, dtype=kind), room)
@@ -185,7 +180,7 @@ class _ServiceOrder:
             done[:, window.jobs] &= (asked <= window.room).astype(np.bool_)
         return done
 
-    def worth(self, measure: Measure, drawn: Integers) -> tuple[float, float]:
+    def worth(self, measure: scenarios.Measure, drawn: Integers) -> tuple[float, float]:
         """Return the jobs' value over some scenarios, and the half-width of its interval.
 
         Under a chance it is the least share of them in which a job is in time.

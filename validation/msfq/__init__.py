@@ -4,17 +4,8 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any
 
+from schedopt.instances import msfq
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.msfq import (
-    Bracketed,
-    Instance,
-    LogAnswer,
-    OptimalTable,
-    Replayed,
-    SideConstraint,
-    Simulated,
-    Thresholded,
-)
 from schedopt.instances.msfq.answers import Answer
 from schedopt.solvers.result import Document
 from schedopt.validation.msfq import logs, simulated, solved
@@ -23,43 +14,43 @@ from schedopt.validation.report import Report, same
 SENSE = "minimize"
 NEAR = 1e-6
 """Relative: at which gap a policy may be called optimal, `optimal-policy`'s own tolerance."""
-CONSTRAINTS = tuple[SideConstraint, ...]
-ANSWERS: Mapping[str, tuple[type[Answer | LogAnswer], ...]] = {
-    "threshold": (Thresholded,),
-    "optimal-policy": (OptimalTable,),
-    "bound": (Bracketed, Replayed),
+CONSTRAINTS = tuple[msfq.SideConstraint, ...]
+ANSWERS: Mapping[str, tuple[type[Answer | msfq.LogAnswer], ...]] = {
+    "threshold": (msfq.Thresholded,),
+    "optimal-policy": (msfq.OptimalTable,),
+    "bound": (msfq.Bracketed, msfq.Replayed),
 }
 """For each formulation the records that its solution may be; a bound on a log is of no other."""
 
 
-def asks(queue: Instance, formulation: str | None) -> Mapping[str, Any]:
+def asks(queue: msfq.Instance, formulation: str | None) -> Mapping[str, Any]:
     """Return the options that change what is asked, with their defaults."""
     if formulation == "threshold":
         return {"method": "exact", "variant": "literal"}
     return {} if formulation else {"trace": None}
 
 
-def solution_type(solution: Mapping[str, Any]) -> type[Answer | LogAnswer]:
+def solution_type(solution: Mapping[str, Any]) -> type[Answer | msfq.LogAnswer]:
     """Return the record type of a solution of this shape."""
     if "jobs" in solution:
         return logs.solution_type(solution)
     if "curve" in solution:
-        return Thresholded
+        return msfq.Thresholded
     if "at_empty" in solution:
-        return OptimalTable
-    return Simulated
+        return msfq.OptimalTable
+    return msfq.Simulated
 
 
 def check(
-    queue: Instance,
-    solution: Answer | LogAnswer,
+    queue: msfq.Instance,
+    solution: Answer | msfq.LogAnswer,
     claim: Document,
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
     """Check an answer, and add what is wrong to the report."""
-    if queue.log is not None or isinstance(solution, LogAnswer):
-        if queue.log is None or not isinstance(solution, LogAnswer):
+    if queue.log is not None or isinstance(solution, msfq.LogAnswer):
+        if queue.log is None or not isinstance(solution, msfq.LogAnswer):
             report.violations.append("a solution of classes for a log, or of a log for classes")
             return
         logs.check(queue, solution, claim, constraints, report)
@@ -72,16 +63,16 @@ def check(
     _check_services(queue, solution, report)
     times = {time.need: time.mean_response_time for time in solution.classes}
     logs.check_times(times, constraints, report)
-    if isinstance(solution, Simulated):
+    if isinstance(solution, msfq.Simulated):
         report.expect(claim.solution_status != "optimal", "a simulation, which proves no optimum")
         simulated.check(queue, solution, report)
-    elif isinstance(solution, Thresholded):
+    elif isinstance(solution, msfq.Thresholded):
         solved.check_curve(queue, solution, claim, constraints, report)
-    elif isinstance(solution, OptimalTable):
+    elif isinstance(solution, msfq.OptimalTable):
         solved.check_table(queue, solution, claim, report)
 
 
-def _check_weights(queue: Instance, solution: Answer, claim: Document, report: Report) -> None:
+def _check_weights(queue: msfq.Instance, solution: Answer, claim: Document, report: Report) -> None:
     """Recompute E[T] and E[T^w] from the classes' times (section 6.1)."""
     seen = [
         (job, time.mean_response_time)
@@ -111,11 +102,11 @@ def _check_weights(queue: Instance, solution: Answer, claim: Document, report: R
         )
 
 
-def _check_services(queue: Instance, solution: Answer, report: Report) -> None:
+def _check_services(queue: msfq.Instance, solution: Answer, report: Report) -> None:
     """Check that no class is faster than its own service, but for a simulation's noise."""
-    slack = 0.9 if isinstance(solution, Simulated) else 1 - 1e-9
+    slack = 0.9 if isinstance(solution, msfq.Simulated) else 1 - 1e-9
     for job, time in zip(queue.classes, solution.classes, strict=True):
-        few = isinstance(solution, Simulated) and (time.jobs or 0) < 1000
+        few = isinstance(solution, msfq.Simulated) and (time.jobs or 0) < 1000
         if time.mean_response_time is None or few or not job.sizes.second_moment < 20:
             continue
         report.expect(

@@ -14,17 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from schedopt.instances.constraints import (
-    AtLeast,
-    AtMost,
-    Constraint,
-    FairShare,
-    Forbid,
-    Imply,
-    Require,
-    Seats,
-    label,
-)
+from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
@@ -86,8 +76,8 @@ class RemainingNight:
             use = {job.name: job.holds.get(name, 0.0) for job in night.jobs}
             self._resources[name] = self._resource(Steps.of(given), use)
         for position, rule in enumerate(night.constraints):
-            if isinstance(rule, Seats):
-                name = _unused(label(rule, position), self._resources)
+            if isinstance(rule, kinds.Seats):
+                name = _unused(kinds.label(rule, position), self._resources)
                 self._seats[name] = {job: float(use) for job, use in rule.use.items()}
                 self._resources[name] = self._resource(Steps.of(rule.capacity), self._seats[name])
         jobs: list[Job] = []
@@ -220,9 +210,9 @@ class RemainingNight:
         # What it waited for was there when it began.
         return replace(job, stages=stages, release=at, after=(), **given)
 
-    def _rules(self, rest: Instance) -> list[Constraint]:
+    def _rules(self, rest: Instance) -> list[kinds.Constraint]:
         """Return the rules of the rest: each knows what has begun."""
-        found: list[Constraint] = []
+        found: list[kinds.Constraint] = []
         used: dict[str, dict[str, Fraction]] = {}
         for job, begun in zip(self.night.jobs, self.progress, strict=True):
             for by, group in job.groups.items():
@@ -231,22 +221,22 @@ class RemainingNight:
         everything = sum((as_written(begun.used()) for begun in self.progress), Fraction(0))
         passed = self.night.exact_capacity() - rest.exact_capacity()
         for position, given in enumerate(self.night.constraints):
-            rule = given if given.name else replace(given, name=label(given, position))
-            if isinstance(rule, Seats):
+            rule = given if given.name else replace(given, name=kinds.label(given, position))
+            if isinstance(rule, kinds.Seats):
                 continue
-            if isinstance(rule, AtMost | AtLeast) and rule.jobs is None:
+            if isinstance(rule, kinds.AtMost | kinds.AtLeast) and rule.jobs is None:
                 members = [
                     job.name
                     for job in self.night.jobs
                     if job.groups.get(rule.by or "") == rule.group
                 ]
                 rule = replace(rule, jobs=tuple(members), by=None, group=None)
-            if isinstance(rule, Forbid):
+            if isinstance(rule, kinds.Forbid):
                 out = tuple(name for name in rule.jobs if name not in self.settled)
                 if not out:
                     continue
                 rule = replace(rule, jobs=out)
-            if isinstance(rule, FairShare):
+            if isinstance(rule, kinds.FairShare):
                 total = passed if rule.of == "capacity" else everything
                 rule = self._share(rule, used.get(rule.by, {}), total, rest)
             found.append(rule)
@@ -254,14 +244,14 @@ class RemainingNight:
         if self.settled:
             name = _unused(BEGUN, names)
             settled = (job.name for job in self.night.jobs if job.name in self.settled)
-            found.append(Require(name=name, jobs=tuple(settled)))
+            found.append(kinds.Require(name=name, jobs=tuple(settled)))
         for name, first in self.parts.items():
-            found.append(Imply(name=_unused(f"{BEGUN}: {name}", names), if_=first, then=name))
+            found.append(kinds.Imply(name=_unused(f"{BEGUN}: {name}", names), if_=first, then=name))
         return found
 
     def _share(
-        self, rule: FairShare, used: Mapping[str, Fraction], total: Fraction, rest: Instance
-    ) -> FairShare:
+        self, rule: kinds.FairShare, used: Mapping[str, Fraction], total: Fraction, rest: Instance
+    ) -> kinds.FairShare:
         """Return a fair share that also counts tonight's use."""
         counts = weight(1, rule.half_life) if rule.window != 1 else Fraction(0)
         past = {group: counts * as_written(amount) for group, amount in rule.past.items()}
@@ -281,7 +271,7 @@ class RemainingNight:
                     f"{float(most):.6g}"
                 )
                 past[group] = most * (1 - Fraction(1, 10**12))
-        shared: FairShare = replace(
+        shared: kinds.FairShare = replace(
             rule,
             past={group: float(amount) for group, amount in past.items()},
             past_total=float(before),

@@ -4,16 +4,7 @@ from collections.abc import Iterator
 
 from schedopt.formats import counted
 from schedopt.instances.dssp import Instance, ScheduledNights
-from schedopt.problems.dssp import to_figure, to_tables
-from schedopt.problems.dssp.planning import (
-    Chosen,
-    Run,
-    has_several_nights,
-    in_time,
-    lateness,
-    plan,
-    schedules_of,
-)
+from schedopt.problems.dssp import planning, to_figure, to_tables
 from schedopt.problems.summary import Section
 from schedopt.solvers.result import Result
 
@@ -46,11 +37,13 @@ PLAN = REASONS | {
 }
 
 
-def sections(instance: Instance, result: Result[Chosen], run: Run | None) -> Iterator[Section]:
+def sections(
+    instance: Instance, result: Result[planning.Chosen], run: planning.Run | None
+) -> Iterator[Section]:
     """Yield the parts of the page."""
     if result.solution is None:
         return
-    several = has_several_nights(result)
+    several = planning.has_several_nights(result)
     if run is not None and run.solution is not None:
         yield _times_section(instance, result, run)
     words = "The share of the capacity that each group is given, beside what it asks for."
@@ -69,23 +62,30 @@ def sections(instance: Instance, result: Result[Chosen], run: Run | None) -> Ite
         words = "The most rewarding first."
         tables = (dropped.filled(),)
         yield Section("What is left out, and why", words, tables=tables, terms=REASONS)
-    table = plan(instance, result, run).table().filled()
+    table = planning.plan(instance, result, run).table().filled()
     yield Section("All jobs", tables=(table,), terms=PLAN)
 
 
-def _times_section(instance: Instance, result: Result[Chosen], run: Run) -> Section:
+def _times_section(
+    instance: Instance, result: Result[planning.Chosen], run: planning.Run
+) -> Section:
     """Return when jobs run: every task of a night, or who is late on each of several."""
     late = {
         name
-        for schedule in schedules_of(run)
-        for name, by in lateness(instance, schedule).items()
+        for schedule in planning.schedules_of(run)
+        for name, by in planning.lateness(instance, schedule).items()
         if by
     }
     named = f" Late: {', '.join(sorted(late))}." if late else ""
     if isinstance(run.solution, ScheduledNights):
         words = f"Each night is {run.message}; {counted(len(late), 'job')} late.{named}"
         return Section("When it runs", words)
-    words = " ".join(f"{in_time(instance, schedule)}." for schedule in schedules_of(run)) + named
+    words = (
+        " ".join(
+            f"{planning.in_time(instance, schedule)}." for schedule in planning.schedules_of(run)
+        )
+        + named
+    )
     if run is not result:
         dispatcher = str(run.policy).rpartition("+")[2]
         words = (

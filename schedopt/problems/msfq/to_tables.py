@@ -4,16 +4,7 @@ import msgspec
 
 from schedopt import tables as column
 from schedopt.formats import number
-from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.answers import (
-    Answer,
-    Bracketed,
-    ClassTime,
-    LogAnswer,
-    Replayed,
-    Simulated,
-    Thresholded,
-)
+from schedopt.instances.msfq import Instance, answers
 from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Cell, Table, Value
@@ -23,30 +14,33 @@ MOST = 40  # classes of the table
 TAIL = "99"  # the percentile that is shown where it was measured
 
 
-def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
+def lines(queue: Instance, result: Result[answers.Answer | answers.LogAnswer]) -> Lines:
     """Yield the threshold, where the result has one, and both response times over all jobs."""
     found = result.solution
     if found is None:
         return
-    if isinstance(found, Thresholded | Simulated) and found.threshold is not msgspec.UNSET:
+    if (
+        isinstance(found, answers.Thresholded | answers.Simulated)
+        and found.threshold is not msgspec.UNSET
+    ):
         yield "threshold", str(found.threshold)
     yield "mean response time", number(found.mean_response_time)
     yield "weighted by load", number(found.weighted_response_time)
-    if isinstance(found, Replayed):
+    if isinstance(found, answers.Replayed):
         yield "mean wait", number(found.mean_wait)
         yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
         yield "utilization", f"{found.utilization:.1%}"
-    if isinstance(found, Replayed) and found.confidence is not None:
+    if isinstance(found, answers.Replayed) and found.confidence is not None:
         of = "for the process that the log is a part of; for the log itself it is exact"
         yield "by batch means", f"± {number(found.confidence)} (95%) {of}"
-    if isinstance(found, Bracketed):
+    if isinstance(found, answers.Bracketed):
         yield "best policy", found.policy
 
 
-def measures(result: Result[Answer | LogAnswer]) -> dict[str, float]:
+def measures(result: Result[answers.Answer | answers.LogAnswer]) -> dict[str, float]:
     """Return what a replay of a log measures, as the tables of a bench head it."""
     found = result.solution
-    if not isinstance(found, Replayed):
+    if not isinstance(found, answers.Replayed):
         return {}
     told: dict[str, float | None] = {"response": found.mean_response_time}
     told["± of batches"] = found.confidence
@@ -60,15 +54,15 @@ def measures(result: Result[Answer | LogAnswer]) -> dict[str, float]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
+def tables(queue: Instance, result: Result[answers.Answer | answers.LogAnswer]) -> Tables:
     """Yield the response time of each class; of a log, by user, group, queue and need."""
     found = result.solution
-    if isinstance(found, Answer):
+    if isinstance(found, answers.Answer):
         heads = "mean response time", "95% interval", f"{TAIL}th percentile"
         columns = (column.count("servers needed"), *map(column.number, heads))
         rows = map(_row, found.classes[:MOST])
         yield Table.of(f"by class{_more(len(found.classes))}", columns, rows)
-    elif isinstance(found, Replayed):
+    elif isinstance(found, answers.Replayed):
         for by, measures in found.by.items():
             means = "mean response time", "mean wait", "mean bounded slowdown"
             columns = (column.text(by), column.count("jobs"), *map(column.number, means))
@@ -78,7 +72,7 @@ def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
                 for name, m in largest
             )
             yield Table.of(f"by {by}{_more(len(measures))}", columns, lines)
-    elif isinstance(found, Bracketed):
+    elif isinstance(found, answers.Bracketed):
         known = sorted(found.bounds.items(), key=lambda pair: -pair[1])
         yield Table.of("bounds", (column.text("by"), column.number("at least")), known)
         least = known[0][1] if known else 0.0
@@ -95,7 +89,7 @@ def _more(count: int) -> str:
     return f" ({MOST} of {count:,})" if count > MOST else ""
 
 
-def _row(entry: ClassTime) -> tuple[Value, ...]:
+def _row(entry: answers.ClassTime) -> tuple[Value, ...]:
     mean, half = entry.mean_response_time, entry.confidence or None
     return (
         entry.need,
