@@ -14,14 +14,8 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.rows import Number, Row, asked, beyond, rows
 from schedopt.instances import constraints as kinds
+from schedopt.instances import dssp
 from schedopt.instances.decimals import Whole, as_written
-from schedopt.instances.dssp import (
-    Instance,
-    Selected,
-    SelectedNight,
-    SelectedNights,
-    nights_apart,
-)
 from schedopt.instances.errors import InputError, listing
 from schedopt.instances.fair_share import weight
 from schedopt.instances.naming import split
@@ -36,15 +30,15 @@ class Calendar:
     ``first``: the first column of each job, and how many columns there are.
     """
 
-    season: Instance
+    season: dssp.Instance
     capacity: Fraction
-    own: Mapping[int, tuple[Instance, Fraction]]
+    own: Mapping[int, tuple[dssp.Instance, Fraction]]
     jobs: NDArray[np.intp]
     nights: NDArray[np.intp]
     first: NDArray[np.intp]
 
     @classmethod
-    def of(cls, season: Instance, fill: float) -> Calendar:
+    def of(cls, season: dssp.Instance, fill: float) -> Calendar:
         """Return the columns of a season, job by job."""
         begin = np.array([job.first_night for job in season.jobs], dtype=np.intp)
         end = np.array([job.last_night or season.nights for job in season.jobs], dtype=np.intp)
@@ -52,7 +46,7 @@ class Calendar:
         first = np.concatenate(([0], np.cumsum(many)))
         jobs = np.repeat(np.arange(begin.size), many)
         nights = np.arange(jobs.size) - first[jobs] + begin[jobs]
-        apart = nights_apart(season)
+        apart = dssp.nights_apart(season)
         own = {n: (night, night.exact_capacity(fill)) for n, night in apart.items()}
         return cls(season, season.exact_capacity(fill), own, jobs, nights, first)
 
@@ -127,9 +121,11 @@ def _map_columns(row: Row, what: str, pairs: Sequence[tuple[int, Number]]) -> Ro
     return Row(what, [x for x, _ in pairs], [c for _, c in pairs], row.lower, row.upper)
 
 
-def nights_of(solution: Selected | SelectedNights) -> Sequence[Selected | SelectedNight]:
+def nights_of(
+    solution: dssp.Selected | dssp.SelectedNights,
+) -> Sequence[dssp.Selected | dssp.SelectedNight]:
     """Return the nights of a solution: of a selection it is the only one."""
-    return (solution,) if isinstance(solution, Selected) else solution.nights
+    return (solution,) if isinstance(solution, dssp.Selected) else solution.nights
 
 
 class Period(NamedTuple):

@@ -15,15 +15,9 @@ from schedopt.formulations.dssp.grid import Grid, whole_rewards, whole_rows
 from schedopt.formulations.dssp.rooms import Rooms
 from schedopt.formulations.dssp.rows import Row, rows
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
+from schedopt.instances import dssp
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import (
-    Instance,
-    PlacedTask,
-    Scheduled,
-    refuse_nights,
-    scheduled,
-)
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.placing import refuse_order
 from schedopt.instances.options import Option
@@ -73,10 +67,10 @@ class Schedule(WholeModel):
     }
     inexact: ClassVar[str] = "among schedules on a grid that rounds lengths up"
 
-    def __init__(self, night: Instance) -> None:
+    def __init__(self, night: dssp.Instance) -> None:
         began = time.perf_counter()
         super().__init__(night)
-        refuse_nights(night, "schedule")
+        dssp.refuse_nights(night, "schedule")
         refuse_order(night, "schedule")
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self._lost = whole_rewards(night, self.grid)
@@ -252,7 +246,7 @@ class Schedule(WholeModel):
             capacity = rule.capacity + spare - spare * asked
             self.model.add_cumulative(intervals, uses, capacity)
 
-    def _running_tasks(self, solution: Scheduled) -> dict[int, PlacedTask]:
+    def _running_tasks(self, solution: dssp.Scheduled) -> dict[int, dssp.PlacedTask]:
         """Return each task that is run, by its position."""
         index, tasks = self.instance.index, self.instance.tasks
         stages = (
@@ -260,7 +254,7 @@ class Schedule(WholeModel):
         )
         return {int(tasks.first_task[stage]) + task.task: task for task, stage in stages}
 
-    def hint(self, solution: Scheduled) -> Hints:
+    def hint(self, solution: dssp.Scheduled) -> Hints:
         """Yield x_j of every job and the starts of the tasks that are run, in units."""
         index, grid, ends = self.instance.index, self.grid, solution.completion
         run = {n for n in ends if floor(ends[n] * grid.scale) <= grid.horizons[index[n]]}
@@ -271,13 +265,13 @@ class Schedule(WholeModel):
             if not isinstance(self.starts[i], int):
                 yield self.starts[i], round(task.start * grid.scale)
 
-    def decode(self, value: Value) -> Scheduled:
+    def decode(self, value: Value) -> dssp.Scheduled:
         """Turn values of the variables into a schedule, in the given lengths."""
         return self._rooms.decode(value)
 
     def placed(
         self, run: Sequence[int], begin: list[int], on: Mapping[int, Sequence[int]]
-    ) -> Scheduled:
+    ) -> dssp.Scheduled:
         """Return the schedule of some jobs whose tasks start at given times, in units.
 
         Those of no length do as soon as they can; ``on`` has the processors of all others.
@@ -293,7 +287,7 @@ class Schedule(WholeModel):
             places[i] = numbers[0]
         starts = np.array(begin, dtype=float) / self.grid.scale
         several = {i: tuple(numbers) for i, numbers in on.items() if len(numbers) > 1}
-        return scheduled(night, run, starts, places, several=several)
+        return dssp.scheduled(night, run, starts, places, several=several)
 
     def opens(self, stage: int, ended: Mapping[int, int]) -> int:
         """Return when a stage opens: after its job's release, stages before it, and other jobs."""

@@ -10,20 +10,14 @@ from msgspec.structs import asdict, replace
 
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written, rounded_total
-from schedopt.instances.dssp.answers import (
-    PlacedTask,
-    Scheduled,
-    Selected,
-    SelectedNight,
-    SelectedNights,
-)
+from schedopt.instances.dssp import answers
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import expect
 from schedopt.instances.naming import split
 
 
-def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
+def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Selected:
     """Return the record of a selection, given as positions of jobs or as a mask of shape (J,).
 
     Shares are of the capacity by the selection parameter r, ``fill``.
@@ -38,7 +32,7 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
     for by, (groups, codes) in night.codes.items():
         parts = (demands[own].tolist() for own in split(codes[picked], len(groups)))
         shares[by] = {g: fsum(part) / capacity for g, part in zip(groups, parts, strict=True)}
-    return Selected(
+    return answers.Selected(
         selected=names,
         demand=rounded_total(demands, whole=night.whole),
         capacity=capacity,
@@ -60,19 +54,19 @@ def refuse_order(night: Instance, who: str) -> None:
 
 def selected_nights(
     season: Instance, nights: Sequence[Sequence[int] | Ints], fill: float = 1.0
-) -> SelectedNights:
+) -> answers.SelectedNights:
     """Return the record of a selection for each night, of positions of the jobs run on it."""
     own = nights_apart(season)
 
-    def of_night(n: int) -> SelectedNight:
+    def of_night(n: int) -> answers.SelectedNight:
         found = selected(own.get(n, season), np.asarray(nights[n - 1], np.int64), fill)
         room = found.capacity if n in own else UNSET
-        return SelectedNight(
+        return answers.SelectedNight(
             selected=found.selected, demand=found.demand, shares=found.shares, capacity=room
         )
 
     every = tuple(of_night(n) for n in range(1, len(nights) + 1))
-    return SelectedNights(nights=every, capacity=season.capacity(fill))
+    return answers.SelectedNights(nights=every, capacity=season.capacity(fill))
 
 
 def nights_apart(season: Instance) -> dict[int, Instance]:
@@ -104,7 +98,7 @@ def scheduled(
     fill: float = 1.0,
     *,
     several: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
-) -> Scheduled:
+) -> answers.Scheduled:
     """Return the record of a schedule of an instance with stages for every job.
 
     Parameters
@@ -121,14 +115,14 @@ def scheduled(
     tasks, run = night.tasks, sorted(int(j) for j in jobs)
     begin, end = starts.tolist(), (starts + tasks.lengths).tolist()
     where = processors.tolist()
-    placed: list[PlacedTask] = []
+    placed: list[answers.PlacedTask] = []
     completion: dict[str, float] = {}
     for j in run:
         name, first = night.jobs[j].name, int(tasks.first_stage[j])
         for s in range(first, int(tasks.first_stage[j + 1])):
             first_task, after = int(tasks.first_task[s]), int(tasks.first_task[s + 1])
             placed += [
-                PlacedTask(
+                answers.PlacedTask(
                     job=name,
                     stage=s - first,
                     task=i - first_task,
@@ -144,7 +138,7 @@ def scheduled(
     busy = fsum(
         (min(task.end, deadline) - min(task.start, deadline)) * len(task.on) for task in placed
     )
-    return Scheduled(
+    return answers.Scheduled(
         **asdict(base),
         tasks=tuple(placed),
         completion=completion,

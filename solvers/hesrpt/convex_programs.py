@@ -6,12 +6,7 @@ from math import inf
 import msgspec
 import numpy as np
 
-from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import (
-    Timeline,
-    smiths_order,
-    without_floors,
-)
+from schedopt.formulations.hesrpt import Allocation, epochs
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers import clarabel
@@ -61,14 +56,14 @@ def _over_timelines(attempt: Attempt) -> Termination:
     that of the timeline in which all complete after the last arrival.
     """
     model, instance = attempt.model, attempt.instance
-    last: Timeline = smiths_order(instance).tolist(), {}
+    last: epochs.Timeline = epochs.smiths_order(instance).tolist(), {}
     floor = _cost_each_alone(instance)
     attempt.take_even_split()
     if instance.objective == "makespan" and not model.given:
         if all(bound.at_least <= 0.0 for bound in model.rules.bounds):
             return attempt.over_programs([(floor, last)], floor)
         program = model.ordered(*last)
-        program.rules = without_floors(program.rules)
+        program.rules = epochs.without_floors(program.rules)
         if attempt.solution is None or not attempt.out_of_time():
             floor = max(floor, solve_program(program, attempt.seconds_left()).bound or 0.0)
     attempt.raise_bound(floor, attempt.name)

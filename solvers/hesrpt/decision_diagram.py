@@ -21,14 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt.epochs import Order
+from schedopt.solvers.hesrpt import decision_diagram_kernels as kernels
 from schedopt.solvers.hesrpt.branch_and_bound_kernels import Paths
-from schedopt.solvers.hesrpt.decision_diagram_kernels import (
-    Grid,
-    fill_unit_gains,
-    gains_behind,
-    merge_gains,
-    price_edges,
-)
 from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, slope, speed
 
 LEAST_ELASTICITY = 1e-3
@@ -158,15 +152,15 @@ class Diagram:
         self._vain = self._vain + 1 if self.paths > HARDLY * before and not finer else 0
         self.stalled = self._vain >= MOST_VAIN
 
-    def _grid(self, step: float) -> Grid:
+    def _grid(self, step: float) -> kernels.Grid:
         """Return the rents of the next pass, and what plain jobs gain at them."""
         rents, jobs = rents_of(self.c, self.costs, step), len(self.sizes)
-        grid = Grid(rents, np.zeros((jobs, len(rents))), np.zeros(jobs, dtype=np.bool_))
-        fill_unit_gains(self.c, grid)
+        grid = kernels.Grid(rents, np.zeros((jobs, len(rents))), np.zeros(jobs, dtype=np.bool_))
+        kernels.fill_unit_gains(self.c, grid)
         return grid
 
     def _fill_layer(
-        self, depth: int, front: _Frontier, layer: Layer, grid: Grid, how: Pass
+        self, depth: int, front: _Frontier, layer: Layer, grid: kernels.Grid, how: Pass
     ) -> Iterator[_Frontier | None]:
         """Fill the edges of a layer, and yield the nodes at their ends; None now and then."""
         jobs = np.arange(len(self.sizes))
@@ -186,7 +180,7 @@ class Diagram:
         for first in range(0, len(masks), chunk):
             span = (first, min(first + chunk, len(masks)))
             at = (front.sets, masks, front.gains)
-            price_edges(self.c, self.costs, grid, *at, span, layer.prices)
+            kernels.price_edges(self.c, self.costs, grid, *at, span, layer.prices)
             yield None
         node, job = np.nonzero(free)
         prices = layer.prices[node, job]
@@ -205,7 +199,7 @@ class Diagram:
         chunk = max(1, CHUNK // rents)
         for first in range(0, len(edges), chunk):
             span = (first, min(first + chunk, len(edges)))
-            merge_gains(self.c, grid, edges, prices, front.gains, span, gains)
+            kernels.merge_gains(self.c, grid, edges, prices, front.gains, span, gains)
             yield None
         yield _Frontier(
             sets=front.sets[edges[starts, 0]] | (1 << edges[starts, 1]),
@@ -215,7 +209,7 @@ class Diagram:
         )
 
     def _split_nodes(
-        self, edges: Ints, prices: Floats, front: _Frontier, grid: Grid, how: Pass
+        self, edges: Ints, prices: Floats, front: _Frontier, grid: kernels.Grid, how: Pass
     ) -> Ints:
         """Return which part of which node each edge leads to, by its paths' gains at one rent."""
         order = np.argsort(edges[:, 2], kind="stable")
@@ -224,7 +218,7 @@ class Diagram:
         highest = np.maximum.reduceat(tight[edges[order, 0]], starts)[edges[:, 2]]
         at = np.minimum(highest + how.beyond, len(grid.rents) - 1)
         values = np.empty(len(edges))
-        gains_behind(self.c, grid, edges, prices, front.gains, at, values)
+        kernels.gains_behind(self.c, grid, edges, prices, front.gains, at, values)
         low = np.minimum.reduceat(values[order], starts)[edges[:, 2]]
         high = np.maximum.reduceat(values[order], starts)[edges[:, 2]]
         width = high - low

@@ -16,13 +16,7 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 
-from schedopt.solvers.hesrpt.lagrangian_kernels import (
-    DEEP,
-    Demand,
-    Path,
-    costs_by_completion,
-    least_costs,
-)
+from schedopt.solvers.hesrpt import lagrangian_kernels as kernels
 from schedopt.solvers.hesrpt.speedup_kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
 
 STEEPEST = 0.97
@@ -105,19 +99,19 @@ class RentBound:
         self.bound = 0.0
         self.times, self.rents = np.zeros(1), np.zeros((len(self.servers), 0))
         self.prices, self.ends = np.zeros(len(sizes)), np.zeros(len(sizes))
-        self.room = np.zeros((4, DEEP)), np.zeros(4)
+        self.room = np.zeros((4, kernels.DEEP)), np.zeros(4)
 
-    def path(self, row: int = 0) -> Path:
+    def path(self, row: int = 0) -> kernels.Path:
         """Return the path that proves the bound, or that of a team."""
         return self._path(self.times, self.rents[row])
 
-    def _path(self, times: Floats, rents: Floats) -> Path:
+    def _path(self, times: Floats, rents: Floats) -> kernels.Path:
         exponents = -self._powers / (1.0 - self._powers)
         parts = (rents / rents[-1]) ** exponents[:, None]
         heights = np.vstack([rents, np.sqrt(rents), parts])
         sums = np.cumsum(heights * np.diff(times), axis=1)
         sums = np.hstack([np.zeros((len(sums), 1)), sums])
-        return Path(times, rents, sums[0], sums[1], sums[2:], self._rows)
+        return kernels.Path(times, rents, sums[0], sums[1], sums[2:], self._rows)
 
     def evaluate(
         self, times: Floats, rents: Floats, part: float = ROUGH
@@ -131,10 +125,10 @@ class RentBound:
         for row, own in enumerate(rents):
             jobs = np.flatnonzero(self.payers == row)
             what = self.curves, self._path(times, own), self.sizes, self.costs
-            demand = Demand(self.ends, self.prices, use[row])
+            demand = kernels.Demand(self.ends, self.prices, use[row])
             for first in range(0, len(jobs), some):
                 some_jobs = jobs[first : first + some]
-                total += least_costs(*what, some_jobs, part, demand, self.room)
+                total += kernels.least_costs(*what, some_jobs, part, demand, self.room)
                 yield
         bound = self._bound_of(total, times, rents)
         if bound > self.bound:
@@ -157,7 +151,7 @@ class RentBound:
         alone = np.full((len(self.sizes), self.rents.shape[1] + 1), np.inf)
         for row in range(len(self.servers)):
             jobs = np.flatnonzero(self.payers == row)
-            costs_by_completion(
+            kernels.costs_by_completion(
                 self.curves, self.path(row), self.sizes, self.costs, jobs, self.room[1], alone
             )
         least = alone.min(axis=1)

@@ -21,16 +21,10 @@ from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import branch_and_bound_kernels as kernels
+from schedopt.solvers.hesrpt import dominance
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
 from schedopt.solvers.hesrpt.direct import Optimum, least_makespan, optimum
-from schedopt.solvers.hesrpt.dominance import (
-    MOST_JOBS,
-    MOST_SETS,
-    completes_after,
-    count_sets,
-    is_one_order,
-)
 from schedopt.solvers.hesrpt.feasibility import servable
 from schedopt.solvers.hesrpt.price_kernels import Simulation, levels_of, prices_of, simulate
 from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves, speeds
@@ -52,7 +46,7 @@ def order_search(
 ) -> GivenOrder | BestOrder:
     """Return the search for the best order: direct where there is a formula, else a tree."""
     rules = rules or Rules(instance)
-    if is_one_order(instance, rules, given=order is not None):
+    if dominance.is_one_order(instance, rules, given=order is not None):
         return GivenOrder(instance, rules, order)
     return BestOrder(instance, rules)
 
@@ -205,12 +199,12 @@ class BestOrder(OrderSearch):
         after: Ints | None = None,
     ) -> None:
         super().__init__(instance, rules, order)
-        count, own = len(self.sizes), completes_after(instance, rules)
+        count, own = len(self.sizes), dominance.completes_after(instance, rules)
         own |= 0 if after is None else after
-        few = count <= MOST_JOBS and not instance.arrivals.any()
-        self.sets = count_sets(own, MOST_SETS) if few else 0
+        few = count <= dominance.MOST_JOBS and not instance.arrivals.any()
+        self.sets = dominance.count_sets(own, dominance.MOST_SETS) if few else 0
         self.diagram: Diagram | None = None
-        if 0 < self.sets <= MOST_SETS:
+        if 0 < self.sets <= dominance.MOST_SETS:
             self.diagram = Diagram(self.curves, self.sizes, self.costs, own)
         self._pass: Iterator[None] | None = None
         self._data = kernels.TimelineData(
@@ -243,7 +237,7 @@ class BestOrder(OrderSearch):
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""
         until = now() + seconds
-        if len(self.sizes) > MOST_JOBS:
+        if len(self.sizes) > dominance.MOST_JOBS:
             self.rest = self.bound  # all orders are left
             return True
         while self.diagram is not None and not len(self._data.paths.child):

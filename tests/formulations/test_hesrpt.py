@@ -75,7 +75,7 @@ def test_what_a_search_claims_and_cannot_write_down_is_not_proven(
 
 
 def test_what_was_not_searched_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedopt.solvers.hesrpt.order_search.MOST_JOBS", 3)
+    monkeypatch.setattr("schedopt.solvers.hesrpt.dominance.MOST_JOBS", 3)
     own = [Power(p=0.2 + 0.12 * j) for j in range(6)]
     unlike = cluster([1, 2, 3, 4, 5, 6], Power(p=0.5), own=own)
     result = schedopt.solve(unlike)

@@ -17,19 +17,9 @@ from hypothesis import strategies as st
 from scipy.stats import gamma
 
 import schedopt
-from schedopt.instances import files
+from schedopt.instances import files, msfq
 from schedopt.instances.dssp import swf as nights
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import (
-    BoundedPareto,
-    Deterministic,
-    Empirical,
-    Exponential,
-    Hyperexponential,
-    Instance,
-    JobClass,
-    Lognormal,
-)
 from schedopt.instances.msfq import swf as queues
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.instances.msfq.traces import read_trace
@@ -47,13 +37,13 @@ def test_loads_and_weights() -> None:
 
 
 SHAPES = [
-    Exponential(),
-    Deterministic(),
-    Hyperexponential(scv=4.0),
-    Lognormal(scv=1.5),
-    BoundedPareto(alpha=1.5, ratio=1000.0),
-    BoundedPareto(alpha=1.0, ratio=50.0),
-    Empirical(values=(1.0, 2.0, 7.0)),
+    msfq.Exponential(),
+    msfq.Deterministic(),
+    msfq.Hyperexponential(scv=4.0),
+    msfq.Lognormal(scv=1.5),
+    msfq.BoundedPareto(alpha=1.5, ratio=1000.0),
+    msfq.BoundedPareto(alpha=1.0, ratio=50.0),
+    msfq.Empirical(values=(1.0, 2.0, 7.0)),
 ]
 
 
@@ -61,8 +51,8 @@ SHAPES = [
 def test_drawn_sizes_have_mean_one_and_the_stated_spread(shape: Any) -> None:
     from schedopt.policies.msfq.simulation import draw
 
-    job = JobClass(need=1, arrival_rate=0.5, service_rate=1.0, sizes=shape)
-    sizes = draw(Instance(name="sizes", servers=1, classes=(job,)), 1_000_000, 3).sizes
+    job = msfq.JobClass(need=1, arrival_rate=0.5, service_rate=1.0, sizes=shape)
+    sizes = draw(msfq.Instance(name="sizes", servers=1, classes=(job,)), 1_000_000, 3).sizes
     error = 5 * np.sqrt(shape.second_moment / sizes.size)
     assert abs(sizes.mean() - 1) < error
     assert np.mean(sizes**2) == pytest.approx(shape.second_moment, rel=0.1)
@@ -81,7 +71,7 @@ def test_generators_keep_load_and_seed() -> None:
 
 
 def test_borg_is_the_26_classes_stable_below_4_96() -> None:
-    borg: Instance = files.load(FOLDER / "borg-cell-b.json")
+    borg: msfq.Instance = files.load(FOLDER / "borg-cell-b.json")
     assert len(borg.classes) == 26
     assert borg.servers == 2048
     assert borg.arrival_rate / borg.load == pytest.approx(4.96, abs=0.005)

@@ -17,15 +17,9 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
-from schedopt.policies.msfq.logs import rules
+from schedopt.policies.msfq.logs import registration, rules
 from schedopt.policies.msfq.logs.machine import Machine, run_to_end
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measure
-from schedopt.policies.msfq.logs.registration import (
-    LOG_POLICIES,
-    machine_for,
-    replay_log,
-    write_starts,
-)
 from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
@@ -43,7 +37,7 @@ PRIORITIES = (
     "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}""",
 )
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
-    *[(name, {}) for name in LOG_POLICIES],
+    *[(name, {}) for name in registration.LOG_POLICIES],
     *[(name, {"fill": fill}) for name in ("sjf", "wfp3") for fill in ("skip", "easy")],
     ("saf", {"fill": "easy"}),
     *[("weighted", {"priority": priority}) for priority in PRIORITIES],
@@ -56,9 +50,12 @@ def test_compiled_starts_are_those_of_the_definition(
     name: str, options: dict[str, Any], seed: int, estimates: str, several: bool
 ) -> None:
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
-    starts, policy = replay_log(queue, name, estimates, **options), LOG_POLICIES[name]
+    starts, policy = (
+        registration.replay_log(queue, name, estimates, **options),
+        registration.LOG_POLICIES[name],
+    )
     for _, rows, one in queue.parts():
-        machine = machine_for(Machine, one, policy, estimates, options)
+        machine = registration.machine_for(Machine, one, policy, estimates, options)
         plain = run_to_end(machine, policy.make(**options))
         assert starts[rows].tolist() == plain.starts
         assert list(plain.size) == pytest.approx(shares(one), rel=1e-14)
@@ -75,9 +72,9 @@ def shares(queue: Instance) -> list[float]:
 @tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
 def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
     jobs, servers = random_jobs(seed)
-    log, policy = queue_of(jobs, servers), LOG_POLICIES[name]
-    machine = run_to_end(machine_for(Machine, log, policy, "given", {}), policy.make())
-    starts = replay_log(log, name, "given")
+    log, policy = queue_of(jobs, servers), registration.LOG_POLICIES[name]
+    machine = run_to_end(registration.machine_for(Machine, log, policy, "given", {}), policy.make())
+    starts = registration.replay_log(log, name, "given")
     assert all(starts[job] <= time for job, time in machine.promises.items())
     if name == "conservative":
         assert len(machine.promises) == len(jobs)
@@ -134,7 +131,7 @@ STARTS: dict[str, list[float]] = {  # four servers, worked out by hand
 
 @pytest.mark.parametrize("name", STARTS)
 def test_a_log_worked_out_by_hand(name: str) -> None:
-    assert replay_log(queue_of(SMALL, 4), name, "given").tolist() == STARTS[name]
+    assert registration.replay_log(queue_of(SMALL, 4), name, "given").tolist() == STARTS[name]
 
 
 def test_intervals_and_fairness() -> None:
@@ -169,7 +166,7 @@ def test_estimates_are_those_that_are_asked_for(tmp_path: Path) -> None:
     assert (tmp_path / "starts.csv").read_text() == "job,start\n0,0\n1,2\n2,5\n"
     assert run(some, estimates="exact").estimates == "exact"
     with pytest.raises(InputError, match="a file other than the log"):
-        write_starts(np.zeros(3), str(tmp_path / "log.parquet"), some)
+        registration.write_starts(np.zeros(3), str(tmp_path / "log.parquet"), some)
 
 
 def test_a_policy_says_why_it_does_not_apply() -> None:

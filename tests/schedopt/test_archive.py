@@ -17,19 +17,14 @@ import schedopt
 from schedopt.archive import judging
 from schedopt.archive.entries import Entry, digest, group
 from schedopt.instances import archived
-from schedopt.verbs.archive import (
-    describe,
-    list_groups,
-    select_entries,
-    verify_entries,
-)
+from schedopt.verbs import archive
 
 QUICK = "epoch-planted-8x2"
 Edit = Callable[[Any], Any]
 
 
 def test_it_holds_what_it_promises() -> None:
-    found = select_entries()
+    found = archive.select_entries()
     status = Counter(entry.status for _, entry in found)
     assert status["proven"] >= 150
     assert status["open"] >= 20
@@ -40,13 +35,15 @@ def test_it_holds_what_it_promises() -> None:
         assert entry.objective_by.date
         assert entry.objective_by.by
         assert entry.made
-    assert {entry["group"] for entry in list_groups()} == set(archived.groups())
+    assert {entry["group"] for entry in archive.list_groups()} == set(archived.groups())
     assert all(group(name).licence for name in archived.groups())
 
 
 @pytest.mark.parametrize("group", archived.groups())
 def test_the_first_of_each_group_is_re_proved(group: str) -> None:
-    (verdict,) = verify_entries([f"{group}/{describe(group)['entries'][0]['name']}"])
+    (verdict,) = archive.verify_entries(
+        [f"{group}/{archive.describe(group)['entries'][0]['name']}"]
+    )
     assert not verdict.wrong, verdict.wrong
     assert verdict.bound
 
@@ -137,7 +134,7 @@ def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(
     assert (entry["status"], entry["certificate"] != "") == ("proven", True)
     relined(copied, lambda _: entry)
     shutil.copy(kept, result)
-    assert not any(verdict.wrong for verdict in verify_entries())
+    assert not any(verdict.wrong for verdict in archive.verify_entries())
     rewritten(result, better_bound)
     done = run("archive", "submit", path, result, status=1)
     assert (done.stdout, "objective" in done.stderr) == ("", True)
@@ -145,7 +142,7 @@ def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(
 
 def test_bench_measures_against_best_known_values(tmp_path: Path) -> None:
     rows = schedopt.bench(f"archive:{QUICK}", policies=["heuristic-epoch"], time_limit=0.0)
-    known = {entry.name: entry for _, entry in select_entries([QUICK])}
+    known = {entry.name: entry for _, entry in archive.select_entries([QUICK])}
     assert len(rows) == len(known)
     for row in rows:
         entry: Entry = known[row.instance]

@@ -20,13 +20,7 @@ from typer.testing import CliRunner
 import schedopt
 from schedopt.cli import app
 from schedopt.formulations.dssp import Selection
-from schedopt.instances import files
-from schedopt.instances.constraints import (
-    Constraint,
-    FairShare,
-    Seats,
-    label,
-)
+from schedopt.instances import constraints, files
 from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import left_out, reasons
@@ -122,7 +116,7 @@ def test_a_season_is_explained_too() -> None:
     assert [one["reason"] for one in told["left_out"]] == ["rule:cap", "never"]
 
 
-def told(instance: Instance, *added: Constraint, fill: float = 1.0) -> dict[str, str]:
+def told(instance: Instance, *added: constraints.Constraint, fill: float = 1.0) -> dict[str, str]:
     result = solve(instance, constraints=added, options={"fill": fill})
     assert result.proven
     found = left_out(Selection(instance, fill=fill).add(*added), result.solution)
@@ -135,12 +129,12 @@ def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: in
     instance, draw = night(pairs, 10.0), Random(seed)  # noqa: S311
     count = draw.randint(0, 3) if pairs else 0
     rules = [some_rule(draw, [job.name for job in instance.jobs]) for _ in range(count)]
-    rules = [rule for rule in rules if not isinstance(rule, Seats)]
+    rules = [rule for rule in rules if not isinstance(rule, constraints.Seats)]
     result = solve(instance, constraints=rules)
     if result.solution is None:
         return
     facts, chosen = Facts(instance, 1.0), frozenset(result.solution.selected)
-    named = {label(rule, i): rule for i, rule in enumerate(rules)}
+    named = {constraints.label(rule, i): rule for i, rule in enumerate(rules)}
     found = left_out(Selection(instance).add(*rules), result.solution)
     assert set(found) == set(facts.demand) - chosen
     subsets = list(
@@ -175,6 +169,6 @@ def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: in
 
 def test_many_jobs_are_judged_at_once() -> None:
     farm = night([(1 + i % 7, 1 + i % 11) for i in range(1500)], 2000.0)
-    cap = FairShare(by="team", at_most={"fx": 0.2})
+    cap = constraints.FairShare(by="team", at_most={"fx": 0.2})
     reasons = told(farm, cap)
     assert {"outbid", "rule:fair-share[0]"} == set(reasons.values())

@@ -14,18 +14,10 @@ from schedopt.formulations.dssp import Schedule
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
-from schedopt.solvers.dssp.schedule import solving
+from schedopt.solvers.dssp.schedule import solving, tournament
 from schedopt.solvers.dssp.schedule.dispatch_kernels import order_of
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
 from schedopt.solvers.dssp.schedule.dispatch_search import DispatchSearch, search
-from schedopt.solvers.dssp.schedule.tournament import (
-    NOBODY,
-    begin,
-    comparable,
-    leaves_for,
-    replay,
-    without,
-)
 from schedopt.solvers.result import Limits
 from schedopt.solvers.running import Run
 from schedopt.validation.dssp.schedule import check
@@ -134,27 +126,27 @@ NUMBERS = st.lists(
 
 @given(NUMBERS)
 def test_comparable_numbers_are_ordered_as_the_keys_are(keys: list[float]) -> None:
-    numbers = comparable(np.array(keys))
+    numbers = tournament.comparable(np.array(keys))
     assert numbers.min() >= 0
-    assert numbers.max() < NOBODY
+    assert numbers.max() < tournament.NOBODY
     below = np.array(keys)[:, None] < np.array(keys)
     assert np.array_equal(numbers[:, None] < numbers, below)
 
 
 @given(st.integers(1, 20), st.lists(st.tuples(st.integers(0, 19), st.integers(0, 5)), max_size=60))
 def test_the_first_of_the_least_wins_the_final(count: int, changes: list[tuple[int, int]]) -> None:
-    half = leaves_for(count)
-    best, who = np.full(2 * half, NOBODY), np.zeros(2 * half, np.int64)
-    begin(best, who)
-    keys = [NOBODY] * half
+    half = tournament.leaves_for(count)
+    best, who = np.full(2 * half, tournament.NOBODY), np.zeros(2 * half, np.int64)
+    tournament.begin(best, who)
+    keys = [tournament.NOBODY] * half
     for at, key in changes:
         leaf = at % count
-        keys[leaf] = key if key else NOBODY
-        replay(best, who, leaf, keys[leaf])
+        keys[leaf] = key if key else tournament.NOBODY
+        tournament.replay(best, who, leaf, keys[leaf])
         assert best[1] == min(keys)
         assert who[1] == keys.index(min(keys))
         others = [other for i, other in enumerate(keys) if i != leaf]
-        assert without(best, leaf) == min(others, default=NOBODY)
+        assert tournament.without(best, leaf) == min(others, default=tournament.NOBODY)
 
 
 @given(

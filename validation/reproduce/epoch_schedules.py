@@ -9,14 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from schedopt.formulations.epoch import Partition, Rectangles
-from schedopt.instances.epoch import Instance
-from schedopt.instances.epoch.generators import (
-    GENERATORS,
-    drawn_binomial,
-    drawn_uniform,
-    mean_minimum,
-    named,
-)
+from schedopt.instances.epoch import Instance, generators
 from schedopt.policies.epoch.closed_system import shares
 from schedopt.policies.epoch.kernels import OPT, overheads
 from schedopt.policies.registry import NotApplicableError, registered
@@ -28,7 +21,7 @@ Widths = Literal["any", "powers-of-two"]
 
 
 def instance_of(minima: Sequence[int], nodes: int, inequity: int = 0) -> Instance:
-    return Instance(name="example", nodes=nodes, inequity=inequity, jobs=named(minima))
+    return Instance(name="example", nodes=nodes, inequity=inequity, jobs=generators.named(minima))
 
 
 WIDE, LARGE_LAST = instance_of([20] * 10, 140), instance_of([4, 4, 4, 4, 8], 16)  # figures 7 and 8
@@ -60,7 +53,7 @@ def uniform(seeds: int, jobs: Iterable[int], **more: float) -> Iterator[tuple[In
     """Draw instances of 32 nodes unless it says another number."""
     for seed in range(seeds):
         for count in jobs:
-            yield (GENERATORS["uniform"](seed, jobs=count, **{"nodes": 32} | more),)
+            yield (generators.GENERATORS["uniform"](seed, jobs=count, **{"nodes": 32} | more),)
 
 
 @theorem(
@@ -216,7 +209,7 @@ def section_4_2(quick: bool) -> Answers:
     """Count assignments that hold the largest job that is left."""
     grid = [
         (nodes, jobs, load, drawn)
-        for drawn in (drawn_uniform, drawn_binomial)
+        for drawn in (generators.drawn_uniform, generators.drawn_binomial)
         for nodes in (64, 128, 200, 256)
         for jobs in (4, 7, 8, 12, 16, 24, 32)
         for load in (1.0, 2.0)
@@ -226,7 +219,7 @@ def section_4_2(quick: bool) -> Answers:
     for i, (nodes, jobs, load, drawn) in enumerate(grid):
         draw = np.random.Generator(np.random.PCG64(i))
         shape = (1_000 if quick else 10_000, jobs)
-        minima = drawn(draw, nodes, shape, mean_minimum(nodes, jobs, load))
+        minima = drawn(draw, nodes, shape, generators.mean_minimum(nodes, jobs, load))
         _, tested, epochs = overheads(OPT, -np.sort(-minima, axis=1), nodes, 1)
         ratios.append(float(tested.sum() / epochs.sum()))
     mean, worst = float(np.mean(ratios)), max(ratios)
@@ -246,7 +239,7 @@ def opt_epoch(quick: bool) -> Answers:
         found, _ = optima_by_method(instance_of(minima, nodes, int(draw.integers(0, 7))))
         different.append(len(found) > 1)
     planted = [
-        GENERATORS["planted"](seed, nodes=16, epochs=epochs, inequity=k, most=8)
+        generators.GENERATORS["planted"](seed, nodes=16, epochs=epochs, inequity=k, most=8)
         for epochs in ((3,) if quick else (3, 6, 9))
         for k in range(7)
         for seed in range(1 if quick else 3)
@@ -380,9 +373,9 @@ def _compare_with_optimum(name: str, seeds: int) -> tuple[str, str]:
 
 def _time_hard_instance(name: str) -> tuple[str, str]:
     """Tell whether a policy ends on a planted instance that is hard for a search."""
-    hard = GENERATORS["planted"](1, nodes=128, epochs=8, inequity=4)
+    hard = generators.GENERATORS["planted"](1, nodes=128, epochs=8, inequity=4)
     if name == "buddy":
-        hard = GENERATORS["uniform"](1, nodes=128, jobs=64)
+        hard = generators.GENERATORS["uniform"](1, nodes=128, jobs=64)
     began = time.perf_counter()
     try:
         overhead_of(name, hard)
@@ -395,7 +388,7 @@ def _time_hard_instance(name: str) -> tuple[str, str]:
 
 def table_3(quick: bool) -> Outcome:
     """Look at what the generator makes by default."""
-    made = [*map(GENERATORS["uniform"], range(200 if quick else 5_000))]
+    made = [*map(generators.GENERATORS["uniform"], range(200 if quick else 5_000))]
     minima = np.concatenate([instance.minima for instance in made])
     shape = {(i.nodes, len(i.jobs), i.inequity) for i in made}
     load = float(minima.mean() * 8 / 128)

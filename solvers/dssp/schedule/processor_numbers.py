@@ -8,13 +8,7 @@ import numpy as np
 
 from schedopt.instances.dssp import Scheduled, scheduled
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.dssp.schedule.dispatch_kernels import (
-    SMALL,
-    Dispatch,
-    Record,
-    by_key,
-    order_of,
-)
+from schedopt.solvers.dssp.schedule import dispatch_kernels as kernels
 from schedopt.solvers.dssp.schedule.machine_arrays import is_plain, machine_arrays, task_kinds
 from schedopt.solvers.dssp.schedule.simulation_kernels import History, simulate
 from schedopt.solvers.kernels.heap import pop, push
@@ -88,15 +82,17 @@ def played(
     """
     tasks = night.tasks
     lengths = tasks.lengths if lengths is None else lengths
-    order = order_of(keys, tasks.first_task) if by_task else None
+    order = kernels.order_of(keys, tasks.first_task) if by_task else None
     if order is not None:
         lengths, keys = lengths[order], keys[order]
     starts, completion = np.full(len(lengths), np.nan), np.full(len(night.jobs), np.nan)
     site, history = machine_arrays(night), None
     if len(clocks) == 0 and is_plain(site) and lengths.all():
         processors = min(int(site.there[0]), max(1, len(lengths)))
-        dispatch = Dispatch(lengths, tasks.first_task, tasks.first_stage, processors)
-        by_key(dispatch, keys, jobs, Record(starts, completion), np.inf, tasks.first_stage[:-1])
+        dispatch = kernels.Dispatch(lengths, tasks.first_task, tasks.first_stage, processors)
+        kernels.by_key(
+            dispatch, keys, jobs, kernels.Record(starts, completion), np.inf, tasks.first_stage[:-1]
+        )
     else:
         kinds = task_kinds(tasks, lengths, keys)
         by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
@@ -107,7 +103,7 @@ def played(
     return Simulated(starts, completion, lengths, keys, order, history)
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL, 4))
+@njit(cache=True, nogil=True, plain=small(kernels.SMALL, 4))
 def _numbers(first: Ints, ends: Floats, history: History) -> Ints:
     """Return the processors of each line, line after line: the idle ones of the lowest numbers."""
     starts, layers, processors = history.starts, history.layers, history.processors

@@ -13,13 +13,8 @@ import numpy as np
 from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import Partial
-from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
+from schedopt.solvers.msfq.log_bound import FEW, has_few_starts, relaxations
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
-from schedopt.solvers.msfq.log_bound.relaxations import (
-    OPENED,
-    relaxation_bounds,
-    rounded_down,
-)
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, drive, make_result, version
 
@@ -114,13 +109,13 @@ class BoundSearch:
         ]
         for part, found, name in each:
             left = self.until - now()
-            found[name] = relaxation_bounds(
+            found[name] = relaxations.relaxation_bounds(
                 part.ticks[name], weighted=weighted, of=name, seconds=left
             )
         self._sum_partitions()
         yield
         for part, found, name in each:
-            if len(part.ticks[name].run) > OPENED * (self.until - now()):
+            if len(part.ticks[name].run) > relaxations.OPENED * (self.until - now()):
                 self.late = True  # to have prices to start from takes longer
                 continue
             search, done = self._price_search(part, part.ticks[name]), False
@@ -160,4 +155,4 @@ class BoundSearch:
                 best["parts"] = max(best.values())
             for name, value in best.items():
                 sums[name] = sums.get(name, Fraction(0)) + Fraction(value) * part.weight / weight
-        self.bounds = {name: rounded_down(value) for name, value in sums.items()}
+        self.bounds = {name: relaxations.rounded_down(value) for name, value in sums.items()}

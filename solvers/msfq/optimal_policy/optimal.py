@@ -15,13 +15,9 @@ from schedopt.formulations.msfq.optimal import OptimalPolicy
 from schedopt.formulations.msfq.process import Process, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import OptimalTable
+from schedopt.solvers.msfq.optimal_policy import policy_iteration
 from schedopt.solvers.msfq.optimal_policy.equations import Equations, pad_edge
 from schedopt.solvers.msfq.optimal_policy.policy_cost import bound_policy_cost, edge_slopes
-from schedopt.solvers.msfq.optimal_policy.policy_iteration import (
-    Bounded,
-    BoxSearch,
-    second_differences,
-)
 from schedopt.solvers.msfq.optimal_policy.tables import Decisions, as_table
 from schedopt.solvers.msfq.searching import QueueSearch, run_search
 from schedopt.solvers.msfq.threshold import approximation
@@ -93,7 +89,7 @@ class PolicySearch(QueueSearch):
                 place="servers",
             )
         self.incumbent: Incumbent | None = None
-        self.proof: Bounded | None = None
+        self.proof: policy_iteration.Bounded | None = None
         self._bound, self._box = service_cost(self._process), smallest_box(k)
         self._stages = self._work()
 
@@ -143,10 +139,10 @@ class PolicySearch(QueueSearch):
         yield
         k = process.system.k
         decisions, price, gap = _initial_policy(process, self._box, best), None, 1.0
-        proof: Bounded | None = None
-        rise = STEEP * second_differences(process)[2]
+        proof: policy_iteration.Bounded | None = None
+        rise = STEEP * policy_iteration.second_differences(process)[2]
         while True:
-            search = BoxSearch(process, decisions, price)
+            search = policy_iteration.BoxSearch(process, decisions, price)
             for _ in search.work(max(PRICED * options["tolerance"], ROUGH * gap)):
                 self._keep_bound(search.best)
                 yield
@@ -171,13 +167,13 @@ class PolicySearch(QueueSearch):
             price = search.best.prices[1] + rise * (larger[1] - self._box[1])
             decisions, self._box = extend_to_box(search.best.decisions, larger), larger
 
-    def _keep_bound(self, found: Bounded | None) -> None:
+    def _keep_bound(self, found: policy_iteration.Bounded | None) -> None:
         """Keep a bound if it is better, and consistent with the incumbent."""
         best = self.incumbent
         if found is not None and best is not None and self._bound < found.bound <= best.cost:
             self._bound, self.proof = found.bound, found
 
-    def _evaluate_policy(self, found: Bounded) -> Stages:
+    def _evaluate_policy(self, found: policy_iteration.Bounded) -> Stages:
         """Evaluate a box's policy for the system without limits; keep it if it is better."""
         process = self._process
         decisions = make_runnable(found.decisions)
@@ -204,7 +200,7 @@ def smallest_box(k: int) -> tuple[int, int]:
     return 4 * k + 24, 12
 
 
-def next_box(found: Bounded, growth: float) -> tuple[int, int]:
+def next_box(found: policy_iteration.Bounded, growth: float) -> tuple[int, int]:
     """Return the next box: longer, and as wide as its decisions require."""
     levels, _, width = found.decisions.shape
     turns = _switching_counts(found.decisions).max(axis=1)

@@ -16,17 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedopt.formulations.program import Program, WholeRow
-from schedopt.solvers.dssp.selection.branch_and_bound.branching import (
-    BranchAndBound,
-    Node,
-    deadline,
-)
+from schedopt.solvers.dssp.selection.branch_and_bound import branching, program_arrays
 from schedopt.solvers.dssp.selection.branch_and_bound.knapsack_rows import KnapsackRowCloser
-from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
-    FREE,
-    ProgramArrays,
-    initial_values,
-)
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Limits, Result
 
@@ -57,7 +48,7 @@ def certify(
         raise NoCertificateError("the model was changed natively" if model.changed else "no bound")
     program = model.program()
     seconds = LONGEST if limits.time_limit is None else limits.time_limit
-    watch = seconds, deadline(seconds)
+    watch = seconds, branching.deadline(seconds)
     found = _branchings(
         program, _cardinality_rows(program), _claim_in_units(model, program, result), watch
     )
@@ -75,14 +66,14 @@ def _branchings(
     ``watch`` is the seconds that there are for all, and what tells whether they are over.
     """
     seconds, stop = watch
-    whole = ProgramArrays.of_rows(program.rewards, [*program.rows, *more])
-    start = initial_values(program)
+    whole = program_arrays.ProgramArrays.of_rows(program.rewards, [*program.rows, *more])
+    start = program_arrays.initial_values(program)
     if whole.hopeless or not whole.propagate(start)[1]:
         return {"rows": list(whole.keys), "nodes": [{}]}
     arrays = whole.without(start)
     value = claimed - program.worth(np.flatnonzero(start == 1).tolist())
-    closer = KnapsackRowCloser(arrays) if (start == FREE).sum() > FEW else None
-    tree = BranchAndBound(arrays, start, value, closer=closer)
+    closer = KnapsackRowCloser(arrays) if (start == program_arrays.FREE).sum() > FEW else None
+    tree = branching.BranchAndBound(arrays, start, value, closer=closer)
     tree.stop = lambda: stop() or len(tree.nodes) > MOST_NODES
     tree.run()
     if not tree.done:
@@ -116,7 +107,7 @@ def _cardinality_rows(program: Program) -> Iterable[WholeRow]:
     yield WholeRow("count", "", capacity.columns, ones, None, count)
 
 
-def _branch_document(node: Node, program: Program, rows: list[int]) -> Certificate:
+def _branch_document(node: branching.Node, program: Program, rows: list[int]) -> Certificate:
     """Return a branch as a document holds it; what single rows decide needs no telling.
 
     ``rows`` says where the rows of the tree are in the certificate.

@@ -18,14 +18,8 @@ import numpy as np
 from schedopt.instances.extras import installed
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
+from schedopt.solvers.dssp.selection.branch_and_bound import relaxation
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
-from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import (
-    Relaxation,
-    apply,
-    ceiling,
-    reduced,
-    rounded,
-)
 from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver, by_mip, prepared
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip import engine_of
@@ -70,13 +64,13 @@ def _note(solver: Solver, run: Run) -> None:
 def _near_prices(solver: Solver, run: Run) -> Decided:
     """Bound by the prices of the relaxation, and narrow the solver to what may be better."""
     limit = remaining_limits(run.limits, run.began).time_limit
-    relaxed = Relaxation(solver.arrays, solver.scaled, seconds=limit).solve(solver.start)
+    relaxed = relaxation.Relaxation(solver.arrays, solver.scaled, seconds=limit).solve(solver.start)
     if relaxed is None or not relaxed.feasible:
         return solver.decided("completed", solver.known)
     arrays, start, fixed = solver.arrays, solver.start, solver.worth(solver.start)
-    reason = rounded(arrays, relaxed.multipliers)
-    gain, constant = reduced(arrays, reason)
-    bound = ceiling(start, gain, constant) // reason.weight // arrays.step * arrays.step
+    reason = relaxation.rounded(arrays, relaxed.multipliers)
+    gain, constant = relaxation.reduced(arrays, reason)
+    bound = relaxation.ceiling(start, gain, constant) // reason.weight // arrays.step * arrays.step
     known = Fraction(bound + fixed)
     solver.known = known if solver.known is None else min(known, solver.known)
     free = np.flatnonzero(start == FREE)
@@ -96,6 +90,6 @@ def _near_prices(solver: Solver, run: Run) -> Decided:
             break
     if solver.best is not None:
         values = start.copy()
-        apply(arrays, values, reason, solver.worth(solver.best) - fixed)
+        relaxation.apply(arrays, values, reason, solver.worth(solver.best) - fixed)
         solver.narrow(values)
     return solver.decided("completed", solver.known)

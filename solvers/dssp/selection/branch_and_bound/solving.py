@@ -24,13 +24,8 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.dssp.selection import SMALL
+from schedopt.solvers.dssp.selection.branch_and_bound import program_arrays
 from schedopt.solvers.dssp.selection.branch_and_bound.branching import BranchAndBound, deadline
-from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
-    FREE,
-    ProgramArrays,
-    Values,
-    initial_values,
-)
 from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip import Answer, Engine, MatrixRun, Start, engine_of
@@ -124,13 +119,13 @@ class Solver:
         self.program, self.limits, self.satisfy = program, limits, satisfy
         self.known = None if known is None else known * program.scale
         self.began = now()
-        self.whole = ProgramArrays.of(program, names)
-        self.start = initial_values(program)
+        self.whole = program_arrays.ProgramArrays.of(program, names)
+        self.start = program_arrays.initial_values(program)
         self._fixed, self.possible = self.whole.propagate(self.start)
         self.possible = self.possible and not self.whole.hopeless
         self.refuting: frozenset[str] | None = None
         self.unit = min(program.scale, Fraction(10) ** 300)  # of what the engine reports on its way
-        self.best: Values | None = None
+        self.best: program_arrays.Values | None = None
         self.presolve = True
         self._write_open_part()
 
@@ -142,7 +137,7 @@ class Solver:
         matrix = self.scaled.matrix(self.arrays, self.start, unit=unit, offset=offset)
         self.noted = MatrixRun(self.limits, matrix=matrix)
 
-    def narrow(self, values: Values) -> None:
+    def narrow(self, values: program_arrays.Values) -> None:
         """Fix columns at these values: the incumbent and every better selection have them.
 
         Presolve, with a good start and good prices, was seen to cost more than it saves.
@@ -161,7 +156,7 @@ class Solver:
         """Keep a selection of columns, found by an engine, if it keeps the rows and is the best."""
         values = np.zeros(len(self.program.columns), dtype=np.int8)
         values[list(chosen)] = 1
-        if self.whole.hopeless or values[initial_values(self.program) == 0].any():
+        if self.whole.hopeless or values[program_arrays.initial_values(self.program) == 0].any():
             return False
         if self.whole.cut_off(values) is not None:
             return False
@@ -179,13 +174,13 @@ class Solver:
     @property
     def is_small(self) -> bool:
         """Whether few enough columns are open for branching."""
-        return bool((self.start == FREE).sum() <= SMALL)
+        return bool((self.start == program_arrays.FREE).sum() <= SMALL)
 
     def decide_at_once(self) -> Decided | None:
         """Return what single rows, or a bound that is known, decide; None where they do not."""
         if not self.possible:
             return Decided("infeasible", None, None, proven=True)
-        if not (self.start == FREE).any():
+        if not (self.start == program_arrays.FREE).any():
             return self._proven(self.start)
         if self.best is not None and self.known == self.worth(self.best):
             return self._proven(self.best)
@@ -198,7 +193,7 @@ class Solver:
         answer = self.engine.run(self.noted, limits, self._incumbent(self.start), presolve)
         return self._verify(answer)
 
-    def solve_core(self, values: Values, seconds: float) -> Termination:
+    def solve_core(self, values: program_arrays.Values, seconds: float) -> Termination:
         """Let the engine choose among free columns alone, for so long; tell why it stopped."""
         arrays = self.whole.without(values)
         matrix = ScaledProgram.of(arrays).matrix(arrays, values, unit=float(self.unit))
@@ -208,18 +203,18 @@ class Solver:
         self._offer_point(answer, values)
         return answer.stopped
 
-    def _incumbent(self, values: Values) -> Start | None:
+    def _incumbent(self, values: program_arrays.Values) -> Start | None:
         """Return the free columns, and what the best selection makes of them."""
         if self.best is None:
             return None
-        free = np.flatnonzero(values == FREE).astype(np.int32)
+        free = np.flatnonzero(values == program_arrays.FREE).astype(np.int32)
         return free, self.best[free].astype(float)
 
-    def _offer_point(self, answer: Answer, values: Values) -> bool:
+    def _offer_point(self, answer: Answer, values: program_arrays.Values) -> bool:
         """Offer what the engine makes of the free columns; tell whether it keeps the rows."""
         if answer.values is None:
             return True
-        point = np.where(values == FREE, answer.values > 0.5, values == 1)
+        point = np.where(values == program_arrays.FREE, answer.values > 0.5, values == 1)
         return self.offer(np.flatnonzero(point).tolist(), self.engine.name)
 
     def _verify(self, answer: Answer) -> Decided:
@@ -317,7 +312,7 @@ class Solver:
         known = self._in_rewards(bound)
         return Decided(stopped, self.best, known, False, message, self.found_by)
 
-    def _proven(self, best: Values) -> Decided:
+    def _proven(self, best: program_arrays.Values) -> Decided:
         worth = self.worth(best) / self.program.scale
         return Decided("optimal", best, worth, True, "", self.found_by, self.proved_by)
 
@@ -331,10 +326,10 @@ class Solver:
         bound = Fraction(answer.bound) * self.unit
         if self.scaled.sharp_rewards:
             return bound
-        free = int((self.start == FREE).sum())
+        free = int((self.start == program_arrays.FREE).sum())
         return bound + abs(bound) / 10**12 + Fraction(free * 1e-7 / self.scaled.cost_scale)
 
-    def worth(self, values: Values) -> int:
+    def worth(self, values: program_arrays.Values) -> int:
         """Return the worth of a selection, in units."""
         return self.program.worth(np.flatnonzero(values == 1).tolist())
 

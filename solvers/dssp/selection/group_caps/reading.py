@@ -11,13 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import LARGEST, Whole
+from schedopt.solvers.dssp.selection import reading
 from schedopt.solvers.dssp.selection.knapsack.items import Floats
-from schedopt.solvers.dssp.selection.reading import (
-    UNDECIDED,
-    ArrayRow,
-    Places,
-    selection_arrays,
-)
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
@@ -32,12 +27,14 @@ class Groups:
 
     weights: Floats  # (n,)
     rewards: Floats  # (n,)
-    first: Places  # where each group's items begin, (groups + 1,)
+    first: reading.Places  # where each group's items begin, (groups + 1,)
     low: Floats  # least weight of each group, (groups,)
     high: Floats  # largest weight of each group, (groups,)
     room: float  # for all weights
-    positions: Places  # of the items among the jobs, (n,)
-    fixed: Places = field(default_factory=lambda: np.zeros(0, np.intp))  # jobs that are in anyway
+    positions: reading.Places  # of the items among the jobs, (n,)
+    fixed: reading.Places = field(
+        default_factory=lambda: np.zeros(0, np.intp)
+    )  # jobs that are in anyway
     fixed_reward: int = 0
     scale: int = 1  # units in a reward of 1
 
@@ -46,7 +43,7 @@ class Groups:
         cls,
         weights: NDArray[np.int64],
         rewards: NDArray[np.int64],
-        owner: Places,
+        owner: reading.Places,
         bounds: tuple[NDArray[np.int64], NDArray[np.int64]],
         room: int,
         **more: object,
@@ -87,7 +84,7 @@ class Groups:
         return self.rewards / self.weights
 
     @cached_property
-    def owner(self) -> Places:
+    def owner(self) -> reading.Places:
         """The group of each item, shape (n,)."""
         return np.repeat(np.arange(len(self.low)), np.diff(self.first))
 
@@ -117,7 +114,7 @@ def group_caps(model: Selection) -> Groups | None:
     demands, worth = model.instance.planned.demands, Whole.of(model.instance.rewards)
     if (
         any(whole.numbers.dtype == object or whole.total >= LARGEST for whole in (demands, worth))
-        or (read := selection_arrays(model)) is None
+        or (read := reading.selection_arrays(model)) is None
     ):
         return None
     weights = np.asarray(demands.numbers, dtype=np.int64)
@@ -130,7 +127,7 @@ def group_caps(model: Selection) -> Groups | None:
     low, high = np.zeros(len(groups) + 1, np.int64), np.full(len(groups) + 1, room)
     for g, (jobs, least, most) in enumerate(groups, start=1):
         owner[jobs], low[g], high[g] = g, least, min(most, room)
-    free = read.values == UNDECIDED
+    free = read.values == reading.UNDECIDED
     fixed = np.flatnonzero((read.values == 1) | (free & (weights == 0) & (rewards > 0)))
     used = np.zeros(len(low), dtype=np.int64)
     np.add.at(used, owner[fixed], weights[fixed])
@@ -149,10 +146,10 @@ def group_caps(model: Selection) -> Groups | None:
 
 
 def _disjoint_groups(
-    rows: list[ArrayRow], values: NDArray[np.int8], demands: Whole
-) -> list[tuple[Places, int, int]] | None:
+    rows: list[reading.ArrayRow], values: NDArray[np.int8], demands: Whole
+) -> list[tuple[reading.Places, int, int]] | None:
     """Return groups with bounds on their demand; None where rows are anything else."""
-    known: dict[bytes, tuple[Places, int, int]] = {}
+    known: dict[bytes, tuple[reading.Places, int, int]] = {}
     for row in rows:
         own, scale = demands.take(row.jobs), row.coefficients.scale
         if scale != demands.scale or not np.array_equal(row.coefficients.numbers, own.numbers):

@@ -8,12 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from schedopt.instances.decimals import LARGEST, Whole
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection.knapsack.bounds import (
-    MANY,
-    counting_bound,
-    fill_from_start,
-    items_near_break,
-)
+from schedopt.solvers.dssp.selection.knapsack import bounds
 from schedopt.solvers.dssp.selection.knapsack.items import (
     Items,
     Mask,
@@ -112,7 +107,7 @@ class Core:
         self._step = divisor(items.rewards) if self._whole else 0.0
         # What no set of weights can sum to is no room.
         room = items.room - items.room % divisor(items.weights) if items.weights.size else 0.0
-        if self.exact and items.rewards.size > MANY:
+        if self.exact and items.rewards.size > bounds.MANY:
             self._fix_items(room)
         else:
             self._start(np.arange(items.rewards.size), room)
@@ -190,7 +185,7 @@ class Core:
         it falls to what is known, the item is decided.
         """
         rewards, weights = self._items.rewards, self._items.weights
-        near = items_near_break(self._by_item, weights, room)
+        near = bounds.items_near_break(self._by_item, weights, room)
         first = max(0, near.broken - _NEAR)
         inside, order = near.before, near.places[first : near.broken + _NEAR]
         inside[near.places[:first]] = True
@@ -207,7 +202,7 @@ class Core:
             self._start(np.flatnonzero(far), left, rest, best)
             self._improve_incumbent()
             known = self._base + float(self._at.value)
-            self._least = counting_bound(rewards, weights, room, known, known + self._step)
+            self._least = bounds.counting_bound(rewards, weights, room, known, known + self._step)
             if self._least < known + self._step or self._search_briefly():
                 self._at.bound = self._at.value
                 return
@@ -326,7 +321,7 @@ class Core:
 
         items, broken = (self._weights, self._rewards, self._ratios), self._broken
         first = first_incumbent(self._weights, self._rewards, self._room, broken, window)
-        return fill_from_start(items, self._room, broken, first)
+        return bounds.fill_from_start(items, self._room, broken, first)
 
     def _improve_incumbent(self) -> None:
         """Look for a better selection among all items that are not decided."""
@@ -366,7 +361,7 @@ class Core:
         """Bound the value by the number of items that a better solution can have."""
         at, items = self._at, (self._rewards, self._weights)
         value = float(at.value)
-        bound = counting_bound(*items, self._room, value, value + float(at.gain))
+        bound = bounds.counting_bound(*items, self._room, value, value + float(at.gain))
         at.bound = max(value, min(float(at.bound), bound))
         self._tightened = True
 
