@@ -48,8 +48,7 @@ FAMILIES = [
 def _sorted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take what is done with many items, or many states, for some dozens."""
     if request.param == "near the break":
-        for module in (core_module, bounds):
-            monkeypatch.setattr(module, "MANY", 16)
+        monkeypatch.setattr(bounds, "MANY", 16)
         monkeypatch.setattr(bounds, "SAMPLED", 8)
         monkeypatch.setattr(bounds, "MARGIN", 1)
         monkeypatch.setattr(core_module, "_WINDOW", 4)
