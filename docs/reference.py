@@ -146,7 +146,7 @@ def formats() -> str:
     from schedopt.problems import problems
     from schedopt.solvers.result import Document, Seconds
     from schedopt.sweep.rows import Row
-    from schedopt.verbs.new import new
+    from schedopt.verbs.generate import new
 
     text = [
         "# File formats\n\nInstances are JSON in UTF-8, gzipped or not. Lines that begin with `//` "

@@ -41,12 +41,10 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.bench import bench
     from schedopt.verbs.carry import carry
     from schedopt.verbs.check import check
-    from schedopt.verbs.check_starts import check_starts
     from schedopt.verbs.convert import convert
     from schedopt.verbs.evaluate import evaluate
     from schedopt.verbs.explain import explain, list_policies
-    from schedopt.verbs.generate import generate
-    from schedopt.verbs.new import new
+    from schedopt.verbs.generate import generate, new
     from schedopt.verbs.plan_table import plan_table
     from schedopt.verbs.plot import plot
     from schedopt.verbs.ready import Ready, ready
@@ -54,7 +52,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
-    from schedopt.verbs.start_times import start_times
+    from schedopt.verbs.starts import check_starts, start_times
     from schedopt.verbs.whatif import whatif
 
     @overload
@@ -126,12 +124,15 @@ _MODULES = {
     "Ready": "schedopt.verbs.ready",
     "Replanned": "schedopt.problems.summary",
     "Result": "schedopt.solvers.result",
+    "check_starts": "schedopt.verbs.starts",
     "dump": "schedopt.instances.files",
     "example": "schedopt.instances.files",
     "list_policies": "schedopt.verbs.explain",
+    "new": "schedopt.verbs.generate",
+    "start_times": "schedopt.verbs.starts",
     "summary": "schedopt.analysis.statistics",
 }
-"""Modules of the names that are neither verbs nor side constraints."""
+"""Modules of the names that are neither side constraints nor verbs in a module of their name."""
 
 
 def __getattr__(name: str) -> Any:

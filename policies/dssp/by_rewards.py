@@ -58,7 +58,7 @@ def approximation(items: Items, epsilon: float) -> Mask:
 
     Raises `NotApplicableError` if the decisions need more memory than `MEMORY`.
     """
-    from schedopt.policies.dssp import greedy_kernels as kernels
+    from schedopt.policies.dssp import selector_kernels as kernels
 
     fallback = kernels.greedy_half(items.rewards, items.weights, items.room, items.order)
     if fallback.all():
@@ -109,7 +109,7 @@ class _LeastWeights:
     """
 
     def __init__(self, whose: str, rewards: NDArray[np.int64], weights: Floats, top: int) -> None:
-        from schedopt.policies.dssp import by_rewards_kernels as kernels
+        from schedopt.policies.dssp import selector_kernels as kernels
 
         row = top // 8 + 1
         needed = rewards.size * row + 8 * top
@@ -128,6 +128,6 @@ class _LeastWeights:
 
     def members(self, total: int) -> Mask:
         """Return the set of that total reward, shape (n,)."""
-        from schedopt.policies.dssp import by_rewards_kernels as kernels
+        from schedopt.policies.dssp import selector_kernels as kernels
 
         return kernels.trace(self.taken, self.rewards, total)

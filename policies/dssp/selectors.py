@@ -97,7 +97,7 @@ def selector(
 )
 def greedy(items: Items) -> Mask:
     """Take items by non-increasing ratio (ties in file order), skipping what does not fit."""
-    from schedopt.policies.dssp import greedy_kernels as kernels
+    from schedopt.policies.dssp import selector_kernels as kernels
 
     return kernels.greedy(items.rewards, items.weights, items.room, items.order)
 
@@ -114,7 +114,7 @@ def greedy_half(items: Items) -> Mask:
     less than that item's reward. So greedy and the best item together reach the optimum, and the
     better of the two reaches half of it.
     """
-    from schedopt.policies.dssp import greedy_kernels as kernels
+    from schedopt.policies.dssp import selector_kernels as kernels
 
     return kernels.greedy_half(items.rewards, items.weights, items.room, items.order)
 
@@ -137,7 +137,7 @@ def greedy_three_quarters(items: Items) -> Mask:
     NotApplicableError
         For more than 20,000 items: the time is O(n² log n).
     """
-    from schedopt.policies.dssp import greedy_kernels as kernels
+    from schedopt.policies.dssp import selector_kernels as kernels
 
     if items.rewards.size > THREE_QUARTERS_MOST:
         raise NotApplicableError(

@@ -12,7 +12,7 @@ from schedopt.cli import output as out
 from schedopt.cli.common import verb
 from schedopt.instances.errors import InputError
 from schedopt.solvers.stopping import finishing
-from schedopt.sweep.journal import LINES, SweepInterrupt, to_lines
+from schedopt.sweep.rows import LINES, SweepInterrupt, to_lines
 from schedopt.verbs import bench as benching
 from schedopt.verbs import carry as carrying
 from schedopt.verbs import whatif as varying
@@ -59,7 +59,7 @@ def bench(
     from schedopt.sweep.sources import instance_files, parse_seeds
     from schedopt.terminal import bench_tables
     from schedopt.terminal.progress import bar
-    from schedopt.verbs.constraints import read_constraints
+    from schedopt.verbs.load import read_constraints
 
     paths = paths or []
     if not paths and not generate:
@@ -173,7 +173,7 @@ def whatif(
     from schedopt.instances.protocol import problem_name
     from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
-    from schedopt.verbs.constraints import read_rules
+    from schedopt.verbs.load import read_rules
 
     files = given.pop("constraints")
     out.expect_writable(output, (LINES,), [file, *files, *out.files_in(given["options"])])
@@ -216,7 +216,7 @@ def carry(
     half_life : Nights in which use comes to count half, such as 7 or 7d.
     window : Nights that count, tonight among them, such as 7 or 7d.
     """
-    from schedopt.verbs.constraints import read_constraints
+    from schedopt.verbs.load import read_constraints
 
     if output is None and not json:
         raise InputError("--output FILE or --json", found="neither")

@@ -28,7 +28,7 @@ def new(problem: str, *, json: bool = False, output: Path | None = None) -> None
     json : Without the comments.
     """
     from schedopt.instances.files import write_bytes
-    from schedopt.verbs.new import new as run
+    from schedopt.verbs.generate import new as run
 
     out.expect_writable(output, (".json",))
     text = run(problem, comments=not json).encode()

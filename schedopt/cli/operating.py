@@ -11,7 +11,7 @@ from schedopt.instances.errors import placed, printable
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import ready as choosing
 from schedopt.verbs import replan as replanning
-from schedopt.verbs import start_times as predicting
+from schedopt.verbs import starts as predicting
 
 
 @verb(
@@ -52,7 +52,7 @@ def replan(
     from schedopt.instances.files import dump, load
     from schedopt.instances.protocol import problem_name
     from schedopt.terminal.results import replanned as show
-    from schedopt.verbs.constraints import read_rules
+    from schedopt.verbs.load import read_rules
 
     rules, options = given.pop("constraints"), given["options"]
     read = [plan, *(one for one in (state, instance) if one), *rules]
@@ -190,8 +190,8 @@ def check_starts(
     policy : One of those that replay logs, such as fcfs, easy, conservative or saf.
     servers : How many processors the machine of a plain log has.
     """
-    from schedopt.verbs.check_starts import check_starts as run
-    from schedopt.verbs.check_starts import log_of
+    from schedopt.verbs.starts import check_starts as run
+    from schedopt.verbs.starts import log_of
 
     queue: Any = log_of(file, servers, out.say)
     wrong = run(queue, starts, policy, options=split(option or ()), policy_files=policy_file or ())

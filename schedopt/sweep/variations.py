@@ -20,7 +20,7 @@ from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem_of
 from schedopt.sweep.measure import Task, expect_whole
 from schedopt.sweep.sources import Source
-from schedopt.verbs.constraints import rules_from
+from schedopt.verbs.load import rules_from
 from schedopt.verbs.solve import solve
 
 MOST = 10_000  # combinations of one call

@@ -15,11 +15,10 @@ from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
 from schedopt.solvers.stopping import finishing, stoppable
-from schedopt.sweep.journal import LINES, Journal, SweepInterrupt
 from schedopt.sweep.measure import Outcome, Task
 from schedopt.sweep.plan import Sweep, problem_plans, runs
 from schedopt.sweep.pool import computed, expect_jobs
-from schedopt.sweep.rows import FORMATS, Row, table
+from schedopt.sweep.rows import FORMATS, LINES, Journal, Row, SweepInterrupt, table
 from schedopt.sweep.sources import (
     FileSource,
     Source,

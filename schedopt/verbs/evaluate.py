@@ -26,7 +26,7 @@ from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Asked, Result, Seconds, Termination
 from schedopt.solvers.stopping import stoppable, stopped
-from schedopt.verbs.constraints import Rules, read_rules
+from schedopt.verbs.load import Rules, read_rules
 from schedopt.verbs.solve import with_note
 
 

@@ -1,6 +1,8 @@
-"""Generate: instances from nothing but a seed."""
+"""Generate: instances from nothing but a seed; new: a commented one to begin from."""
 
+from schedopt.instances.decoding import strip_comments
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import encode, parse
 from schedopt.instances.options import Options, checked
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
@@ -36,3 +38,23 @@ def generate(
         raise InputError("a whole number >= 0", found=shown(seed), place="seed")
     made: AnyInstance = chosen(seed, **checked(options or {}, chosen.options, chosen.name))
     return made
+
+
+def new(problem: str, *, comments: bool = True) -> str:
+    """Return the text of a small instance file of a problem, to change into one's own.
+
+    Parameters
+    ----------
+    problem : str
+        Such as ``dssp``.
+    comments : bool
+        Whether lines that begin with ``//`` say what stands where. `load` passes over them;
+        other readers of JSON may not.
+
+    Raises
+    ------
+    InputError
+        If there is no such problem.
+    """
+    text = record_of(problem).commented()
+    return (text if comments else encode(parse(strip_comments(text)), indent=1)).decode()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Options
-from schedopt.verbs.constraints import Rules, read_rules
+from schedopt.verbs.load import Rules, read_rules
 from schedopt.verbs.solve import build_formulation
 
 if TYPE_CHECKING:

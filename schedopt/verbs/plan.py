@@ -16,7 +16,7 @@ from schedopt.problems import Problem, problem_of, problems
 from schedopt.problems.summary import Plan, PlanRow, Tonight
 from schedopt.solvers.result import Document, Watch
 from schedopt.verbs import plan_table, script
-from schedopt.verbs.constraints import Rules, read_rules
+from schedopt.verbs.load import Rules, read_rules
 from schedopt.verbs.solve import solve
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import problem, problem_of
 from schedopt.solvers.result import Result
 from schedopt.sweep import rows
-from schedopt.sweep.journal import LINES, read_lines
-from schedopt.sweep.rows import Row
+from schedopt.sweep.rows import LINES, Row, read_lines
 from schedopt.sweep.variations import Variation, is_variations
 from schedopt.verbs import plan_table
 from schedopt.verbs.load import instance_of_result, parse_results

@@ -23,7 +23,7 @@ from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
-from schedopt.verbs.constraints import Rules, read_rules
+from schedopt.verbs.load import Rules, read_rules
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation

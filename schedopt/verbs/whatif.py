@@ -14,9 +14,9 @@ from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.solvers.stopping import finishing, stoppable
-from schedopt.sweep.journal import LINES, Journal, SweepInterrupt
 from schedopt.sweep.plan import PlannedRun, Sweep, digest_of
 from schedopt.sweep.pool import computed, expect_jobs
+from schedopt.sweep.rows import LINES, Journal, SweepInterrupt
 from schedopt.sweep.variations import Variant, Variation, VariedSource, Vary, combinations
 from schedopt.verbs.bench import keep_rows
 

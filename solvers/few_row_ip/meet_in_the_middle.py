@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.alike import mix_hashes
+from schedopt.instances.ready import mix_hashes
 from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Integers
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt import evaluate, solve
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.formulations.dssp.valleys import Task, number_processors, valley_levels
+from schedopt.formulations.dssp.rooms import Task, number_processors, valley_levels
 from schedopt.instances import files
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job, SelectedNights, selected_nights

@@ -15,7 +15,7 @@ import pytest
 from builders.cli import ROOT, run
 
 import schedopt
-from schedopt.verbs.check_starts import log_of
+from schedopt.verbs.starts import log_of
 
 SET = ROOT / "archive" / "backfilling"
 NAMES = sorted(path.name.removesuffix(".csv") for path in (SET / "starts").glob("*.csv"))

@@ -21,7 +21,7 @@ from schedopt.policies.msfq.logs import start_check, start_times
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, moments
 from schedopt.policies.registry import registered
-from schedopt.verbs.start_times import time_of
+from schedopt.verbs.starts import time_of
 
 registered("msfq")
 

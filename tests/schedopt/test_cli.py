@@ -19,9 +19,9 @@ import schedopt
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import PROBLEMS, dump, load, parse
 from schedopt.problems import problem, problems
-from schedopt.verbs.constraints import read_constraints
 from schedopt.verbs.explain import everything
 from schedopt.verbs.generate import generate
+from schedopt.verbs.load import read_constraints
 
 BUNDLED = ROOT / "instances" / "dssp"
 

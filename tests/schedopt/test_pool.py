@@ -26,10 +26,9 @@ from schedopt.instances.errors import InputError
 from schedopt.policies import registry
 from schedopt.policies.registry import Policy
 from schedopt.sweep import pool
-from schedopt.sweep.journal import read_lines
 from schedopt.sweep.measure import Task, compute
 from schedopt.sweep.plan import PlannedRun, Sweep
-from schedopt.sweep.rows import FORMATS, Row, read_rows
+from schedopt.sweep.rows import FORMATS, Row, read_lines, read_rows
 from schedopt.sweep.sources import FileSource, GeneratedSource, generated
 from schedopt.verbs.bench import BenchError, bench
 
