@@ -23,7 +23,7 @@ from schedopt.verbs.solve import solve
 SECONDS = 60.0
 
 
-def again(group: str, entry: Entry) -> Judgement:
+def solve_again(group: str, entry: Entry) -> Judgement:
     """Solve an instance once more, and judge the answer as anybody's."""
     path = instance_path(f"{group}/{entry.name}")
     result = solve(
@@ -47,7 +47,7 @@ def improved(group: str) -> None:
         for name, entry in known.items():
             if entry.status == "proven" and entry.certificate:
                 continue
-            judged = again(group, entry)
+            judged = solve_again(group, entry)
             if judged.entry is not None and judged.result is not None:
                 known[name] = judged.entry
                 text = gzip.compress(encode(judged.result), mtime=0)

@@ -11,7 +11,7 @@ PLACE = "SCHEDOPT_ARCHIVE"
 """The environment variable with the folder of the archive, if that is not beside the packages."""
 
 
-def home() -> Path:
+def archive_folder() -> Path:
     """Return the folder of the archive; `InputError` if it is not there."""
     given = os.environ.get(PLACE)
     folder = Path(given) if given else Path(__file__).resolve().parent.parent / "archive"
@@ -27,12 +27,12 @@ def home() -> Path:
 
 def groups() -> list[str]:
     """Return the names of the groups."""
-    return sorted(path.parent.name for path in home().glob("*/entries.jsonl"))
+    return sorted(path.parent.name for path in archive_folder().glob("*/entries.jsonl"))
 
 
 def folder_of(group: str) -> Path:
     """Return the folder of a group; `InputError` if there is none, or no archive."""
-    return home() / pick(group, groups(), "a group of the archive")
+    return archive_folder() / pick(group, groups(), "a group of the archive")
 
 
 def names_in(group: str) -> list[str]:

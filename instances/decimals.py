@@ -186,7 +186,7 @@ def may_lose(data: bytes) -> bool:
     return b"0" * 16 in plain or b"0e-000" in plain
 
 
-def held(written: str) -> bool:
+def fits_double(written: str) -> bool:
     """Tell whether a double holds a number as written; True for text and infinity."""
     try:
         value = float(written)
@@ -206,7 +206,7 @@ def _same(written: str, value: float) -> bool:
 
 def first_lost(texts: Iterable[str | None]) -> int | None:
     """Return the position of the first text that is a number which a double does not hold."""
-    return next((at for at, text in enumerate(texts) if text and not held(text)), None)
+    return next((at for at, text in enumerate(texts) if text and not fits_double(text)), None)
 
 
 def lost_cell(column: pl.Series) -> int | None:
@@ -242,8 +242,8 @@ def check_cells(data: bytes, numbers: Iterable[str]) -> None:
 def expect_held(number: float | str, place: str = "") -> None:
     """Raise `InputError` about a text, or a whole number of Python, that a double does not hold."""
     if isinstance(number, str):
-        fine = held(number)
+        fine = fits_double(number)
     else:
-        fine = isinstance(number, float) or -WHOLE <= number <= WHOLE or held(str(number))
+        fine = isinstance(number, float) or -WHOLE <= number <= WHOLE or fits_double(str(number))
     if not fine:
         raise InputError(EXPECTED, found=shown(number).strip("'"), place=place)

@@ -74,10 +74,10 @@ class _Checking(msgspec.StructMeta):
             return super().__call__(**_checked(self, given))
 
 
-G = TypeVar("G", bound="Given")
+G = TypeVar("G", bound="CheckedRecord")
 
 
-class Given(Record, metaclass=_Checking):
+class CheckedRecord(Record, metaclass=_Checking):
     """A record that users also make in Python, where it is checked as in a file."""
 
 
@@ -166,7 +166,7 @@ def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> N
         raise InputError(expected, found=shown(at_least), place="at_least")
 
 
-class Constraint(Given, kw_only=True, tag_field="kind"):
+class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):
     """What every side constraint has: a kind (its JSON tag) and perhaps a name.
 
     Attributes

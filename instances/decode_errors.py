@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
-from schedopt.instances.decimals import EXPECTED, held, may_lose
+from schedopt.instances.decimals import EXPECTED, fits_double, may_lose
 from schedopt.instances.errors import (
     InputError,
     decoded,
-    joined,
+    join_places,
     listing,
     position,
     shown,
@@ -72,7 +72,7 @@ def flaw_of(data: bytes, wanted: Any, *, repeats: bool = True) -> InputError | N
     ``repeats``: whether some key may be repeated.
     """
     lost = may_lose(data) and not all(
-        len(number) <= 100 and held(number.decode()) for number in set(_LONG.findall(data))
+        len(number) <= 100 and fits_double(number.decode()) for number in set(_LONG.findall(data))
     )
     if not lost and not repeats:
         return None
@@ -91,7 +91,7 @@ def flaw_of(data: bytes, wanted: Any, *, repeats: bool = True) -> InputError | N
             types = _number_types(place, document, wanted)
             if types and abs(value) > MOST_WHOLE:
                 expected = "a whole number of at most 100 digits"
-            elif types == {"float"} and not held(str(value)):
+            elif types == {"float"} and not fits_double(str(value)):
                 expected = EXPECTED
             else:
                 continue
@@ -106,7 +106,7 @@ def _parse(data: bytes) -> Any:
     """Read JSON where msgspec does not, and mark what it does not mind."""
 
     def decimal(digits: str) -> float:
-        if held(digits):
+        if fits_double(digits):
             return float(digits)
         value = _Lost(digits)
         value.text = digits
@@ -310,5 +310,5 @@ def _format_place(keys: Place) -> str:
     """Write the keys and indices that lead to a place: ``jobs[3].stages[0]``."""
     place = ""
     for key in keys:
-        place = joined(place, f"[{key}]" if isinstance(key, int) else key)
+        place = join_places(place, f"[{key}]" if isinstance(key, int) else key)
     return place

@@ -56,7 +56,7 @@ class InputError(ValueError):
 
     def within(self, place: str) -> InputError:
         """Return the same error with its place seen from one level further out."""
-        self.place = joined(place, self.place)
+        self.place = join_places(place, self.place)
         return self
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ def placed(place: str = "", file: object = None) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        error.place = joined(place, error.place)
+        error.place = join_places(place, error.place)
         error.file = error.file or (None if file is None else str(file))
         raise
 
@@ -112,7 +112,7 @@ def clipped(text: str, most: int) -> str:
     return f"{text[:head]}...{text[head + 3 - most :]}"
 
 
-def joined(outer: str, inner: str) -> str:
+def join_places(outer: str, inner: str) -> str:
     """Join two places: ``jobs[3]`` and ``stages[0]`` make ``jobs[3].stages[0]``."""
     if not outer or not inner or inner.startswith("["):
         return outer + inner

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from schedopt.instances.declarations import (
+    CheckedRecord,
     Constraint,
-    Given,
     Name,
     NonNegative,
     Share,
@@ -23,7 +23,7 @@ LEAST_HALF_LIFE, MOST_HALF_LIFE = 1e-3, 1e9
 FINE = 2**40  # weights of nights are whole multiples of 1/FINE, about 1e-12, so that they are exact
 
 
-class Each(Given, kw_only=True):
+class Each(CheckedRecord, kw_only=True):
     """One cap, one floor, or both, for every group that is not named.
 
     Attributes

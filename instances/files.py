@@ -23,7 +23,7 @@ from schedopt.instances.errors import InputError, listing, placed, shown, sugges
 from schedopt.instances.examples import PREFIX, located
 from schedopt.instances.protocol import AnyInstance
 
-PROBLEMS = plugins.Known("dssp", "hesrpt", "epoch", "msfq", kind="problems")
+PROBLEMS = plugins.KnownNames("dssp", "hesrpt", "epoch", "msfq", kind="problems")
 MOST_BYTES = 256 * 2**20
 """The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
 MOST_PACKED = 1100

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
+from schedopt.instances.errors import InputError, join_places, listing, shown, suggestion
 
 
 def index_of(names: Sequence[str]) -> dict[str, int]:
@@ -27,7 +27,7 @@ def refuse_twice(keys: Iterable[Hashable], place: str, what: str, field: str = "
             raise InputError(
                 f"{what} of its own: {place}[{seen[key]}] has it already",
                 found=shown(key),
-                place=joined(f"{place}[{i}]", field),
+                place=join_places(f"{place}[{i}]", field),
             )
         seen[key] = i
 

@@ -51,7 +51,7 @@ def load(point: EntryPoint) -> Any:
         ) from error
 
 
-class Known(Sequence[str]):
+class KnownNames(Sequence[str]):
     """Names of ours, then those of other distributions, which are looked for when need be."""
 
     def __init__(self, *own: str, kind: str) -> None:

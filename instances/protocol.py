@@ -10,7 +10,7 @@ import msgspec
 from typing_extensions import TypeIs
 
 from schedopt.instances.constraints import Ruled
-from schedopt.instances.declarations import Given, Name
+from schedopt.instances.declarations import CheckedRecord, Name
 from schedopt.instances.encoding import to_json
 from schedopt.instances.naming import Codes, codes_of, groups_of, index_of
 from schedopt.instances.showing import Shown
@@ -61,7 +61,9 @@ class AnyInstance(Ruled, Protocol):
         """Return the objective of a solution record."""
 
 
-class BaseInstance(Shown, Given, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"):
+class BaseInstance(
+    Shown, CheckedRecord, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"
+):
     """The base of all instance records.
 
     Attributes

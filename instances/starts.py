@@ -43,7 +43,7 @@ class WrongStart(Record, kw_only=True):
     expected: float
     why: str  # why the policy starts it then, or does not start it yet, in words
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """Return it as a sentence."""
         found, expected = f"{self.found:.12g}", f"{self.expected:.12g}"
         head = f"job {self.job} starts at {found}, and should at {expected} under {self.policy}"

@@ -133,6 +133,6 @@ class Dates:
         with dated(moment.isoformat()):
             return (moment.astimezone(UTC) - self.start.astimezone(UTC)).total_seconds() / self.unit
 
-    def told(self, time: float) -> str:
+    def clock(self, time: float) -> str:
         """Return a time as ISO writes it, with its offset, to the nearest second."""
         return (self.at(time + 0.5 / self.unit)).isoformat(timespec="seconds")

@@ -104,7 +104,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class LazyQuestion:
     """What a result was asked for; told when it is written, since a digest takes time.
 
     ``options`` are those that change what is asked, ``added`` the side constraints beyond the
@@ -117,13 +117,13 @@ class Asked:
     added: Sequence[Constraint] = ()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Asked) and self.question == other.question
+        return isinstance(other, LazyQuestion) and self.question == other.question
 
     def __hash__(self) -> int:
         return hash(self.formulation)
 
     @classmethod
-    def told(cls, question: Question) -> Asked:
+    def of_document(cls, question: Question) -> LazyQuestion:
         """Return what was asked as a document tells it."""
         asked = cls(None, question.formulation, question.options)
         asked.__dict__["question"] = question
@@ -266,7 +266,7 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
     as `instances.dssp.Selected`, or None.
     """
 
-    asked: Asked | None = None
+    asked: LazyQuestion | None = None
     constraints: tuple[Constraint, ...] = ()
     solution: S | None = None
 

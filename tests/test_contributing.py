@@ -68,7 +68,7 @@ def copy(tmp_path: Path) -> Path:
         path.write_text(code, encoding="utf-8")
     register = tmp_path / "instances" / "files.py"
     text = register.read_text(encoding="utf-8")
-    old = 'PROBLEMS = plugins.Known("dssp",'
+    old = 'PROBLEMS = plugins.KnownNames("dssp",'
     assert old in text
     register.write_text(text.replace(old, f'{old} "pick",'), encoding="utf-8")
     shutil.copy(ROOT / "tests" / "builders" / "mutated_files.py", tmp_path)

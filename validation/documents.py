@@ -20,7 +20,7 @@ from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import instance_type, module_path
 from schedopt.instances.protocol import identity
-from schedopt.solvers.result import Asked, Document, Outcome, Result, as_document
+from schedopt.solvers.result import Document, LazyQuestion, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
 
 LARGE = 2**20  # bytes of a solution from which its check is skipped where no time is left for it
@@ -260,7 +260,7 @@ def result_of(document: Document) -> Result[Any]:
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
     return Result(
         **own,
-        asked=Asked.told(document.question) if document.question else None,
+        asked=LazyQuestion.of_document(document.question) if document.question else None,
         constraints=convert(
             document.constraints, _constraint_types(document.problem), "constraints"
         ),

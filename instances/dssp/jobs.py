@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 import msgspec
 
 from schedopt.instances.decimals import WHOLE, expect_held
-from schedopt.instances.declarations import Given, Name, NonNegative
+from schedopt.instances.declarations import CheckedRecord, Name, NonNegative
 from schedopt.instances.errors import InputError, expect, placed, shown
 
 Reward = Callable[[float | None, float], float]
@@ -23,7 +23,7 @@ N = TypeVar("N", bound=Any)
 def linear(priority: float | None, demand: float) -> float:
     """Return 500 - priority; never below 0, where the paper's formula would turn negative."""
     del demand
-    return max(0.0, 500.0 - _given(priority, "linear"))
+    return max(0.0, 500.0 - _expect_priority(priority, "linear"))
 
 
 def size(priority: float | None, demand: float) -> float:
@@ -35,7 +35,7 @@ def size(priority: float | None, demand: float) -> float:
 def banded(priority: float | None, demand: float) -> float:
     """Return 100,000, 1,000, 10 or 1 for a priority below 100, 200, 300 or none of these."""
     del demand
-    priority = _given(priority, "banded")
+    priority = _expect_priority(priority, "banded")
     for bound, reward in ((100, 100_000.0), (200, 1_000.0), (300, 10.0)):
         if priority < bound:
             return reward
@@ -49,7 +49,7 @@ REWARDS: dict[str, Reward] = {"linear": linear, "size": size, "banded": banded}
 """
 
 
-def _given(priority: float | None, name: str) -> float:
+def _expect_priority(priority: float | None, name: str) -> float:
     if priority is None:
         raise InputError(f"a priority for each job: reward {name!r} is made from it", found="none")
     return priority
@@ -61,7 +61,7 @@ FEW_TASKS = 3
 """Up to so many equal tasks of a stage are written one by one."""
 
 
-class EqualTasks(Given, kw_only=True):
+class EqualTasks(CheckedRecord, kw_only=True):
     """A stage whose tasks are equal, as files write it; in memory it is a tuple of their lengths.
 
     Attributes
@@ -89,7 +89,7 @@ Spread = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 Processors = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 
 
-class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
+class Lognormal(CheckedRecord, kw_only=True, tag="lognormal", tag_field="kind"):
     """Run times whose logarithms are normal, and whose mean is what was planned.
 
     Attributes
@@ -101,7 +101,7 @@ class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
     sigma: Annotated[float, msgspec.Meta(gt=0, le=2)]
 
 
-class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
+class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
     """A job: tasks in stages, and what completing it by the deadline is worth.
 
     A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what

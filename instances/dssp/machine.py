@@ -18,14 +18,14 @@ from operator import itemgetter, mul, sub
 from typing import Any, NamedTuple
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.declarations import Given, Name, NonNegative
+from schedopt.instances.declarations import CheckedRecord, Name, NonNegative
 from schedopt.instances.dssp.jobs import Job, Night, Processors
 
 NONE, ONE = Fraction(0), Fraction(1)
 Instance = Any  # `records.Instance`, which is made of what stands here
 
 
-class Down(Given, kw_only=True, omit_defaults=True):
+class Down(CheckedRecord, kw_only=True, omit_defaults=True):
     """Processors that are reserved or down for a time.
 
     Attributes

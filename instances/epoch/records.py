@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Together, check_rules
-from schedopt.instances.declarations import Given, Name, Record
+from schedopt.instances.declarations import CheckedRecord, Name, Record
 from schedopt.instances.decoding import garbage_collection_off
 from schedopt.instances.errors import expect
 from schedopt.instances.protocol import BaseInstance
@@ -25,7 +25,7 @@ SideConstraint = Together | Apart
 MOST_NODES = 10**6  # no machine has more; sums of allotments stay far below 2^31 for every solver
 
 
-class Job(Given, kw_only=True):
+class Job(CheckedRecord, kw_only=True):
     """A job, and the fewest nodes whose memory holds it.
 
     Attributes

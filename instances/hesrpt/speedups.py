@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.declarations import Given, NonNegative
+from schedopt.instances.declarations import CheckedRecord, NonNegative
 from schedopt.instances.errors import InputError, expect, shown
 
 Floats = NDArray[np.float64]
@@ -19,7 +19,7 @@ Point = tuple[NonNegative, NonNegative]
 MOST_POINTS = 1_000_000  # servers up to which a speedup on whole servers is written out as points
 
 
-class _Speedup(Given, kw_only=True, tag_field="kind"):
+class _Speedup(CheckedRecord, kw_only=True, tag_field="kind"):
     """What every speedup has: a kind, which is its JSON tag."""
 
 

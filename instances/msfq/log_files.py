@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from schedopt.instances.csv_text import escape_columns, unescape_columns
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import lost_cell
-from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
+from schedopt.instances.errors import InputError, expect, join_places, placed, shown, suggestion
 from schedopt.instances.files import MOST_TABLE, read_bytes, replaced
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, check_jobs
 from schedopt.instances.tables import delimiter_of, read_frame, read_parquet
@@ -170,7 +170,7 @@ def read_numbers(
     elif column.dtype.is_numeric():
         numbers = column.cast(pl.Float64)
     else:
-        place = joined("columns", column.name)
+        place = join_places("columns", column.name)
         raise InputError("a column of numbers", found=str(column.dtype), place=place)
     if (lost := lost_cell(column)) is not None:
         _refuse(column, np.arange(len(column)) == lost, rows, HELD)
@@ -198,7 +198,7 @@ def _labels(table: pl.DataFrame, key: str) -> Labels:
 
     column = table[key]
     if column.dtype.is_nested() or column.dtype in (pl.Boolean, pl.Object, pl.Binary):
-        place = joined("columns", key)
+        place = join_places("columns", key)
         raise InputError("a column of names", found=str(column.dtype), place=place)
     return labels_of(column.cast(pl.String))
 

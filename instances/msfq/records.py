@@ -12,7 +12,7 @@ import msgspec
 
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
 from schedopt.instances.decimals import expect_held
-from schedopt.instances.declarations import Given, Name
+from schedopt.instances.declarations import CheckedRecord, Name
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.extras import need
@@ -46,7 +46,7 @@ MOST_SERVERS = 10**7
 """The most servers with classes: formulations and simulators hold an entry for each."""
 
 
-class JobClass(Given, kw_only=True, omit_defaults=True):
+class JobClass(CheckedRecord, kw_only=True, omit_defaults=True):
     """All jobs of one server need.
 
     Attributes
@@ -83,7 +83,7 @@ class JobClass(Given, kw_only=True, omit_defaults=True):
         return self.need * self.arrival_rate / self.service_rate
 
 
-class Partition(Given, kw_only=True, omit_defaults=True):
+class Partition(CheckedRecord, kw_only=True, omit_defaults=True):
     """A part of a machine on which only jobs of that partition run.
 
     Attributes

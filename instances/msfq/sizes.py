@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.declarations import Given
+from schedopt.instances.declarations import CheckedRecord
 from schedopt.instances.errors import expect
 
 MOST_RATIO = 1e12
@@ -19,7 +19,7 @@ MOST_RATIO = 1e12
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
-class Shape(Given, kw_only=True, tag_field="kind"):
+class Shape(CheckedRecord, kw_only=True, tag_field="kind"):
     """The distribution of sizes about their mean."""
 
     code: ClassVar[int]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.machine_arrays import NEAR
-from schedopt.solvers.dssp.schedule.processor_numbers import Simulated, played
+from schedopt.solvers.dssp.schedule.processor_numbers import Simulated, simulate_keys
 
 __all__ = ["NEAR", "Simulated", "clocks_of", "key_of_tasks", "schedule_of", "simulate"]
 
@@ -41,7 +41,7 @@ def simulate(
     clocks = np.empty(0) if draws is None else clocks_of(draws)
     by_task = keys is not None and len(keys) > len(night.jobs)
     keys = key_of_tasks(night, keys)
-    return played(night, jobs, keys, by_task=by_task, clocks=clocks, lengths=lengths)
+    return simulate_keys(night, jobs, keys, by_task=by_task, clocks=clocks, lengths=lengths)
 
 
 def key_of_tasks(night: Instance, keys: Floats | None) -> Floats:

@@ -75,7 +75,7 @@ def _wrong_starts(group: str, entry: entries.Entry) -> Iterator[str]:
     for policy in policies:
         wrong = record_of(entry.problem).wrong_start(entries.archived(group, entry), path, policy)
         if wrong is not None:
-            yield f"{path.name}: {wrong.told()}"
+            yield f"{path.name}: {wrong.in_words()}"
 
 
 def _differences(entry: entries.Entry, result: Document, bound: str) -> list[str]:

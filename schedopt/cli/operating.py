@@ -200,5 +200,5 @@ def check_starts(
     elif wrong is None:
         print(printable(f"{policy}: all {len(queue.jobs):,} jobs start as they should"))
     else:
-        print(printable(wrong.told()))
+        print(printable(wrong.in_words()))
     raise typer.Exit(0 if wrong is None else out.FAILED)

@@ -35,9 +35,9 @@ def problems() -> list[Problem]:
 def lazily(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a module's ``__getattr__``, which imports names from the modules they live in."""
 
-    def found(name: str) -> Any:
+    def imported(name: str) -> Any:
         if name in homes:
             return getattr(import_module(homes[name]), name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
-    return found
+    return imported

@@ -24,7 +24,7 @@ from schedopt.policies.registry import (
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
-from schedopt.solvers.result import Asked, Result, Seconds, Termination
+from schedopt.solvers.result import LazyQuestion, Result, Seconds, Termination
 from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.load import Rules, read_rules
 from schedopt.verbs.solve import with_note
@@ -180,7 +180,7 @@ def _evaluated(
     asks = {key: value for key, value in options.items() if _asks(policy, key)}
     result = msgspec.structs.replace(
         result,
-        asked=Asked(instance, None, asks, tuple(constraints)),
+        asked=LazyQuestion(instance, None, asks, tuple(constraints)),
         options=options,
         termination="completed",
         solution_status="feasible",

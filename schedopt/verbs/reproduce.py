@@ -74,7 +74,7 @@ def recorded() -> list[Told]:
     entries = _entries().values()
     from schedopt.validation.reproduce.record import verdict
 
-    return [_document(entry) | {"verdict": verdict(entry.held)} for entry in entries]
+    return [_document(entry) | {"verdict": verdict(entry.verdicts)} for entry in entries]
 
 
 def titles() -> dict[str, str]:

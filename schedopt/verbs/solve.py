@@ -21,7 +21,7 @@ from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.engine import NoCertificateError
-from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
+from schedopt.solvers.result import LazyQuestion, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.load import Rules, read_rules
 
@@ -238,10 +238,10 @@ def _against_start(model: Formulation, result: Result, start: object) -> Result:
     return with_alarm(claim, what)
 
 
-def _asked(model: Formulation) -> Asked:
+def _asked(model: Formulation) -> LazyQuestion:
     known = model.known_options
     asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
-    return Asked(model.instance, model.name, asks, tuple(model.added))
+    return LazyQuestion(model.instance, model.name, asks, tuple(model.added))
 
 
 def _risk_out_of_sample(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:

@@ -153,4 +153,4 @@ def time_of(text: str, queue: AnyInstance) -> float:
 def clock(queue: AnyInstance) -> Callable[[float], str]:
     """Return what writes times of a log: by the clock where its start is known."""
     start = getattr(queue, "start", None)
-    return number if start is None else Dates.of(start).told
+    return number if start is None else Dates.of(start).clock

@@ -174,7 +174,7 @@ def _team_rent(
 
 
 @njit(cache=True)
-def rents(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
+def server_prices(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
     """Return the rent of a server; put the teams' rents, then that, into ``own``, shape (G + 1,).
 
     Values in ``own`` other than 0 are the starting points.
@@ -208,7 +208,7 @@ def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floa
     values are the starting points. Floors count only for the teams of the first ``firm`` jobs.
     """
     teams = len(own) - 1
-    m = rents(c, lam, jobs, n, firm, own)
+    m = server_prices(c, lam, jobs, n, firm, own)
     total = m * c.servers
     if teams:
         bounds = np.zeros((2, teams))

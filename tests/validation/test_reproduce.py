@@ -51,7 +51,7 @@ def test_what_differs_and_cannot_be_judged_is_known() -> None:
     """On the synthetic nights LCPF is second to CPA, for one; a printed formula lacks a factor."""
     verdicts = dict.fromkeys(VERDICTS, 0)
     for entry in ledger().values():
-        for holds in entry.held:
+        for holds in entry.verdicts:
             verdicts[holds] += 1
     assert verdicts == VERDICTS
 

@@ -200,7 +200,7 @@ class Machine:
         for resource, points in self.resources.items():
             yield (
                 f"resource {resource}",
-                {name: self.held(name, resource) for name in names},
+                {name: self.amount_held(name, resource) for name in names},
                 points,
             )
 
@@ -211,7 +211,7 @@ class Machine:
             unions |= {own, *(own | other for other in unions)}
         return sorted(unions - {frozenset(self.pools)}, key=sorted)
 
-    def held(self, name: str, resource: str) -> Fraction:
+    def amount_held(self, name: str, resource: str) -> Fraction:
         """Return what a job holds of a resource per processor."""
         job = self.jobs[name]
         return as_written(job.holds.get(resource, 0.0)) / job.processors

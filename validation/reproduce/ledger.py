@@ -61,7 +61,7 @@ class Entry(msgspec.Struct, frozen=True):
     claims: tuple[Claim, ...]
 
     @property
-    def held(self) -> list[bool | None]:
+    def verdicts(self) -> list[bool | None]:
         """Whether each claim holds."""
         return [claim.holds for claim in self.claims]
 

@@ -62,7 +62,7 @@ def verdict(held: Sequence[bool | None]) -> str:
 
 def page(entries: Mapping[str, Entry]) -> str:
     """Return the text of docs/reproduction.md."""
-    claims = [holds for entry in entries.values() for holds in entry.held]
+    claims = [holds for entry in entries.values() for holds in entry.verdicts]
     minutes = sum(entry.seconds for entry in entries.values()) / 60
     quick = " A part of it was run quickly." if any(e.quick for e in entries.values()) else ""
     lines = [
@@ -75,7 +75,7 @@ def page(entries: Mapping[str, Entry]) -> str:
         lines += [f"## {paper.title}\n\n", "| item | entry | verdict |\n", "| --- | --- | --- |\n"]
         for item, name in paper.items.items():
             anchor = name.replace("/", "").replace(".", "")  # as GitHub makes it of a heading
-            lines.append(f"| {item} | [{name}](#{anchor}) | {verdict(entries[name].held)} |\n")
+            lines.append(f"| {item} | [{name}](#{anchor}) | {verdict(entries[name].verdicts)} |\n")
         lines.append("\n")
     lines.append("## The entries\n\n")
     for entry in entries.values():

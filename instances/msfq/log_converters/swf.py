@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import EXPECTED as HELD
-from schedopt.instances.decimals import held, may_lose
+from schedopt.instances.decimals import fits_double, may_lose
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
@@ -47,30 +47,37 @@ def read(path: str | Path) -> Raw:
     if partial.any():
         notes.append(f"{int(partial.sum())} left out, a part of another")
         cells = cells[:, ~partial]
-    used, asked = _known(cells[USED], zero=False), _known(cells[ASKED], zero=False)
+    used, asked = (
+        _without_marks(cells[USED], zero=False),
+        _without_marks(cells[ASKED], zero=False),
+    )
     if count := int((np.isnan(used) & ~np.isnan(asked)).sum()):
         notes.append(f"{count} with the processors asked for, since those used are unknown")
     numbers = pl.Series(cells[NUMBER]).cast(pl.Int64)
     if count := len(numbers) - numbers.n_unique():
         notes.append(f"{count} of a number that another job has, too")
     user, group, queue, partition = (
-        labels_of(pl.Series(_known(cells[row]), nan_to_null=True).cast(pl.Int64).cast(pl.String))
+        labels_of(
+            pl.Series(_without_marks(cells[row]), nan_to_null=True).cast(pl.Int64).cast(pl.String)
+        )
         for row in (USER, GROUP, QUEUE, PARTITION)
     )
-    memory = np.ceil(_known(cells[MEMORY], zero=False) * np.where(np.isnan(asked), used, asked))
-    began, zone = _said(header, "UnixStartTime"), header.get("TimeZoneString", "")
+    memory = np.ceil(
+        _without_marks(cells[MEMORY], zero=False) * np.where(np.isnan(asked), used, asked)
+    )
+    began, zone = _from_header(header, "UnixStartTime"), header.get("TimeZoneString", "")
     return Raw(
-        submit=_known(cells[SUBMIT]),
+        submit=_without_marks(cells[SUBMIT]),
         need=np.where(np.isnan(used), asked, used),
-        run=_known(cells[RUN]),
-        estimate=_known(cells[PLANNED], zero=False),
+        run=_without_marks(cells[RUN]),
+        estimate=_without_marks(cells[PLANNED], zero=False),
         rows=rows,
         user=user,
         group=group,
         queue=queue,
         name=names_of(numbers.cast(pl.String)),
         notes=notes,
-        processors=_said(header, "MaxProcs", "MaxNodes", most=MOST_NEED),
+        processors=_from_header(header, "MaxProcs", "MaxNodes", most=MOST_NEED),
         computer=header.get("Computer") or None,
         zero=began,
         zone=zone if is_zone(zone) else "UTC",
@@ -79,12 +86,12 @@ def read(path: str | Path) -> Raw:
     )
 
 
-def _known(values: Floats, *, zero: bool = True) -> Floats:
+def _without_marks(values: Floats, *, zero: bool = True) -> Floats:
     unknown = (values == -1) | (False if zero else values == 0)
     return np.where(unknown, np.nan, values)
 
 
-def _said(header: dict[str, str], *words: str, most: float = np.inf) -> int | None:
+def _from_header(header: dict[str, str], *words: str, most: float = np.inf) -> int | None:
     """Return the number from 1 that the header gives under the first of some words."""
     for word in words:
         digits = header.get(word, "").split()[:1]
@@ -112,7 +119,7 @@ def _expect_numbers(text: str) -> None:
         words = line.partition(";")[0].split()
         for field, word in enumerate(words[:FIELDS], 1):
             number = DECIMAL.fullmatch(word) is not None and np.isfinite(float(word))
-            if not number or not held(word):
+            if not number or not fits_double(word):
                 expected = f"{HELD if number else 'a number'} (field {field})"
                 raise InputError(expected, found=shown(word), place=f"line {row}")
         if words and len(words) != FIELDS:

@@ -305,7 +305,7 @@ def clock(instance: Instance, **times: float | None) -> dict[str, str | None]:
     if instance.start is None or instance.nights > 1:
         return {}
     dates = dates_of(instance.start, instance.unit)
-    return {name: None if time is None else dates.told(time) for name, time in times.items()}
+    return {name: None if time is None else dates.clock(time) for name, time in times.items()}
 
 
 def _starts_and_widths(schedule: Scheduled) -> dict[str, tuple[float, int]]:

@@ -235,4 +235,4 @@ class _Exchanges:
 
 def moment(night: Instance, time: float) -> str:
     """Return a time of a night in words: by the clock where its start is known."""
-    return dates_of(night.start, night.unit).told(time) if night.start else number(time)
+    return dates_of(night.start, night.unit).clock(time) if night.start else number(time)

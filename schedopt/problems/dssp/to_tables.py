@@ -91,7 +91,7 @@ def _night_lines(night: Instance, result: Result[planning.Chosen], found: Select
         yield "dispatched", f"by {dispatcher}, the best of all dispatchers: {timely}{due}"
         return
     if night.start is not None:
-        timely += f", the last by {dates_of(night.start, night.unit).told(schedule.makespan)}"
+        timely += f", the last by {dates_of(night.start, night.unit).clock(schedule.makespan)}"
     busy = f"processors busy {schedule.utilization:.1%} of the time until the deadline"
     makespan = f"makespan {schedule.makespan / night.deadline:.2f} deadlines"
     yield "schedule", f"{timely}, {makespan}, {busy}"

@@ -67,7 +67,7 @@ class Simulated(NamedTuple):
         return scheduled(night, jobs, self.starts, places, fill, several=several)
 
 
-def played(
+def simulate_keys(
     night: Instance,
     jobs: Ints,
     keys: Floats,

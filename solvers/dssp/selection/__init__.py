@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
-    from schedopt.solvers.dssp.selection.few_row_ip import FewRows
+    from schedopt.solvers.dssp.selection.few_row_ip import FewRowProgram
     from schedopt.solvers.dssp.selection.group_caps.reading import Groups
     from schedopt.solvers.result import Limits
 
@@ -52,13 +52,13 @@ def unchanged_reward(model: Selection | Season) -> bool:
     return not model.ordered and not model.changed
 
 
-def few_rows(model: Selection) -> FewRows | None:
+def as_few_row_program(model: Selection) -> FewRowProgram | None:
     """Return the few rows over many columns that a selection amounts to, if it does."""
     if model.changed:
         return None
-    from schedopt.solvers.dssp.selection.few_row_ip import few_rows
+    from schedopt.solvers.dssp.selection.few_row_ip import as_few_row_program
 
-    return few_rows(model)
+    return as_few_row_program(model)
 
 
 def ordered_or_many(model: Selection, limits: Limits) -> bool:
@@ -195,7 +195,7 @@ CERTAIN = (
     certified_engine(
         "columns",
         solve=f"{_FEW_ROWS}:solve",
-        accepts=few_rows,
+        accepts=as_few_row_program,
         worth_trying=ordered_or_many,
         description="up to 8 rows of resources and caps that bind, objectives in order; with the "
         f"reward alone unasked from {SMALL + 1} open columns on",

@@ -33,7 +33,7 @@ NEAR = 1e-9
 """Relative rounding error allowed to an objective that is held in the native model."""
 
 
-class FewRows(NamedTuple):
+class FewRowProgram(NamedTuple):
     """A selection as few rows over some jobs."""
 
     at: Places  # the jobs that are undecided
@@ -44,7 +44,7 @@ class FewRows(NamedTuple):
     fixed: Places  # jobs that are in anyway
 
 
-def few_rows(model: Selection) -> FewRows | None:
+def as_few_row_program(model: Selection) -> FewRowProgram | None:
     """Read a selection; None where it is more than a few rows that bound sums from above."""
     read = None if model.changed else selection_arrays(model)
     if read is None:
@@ -66,7 +66,7 @@ def few_rows(model: Selection) -> FewRows | None:
     sums = [row.sum() for row in rows] + [goal.total for goal in goals]
     if len(rows) > ROWS or max(sums) >= LARGEST:
         return None
-    return FewRows(
+    return FewRowProgram(
         at,
         np.array([goal.numbers for goal in goals]).astype(np.int64),
         [goal.scale for goal in goals],
