@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.tables import Measured, agree, best_of, measurement, row, run
 from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.epoch import Instance, Partitioned
-from schedopt.instances.epoch.generators import named
+from schedopt.instances.epoch.generators import numbered_jobs
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -131,7 +131,7 @@ def rectangles() -> Measured:
 def _rectangles(nodes: int, jobs: int, count: int, seed: int) -> Instance:
     """Draw minima up to half the nodes, and so many side constraints on pairs of jobs."""
     draw = np.random.Generator(np.random.PCG64(seed))
-    made = named(draw.integers(1, nodes // 2, jobs, endpoint=True).tolist())
+    made = numbered_jobs(draw.integers(1, nodes // 2, jobs, endpoint=True).tolist())
     rules: list[Together | Apart] = []
     for i in range(count):
         a, b = draw.choice(jobs, 2, replace=False).tolist()

@@ -140,7 +140,7 @@ def heading(record: Any) -> str:
 
 def formats() -> str:
     """Every file format, field by field."""
-    from schedopt.archive.entries import Entry, Group, Made, Provenance
+    from schedopt.archive.entries import Entry, Group, Origin, Provenance
     from schedopt.instances.files import instance_type
     from schedopt.instances.record_fields import parse_docstring
     from schedopt.problems import problems
@@ -163,7 +163,7 @@ def formats() -> str:
     text += [described(record.__name__, record) for record in (Document, Seconds)]
     told = "A Group is `group.json`, an Entry a line of `entries.jsonl`."
     text.append(f"## The archive\n\n{told}\n\n")
-    text += [described(record.__name__, record) for record in (Group, Entry, Provenance, Made)]
+    text += [described(record.__name__, record) for record in (Group, Entry, Provenance, Origin)]
     notes = parse_docstring(Row.__doc__ or "").notes
     columns = ((f"`{name}`", plain(notes.get(name, ""))) for name in Row.__struct_fields__)
     said = "Columns of a .csv or .parquet, keys of a line of .jsonl."

@@ -211,7 +211,9 @@ def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
         return rest(str(located(file)))
 
 
-def beside(data: bytes, *, file: str | None = None, problem: str | None = None) -> tuple[str, ...]:
+def companion_files(
+    data: bytes, *, file: str | None = None, problem: str | None = None
+) -> tuple[str, ...]:
     """Return the names of the companion files that an instance's text needs.
 
     ``problem`` is what the text says it is an instance of, where that is known.

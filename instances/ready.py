@@ -60,7 +60,7 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise InputError("each name once", found=f"{shown(twice)} twice", place=NAME)
     numbers += 0.0  # -0 is 0
-    if (kinds := alike(numbers)) is None:
+    if (kinds := group_equal_rows(numbers)) is None:
         return Jobs(names, numbers.T.copy(), np.arange(len(names)))
     return Jobs(names, numbers[:, kinds[0]].T.copy(), kinds[1])
 
@@ -225,7 +225,7 @@ def slots(numbers: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return slot, holder
 
 
-def alike(rows: Iterable[NDArray[Any]]) -> tuple[Positions, Positions] | None:
+def group_equal_rows(rows: Iterable[NDArray[Any]]) -> tuple[Positions, Positions] | None:
     """Return one row of each kind, and each row's kind; None if most differ. No number is -0.0."""
     given = list(rows)
     numbers = np.zeros(len(given[0]) if given else 0, dtype=np.uint64)

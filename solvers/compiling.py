@@ -73,13 +73,13 @@ class Kernel:
             return False
         steps = self.plain(*args)
         after = _spent.steps + steps
-        if steps > LOADING or after > COMPILING or (after > LOADING and self.kept):
+        if steps > LOADING or after > COMPILING or (after > LOADING and self.on_disk):
             return False
         _spent.steps = after
         return True
 
     @cached_property
-    def kept(self) -> bool:
+    def on_disk(self) -> bool:
         """Whether its code is on disk."""
         return cache_folder(self.py_func).is_dir()
 

@@ -77,7 +77,7 @@ def check(
         plain = _rebuilt_solution(checker, instance, result) if report.until is None else None
         text = to_json(result.solution) if plain is None else b""
         times = getattr(checker, "OF_ENCODING", OF_ENCODING)
-        if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
+        if len(text) > LARGE and report.seconds_left < times * (time.perf_counter() - began):
             report.late = True
             report.bound = "" if result.bound is None else f"believed, from {result.solver}"
             report.unchecked.append("the solution: no time was left; `schedopt check` has its own")

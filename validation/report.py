@@ -32,7 +32,7 @@ class Report:
     until: float | None = None  # by `time.perf_counter`; None where it may take any time
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds left for the check."""
         return inf if self.until is None else max(0.0, self.until - time.perf_counter())
 

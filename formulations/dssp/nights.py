@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.rows import Number, Row, asked, beyond, rows
+from schedopt.formulations.dssp.rows import Number, Row, asked_by_floor, past_excess, rows
 from schedopt.instances import constraints as kinds
 from schedopt.instances import dssp
 from schedopt.instances.decimals import Whole, as_written
@@ -69,7 +69,7 @@ class Calendar:
         rooms = (self.own[n][1] if n in self.own else self.capacity for n in nights)
         return sum((c * room for c, room in zip(nights.values(), rooms, strict=True)), Fraction(0))
 
-    def asked(self, j: int, nights: Iterable[int]) -> bool:
+    def asked_by_floor(self, j: int, nights: Iterable[int]) -> bool:
         """Tell whether a floor over some nights asks for a job: it might be in time on one."""
         return any(self._jobs_of_floor.get(n, self._jobs_of_floor[0])[j] for n in nights)
 
@@ -77,7 +77,7 @@ class Calendar:
     def _jobs_of_floor(self) -> dict[int, NDArray[np.bool_]]:
         """Which jobs a floor asks for on a night of its own, or, under 0, on any other."""
         every = {0: (self.season, self.capacity), **self.own}
-        return {n: asked(night, capacity) for n, (night, capacity) in every.items()}
+        return {n: asked_by_floor(night, capacity) for n, (night, capacity) in every.items()}
 
     def on(self, row: Row, n: int) -> Row:
         """Return a row over jobs as one over the columns of a night."""
@@ -214,7 +214,7 @@ def _bounds(
         return Row(what, [], [], lower=0.0)
     part = as_written(share)
     body = _relative_use(rule, calendar, period, group, part)
-    bound = -period.past * beyond(rule, group, part)
+    bound = -period.past * past_excess(rule, group, part)
     if rule.of == "capacity":
         bound += part * calendar.room(period.nights)
     if not floor:
@@ -247,5 +247,6 @@ def _possible_columns(
     return [
         j
         for j in season.groups.get(rule.by, {}).get(group, ())
-        if demand[j] > 0 and calendar.asked(j, period.nights.keys() & calendar.of_job[j].keys())
+        if demand[j] > 0
+        and calendar.asked_by_floor(j, period.nights.keys() & calendar.of_job[j].keys())
     ]

@@ -93,7 +93,7 @@ def _(constraint: kinds.FairShare, night: Instance, capacity: Fraction) -> Itera
     for group, share in constraint.caps(groups).items():
         yield _share(constraint, night, capacity, group, open_, most=as_written(share))
     floors = constraint.floors(groups)
-    open_ = asked(night, capacity) if floors else open_
+    open_ = asked_by_floor(night, capacity) if floors else open_
     for group, share in floors.items():
         yield _share(constraint, night, capacity, group, open_, least=as_written(share))
 
@@ -120,7 +120,7 @@ def _share(
     share = least if most is None else most
     before = Fraction(0)
     if constraint.window != 1:  # which has no past
-        before = weight(1, constraint.half_life) * beyond(constraint, group, share)
+        before = weight(1, constraint.half_life) * past_excess(constraint, group, share)
     if not possible and (most is None or not before):
         return Row(what, [], [], lower=0.0)
     if constraint.of == "selected":
@@ -137,7 +137,7 @@ def _share(
     return Row(what, possible, wanted, lower=least * capacity - before)
 
 
-def beyond(constraint: kinds.FairShare, group: str, share: Fraction) -> Fraction:
+def past_excess(constraint: kinds.FairShare, group: str, share: Fraction) -> Fraction:
     """Return what a group used before the first night beyond a share of what there was."""
     used = {name: as_written(amount) for name, amount in constraint.past.items()}
     total = constraint.past_total
@@ -225,9 +225,9 @@ def _(constraint: kinds.Seats, night: Instance, capacity: Fraction) -> Iterator[
         yield Row(f"energy from {a:.15g} to {b:.15g}", jobs, energy, upper=window.room(there))
 
 
-def asked(night: Instance, capacity: Fraction) -> NDArray[np.bool_]:
+def asked_by_floor(night: Instance, capacity: Fraction) -> NDArray[np.bool_]:
     """Tell which jobs a floor asks for: they might be in time, with r·P processors if r > 1."""
-    if night.beyond:
+    if night.features:
         return night.in_time
     return selectable(night, max(1.0, float(capacity / night.exact_capacity())))
 
@@ -238,7 +238,7 @@ def selectable(night: Instance, fill: float) -> NDArray[np.bool_]:
     From its release to its deadline T_∞(j) fits, and T_1(j) into its own pools filled to r.
     """
     demands, machine, part = night.planned.demands, night.machine, as_written(fill)
-    if not night.windowed and not night.beyond:
+    if not night.windowed and not night.features:
         fits = (demands.numbers <= demands.down(night.room(fill))).astype(np.bool_)
         return night.in_time & fits
 
@@ -270,7 +270,7 @@ def window_rows(
         whole = (0.0, night.deadline)
         own = _demand_by_window(night, open_, "capacity", there, longest=longest)
         rows += [row for window, row in own if (window.release, window.deadline) != whole]
-    return rows + (_pool_and_resource_rows(night, open_, part, longest) if night.beyond else [])
+    return rows + (_pool_and_resource_rows(night, open_, part, longest) if night.features else [])
 
 
 def waiting_rows(night: Instance) -> list[Row]:
@@ -292,15 +292,17 @@ def _demand_by_window(
     longest: float = 1.0,
 ) -> Iterator[tuple[Window, Row]]:
     """Yield the demand, or the resources held, between each release and each deadline."""
-    asked, work = night.planned.demands.fractions, night.planned.demands.floats
+    asked_by_floor, work = night.planned.demands.fractions, night.planned.demands.floats
     if hold:
-        pairs = zip(night.jobs, asked, strict=True)
-        asked = [as_written(job.holds.get(hold, 0.0)) / job.processors * d for job, d in pairs]
-        work = np.array([float(part) for part in asked])
+        pairs = zip(night.jobs, asked_by_floor, strict=True)
+        asked_by_floor = [
+            as_written(job.holds.get(hold, 0.0)) / job.processors * d for job, d in pairs
+        ]
+        work = np.array([float(part) for part in asked_by_floor])
     for window in windows(night, among, longest * work, there):
         key = f"{what} from {window.release:.15g} to {window.deadline:.15g}"
         jobs = window.jobs.tolist()
-        yield window, Row(key, jobs, [asked[j] for j in jobs], upper=window.room(there))
+        yield window, Row(key, jobs, [asked_by_floor[j] for j in jobs], upper=window.room(there))
 
 
 def _pool_and_resource_rows(

@@ -77,7 +77,7 @@ class Sample:
         self.open, self.count = open_, len(drawn)
         self._fitting = (
             SoloFeasibility(night)
-            if night.beyond
+            if night.features
             else partial(np.greater_equal, _largest_path_factors(night))
         )
         self.fits = self._fitting(drawn)
@@ -258,7 +258,7 @@ class SoloFeasibility:
 
 def _service_order(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return jobs in an order, each after its predecessors."""
-    if "after" not in night.beyond:
+    if "after" not in night.features:
         return order
     rank, after = np.argsort(order), [{*job.after} for job in night.jobs]
     followers: dict[str, list[int]] = {job.name: [] for job in night.jobs}

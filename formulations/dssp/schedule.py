@@ -116,7 +116,7 @@ class Schedule(WholeModel):
     @cached_property
     def in_order(self) -> list[int]:
         """The jobs in a topological order."""
-        if "after" not in self.instance.beyond:
+        if "after" not in self.instance.features:
             return list(range(len(self.instance.jobs)))
         return in_order(self.instance.jobs, self.instance.index)[0]
 

@@ -13,7 +13,7 @@ from schedopt.formulations.dssp.rows import Row, selectable, window_rows
 from schedopt.formulations.protocol import Value
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import SelectedNights, selected_nights
-from schedopt.instances.dssp.machine_checks import refuse_beyond
+from schedopt.instances.dssp.machine_checks import refuse_features
 from schedopt.instances.naming import split
 
 
@@ -55,7 +55,7 @@ class Season(Declared):
     calendar: Calendar
 
     def _set_columns(self) -> None:
-        refuse_beyond(self.instance, "season", self.instance.beyond.keys() - {"after"})
+        refuse_features(self.instance, "season", self.instance.features.keys() - {"after"})
         self.calendar = Calendar.of(self.instance, self.fill)
         self._able = selectable(self.instance, self.fill)
         jobs, of = self.calendar.jobs, self.calendar.nights

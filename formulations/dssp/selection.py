@@ -123,7 +123,7 @@ class Selection(Declared):
     def single_capacity(self) -> bool:
         """Whether equation 2 is the only capacity row: no job has a window of its own."""
         night = self.instance
-        if night.beyond:
+        if night.features:
             return False
         return not night.windowed or (len(self.capacity) == 1 and bool(night.due[self.open].all()))
 

@@ -70,7 +70,7 @@ class Columns:
         _check(table, at, fields, [*others], reward)
         return cls(at, fields, *_groupings(others, chosen), reward)
 
-    def named(self, prefix: str) -> list[str]:
+    def with_prefix(self, prefix: str) -> list[str]:
         """Return what the titles with a prefix name: kinds of seats, or resources."""
         return [title.removeprefix(prefix) for title in self.at if title.startswith(prefix)]
 

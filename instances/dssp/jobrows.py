@@ -61,8 +61,12 @@ class JobReader:
         self.backward: list[str] = []  # jobs that are due before their release
         self._seen: dict[str, str] = {}
         self._tasks = 0
-        self._seats = {name: Column(f"{SEATS}{name}", "whole") for name in columns.named(SEATS)}
-        self._holds = {name: Column(f"{HOLDS}{name}", "number") for name in columns.named(HOLDS)}
+        self._seats = {
+            name: Column(f"{SEATS}{name}", "whole") for name in columns.with_prefix(SEATS)
+        }
+        self._holds = {
+            name: Column(f"{HOLDS}{name}", "number") for name in columns.with_prefix(HOLDS)
+        }
 
     def jobs(self, table: Table) -> Iterator[Job]:
         """Yield the jobs that are not left out; `InputError` names the row and the column."""

@@ -192,7 +192,7 @@ def _amounts(
     clock: Clock, prefix: str, columns: Columns, values: Mapping[str, Any], *, whole: bool = False
 ) -> dict[str, Any]:
     """Return how much there is of what each column with a prefix holds, from the options."""
-    names = columns.named(prefix)
+    names = columns.with_prefix(prefix)
     for key in values:
         if key.startswith(prefix) and key.removeprefix(prefix) not in names:
             expected = f"a column {key}, with what each running task holds"

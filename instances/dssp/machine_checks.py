@@ -37,7 +37,7 @@ Instance = Any  # `records.Instance`, which asks for these checks
 NAMES = {"changes": "capacity"}
 
 
-def beyond(night: Instance) -> dict[str, str]:
+def features_of(night: Instance) -> dict[str, str]:
     """Return an instance's keys beyond jobs on an unchanging machine, with their places."""
     found = {NAMES.get(key, key): NAMES.get(key, key) for key in OF_FILES if getattr(night, key)}
     for key, used in OF_JOBS.items():
@@ -47,9 +47,9 @@ def beyond(night: Instance) -> dict[str, str]:
     return found
 
 
-def refuse_beyond(night: Instance, who: str, known: Collection[str] = ()) -> None:
+def refuse_features(night: Instance, who: str, known: Collection[str] = ()) -> None:
     """Raise `InputError` if an instance has a key that ``who`` does not know."""
-    for key, place in night.beyond.items():
+    for key, place in night.features.items():
         if key not in known:
             raise InputError(f"none: {who} does not know it", found=f"`{key}`", place=place)
 
@@ -67,9 +67,9 @@ def check_machine(night: Instance) -> None:
     else:
         expect(given >= 1, "a number >= 1, or `pools`", given, "processors")
     _check_times(night)
-    if not night.beyond and not any(map(attrgetter("pools"), night.jobs)):
+    if not night.features and not any(map(attrgetter("pools"), night.jobs)):
         return
-    one = night.nights <= 1 or "after" not in night.beyond
+    one = night.nights <= 1 or "after" not in night.features
     expect(one, "1, with `after`", night.nights, "nights")
     for n in {None, *(down.night for down in night.down if night.nights > 1)}:
         work = Machine.of(night, n).total.until(as_written(night.deadline))

@@ -26,7 +26,7 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Sele
     if at.dtype != np.bool_:
         at, given = np.zeros(len(night.jobs), dtype=np.bool_), at.astype(np.intp)
         at[given] = True
-    names, picked = night.named(at)
+    names, picked = night.names_and_positions(at)
     demands, capacity = night.demands[picked], night.capacity(fill)
     shares: dict[str, dict[str, float]] = {}
     for by, (groups, codes) in night.codes.items():

@@ -31,7 +31,7 @@ from schedopt.instances.dssp.jobs import (
     written_out,
 )
 from schedopt.instances.dssp.machine import Down, Machine, completions
-from schedopt.instances.dssp.machine_checks import Counts, Profile, beyond, check_machine
+from schedopt.instances.dssp.machine_checks import Counts, Profile, check_machine, features_of
 from schedopt.instances.dssp.planned import Planned, Tasks, guaranteed
 from schedopt.instances.errors import InputError, expect, listing, shown
 from schedopt.instances.options import Option, is_count, is_number
@@ -144,9 +144,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return Machine.of(self)
 
     @cached_property
-    def beyond(self) -> dict[str, str]:
+    def features(self) -> dict[str, str]:
         """The keys beyond jobs on an unchanging machine, with their places."""
-        return beyond(self)
+        return features_of(self)
 
     def _check_nights(self) -> None:
         expected = f"a whole number from 1 to {MOST_NIGHTS}"
@@ -258,7 +258,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def in_time(self) -> NDArray[np.bool_]:
         """Which jobs can be in time at all, shape (J,): T_∞(j) fits from release to deadline."""
-        if self.beyond:
+        if self.features:
             return np.array([end is not None for end in completions(self)], dtype=np.bool_)
         paths = self.planned.paths
         within = (paths.numbers <= paths.down(as_written(self.deadline))).astype(np.bool_)
@@ -271,7 +271,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     def capacity(self, fill: float = 1.0) -> float:
         """Return r·P·D, the processor time that a selection may use (equation 2)."""
-        if self.beyond:
+        if self.features:
             return float(self.exact_capacity(fill))
         return fill * self.processors * self.deadline
 
@@ -282,7 +282,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     def exact_capacity(self, fill: float = 1.0) -> Fraction:
         """Return r·P·D, exactly."""
-        if self.beyond:
+        if self.features:
             return as_written(fill) * self.machine.total.until(as_written(self.deadline))
         return as_written(fill) * self.processors * as_written(self.deadline)
 
@@ -315,8 +315,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @property
     def unguaranteed(self) -> str:
         """Why Theorems 3 and 4 do not hold for this instance; empty where they do."""
-        if self.beyond:
-            return f"its proof knows nothing of `{next(iter(self.beyond))}`"
+        if self.features:
+            return f"its proof knows nothing of `{next(iter(self.features))}`"
         if self.windowed:
             return "its proof is for jobs that are all released at 0 and due at the same time"
         if any(isinstance(rule, kinds.Seats) for rule in self.constraints):
@@ -371,7 +371,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             return places.copy()
         return np.fromiter(map(self.index.__getitem__, names), np.intp, len(names))
 
-    def named(self, chosen: NDArray[np.bool_]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    def names_and_positions(
+        self, chosen: NDArray[np.bool_]
+    ) -> tuple[tuple[str, ...], NDArray[np.intp]]:
         """Return names and positions of some jobs, and remember them: a million take a second."""
         places = np.flatnonzero(chosen)
         parts = (places[i : i + PART] for i in range(0, places.size, PART))

@@ -54,13 +54,15 @@ def _random(name: str, minima: Callable[[Draw, int, Any, float], Any], summary: 
             description=f"{jobs} jobs, minima {summary}, load factor {load:.0%} (seed {seed}).",
             nodes=nodes,
             inequity=values["inequity"],
-            jobs=named(minima(stream(seed), nodes, jobs, mean_minimum(nodes, jobs, load)).tolist()),
+            jobs=numbered_jobs(
+                minima(stream(seed), nodes, jobs, mean_minimum(nodes, jobs, load)).tolist()
+            ),
         )
 
     return Recipe(name, make, _RANDOM_OPTIONS, f"minima {summary}", f"{PAPER}, Table 3")
 
 
-def named(minima: Sequence[int]) -> tuple[Job, ...]:
+def numbered_jobs(minima: Sequence[int]) -> tuple[Job, ...]:
     """Return jobs of these minima, named in order."""
     names = numbered("j", len(minima))
     return tuple(Job(name=name, minimum=m) for name, m in zip(names, minima, strict=True))
@@ -90,7 +92,7 @@ def _planted_instance(seed: int, values: Mapping[str, Any]) -> Instance:
         f"the optimum is {epochs * nodes}.",
         nodes=nodes,
         inequity=inequity,
-        jobs=named(minima),
+        jobs=numbered_jobs(minima),
     )
 
 

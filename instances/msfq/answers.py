@@ -142,7 +142,7 @@ class Simulated(Answer, kw_only=True):
 MOST = 10**8  # the most times that are unpacked
 
 
-def packed(starts: Floats) -> bytes:
+def pack_starts(starts: Floats) -> bytes:
     """Return starts as a document holds them: little-endian, the like bytes together, deflated."""
     import numpy as np
 

@@ -54,14 +54,14 @@ def selector(
     def decorate(choose: Callable[..., Mask]) -> Callable[..., Mask]:
         def run(instance: Instance, *, fill: float | str = 1.0, **given: Any) -> Selected:
             single_night(instance.nights, name)
-            refused = [key for key in instance.beyond if key not in KNOWN]
+            refused = [key for key in instance.features if key not in KNOWN]
             if refused:
                 raise NotApplicableError(f"{name} does not know `{refused[0]}`")
             if fill == "guaranteed" and (why := instance.unguaranteed):
                 raise NotApplicableError(f"fill=guaranteed rests on Theorem 4: {why}")
             r = instance.fill(fill)
             demands = instance.planned.demands
-            plain = not (instance.windowed or instance.beyond)
+            plain = not (instance.windowed or instance.features)
             open_ = instance.in_time if plain else selectable(instance, r)
             rows = window_rows(instance, open_, r) if instance.windowed else []
             due = bool(instance.due[open_].all())

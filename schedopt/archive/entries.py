@@ -9,7 +9,7 @@ import msgspec
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.archived import folder_of, groups, instance_path, result_path
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import beside, decode, load, read_bytes
+from schedopt.instances.files import companion_files, decode, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.solvers.result import Document
@@ -18,7 +18,7 @@ from schedopt.sweep.sources import FileSource
 Status = Literal["proven", "open"]
 
 
-class Made(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The origin of an instance before it was frozen.
 
     Attributes
@@ -92,7 +92,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     certificate: str = ""
     objective_by: Provenance
     bound_by: Provenance
-    made: Made | None = None
+    made: Origin | None = None
     instance: str
     result: str
 
@@ -144,7 +144,7 @@ def entry_of(path: str) -> tuple[str, Entry]:
 
 def entry_for(file: Path) -> tuple[str, Entry]:
     """Return the group and the entry of an instance file: the same instance, wherever it stands."""
-    instance, whole = load(file), not beside(read_bytes(file))
+    instance, whole = load(file), not companion_files(read_bytes(file))
     for name in groups():
         for entry in entries(name):
             if entry.name != instance.name:

@@ -264,12 +264,12 @@ def write_page(
 
 def write_instance(instance: AnyInstance, output: Path | None) -> None:
     """Write an instance to a file, or to standard output."""
-    from schedopt.instances.files import beside, dump, encode
+    from schedopt.instances.files import companion_files, dump, encode
 
     if output is not None:
         dump(instance, output)
         say(f"wrote {output}: {instance.name}")
-    elif names := beside(encode(instance)):
+    elif names := companion_files(encode(instance)):
         expected = f"--output FILE: beside it goes {', '.join(names)}"
         raise InputError(expected, found="standard output")
     else:

@@ -102,7 +102,7 @@ def schema(titles: Sequence[str]) -> dict[str, Any]:
 Span = tuple[float, float] | None  # when a job starts and ends; None if unknown
 
 
-def same(was: float, now: float) -> bool:
+def same_time(was: float, now: float) -> bool:
     """Tell whether two times differ by rounding at most."""
     return isclose(was, now, rel_tol=1e-9, abs_tol=1e-9)
 

@@ -44,7 +44,7 @@ class Task:
         """Find the reference of each policy once, run each, and add rows to those given."""
         for policies in self.sweep.policy_files:
             load(policies)
-        source = self.source.packed()
+        source = self.source.with_contents()
         if source.facts().digest != self.digest:
             expected = "the instance as it was when the sweep began"
             raise InputError(expected, found="other contents", file=source.label)

@@ -26,6 +26,7 @@ from schedopt.solvers.stopping import blocked, ignored
 from schedopt.sweep.measure import Outcome, Task, compute, one_line
 
 MOST_STARTS = 3  # times that a process may die of one task before the task is given up
+STARTS = 2  # times that a process is begun that dies before it is ready
 READING = 60.0  # seconds more for reading an instance, and for loading and compiling what it needs
 BATCH_SECONDS = 0.5  # tasks that take less are sent several at a time
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # where there is no other it ends one as well
@@ -139,23 +140,30 @@ class Worker:
 
     def _future(self, task: Task) -> "futures.Future[Outcome]":
         """Return what the process computes of a task, started if need be."""
-        if self._pool is None:
-            with _STARTING, blocked():  # starting is not for several threads at once
-                if self._closed:
-                    raise futures.CancelledError
-                spawn = multiprocessing.get_context("spawn")
-                self._pool = futures.ProcessPoolExecutor(1, spawn, _begin)
-                began = self._pool.submit(os.getpid)
-            try:
-                self._process = began.result()
-            except BrokenProcessPool:
-                expected = "processes that can begin: a script must call this under "
-                raise InputError(
-                    f'{expected}`if __name__ == "__main__":`',
-                    found="one that ended before it was ready",
-                    place="jobs",
-                ) from None
-        return self._pool.submit(_compute, task)
+        pool = self._pool or self._start(STARTS)
+        return pool.submit(_compute, task)
+
+    def _start(self, tries: int) -> futures.ProcessPoolExecutor:
+        """Start the process; `InputError` if it dies before it is ready, so many times."""
+        with _STARTING, blocked():  # starting is not for several threads at once
+            if self._closed:
+                raise futures.CancelledError
+            spawn = multiprocessing.get_context("spawn")
+            self._pool = pool = futures.ProcessPoolExecutor(1, spawn, _begin)
+            began = pool.submit(os.getpid)
+        try:
+            self._process = began.result()
+        except BrokenProcessPool:
+            self._kill()
+            if tries > 1:  # somebody may have killed it
+                return self._start(tries - 1)
+            expected = "processes that can begin: a script must call this under "
+            raise InputError(
+                f'{expected}`if __name__ == "__main__":`',
+                found="one that ended before it was ready",
+                place="jobs",
+            ) from None
+        return pool
 
     def _kill(self) -> None:
         """End the process, if there is one and it has not died."""
@@ -164,6 +172,7 @@ class Worker:
             if self._process:
                 os.kill(self._process, KILL)
             pool.shutdown()
+        self._process = 0
 
     def close(self) -> None:
         """End the process for good."""
@@ -217,7 +226,7 @@ def _on_cluster(
         with client:
             most, executor = 2 * _count_threads(client), client.get_executor(pure=False)
             yield from _in_batches(
-                lambda batch: executor.submit(work, [_packed(one) for one in batch], grace),
+                lambda batch: executor.submit(work, [_with_contents(one) for one in batch], grace),
                 tasks,
                 most,
             )
@@ -258,9 +267,9 @@ def _count_threads(client: Any) -> int:
     return max(1, sum(map(int, client.nthreads().values())))
 
 
-def _packed(task: Task) -> Task:
+def _with_contents(task: Task) -> Task:
     """Return a task with what its files hold, which no worker sees."""
     try:
-        return replace(task, source=task.source.packed())
+        return replace(task, source=task.source.with_contents())
     except InputError:  # which the worker will say
         return task

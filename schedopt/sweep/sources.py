@@ -14,7 +14,7 @@ from schedopt.instances import files
 from schedopt.instances.archived import PREFIX, members, result_path
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, placed, shown
-from schedopt.instances.files import beside
+from schedopt.instances.files import companion_files
 from schedopt.instances.options import Options, checked, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
@@ -36,7 +36,7 @@ class Source:
 
     label: str = field(init=False, repr=False)  # a path, or what it is generated from
 
-    def packed(self) -> Source:
+    def with_contents(self) -> Source:
         """Return the same source, its files read, for a machine that does not see them."""
         return self
 
@@ -62,10 +62,10 @@ class FileSource(Source):
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", str(self.path))
 
-    def packed(self) -> Contents:
+    def with_contents(self) -> Contents:
         """Read the file, and those beside it that it names."""
         text = files.read_bytes(self.path)
-        names, folder = beside(text, file=self.label), files.located(self.path).parent
+        names, folder = companion_files(text, file=self.label), files.located(self.path).parent
         others = {name: files.read_bytes(folder / name, files.MOST_TABLE) for name in names}
         return Contents(self.label, text, others, self.best_known())
 
@@ -77,7 +77,7 @@ class FileSource(Source):
 
     def facts(self) -> SourceFacts:
         """Return what planning needs."""
-        return self.packed().facts()
+        return self.with_contents().facts()
 
     def load(self) -> AnyInstance:
         """Read and decode the instance, strictly."""
@@ -156,7 +156,7 @@ def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "instance.json"
             files.dump(instance, path)
-            others = FileSource(path).packed().others
+            others = FileSource(path).with_contents().others
         found[instance.name] = Contents(instance.name, files.encode(instance), others)
     return list(found.values())
 

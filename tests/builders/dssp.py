@@ -104,7 +104,7 @@ class Scenarios:
             Night(text, {n: Fraction(part, 10**6) for n, part in zip(names, one, strict=True)})
             for one in drawn
         ]
-        if not night.beyond:  # with r > 1 a job may ask for more than its window has
+        if not night.features:  # with r > 1 a job may ask for more than its window has
             self.planned.able[1] = set(self._alone(self.planned))
         self.alone = [set(self._alone(each)) for each in self.longer]
 
@@ -112,7 +112,7 @@ class Scenarios:
         """Yield who is in time alone: on a machine that stays, by its path, whatever it demands."""
         for name, end in each.ends(1).items():
             job = each.jobs[name]
-            if not self.night.beyond:
+            if not self.night.features:
                 path = sum(map(max, job.stages)) if job.path is None else job.path
                 end = job.release + path  # noqa: PLW2901
             if end is not None and end <= job.due:

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.epoch import Instance
-from schedopt.instances.epoch.generators import named
+from schedopt.instances.epoch.generators import numbered_jobs
 
 
 def packing(
     minima: Sequence[int], nodes: int, inequity: int, constraints: Sequence[Constraint] = ()
 ) -> Instance:
     """Build an instance of jobs j1, j2, ..."""
-    jobs = named(minima)
+    jobs = numbered_jobs(minima)
     return Instance(
         name="small", nodes=nodes, inequity=inequity, jobs=jobs, constraints=tuple(constraints)
     )
@@ -128,7 +128,7 @@ def some_packing(draw: st.DrawFn, most: int = 7, rules: bool = False) -> Instanc
     minima = draw(st.lists(st.integers(1, top), min_size=1, max_size=most))
     kinds: list[Constraint] = []
     if rules:
-        names = [job.name for job in named(minima)]
+        names = [job.name for job in numbered_jobs(minima)]
         some = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple)
         kind = st.sampled_from([Together, Apart])
         kinds = draw(st.lists(st.builds(lambda c, j: c(jobs=j), kind, some), max_size=3))

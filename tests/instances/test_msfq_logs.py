@@ -13,7 +13,7 @@ from builders.refusals import refusal
 from hypothesis import strategies as st
 
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import beside, dump, load
+from schedopt.instances.files import companion_files, dump, load
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_files import read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs, Needs
@@ -49,7 +49,7 @@ def test_a_log_is_found_beside_its_instance(tmp_path: Path, log: str) -> None:
     assert list(queue.groups["need"]) == ["1", "2", "4"]
     assert queue.one_or_all is None
     assert not queue.memoryless
-    assert beside((tmp_path / "toy.json").read_bytes()) == (log,)
+    assert companion_files((tmp_path / "toy.json").read_bytes()) == (log,)
 
 
 @pytest.mark.parametrize("log", ["a.parquet", "a.csv", "a.csv.gz", "a.parquet.gz"])

@@ -221,7 +221,7 @@ def test_a_log_needs_a_folder_to_stand_in(log: Path, tmp_path: Path) -> None:
 def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
     dump(queue_of(*random_jobs(7)), tmp_path / "a.json")
     source = FileSource(tmp_path / "a.json")
-    packed, digest = source.packed(), source.facts().digest
+    packed, digest = source.with_contents(), source.facts().digest
     assert packed.facts().digest == digest
     original: Any = source.load()
     (tmp_path / "log.parquet").rename(tmp_path / "gone.parquet")

@@ -39,7 +39,7 @@ DOWN = {"down": [{"start": 1, "end": 2, "processors": 1}]}
 )
 def test_who_does_not_know_a_key_names_it(key: str, where: str, changes: dict[str, Any]) -> None:
     night = files.parse(changed("dssp", where, changes))
-    assert key in night.beyond
+    assert key in night.features
     with pytest.raises(InputError, match=f"`{key}`"):
         Selection(night, fill="guaranteed")
     if key == "after":

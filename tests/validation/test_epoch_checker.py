@@ -14,7 +14,7 @@ from schedopt import check, evaluate
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.constraints import Apart, ResponseTime, Together
 from schedopt.instances.epoch import Instance
-from schedopt.instances.epoch.generators import named
+from schedopt.instances.epoch.generators import numbered_jobs
 from schedopt.instances.errors import InputError
 from schedopt.solvers import door
 from schedopt.solvers.epoch.certificate import certificate
@@ -24,7 +24,7 @@ from schedopt.validation.epoch.bound import reproved
 
 
 def instance(**fields: Any) -> Instance:
-    given: dict[str, Any] = {"nodes": 8, "inequity": 1, "jobs": named([3, 5, 2, 8])}
+    given: dict[str, Any] = {"nodes": 8, "inequity": 1, "jobs": numbered_jobs([3, 5, 2, 8])}
     return Instance(name="n", **{**given, **fields})
 
 
@@ -69,7 +69,7 @@ def test_partitions(change: Callable[[Any], None], words: str) -> None:
 
 
 def test_idle_nodes_and_inequity() -> None:
-    over = instance(jobs=named([2, 2]))
+    over = instance(jobs=numbered_jobs([2, 2]))
     uneven = broken("paper-search", lambda d: first(d)["nodes"].update(j1=5, j2=3), over)
     assert "differ by 2, at most 1" in uneven
     assert "allots 7 of 8" in broken("paper-search", lambda d: first(d)["nodes"].update(j1=3), over)
@@ -97,7 +97,7 @@ def test_rectangles(change: Callable[[Any], None], words: str) -> None:
 
 
 def test_unequal_areas_are_for_hybrid_alone() -> None:
-    over = instance(jobs=named([1, 1, 1, 1, 2, 2, 3]))
+    over = instance(jobs=numbered_jobs([1, 1, 1, 1, 2, 2, 3]))
     assert "differ by" in broken("hybrid", lambda d: piece(d, "j7").update(nodes=5), over)
     assert "an area of" in broken("hybrid", lambda d: d.update(policy="buddy-star"), over)
 
@@ -114,10 +114,10 @@ def test_side_constraints(policy: str) -> None:
         (Together(name="a pair", jobs=("j1", "j4")), "a pair"),
         (Apart(name="no pair", jobs=("j1", "j3")), "no pair"),
     ):
-        over = instance(jobs=named([4, 8, 4, 8]))
+        over = instance(jobs=numbered_jobs([4, 8, 4, 8]))
         result = evaluate(over, policy, constraints=[rule])
         assert [v.startswith(words) for v in result.violations] == [True]
-        assert not evaluate(instance(jobs=named([4, 8, 4, 8])), policy).violations
+        assert not evaluate(instance(jobs=numbered_jobs([4, 8, 4, 8])), policy).violations
 
 
 def judged(

@@ -168,7 +168,7 @@ def test_what_is_looked_at_first_is_the_threshold_and_beside_it(
     right: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(solved, "MANY", 1e-9)  # time for some, and not for all
-    monkeypatch.setattr(Report, "left", property(lambda _: 1.0))
+    monkeypatch.setattr(Report, "seconds_left", property(lambda _: 1.0))
     at, curve = right.solution.threshold, list(right.solution.curve)
     report = checked(right, 1.0)
     looked = len({at - 1, at, at + 1, 0, 3, 6, 9, 11} & set(range(12)))

@@ -270,8 +270,8 @@ def _jobs_and_rules(
     )
     if not last and not any(predicted):
         return Facts(instance, 1.0), constraints
-    if instance.beyond:
-        what = next(iter(instance.beyond))
+    if instance.features:
+        what = next(iter(instance.features))
         raise NotShownError(f"branchings of late or predicted jobs say nothing of `{what}`")
     jobs = [
         msgspec.structs.replace(job, demand=None, critical_path=None) if job.stages else job

@@ -85,7 +85,7 @@ def _jobs_perhaps_late(facts: Facts, chosen: Collection[str]) -> Iterator[Job]:
 def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
     """Check that jobs fit the machine between any two times, and each job its own window."""
     due = chosen
-    if facts.night.beyond:
+    if facts.night.features:
         for what, taken, points in facts.there.parts(chosen, facts.fill):
             work = {name: share * facts.demand[name] for name, share in taken.items()}
             _check_windows(what, facts, work, points, report)
@@ -99,9 +99,9 @@ def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
         report.violations.append(
             f"capacity: the selected jobs need {float(needed):.17g} of {float(facts.capacity):.17g}"
         )
-    for name in chosen if facts.night.beyond else ():
+    for name in chosen if facts.night.features else ():
         report.expect(facts.fits(name), f"deadline: {name} can never be in time")
-    for job in () if facts.night.beyond else _jobs_perhaps_late(facts, chosen):
+    for job in () if facts.night.features else _jobs_perhaps_late(facts, chosen):
         if not _surely_in_time(job, facts.night):
             path, length = facts.critical_path[job.name], facts.due[job.name]
             length -= facts.release[job.name]

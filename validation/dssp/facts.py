@@ -71,7 +71,7 @@ class Facts:
         self.fill = as_written(fill)
         self.rate = self.fill * night.processors
         self.capacity = self.rate * self.deadline
-        if night.beyond:
+        if night.features:
             self.capacity = self.fill * integral(self.there.everything, Fraction(0), self.deadline)
         self.whole = _demands(night)
         self.scale = self.whole.scale
@@ -85,7 +85,7 @@ class Facts:
     @cached_property
     def rates(self) -> Fraction | StepFunction:
         """Capacity in a unit of time: r·P, or what it changes to."""
-        if not self.night.beyond:
+        if not self.night.features:
             return self.rate
         return StepFunction((time, self.fill * amount) for time, amount in self.there.everything)
 
@@ -206,14 +206,14 @@ class Facts:
 
     def asked(self, name: str) -> bool:
         """Tell whether a floor asks for a job: it might be in time, on r·P processors if r > 1."""
-        if self.night.beyond or not self.fits(name):
+        if self.night.features or not self.fits(name):
             return self.fits(name)
         length = self.due[name] - self.release[name]
         return self.demand[name] <= max(Fraction(1), self.fill) * self.night.processors * length
 
     @cached_property
     def _fitting(self) -> frozenset[str]:
-        if self.night.beyond:
+        if self.night.features:
             return frozenset(name for name, end in self.earliest.items() if end < NEVER)
         return frozenset(
             job.name

@@ -106,7 +106,7 @@ class Program:
         for key, window in windows(facts, asked, "capacity from "):
             inside = {name: facts.demand[name] for name in window.jobs}
             self._write(JobRow(key, inside, None, room_of(facts.rates, window.start, window.end)))
-        for part in machine_rows(facts, asked) if facts.night.beyond else ():
+        for part in machine_rows(facts, asked) if facts.night.features else ():
             self._write(part)
         for position, rule in enumerate(constraints):
             for part in rows_of(rule, facts, asked) if has_rows(rule) else ():
@@ -165,7 +165,7 @@ def selectable_jobs(facts: Facts) -> NDArray[np.intp]:
     """Return the positions of the jobs that can be selected at all."""
     jobs = facts.night.jobs
     paths = [job.critical_path for job in jobs if job.critical_path is not None]
-    if is_unwindowed(facts) and len(paths) == len(jobs) and not facts.night.beyond:
+    if is_unwindowed(facts) and len(paths) == len(jobs) and not facts.night.features:
         room = floor(facts.capacity * facts.scale)  # doubles are in the order of their decimals
         in_time = np.array(paths, dtype=np.float64) <= facts.night.deadline
         return np.flatnonzero(in_time & (facts.whole.numbers <= room).astype(bool))

@@ -106,7 +106,7 @@ class _ServiceOrder:
         On a machine that changes it is also that of all jobs that it waits for.
         """
         job = self.facts.night.jobs[j]
-        if self.facts.night.beyond:
+        if self.facts.night.features:
             last, count = self.longest, len(self._chain(j))
             if not self._late(j, [last] * count):
                 return last

@@ -91,9 +91,9 @@ def _thresholds_in_time(queue: Instance, at: int, report: Report) -> tuple[int, 
     """Return the thresholds at which there is time to recompute the curve: all, some, or none."""
     k, load = queue.servers, min(queue.load, 1 - 1e-9)
     few = k**3 / log((2 - load) / load) / SPEED
-    if k <= MOST_SERVERS and few * (1 + k / MANY) <= report.left:
+    if k <= MOST_SERVERS and few * (1 + k / MANY) <= report.seconds_left:
         return tuple(range(k))
-    report.late = few > report.left
+    report.late = few > report.seconds_left
     if report.late:
         return ()
     report.late = k <= MOST_SERVERS

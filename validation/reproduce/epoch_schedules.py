@@ -21,7 +21,9 @@ Widths = Literal["any", "powers-of-two"]
 
 
 def instance_of(minima: Sequence[int], nodes: int, inequity: int = 0) -> Instance:
-    return Instance(name="example", nodes=nodes, inequity=inequity, jobs=generators.named(minima))
+    return Instance(
+        name="example", nodes=nodes, inequity=inequity, jobs=generators.numbered_jobs(minima)
+    )
 
 
 WIDE, LARGE_LAST = instance_of([20] * 10, 140), instance_of([4, 4, 4, 4, 8], 16)  # figures 7 and 8

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from schedopt.instances.msfq import Instance, Measures, Replayed
-from schedopt.instances.msfq.answers import packed
+from schedopt.instances.msfq.answers import pack_starts
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Labels
 
 SLOWDOWN_BOUND = 10.0
@@ -54,7 +54,7 @@ def measure(
         confidence=confidence(response, weights),
         estimates=estimates,
         by=by,
-        schedule=packed(starts),
+        schedule=pack_starts(starts),
         note=note or msgspec.UNSET,
     )
 

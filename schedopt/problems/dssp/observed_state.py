@@ -14,7 +14,7 @@ from schedopt.instances.dssp.clock import dates_of, time_of
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.naming import pick
 from schedopt.instances.tables import Column, Row, Source, Table
-from schedopt.problems.summary import Span, same
+from schedopt.problems.summary import Span, same_time
 
 STATUSES = ("done", "running", "failed", "waiting")
 COLUMNS = {
@@ -239,7 +239,7 @@ def _progress(
     row = told or StateRow("")
     tasks, width = _planned_tasks(job, old, row)
     past, count = {*before.past}, sum(map(len, job.stages or ((0,),)))
-    begun = [t for t in tasks if t in past or (t.start < at and not same(t.start, at))]
+    begun = [t for t in tasks if t in past or (t.start < at and not same_time(t.start, at))]
     status = row.status or _by_plan(count, begun, at)
     known = status == "failed" and before.lost and not before.past  # that it failed, long since
     if status == "waiting" or (known and row.start is not None and row.start < before.at):
@@ -251,10 +251,10 @@ def _progress(
     if status == "done":
         return Progress("done", _tasks_done(job, tasks, row, at), width, before.lost)
     if not begun:
-        if not tasks or (row.start is None and not same(min(t.start for t in tasks), at)):
+        if not tasks or (row.start is None and not same_time(min(t.start for t in tasks), at)):
             expected = "when it started: it is not in the plan by now"
             raise InputError(expected, found="none", place="start")
-        begun = [task for task in tasks if same(task.start, at)]
+        begun = [task for task in tasks if same_time(task.start, at)]
     running = [task for task in begun if task.end > at * NEAR]
     if row.end is not None and not running:
         running = [max(begun, key=lambda task: task.end)]
@@ -296,7 +296,7 @@ def _planned_tasks(job: Job, old: PlannedNight, row: StateRow) -> tuple[list[Tas
     start = row.start if row.start is not None else (span[0] if span else None)
     count = row.processors if row.processors is not None else wide
     told = row.processors not in (None, wide) or not (
-        row.start is None or (span and same(row.start, span[0]))
+        row.start is None or (span and same_time(row.start, span[0]))
     )
     if row.status in ("failed", "done") and row.start is None:
         told = False

@@ -237,7 +237,7 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
             times[name] = row | clock(instance, start_time=start, end_time=ends[name])
     if run is not None:
         why |= dict.fromkeys((name for name in on if name not in times), LATE)
-    if instance.beyond:
+    if instance.features:
         for name in _predecessors(instance, [name for name in on if name not in why]):
             why.pop(name, None)  # though it earns nothing
     runs = {name: n for name, n in on.items() if name not in why}
@@ -294,7 +294,7 @@ def _ranks(
     instance: Instance, on: Mapping[str, int], starts: Mapping[str, float]
 ) -> dict[str, int]:
     """Return the order of release: by night, then start, after predecessors."""
-    order = in_order(instance.jobs, instance.index)[0] if "after" in instance.beyond else None
+    order = in_order(instance.jobs, instance.index)[0] if "after" in instance.features else None
     place = {j: at for at, j in enumerate(order or range(len(instance.jobs)))}
     by = sorted(on, key=lambda n: (on[n], starts.get(n, 0.0), place[instance.index[n]]))
     return {name: rank for rank, name in enumerate(by, start=1)}

@@ -106,7 +106,7 @@ def _never_in_time(night: Instance, j: int) -> Reason:
     path, demand = night.planned.paths.fractions[j], night.planned.demands.fractions[j]
     job, window = night.jobs[j], as_written(night.deadlines[j]) - as_written(night.releases[j])
     where = "from its release to its deadline" if job.release else "until its deadline"
-    if night.beyond:
+    if night.features:
         words = (
             f"alone on this machine it is not done by {moment(night, float(night.deadlines[j]))}"
         )

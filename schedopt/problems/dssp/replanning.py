@@ -34,7 +34,7 @@ from schedopt.problems.dssp.observed_state import (
 )
 from schedopt.problems.dssp.reasons import moment, reasons
 from schedopt.problems.dssp.remaining_night import RemainingNight
-from schedopt.problems.summary import Change, Plan, PlanRow, Replanned, same
+from schedopt.problems.summary import Change, Plan, PlanRow, Replanned, same_time
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stopped
 
@@ -44,7 +44,7 @@ STAY = "stay"  # what the rule is called that keeps what was planned
 Solve = Callable[..., Result]  # takes an instance, and rules
 
 
-class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
+class RewardFloor(Constraint, frozen=True, kw_only=True, tag="worth"):
     """A rule: the selection is worth at least so much."""
 
     rewards: dict[str, float]
@@ -172,7 +172,7 @@ def _solved(
         least = nextafter(least, 0.0)
     names = tuple(name for name in rewards if name in was)
     counted = tuple(with_fields(job, reward=float(job.name in names)) for job in night.jobs)
-    floor = Worth(name=STAY, rewards=rewards, at_least=least)
+    floor = RewardFloor(name=STAY, rewards=rewards, at_least=least)
     near = solve(with_fields(night, jobs=counted, objectives=()), constraints=[floor])
     count = 0 if near.solution is None else len({*names} & {*near.solution.selected})
     if count <= len({*names} & chosen) or stopped():
@@ -197,7 +197,7 @@ def _dispatched(rest: RemainingNight, old: PlannedNight, result: Result) -> Resu
     made = schedule_of(night, jobs, simulated, chosen.capacity / night.capacity())
     earned = night.objective_of(made)
     paid = [night.worth(night.index[name], end) for name, end in made.completion.items()]
-    if len(paid) < len(jobs) or not all(same(worth, 1.0) for worth in paid):
+    if len(paid) < len(jobs) or not all(same_time(worth, 1.0) for worth in paid):
         other = planning.dispatched(night, result)
         if other is not None and (other.objective or 0.0) > earned:
             return other
@@ -213,7 +213,7 @@ def _moved(old: PlannedNight, schedule: Scheduled) -> int:
     for task in schedule.tasks:
         starts[task.job] = min(task.start, starts.get(task.job, inf))
     spans = {name: old.spans.get(name) for name in starts}
-    return sum(span is not None and not same(starts[n], span[0]) for n, span in spans.items())
+    return sum(span is not None and not same_time(starts[n], span[0]) for n, span in spans.items())
 
 
 def _old_starts(rest: RemainingNight, old: PlannedNight) -> Floats:
@@ -276,7 +276,7 @@ def _kind_of_change(name: str, old: PlannedNight, new: PlannedNight) -> str:
     if name not in old.spans or name not in new.spans:
         return "dropped" if name in old.spans else "added" if name in new.spans else ""
     was, now = old.spans[name], new.spans[name]
-    return "moved" if was and now and not same(was[0], now[0]) else "kept"
+    return "moved" if was and now and not same_time(was[0], now[0]) else "kept"
 
 
 def _with_past(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schedopt.instances.msfq import Bracketed, Instance
-from schedopt.instances.msfq.answers import packed
+from schedopt.instances.msfq.answers import pack_starts
 from schedopt.instances.msfq.logs import Floats
 from schedopt.solvers.clock import now
 
@@ -86,5 +86,5 @@ def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
         policy=min(tried, key=lambda label: tried[label]),
         policies=tried,
         bounds={},
-        schedule=packed(best),
+        schedule=pack_starts(best),
     )
