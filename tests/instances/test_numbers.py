@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 
 from schedopt.instances import dssp, files, hesrpt, msfq
 from schedopt.instances.constraints import Resource
-from schedopt.instances.decimals import EXPECTED, as_written, held, lost_cell, lowest, may_lose
+from schedopt.instances.decimals import (
+    EXPECTED,
+    as_written,
+    fits_double,
+    lost_cell,
+    lowest,
+    may_lose,
+)
 from schedopt.instances.decoding import convert
 from schedopt.instances.dssp import jobtable
 from schedopt.instances.msfq import log_converters
@@ -72,13 +79,13 @@ def test_what_is_held_is_the_decimal_that_is_written(number: Any) -> None:
         return
     exact = abs(number.adjusted()) < 5000 if hasattr(number, "adjusted") else True
     if exact:
-        assert held(text) == (as_written(float(text)) == Fraction(text))
-    assert held(text) or may_lose(text.encode())
+        assert fits_double(text) == (as_written(float(text)) == Fraction(text))
+    assert fits_double(text) or may_lose(text.encode())
 
 
 @given(st.integers(-(10**15), 10**15), st.integers(-290, 290))
 def test_any_number_of_15_digits_is_held(digits: int, exponent: int) -> None:
-    assert held(f"{digits}e{exponent}")
+    assert fits_double(f"{digits}e{exponent}")
 
 
 def _read_dssp_table(path: Path) -> object:

@@ -14,7 +14,7 @@ import schedopt
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance, Partition, Replayed
-from schedopt.instances.msfq.answers import packed, unpacked
+from schedopt.instances.msfq.answers import pack_starts, unpacked
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.measures import measure
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
@@ -87,7 +87,7 @@ def test_starts_that_cannot_be() -> None:
         judged(QUEUE, moved(0, -1)).violations
     )
     assert judged(QUEUE, moved(2, -1)).violations == ["capacity: 5 servers busy at 5, of 4"]
-    never = msgspec.structs.replace(moved(2, 0), schedule=packed(np.array([0.0, np.nan, 6.0])))
+    never = msgspec.structs.replace(moved(2, 0), schedule=pack_starts(np.array([0.0, np.nan, 6.0])))
     assert "starts: not all are finite" in judged(QUEUE, never).violations
 
 
@@ -119,7 +119,7 @@ def test_other_claims_are_checked() -> None:
 
     assert "objective" in "; ".join(judged(QUEUE, right, objective=1.0).violations)
     assert "jobs: 4, where the log has 3" in faults(jobs=4)
-    assert "the starts of 3 jobs, packed" in faults(schedule=packed(STARTS[:2]))
+    assert "the starts of 3 jobs, packed" in faults(schedule=pack_starts(STARTS[:2]))
     assert "schedule: found" in faults(schedule=b"x")
     assert "by: ['user']" in faults(by={"user": right.by["user"]})
     user = right.by["user"]
@@ -169,9 +169,9 @@ def test_a_solution_of_classes_is_none_for_a_log() -> None:
 @given(st.lists(st.floats(allow_nan=False), max_size=50))
 def test_packing_loses_nothing(values: list[float]) -> None:
     starts = np.array(values, dtype=np.float64)
-    assert unpacked(packed(starts), len(values)).tobytes() == starts.tobytes()
+    assert unpacked(pack_starts(starts), len(values)).tobytes() == starts.tobytes()
     with pytest.raises(InputError, match="packed"):
-        unpacked(packed(starts), len(values) + 1)
+        unpacked(pack_starts(starts), len(values) + 1)
 
 
 def test_a_bound_is_re_proved_or_refused() -> None:
