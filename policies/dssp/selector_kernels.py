@@ -1,6 +1,6 @@
 """Greedy selectors over flat arrays. Weights are whole numbers; all of them fit alone."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,10 +60,9 @@ def greedy_three_quarters(items: Items) -> Mask:
     found = (_NONE, 0, 0)
     # A few thousand pairs' worth of work between two looks at the keyboard.
     step = max(1, 4_000_000 // max(1, rank.size))
+    ranks = RankedItems(rewards, weights, at, heavier, tree)
     for start in range(0, rank.size, step):
-        value, *better = best_pair(
-            rewards, weights, items.room, at, heavier, tree, start, start + step, value
-        )
+        value, *better = best_pair(ranks, items.room, start, start + step, value)
         if better[0] != _NONE:
             found = (better[0], better[1], better[2])
     if found[0] == _NONE:
@@ -73,25 +72,30 @@ def greedy_three_quarters(items: Items) -> Mask:
     return picked if items.rewards[picked].sum() > items.rewards[chosen].sum() else chosen
 
 
+class RankedItems(NamedTuple):
+    """Items by ascending rank: item k may be followed by those before it.
+
+    ``at`` is each one's place by ratio, from 1, ``heavier`` the items by ascending weight.
+    ``tree``, shape (n + 1, 2), is a Fenwick tree by ``at`` of weights and rewards of the first.
+    """
+
+    rewards: Floats
+    weights: Floats
+    at: Array
+    heavier: Array
+    tree: Floats
+
+
 @njit(cache=True)
 def best_pair(
-    rewards: Floats,
-    weights: Floats,
-    room: float,
-    at: Array,
-    heavier: Array,
-    tree: Floats,
-    start: int,
-    stop: int,
-    value: float,
+    items: RankedItems, room: float, start: int, stop: int, value: float
 ) -> tuple[float, int, int, int]:
     """Find the best pair whose lesser member is one of start..stop-1: value, how it came, pair.
 
-    Items are by ascending rank: item k may be followed by those before it; ``at`` is each one's
-    place by ratio, from 1, ``heavier`` the items by ascending weight, ``value`` what is to be
-    beaten. ``tree``, shape (n + 1, 2), has weights and rewards, in a Fenwick tree by ``at``, of the
-    items below start - 1; those below stop - 1 are in it afterwards.
+    ``value`` is what is to be beaten. The tree has the items below start - 1; those below stop - 1
+    are in it afterwards.
     """
+    rewards, weights, at, heavier, tree = items
     n = rewards.size
     found = (_NONE, 0, 0)
     for k in range(start, min(stop, n)):

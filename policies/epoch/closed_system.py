@@ -5,35 +5,19 @@ static speedup equals S_dynamic(n)·N/(n·ceil(N/n)), which is used here. Quanta
 jobs that a job runs at S(A_j)·f_j throughout, f_j its share of the quantum.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from schedopt.instances.epoch import Partitioned, Solution
 from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum
-from schedopt.policies.epoch.kernels import CODES, Floats, Ints, closed
+from schedopt.policies.epoch.kernels import CODES, Arrivals, closed
 
 SHORT, LONG = 400.0, 4000.0
 """Mean demands of the two classes of jobs, equally likely, in units of CPU time."""
 
 BETA = (30.0, 300.0)
 """The range over which the speedup parameter β of a job is uniform."""
-
-
-@dataclass(frozen=True, eq=False)
-class Arrivals:
-    """Jobs in the order in which they start: the same for every policy.
-
-    ``jobs`` is J, how many are in the system at any time; ``demand``, ``beta`` and ``minimum`` are
-    of shape (starts,).
-    """
-
-    nodes: int
-    jobs: int
-    demand: Floats
-    beta: Floats
-    minimum: Ints
 
 
 def arrivals(seed: int, nodes: int, jobs: int, load: float, completions: int) -> Arrivals:
@@ -59,17 +43,7 @@ def simulate(
     ``static`` jobs cannot repartition their N threads; the first ``warm`` completions do not count.
     """
     completions = len(work.demand) - work.jobs
-    responses, elapsed = closed(
-        CODES[policy],
-        work.nodes,
-        inequity,
-        work.jobs,
-        work.demand,
-        work.beta,
-        work.minimum,
-        warm,
-        static,
-    )
+    responses, elapsed = closed(CODES[policy], work, inequity, warm, static)
     return responses / (completions - warm), work.jobs * elapsed / (completions - warm)
 
 

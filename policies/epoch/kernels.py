@@ -301,23 +301,28 @@ def overheads(code: int, minima: Ints, total: int, k: int) -> tuple[Floats, Ints
     return sums, tested, epochs
 
 
+class Arrivals(NamedTuple):
+    """Jobs in the order in which they start: the same for every policy.
+
+    ``jobs`` is J, how many are in the system at any time; ``demand``, ``beta`` and ``minimum`` are
+    of shape (starts,).
+    """
+
+    nodes: int
+    jobs: int
+    demand: Floats
+    beta: Floats
+    minimum: Ints
+
+
 @njit(cache=True)
-def closed(
-    code: int,
-    total: int,
-    k: int,
-    jobs: int,
-    demand: Floats,
-    beta: Floats,
-    minimum: Ints,
-    warm: int,
-    static: bool,
-) -> tuple[float, float]:
+def closed(code: int, work: Arrivals, k: int, warm: int, static: bool) -> tuple[float, float]:
     """Run the closed system of section 5.2; see `closed_system.simulate`.
 
     Returns the sum of the response times after the first `warm` completions, and how long these
     completions took.
     """
+    total, jobs, demand, beta, minimum = work
     slot = np.arange(jobs)
     left = demand[:jobs].copy()
     started = np.zeros(jobs)

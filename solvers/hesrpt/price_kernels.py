@@ -72,8 +72,13 @@ def next_price(
     others' prices are given in ``lam``, where the last job's is changed. Floors of teams count only
     for teams of the first ``firm`` jobs. ``own`` is as for `most_earned`, ``rest`` is about what
     the last job must earn.
+
+    What can be earned is convex in the price: Newton's method in logarithms, where it is mostly
+    nearer to a line unless there are tables, else plainly; every other time the chord, which kinks
+    do not slow down; else the middle.
     """
     j = jobs[n - 1]
+    g = c.teams[j] if c.teams[j] >= 0 else -1
     room = _most_servers(c, jobs, n, firm)
     if room <= ROUNDING * c.servers:
         return inf
@@ -82,37 +87,16 @@ def next_price(
         return most
     if n > 1 and own[-1] <= 0.0:
         most_earned(c, lam, jobs, n - 1, min(firm, n - 1), own)
-    m = own[c.teams[j]] if c.teams[j] >= 0 else own[-1]
+    m = own[g]
     start = min(price_for(c, j, rest, m), most) if m > 0.0 else most  # at the others' rents
-    return _price_from_guess(c, lam, jobs, n, goal, firm, own, start if start > 0.0 else most, most)
-
-
-@njit(cache=True)
-def _price_from_guess(
-    c: Curves,
-    lam: Floats,
-    jobs: Ints,
-    n: int,
-    goal: float,
-    firm: int,
-    own: Floats,
-    price: float,
-    over: float,
-) -> float:
-    """Return `next_price` from a first guess and an upper bound.
-
-    What can be earned is convex in the price: Newton's method in logarithms, where it is mostly
-    nearer to a line unless there are tables, else plainly; every other time the chord, which kinks
-    do not slow down; else the middle.
-    """
-    j, g = jobs[n - 1], c.teams[jobs[n - 1]]
+    price, over = start if start > 0.0 else most, most
     under = short = much = 0.0  # less than the goal by `short` at `under`, more by `much` at `over`
     for turn in range(ROUNDS):
         lam[j] = price
         excess = most_earned(c, lam, jobs, n, firm, own) - goal
         if -BELOW * goal <= excess <= ABOVE * goal:
             return price
-        rate = speed(c, j, demand(c, j, price, own[g] if g >= 0 else own[-1]))
+        rate = speed(c, j, demand(c, j, price, own[g]))
         if excess <= 0.0:
             under, short = price, -excess
         else:

@@ -16,7 +16,8 @@ from schedopt.instances.epoch import Instance, allotted
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.files import load
 from schedopt.policies.epoch import kernels
-from schedopt.policies.epoch.closed_system import Arrivals, arrivals, shares, simulate
+from schedopt.policies.epoch.closed_system import arrivals, shares, simulate
+from schedopt.policies.epoch.kernels import Arrivals
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers.compiling import run_as_python
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum
-from schedopt.policies.epoch.closed_system import Arrivals, arrivals, simulate
-from schedopt.policies.epoch.kernels import CODES, overheads, speedup
+from schedopt.policies.epoch.closed_system import arrivals, simulate
+from schedopt.policies.epoch.kernels import CODES, Arrivals, overheads, speedup
 from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome
 
 NAMES = {

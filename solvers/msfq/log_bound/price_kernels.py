@@ -3,10 +3,19 @@
 All numbers are whole, and no sum overflows: `prices.Priced` sees to it.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from schedopt.solvers.compiling import compiled, njit
 from schedopt.solvers.kernels.bisection import last_at_most
+
+
+class LogJobs(NamedTuple):
+    """Jobs of a log in whole ticks, arrays of shape (jobs,)."""
+
+    submit: Any
+    need: Any
+    run: Any
+    weight: Any
 
 
 @compiled
@@ -17,16 +26,7 @@ def cell(grid: Any, time: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def find_cheapest_starts(
-    submit: Any,
-    need: Any,
-    run: Any,
-    weight: Any,
-    unit: int,
-    grid: Any,
-    prices: Any,
-    paid: Any,
-    costs: Any,
-    starts: Any,
+    jobs: LogJobs, unit: int, grid: Any, prices: Any, paid: Any, costs: Any, starts: Any
 ) -> Any:
     """Find each job's cheapest start, by response and rent; return how many were looked at.
 
@@ -37,6 +37,7 @@ def find_cheapest_starts(
     (cells + 1,), per unit of time from each grid time on, end with 0; `paid` are their sums from
     the first time of the grid. `costs` and `starts` take the answer.
     """
+    submit, need, run, weight = jobs
     cells = grid.size - 1
     begin = seen = 0
     for job in range(submit.size):

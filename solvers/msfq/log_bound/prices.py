@@ -93,24 +93,23 @@ class PriceSearch:
 
     def _evaluate_prices(self, prices: Floats) -> int | None:
         """Evaluate prices, keep them if they prove more; None if numbers would be too large."""
-        from schedopt.solvers.msfq.log_bound.price_kernels import add_usage, find_cheapest_starts
+        from schedopt.solvers.msfq.log_bound.price_kernels import (
+            LogJobs,
+            add_usage,
+            find_cheapest_starts,
+        )
 
         ticks, unit = self._ticks, self._unit
         if float(prices @ self._lengths) * float(ticks.need.max()) * unit >= ROOM:
             return None
         whole = np.rint(prices * unit).astype(np.int64)
         paid = np.append(0, np.cumsum(whole * np.diff(self._grid)))
-        self._work += find_cheapest_starts(
-            ticks.submit,
-            ticks.need,
-            ticks.run,
-            ticks.weight,
-            unit,
-            self._grid,
+        jobs, prices = (
+            LogJobs(ticks.submit, ticks.need, ticks.run, ticks.weight),
             np.append(whole, 0),
-            paid,
-            self.costs,
-            self.starts,
+        )
+        self._work += find_cheapest_starts(
+            jobs, unit, self._grid, prices, paid, self.costs, self.starts
         )
         add_usage(self.starts, ticks.need, ticks.run, self._grid, self._used)
         value: int = exact_sum(self.costs) - ticks.servers * int(paid[-1])
