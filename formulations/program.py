@@ -46,7 +46,7 @@ class Program:
     rows: tuple[WholeRow, ...]
     lifting: Mapping[int, tuple[tuple[int, ...], ...]]
 
-    def completed(self, chosen: Iterable[int]) -> list[int]:
+    def with_implied(self, chosen: Iterable[int]) -> list[int]:
         """Complete a choice of columns by those that it implies, in order."""
         taken = set(chosen)
         lifts = [
@@ -60,7 +60,7 @@ class Program:
         """Return the total reward of some columns, in units."""
         return sum(self.rewards[j] for j in chosen)
 
-    def broken(self, chosen: Iterable[int]) -> WholeRow | None:
+    def violated_row(self, chosen: Iterable[int]) -> WholeRow | None:
         """Return a row that a selection of columns violates; None where there is none."""
         return next(self.breaks(chosen), None)
 

@@ -19,7 +19,7 @@ from schedopt.instances.declarations import (
     Share,
     check_bounds,
 )
-from schedopt.instances.errors import InputError, expect, join_places, listing, shown, suggestion
+from schedopt.instances.errors import InputError, expect, join_places, listing, quote, suggestion
 from schedopt.instances.fair_share import FairShare  # noqa: F401 - as all kinds are imported
 from schedopt.instances.naming import refuse_twice
 
@@ -262,11 +262,11 @@ def check_references(
         for inner, job in constraint.jobs_named():
             if job not in jobs:
                 expected = f"the name of a job{suggestion(job, jobs)}"
-                raise InputError(expected, found=shown(job), place=join_places(place, inner))
+                raise InputError(expected, found=quote(job), place=join_places(place, inner))
         for inner, by, group in constraint.groups_named():
             if by not in groups:
                 expected = f"a grouping that some job has{listing(groups)}"
-                raise InputError(expected, found=shown(by), place=join_places(place, "by"))
+                raise InputError(expected, found=quote(by), place=join_places(place, "by"))
             if group is not None and group not in groups[by]:
-                expected = f"a group of {shown(by)} that some job has{listing(groups[by])}"
-                raise InputError(expected, found=shown(group), place=join_places(place, inner))
+                expected = f"a group of {quote(by)} that some job has{listing(groups[by])}"
+                raise InputError(expected, found=quote(group), place=join_places(place, inner))

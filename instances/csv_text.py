@@ -57,7 +57,7 @@ def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]], end: str = "\
     return text.getvalue()
 
 
-def written(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
+def as_csv_bytes(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
     """Return columns by title as a CSV, in which truth values are lower case."""
     told = (
         [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]

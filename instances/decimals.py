@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 
 if TYPE_CHECKING:
     import polars as pl
@@ -246,4 +246,4 @@ def expect_held(number: float | str, place: str = "") -> None:
     else:
         fine = isinstance(number, float) or -WHOLE <= number <= WHOLE or fits_double(str(number))
     if not fine:
-        raise InputError(EXPECTED, found=shown(number).strip("'"), place=place)
+        raise InputError(EXPECTED, found=quote(number).strip("'"), place=place)

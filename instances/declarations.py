@@ -16,7 +16,7 @@ import msgspec.inspect
 from typing_extensions import dataclass_transform
 
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -112,7 +112,7 @@ def _decode_as_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
 
     for key, value in given.items():
         if isinstance(value, float) and not isfinite(value):  # JSON has none
-            raise InputError("a finite number", found=shown(value), place=key)
+            raise InputError("a finite number", found=quote(value), place=key)
     names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
     try:
         data = to_json({names.get(key, key): value for key, value in given.items()})
@@ -163,7 +163,7 @@ def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> N
         raise InputError("`at_most` or `at_least`, or both")
     if (at_least or 0.0) > (1.0 if at_most is None else at_most):
         expected = f"at most {at_most}, {whose} own `at_most`"
-        raise InputError(expected, found=shown(at_least), place="at_least")
+        raise InputError(expected, found=quote(at_least), place="at_least")
 
 
 class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):

@@ -12,11 +12,11 @@ from msgspec import inspect
 from schedopt.instances.decimals import EXPECTED, fits_double, may_lose
 from schedopt.instances.errors import (
     InputError,
-    decoded,
+    decode_utf8,
     join_places,
     listing,
     position,
-    shown,
+    quote,
     suggestion,
 )
 
@@ -84,9 +84,9 @@ def flaw_of(data: bytes, wanted: Any, *, repeats: bool = True) -> InputError | N
         return InputError("text in UTF-8", found="bytes that are not")
     for place, value in _values_with_places(document):
         if isinstance(value, _Repeating):
-            expected, found = "each key once in an object", f"the key {shown(value.key)} twice"
+            expected, found = "each key once in an object", f"the key {quote(value.key)} twice"
         elif isinstance(value, _Lost):
-            expected, found = EXPECTED, shown(value.text)[1:-1]
+            expected, found = EXPECTED, quote(value.text)[1:-1]
         elif isinstance(value, int) and not -(2**53) <= value <= 2**53:
             types = _number_types(place, document, wanted)
             if types and abs(value) > MOST_WHOLE:
@@ -95,7 +95,7 @@ def flaw_of(data: bytes, wanted: Any, *, repeats: bool = True) -> InputError | N
                 expected = EXPECTED
             else:
                 continue
-            found = shown(value)
+            found = quote(value)
         else:
             continue
         return InputError(expected, found=found, place=_format_place(place))
@@ -159,7 +159,7 @@ def _number_types(place: Place, document: Any, wanted: Any) -> set[str]:
 def decode_error(failure: Exception, data: bytes, wanted: Any) -> InputError:
     """Return the `InputError` that says why msgspec could not decode a text."""
     try:
-        decoded(data)
+        decode_utf8(data)
         if not isinstance(failure, msgspec.ValidationError | RecursionError):
             return _syntax_error(str(failure), data)
         return _validation_error(failure, _parse(data), wanted)
@@ -266,13 +266,13 @@ def _describe_mismatch(what: str, value: Any, info: Any) -> tuple[str, str]:
         expected = f"a key {key[1]!r}"
     elif re.match(r"Invalid (value|enum)", what):
         known = _choices(info)
-        expected = f"one of {', '.join(map(shown, known))}{suggestion(str(value), known)}"
+        expected = f"one of {', '.join(map(quote, known))}{suggestion(str(value), known)}"
     elif plain := re.match(r"Expected (.*?)(?:, got .*)?$", what):
         words = re.sub(r"`([a-z]+(?: \| [a-z]+)*)`", _type_names, plain[1])
         expected = re.sub(r"(\d)\.0\b", r"\1", words)
     else:
         expected = "a number in range" if "out of range" in what else what
-    return expected, shown(value)
+    return expected, quote(value)
 
 
 def _type_names(found: re.Match[str]) -> str:
@@ -303,7 +303,7 @@ def _syntax_error(what: str, data: bytes) -> InputError:
         return InputError("a finite number", found=word[0], place=place)
     reason = re.search(r"malformed: (.*?) \(byte", what)
     words = f"JSON ({reason[1]})" if reason else "JSON"
-    return InputError(words, found=shown(rest) if rest.strip() else None, place=place)
+    return InputError(words, found=quote(rest) if rest.strip() else None, place=place)
 
 
 def _format_place(keys: Place) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from schedopt.instances.decode_errors import decode_error, flaw_of
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import placed
+from schedopt.instances.errors import at_place
 
 T = TypeVar("T")
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)
@@ -34,7 +34,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     `instances.decimals`).
     """
     data = strip_comments(data)
-    with placed(file=file), garbage_collection_off():
+    with at_place(file=file), garbage_collection_off():
         record = _decoded(data, wanted)
         if flaw := flaw_of(data, wanted, repeats=_may_repeat(data)):
             raise flaw
@@ -43,7 +43,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
 
 def decode_part(data: bytes, wanted: type[T], *, file: str | None = None) -> T:
     """Decode a type with only some of the keys; others, repeated or not, are ignored."""
-    with placed(file=file):
+    with at_place(file=file):
         record: T = _decoded(strip_comments(data), wanted)
     return record
 
@@ -65,7 +65,7 @@ def convert(raw: object, wanted: object, place: str, *, file: str | None = None)
 
 def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) -> Any:
     """Convert what JSON or TOML was decoded to into a type; errors are placed below ``place``."""
-    with placed(place, file):
+    with at_place(place, file):
         data = to_json(raw)
         record = _decoded(data, wanted)
         if flaw := flaw_of(data, wanted, repeats=False):

@@ -60,9 +60,9 @@ class InputError(ValueError):
         return self
 
     def __str__(self) -> str:
-        parts = [clipped(self.file or "", MOST_FILE), clipped(self.place, MOST_PLACE)]
-        what = f"found {clipped(self.found, MOST_FOUND)}; " if self.found else ""
-        says = f"{what}expected {clipped(self.expected, MOST_EXPECTED)}"
+        parts = [shorten(self.file or "", MOST_FILE), shorten(self.place, MOST_PLACE)]
+        what = f"found {shorten(self.found, MOST_FOUND)}; " if self.found else ""
+        says = f"{what}expected {shorten(self.expected, MOST_EXPECTED)}"
         return ": ".join([*filter(None, parts), says])
 
 
@@ -72,7 +72,7 @@ def position(data: bytes, offset: int) -> str:
     return f"line {line}, column {offset - before}"
 
 
-def decoded(data: bytes) -> str:
+def decode_utf8(data: bytes) -> str:
     """Return a text; `InputError` names the place that is not UTF-8."""
     try:
         return data.decode("utf-8")
@@ -84,11 +84,11 @@ def decoded(data: bytes) -> str:
 def expect(holds: bool, expected: str, value: object, place: str) -> None:
     """Raise `InputError` about a value at a place unless a condition holds."""
     if not holds:
-        raise InputError(expected, found=shown(value), place=place)
+        raise InputError(expected, found=quote(value), place=place)
 
 
 @contextmanager
-def placed(place: str = "", file: object = None) -> Iterator[None]:
+def at_place(place: str = "", file: object = None) -> Iterator[None]:
     """Add a place, and a file if there is none yet, to an `InputError` raised within."""
     try:
         yield
@@ -103,7 +103,7 @@ def printable(text: str) -> str:
     return re.sub(ACTING, lambda found: repr(found[0])[1:-1], text)
 
 
-def clipped(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Return a printable text of at most ``most`` characters, without its middle if too long."""
     text = printable(text)
     if len(text) <= most:
@@ -119,7 +119,7 @@ def join_places(outer: str, inner: str) -> str:
     return f"{outer}.{inner}"
 
 
-def shown(value: Any) -> str:
+def quote(value: Any) -> str:
     """Show a value in a message: short, and as JSON writes it where the two differ."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
@@ -129,11 +129,11 @@ def shown(value: Any) -> str:
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` where one of the known words is close, else nothing."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
-    return f" (did you mean {shown(close[0])}?)" if close else ""
+    return f" (did you mean {quote(close[0])}?)" if close else ""
 
 
 def listing(known: Iterable[str], most: int = 12) -> str:
     """Return `` (one of 'a', 'b', ...)``, or nothing where nothing is known."""
-    words = [shown(word) for word in known]
+    words = [quote(word) for word in known]
     rest = [f"... {len(words) - most} more"] if len(words) > most else []
     return f" (one of {', '.join(words[:most] + rest)})" if words else ""

@@ -51,7 +51,7 @@ def find(name: str) -> Example:
     return examples()[pick(name, examples(), "an example")]
 
 
-def located(path: str | Path) -> Path:
+def locate(path: str | Path) -> Path:
     """Return the path itself, or the file of the bundled or archived instance that it names."""
     text = str(path)
     if text.startswith(archived.PREFIX):

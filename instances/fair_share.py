@@ -15,7 +15,7 @@ from schedopt.instances.declarations import (
     Share,
     check_bounds,
 )
-from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.errors import InputError, expect, quote
 
 LEAST_HALF_LIFE, MOST_HALF_LIFE = 1e-3, 1e9
 """Nights; with shorter half-lives all is forgotten at once, with longer ones nothing ever."""
@@ -96,7 +96,7 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
             if self.at_least[group] > self.at_most[group]:
                 raise InputError(
                     f"at most {self.at_most[group]}, the group's own `at_most`",
-                    found=shown(self.at_least[group]),
+                    found=quote(self.at_least[group]),
                     place=f"at_least.{group}",
                 )
         if self.window is not None and self.half_life is not None:

@@ -19,8 +19,8 @@ import msgspec
 from schedopt.instances import plugins
 from schedopt.instances.decoding import decode, decode_part
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
-from schedopt.instances.examples import PREFIX, located
+from schedopt.instances.errors import InputError, at_place, listing, quote, suggestion
+from schedopt.instances.examples import PREFIX, locate
 from schedopt.instances.protocol import AnyInstance
 
 PROBLEMS = plugins.KnownNames("dssp", "hesrpt", "epoch", "msfq", kind="problems")
@@ -51,7 +51,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     device. `InputError` if it cannot be read, or is larger than ``most`` bytes, packed or unpacked;
     `MOST_READ` may set another limit. No more than that is ever unpacked.
     """
-    path, most = located(path), most_read(most)
+    path, most = locate(path), most_read(most)
     with _read_error(path):
         check_kind(path)
         with path.open("rb", buffering=0) as file:  # once: a pipe cannot be read again
@@ -83,7 +83,7 @@ def _read_error(path: Path) -> Iterator[None]:
 
 def head_of(path: str | Path, most: int = 4096) -> bytes:
     """Return how a file begins, unpacked; of a pipe, which can be read once, nothing."""
-    path = located(path)
+    path = locate(path)
     with _read_error(path):
         check_kind(path)
         if is_stream(path):
@@ -105,7 +105,7 @@ def most_read(most: int) -> int:
     if given is None:
         return most
     if not (given.isdecimal() and given.isascii() and 1 <= int(given[:9]) <= 10**8):
-        raise InputError("MiB, from 1 to 100000000", found=shown(given), place=MOST_READ)
+        raise InputError("MiB, from 1 to 100000000", found=quote(given), place=MOST_READ)
     return int(given) * 2**20
 
 
@@ -186,9 +186,9 @@ def expect_instance(path: str | Path) -> None:
         how = "--option as=jobs"
         if not name.endswith(".swf"):
             how = f"--option processors=16 --option deadline=8h` of a table, `{how}"
-        convert = f"schedopt convert {shown(Path(path).name)[1:-1]} --output made.json"
+        convert = f"schedopt convert {quote(Path(path).name)[1:-1]} --output made.json"
         expected = f"an instance in JSON, as `{convert}` makes one, with `{how}` of a log"
-        raise InputError(expected, found=shown(Path(path).name), file=str(path))
+        raise InputError(expected, found=quote(Path(path).name), file=str(path))
 
 
 def example(name: str) -> AnyInstance:
@@ -207,8 +207,8 @@ def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     rest: Callable[[str], AnyInstance] | None = getattr(instance, "read_beside", None)
     if file is None or rest is None:
         return instance
-    with placed(file=file):
-        return rest(str(located(file)))
+    with at_place(file=file):
+        return rest(str(locate(file)))
 
 
 def companion_files(
@@ -235,7 +235,7 @@ def instance_type(problem: str, *, file: str | None = None) -> type[AnyInstance]
     """Return the instance record of a problem, importing it only now."""
     if problem not in PROBLEMS:
         hint = suggestion(problem, PROBLEMS) or listing(PROBLEMS)
-        raise InputError(f"a problem{hint}", found=shown(problem), place="problem", file=file)
+        raise InputError(f"a problem{hint}", found=quote(problem), place="problem", file=file)
     return _record(problem)
 
 
@@ -281,9 +281,9 @@ def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
 def keep(read: Iterable[str | Path], target: str | Path) -> None:
     """Raise `InputError` if ``target`` is a file that is read, by whatever name or link."""
     for path in read:
-        if _same(located(path), target):
+        if _same(locate(path), target):
             expected = "another file than what is read"
-            raise InputError(expected, found=shown(str(path)), file=str(target))
+            raise InputError(expected, found=quote(str(path)), file=str(target))
 
 
 def _same(one: Path, other: str | Path) -> bool:
@@ -296,12 +296,12 @@ def _same(one: Path, other: str | Path) -> bool:
 
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write a file whole or not at all; `InputError` if that is not possible."""
-    with replaced(path) as file:
+    with open_replacement(path) as file:
         file.write(data)
 
 
 @contextmanager
-def replaced(path: str | Path) -> Iterator[BinaryIO]:
+def open_replacement(path: str | Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` on success; `InputError` if it cannot."""
     path = Path(path)
     try:

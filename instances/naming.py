@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, join_places, listing, shown, suggestion
+from schedopt.instances.errors import InputError, join_places, listing, quote, suggestion
 
 
 def index_of(names: Sequence[str]) -> dict[str, int]:
@@ -26,7 +26,7 @@ def refuse_twice(keys: Iterable[Hashable], place: str, what: str, field: str = "
         if key in seen:
             raise InputError(
                 f"{what} of its own: {place}[{seen[key]}] has it already",
-                found=shown(key),
+                found=quote(key),
                 place=join_places(f"{place}[{i}]", field),
             )
         seen[key] = i
@@ -68,5 +68,5 @@ def split(codes: NDArray[np.intp], groups: int) -> Iterator[list[int]]:
 def pick(name: str, known: Collection[str], what: str) -> str:
     """Return a name that is known; `InputError` with the nearest, or with all, if it is not."""
     if name not in known:
-        raise InputError(f"{what}{suggestion(name, known) or listing(known)}", found=shown(name))
+        raise InputError(f"{what}{suggestion(name, known) or listing(known)}", found=quote(name))
     return name

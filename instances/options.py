@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from schedopt.instances.decimals import expect_held
-from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, listing, quote, suggestion
 
 Options = Mapping[str, Any]  # values of options by name; what a value may be each `Option` says
 
@@ -65,7 +65,9 @@ class OptionsWith(dict[str, Option]):
 ALL = 60  # options that a message names: all there are
 
 
-def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:
+def check_options(
+    given: Mapping[str, Any], known: Mapping[str, Option], whose: str
+) -> dict[str, Any]:
     """Return the given options, each known and right; those not given are left out.
 
     `InputError` says which is unknown to ``whose``, which takes them, or whose value is not right.
@@ -73,9 +75,9 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
     for key, value in given.items():
         if key not in known:
             hint = suggestion(key, known) or listing(known, ALL) or ": it has none"
-            raise InputError(f"an option of {whose}{hint}", found=shown(key), place="option")
+            raise InputError(f"an option of {whose}{hint}", found=quote(key), place="option")
         if not known[key].accepts(value):
-            raise InputError(known[key].expected, found=shown(value), place=f"option {key}")
+            raise InputError(known[key].expected, found=quote(value), place=f"option {key}")
         if isinstance(value, int):
             expect_held(value, f"option {key}")
     return dict(given)
@@ -84,7 +86,7 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
 def complete(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:
     """Return all options, checked, with the defaults of those that are None or not given."""
     own = {key: value for key, value in given.items() if value is not None}
-    return {key: option.default for key, option in known.items()} | checked(own, known, whose)
+    return {key: option.default for key, option in known.items()} | check_options(own, known, whose)
 
 
 def split(pairs: Iterable[str]) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def split(pairs: Iterable[str]) -> dict[str, Any]:
     for pair in pairs:
         key, separator, text = pair.partition("=")
         if not separator or not key or not text:
-            raise InputError("KEY=VALUE", found=shown(pair), place="option")
+            raise InputError("KEY=VALUE", found=quote(pair), place="option")
         if key in options:
             raise InputError("each option once", found=f"{key} twice", place="option")
         try:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import SAFE, as_written, scale_of
-from schedopt.instances.errors import InputError, decoded, listing, placed, shown, suggestion
+from schedopt.instances.errors import InputError, at_place, decode_utf8, listing, quote, suggestion
 from schedopt.instances.extras import installed
 from schedopt.instances.files import read_bytes
 from schedopt.instances.tables import read_csv, read_frame
@@ -39,7 +39,7 @@ class Jobs(NamedTuple):
 def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> Jobs:
     """Read ready jobs; of the ``columns`` the ``resources`` are amounts, none below 0."""
     if isinstance(source, str | Path):
-        with placed(file=source):
+        with at_place(file=source):
             return read_jobs(read_bytes(source), columns, resources)
     if isinstance(source, bytes):
         names, numbers = _of_text(source, columns)
@@ -54,11 +54,11 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
         if wrong.any():
             job = int(wrong.argmax())
             expected = "a number >= 0" if column in resources else "a number"
-            place = f"job {shown(names[job])}, {column}"
-            raise InputError(expected, found=shown(float(values[job])), place=place)
+            place = f"job {quote(names[job])}, {column}"
+            raise InputError(expected, found=quote(float(values[job])), place=place)
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise InputError("each name once", found=f"{shown(twice)} twice", place=NAME)
+        raise InputError("each name once", found=f"{quote(twice)} twice", place=NAME)
     numbers += 0.0  # -0 is 0
     if (kinds := group_equal_rows(numbers)) is None:
         return Jobs(names, numbers.T.copy(), np.arange(len(names)))
@@ -67,7 +67,7 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
 
 def _of_text(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats]:
     """Read a CSV or JSON lines: names, and numbers of shape (columns, jobs)."""
-    text = decoded(data.removeprefix(b"\xef\xbb\xbf"))
+    text = decode_utf8(data.removeprefix(b"\xef\xbb\xbf"))
     if text.lstrip().startswith("{"):
         return _of_rows(_lines(text), columns)
     if len(data) >= LARGE and installed("polars") and (read := _of_large(data, columns)):
@@ -110,7 +110,7 @@ def _positions(titles: Sequence[str], columns: Sequence[str]) -> list[int]:
         if titles.count(wanted) != 1:
             known = listing(titles) + suggestion(wanted, titles)
             found = f"it {titles.count(wanted)} times" if wanted in titles else "none"
-            raise InputError(f"one column {shown(wanted)}", found=f"{found}{known}", place="header")
+            raise InputError(f"one column {quote(wanted)}", found=f"{found}{known}", place="header")
     return [titles.index(wanted) for wanted in (NAME, *columns)]
 
 
@@ -122,7 +122,7 @@ def _number(cell: object, place: str) -> float:
             return float(cell)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError("a number", found=shown(cell), place=place)
+    raise InputError("a number", found=quote(cell), place=place)
 
 
 def _of_frame(source: Any, columns: Sequence[str]) -> tuple[list[str], Floats]:
@@ -149,14 +149,14 @@ def _of_rows(source: Iterable[object], columns: Sequence[str]) -> tuple[list[str
     rows = list[Mapping[str, object]]()
     for i, row in enumerate(source):
         if not isinstance(row, Mapping) or NAME not in row:
-            raise InputError("an object with a name", found=shown(row), place=f"row {i + 1}")
+            raise InputError("an object with a name", found=quote(row), place=f"row {i + 1}")
         rows.append(row)
     names = [str(row[NAME]) for row in rows]
     for column in columns if rows else ():
         if not any(column in row for row in rows):
-            raise InputError(f"{shown(column)} in some row", found="it in none")
+            raise InputError(f"{quote(column)} in some row", found="it in none")
     cells = [
-        [_number(row.get(c), f"job {shown(n)}, {c}") for n, row in zip(names, rows, strict=True)]
+        [_number(row.get(c), f"job {quote(n)}, {c}") for n, row in zip(names, rows, strict=True)]
         for c in columns
     ]
     return names, np.array(cells, dtype=float)
@@ -174,7 +174,7 @@ def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
             or not 0 <= amount < MOST
         ):
             expected = f"a number >= 0 and less than {MOST:.6g}"
-            raise InputError(expected, found=shown(amount), place=f"capacity {name}")
+            raise InputError(expected, found=quote(amount), place=f"capacity {name}")
         amounts[str(name)] = float(amount)
     return amounts
 
@@ -183,7 +183,7 @@ def order_of(given: Iterable[str]) -> list[str]:
     """Return the validated objectives in order."""
     names = list(given) if not isinstance(given, str) else [given]
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
-        raise InputError("one column or more, each once", found=shown(names), place="order")
+        raise InputError("one column or more, each once", found=quote(names), place="order")
     return names
 
 

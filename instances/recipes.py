@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.options import Option, complete
 
 if TYPE_CHECKING:  # at run time it would load all of numpy.random
@@ -60,7 +60,7 @@ class Recipe:
         them.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InputError("a whole number, 0 or more", found=shown(seed), place="seed")
+            raise InputError("a whole number, 0 or more", found=quote(seed), place="seed")
         return self.make(seed, complete(options, self.options, self.name))
 
 
@@ -69,7 +69,7 @@ def by_name(*recipes: Recipe) -> dict[str, Recipe]:
     return {recipe.name: recipe for recipe in recipes}
 
 
-def numbered(prefix: str, count: int) -> list[str]:
+def numbered_names(prefix: str, count: int) -> list[str]:
     """Return ``prefix`` with 1, 2, ..., ``count``, of the same width."""
     width = len(str(count))
     return [f"{prefix}{i:0{width}d}" for i in range(1, count + 1)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from schedopt.instances.declarations import Record
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.tables import Column, Source, Table
 from schedopt.instances.times import NUMBER
 
@@ -71,7 +71,7 @@ def read_starts(
     InputError
         If a job is missing, given twice or not known, or a start is not a number.
     """
-    with placed(file=source if isinstance(source, str | Path) else None):
+    with at_place(file=source if isinstance(source, str | Path) else None):
         table = Table.read(source)
         start = Column("start" if "start" in table.titles else column, needed=True)
         given = list(table.declared((Column("job", needed=True), start), "starts", others=True))
@@ -93,6 +93,6 @@ def read_starts(
             if not isfinite(starts[job]):
                 raise row.wrong(start.name, "a finite number")
         if missing := [job for job, row in known.items() if row not in starts]:
-            found = f"{len(starts)}, without job {shown(missing[0])}"
+            found = f"{len(starts)}, without job {quote(missing[0])}"
             raise InputError(f"a start of each of {count} jobs", found=found, place="column 'job'")
     return [starts[row] for row in range(count)]

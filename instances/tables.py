@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from schedopt.instances.decimals import expect_held
-from schedopt.instances.errors import InputError, decoded, placed, shown
+from schedopt.instances.errors import InputError, at_place, decode_utf8, quote
 from schedopt.instances.extras import need
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.naming import pick
@@ -75,7 +75,7 @@ class Row:
         text = self.text(column.name)
         if not text and not column.needed:
             return None
-        with placed(f"{self.place}, column {column.name!r}"):
+        with at_place(f"{self.place}, column {column.name!r}"):
             if column.kind in KINDS:
                 return KINDS[column.kind](text, column)
             return getattr(self._clock, column.kind)(text)
@@ -83,7 +83,7 @@ class Row:
     def wrong(self, title: str, expected: str) -> InputError:
         """Return the error that names this cell."""
         text = self.text(title)
-        found = shown(text) if text else "an empty cell"
+        found = quote(text) if text else "an empty cell"
         return InputError(expected, found=found, place=f"{self.place}, column {title!r}")
 
 
@@ -102,7 +102,7 @@ def _number(text: str, column: Column) -> float:
     value = float(text) if NUMBER.fullmatch(text) else float("nan")
     if not is_number(value) or (column.least is not None and value < column.least):
         words = "a finite number" + ("" if column.least is None else f" >= {column.least}")
-        raise InputError(words + comma(text), found=shown(text) if text else "an empty cell")
+        raise InputError(words + comma(text), found=quote(text) if text else "an empty cell")
     expect_held(text)
     return value
 
@@ -111,7 +111,7 @@ def _whole(text: str, column: Column) -> int:
     value = float(text) if NUMBER.fullmatch(text) else float("nan")
     if not (value.is_integer() and (column.least or 0) <= value <= MOST_WHOLE):
         expected = f"a whole number from {column.least} to {MOST_WHOLE:,}"
-        raise InputError(expected, found=shown(text) if text else "an empty cell")
+        raise InputError(expected, found=quote(text) if text else "an empty cell")
     return int(value)
 
 
@@ -193,7 +193,7 @@ class Table:
                 expected = f"a column {column.name!r} of {what}"
                 raise InputError(expected, found=", ".join(self.titles), place=self.head)
         for title in () if others else at:
-            with placed(self.head):
+            with at_place(self.head):
                 pick(title, known, f"a column of {what}")
         for place, cells in self.rows:
             yield Row(place, cells, at, clock)
@@ -222,7 +222,7 @@ def _written(value: object) -> str:
 
 def read_csv(data: bytes) -> Table:
     """Read a CSV, whose delimiter its header tells; `InputError` names the line."""
-    lines = _lines(decoded(data))
+    lines = _lines(decode_utf8(data))
     first, titles = next(lines, (0, []))
     check_rows(data.count(b"\n"), CELL * len(titles))
     if not titles:
@@ -239,7 +239,7 @@ def read_csv(data: bytes) -> Table:
 def plain_csv(data: bytes) -> bytes:
     """Return a CSV of any delimiter and ends of lines with commas and line feeds."""
     text = StringIO(newline="")
-    rows = (row for _, row in _lines(decoded(data), strip=False))
+    rows = (row for _, row in _lines(decode_utf8(data), strip=False))
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
 
@@ -300,7 +300,7 @@ def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
         texts = [name for name, kind in table.schema.items() if kind == pl.String]
         check_rows(sum(int(table[name].str.len_bytes().sum()) for name in texts), 1)
     except (PolarsError, PanicException) as error:
-        raise InputError("a table in Parquet", found=shown(str(error))) from None
+        raise InputError("a table in Parquet", found=quote(str(error))) from None
     return table
 
 

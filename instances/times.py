@@ -16,7 +16,7 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from schedopt.instances.decimals import expect_held
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds in each unit
 WORDS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}  # what units are called
@@ -78,7 +78,7 @@ UNITS = (1, 60, 3600, 86400)  # seconds in the units that files may be in
 
 
 @contextmanager
-def dated(what: object) -> Iterator[None]:
+def expect_calendar_date(what: object) -> Iterator[None]:
     """Refuse what no calendar holds; ``what`` says what it is."""
     try:
         yield
@@ -89,7 +89,7 @@ def dated(what: object) -> Iterator[None]:
 
 def moment_of(seconds: float, zone: tzinfo) -> datetime:
     """Return when so many seconds of Unix time are; `InputError` if no calendar holds it."""
-    with dated(f"{seconds:g} seconds after 1970"):
+    with expect_calendar_date(f"{seconds:g} seconds after 1970"):
         return datetime.fromtimestamp(seconds, zone)
 
 
@@ -108,29 +108,29 @@ class Dates:
             at = datetime.fromisoformat(found[1] if found else text)
             zone = ZoneInfo(found[2]) if found else None
         except (ValueError, OSError, ZoneInfoNotFoundError):
-            raise InputError(EXPECTED, found=shown(text)) from None
+            raise InputError(EXPECTED, found=quote(text)) from None
         if zone is not None and at.tzinfo is None:
             return cls(at.replace(tzinfo=zone), unit)
         if zone is not None:
-            with dated(text):
+            with expect_calendar_date(text):
                 local = at.astimezone(zone)
             if local.utcoffset() != at.utcoffset():
                 told = local.isoformat()[-6:]
-                raise InputError(f"the zone's own offset, {told} then", found=shown(text))
+                raise InputError(f"the zone's own offset, {told} then", found=quote(text))
             return cls(local, unit)
         if at.tzinfo is None:
-            raise InputError(EXPECTED, found=shown(text))
+            raise InputError(EXPECTED, found=quote(text))
         return cls(at, unit)
 
     def at(self, time: float) -> datetime:
         """Return a time by the clock, in the start's zone."""
-        with dated(f"{time:g} times {self.unit} s after {self.start.isoformat()}"):
+        with expect_calendar_date(f"{time:g} times {self.unit} s after {self.start.isoformat()}"):
             moment = self.start.astimezone(UTC) + timedelta(seconds=time * self.unit)
             return moment.astimezone(self.start.tzinfo)
 
     def since(self, moment: datetime) -> float:
         """Return how many units after the start a moment is."""
-        with dated(moment.isoformat()):
+        with expect_calendar_date(moment.isoformat()):
             return (moment.astimezone(UTC) - self.start.astimezone(UTC)).total_seconds() / self.unit
 
     def clock(self, time: float) -> str:

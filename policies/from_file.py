@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import PROBLEMS, read_bytes
 from schedopt.policies import registry
 from schedopt.policies.registry import NotApplicableError, Policy
@@ -178,5 +178,5 @@ def _located_error(expected: str, error: BaseException, path: str) -> InputError
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == path
     ]
-    text = f"{type(error).__name__}: {shown(str(error))}" if str(error) else type(error).__name__
+    text = f"{type(error).__name__}: {quote(str(error))}" if str(error) else type(error).__name__
     return InputError(expected, found=text, place=f"line {lines[-1]}" if lines else "", file=path)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances import plugins
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import module_path
 from schedopt.instances.options import Option
 
@@ -29,21 +29,21 @@ class UnstableError(NotApplicableError):
     """A queue grows without bound under a policy; the message names each class's load."""
 
 
-def returned(found: Any, who: str, what: str, kind: type, *sizes: int) -> NDArray[Any]:
+def as_array(found: Any, who: str, what: str, kind: type, *sizes: int) -> NDArray[Any]:
     """Return what a user's policy returned as an array of shape (size,) for one of ``sizes``.
 
     ``kind`` is bool or float; ``what`` says what the numbers are of, such as ``job``. `InputError`
     if it is no such array, or has a NaN.
     """
     words = "a truth value" if kind is bool else "a number"
-    expected = f"{words} for each {what} ({' or '.join(map(str, sizes))}) from {shown(who)}"
+    expected = f"{words} for each {what} ({' or '.join(map(str, sizes))}) from {quote(who)}"
     try:
         array = np.asarray(found)
         fits = array.dtype.kind == "b" if kind is bool else array.dtype.kind in "biuf"
     except ValueError:  # lists of several lengths
         fits = False
     if not fits or array.shape not in [(size,) for size in sizes]:
-        told = f"{array.shape} of {array.dtype}" if isinstance(found, np.ndarray) else shown(found)
+        told = f"{array.shape} of {array.dtype}" if isinstance(found, np.ndarray) else quote(found)
         raise InputError(expected, found=told)
     if kind is float and np.isnan(array).any():
         raise InputError(expected, found="nan")

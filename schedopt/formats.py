@@ -30,7 +30,7 @@ def percent(value: float | None) -> str:
     return "<0.0001%" if value > 0 else ">-0.0001%"
 
 
-def signed(value: float) -> str:
+def signed_percent(value: float) -> str:
     """Return a fraction as a percentage with its sign; ``0.00%`` has none."""
     return f"+{percent(value)}" if value > ROUNDING else percent(value)
 

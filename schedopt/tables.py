@@ -104,7 +104,7 @@ class Table:
         """Return the rows as people read them."""
         return [tuple(map(_text, self.columns, row)) for row in self.rows]
 
-    def filled(self) -> Table:
+    def without_empty_columns(self) -> Table:
         """Return the table without its empty columns."""
         kept = [i for i, texts in enumerate(zip(*self.texts(), strict=True)) if any(texts)]
         rows = tuple(tuple(row[i] for i in kept) for row in self.rows)

@@ -19,7 +19,7 @@ import numpy as np
 from schedopt.instances.extras import installed, missing
 from schedopt.solvers.clock import compiling
 from schedopt.solvers.kernel_store import Names, cache_folder
-from schedopt.solvers.stopping import uninterrupted
+from schedopt.solvers.stopping import as_one_piece
 
 __all__ = ["Kernel", "compiled", "njit", "run_as_python", "small"]
 
@@ -166,7 +166,7 @@ def _with_c_arithmetic(function: Any) -> Any:
 def run_as_python(kernel: Callable[..., object], *args: object, **named: object) -> Any:
     """Run a kernel, and those that it calls, as Python to its end; lists do for arrays."""
     asked = (np.float64(of) if type(of) is float else of for of in args)
-    with np.errstate(all="ignore"), uninterrupted():
+    with np.errstate(all="ignore"), as_one_piece():
         _here.python = True
         try:
             return _native(cast(Kernel, kernel).python(*asked, **named))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from schedopt.instances.errors import InputError, listing, shown
+from schedopt.instances.errors import InputError, listing, quote
 from schedopt.instances.extras import missing
 from schedopt.instances.files import module_path
 from schedopt.solvers.alarm import alarm, with_alarm
@@ -209,7 +209,7 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
     engine = next((engine for engine in table if engine.name == solver), None)
     if engine is None:
         names = listing([engine.name for engine in table])
-        raise InputError(f"a solver of {model.name}{names}", found=shown(solver), place="solver")
+        raise InputError(f"a solver of {model.name}{names}", found=quote(solver), place="solver")
     if not engine.available:
         raise missing(engine.needs)
     read = engine.accepts(model)

@@ -83,7 +83,7 @@ def finishing() -> Iterator[None]:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def as_one_piece() -> Iterator[None]:
     """Do what is inside as a whole, as compiled code is: a signal that comes meanwhile ends it."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -95,7 +95,7 @@ def uninterrupted() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def ignored() -> None:
+def leave_signals_to_parent() -> None:
     """Leave the signals that end a command to the process that began this one."""
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
@@ -104,8 +104,8 @@ def ignored() -> None:
 
 
 @contextmanager
-def blocked() -> Iterator[None]:
-    """Begin processes that no signal reaches before they have called `ignored`."""
+def signals_blocked() -> Iterator[None]:
+    """Begin processes that no signal reaches before they have called `leave_signals_to_parent`."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

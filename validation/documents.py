@@ -17,7 +17,7 @@ from schedopt.instances import extras, plugins
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.decoding import convert, garbage_collection_off
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, listing, shown
+from schedopt.instances.errors import InputError, listing, quote
 from schedopt.instances.files import instance_type, module_path
 from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Document, LazyQuestion, Outcome, Result, as_document
@@ -47,7 +47,7 @@ def check(
         ("instance", instance.name),
     ):
         if (theirs := getattr(result, place)) != ours:
-            raise InputError(f"a result of {shown(ours)}", found=shown(theirs), place=place)
+            raise InputError(f"a result of {quote(ours)}", found=quote(theirs), place=place)
     checker = _checker_of(result.problem)
     report = Report(until=None if seconds is None else time.perf_counter() + seconds)
     own = list(instance.constraints)
@@ -68,7 +68,7 @@ def check(
         report.bound = f"believed, from {result.solver}"
         rules = {label(rule, i) for i, rule in enumerate(together)}
         for name in result.conflict:
-            report.expect(name in rules, f"conflict: {shown(name)}, which is no side constraint")
+            report.expect(name in rules, f"conflict: {quote(name)}, which is no side constraint")
         report.expect(result.certificate is UNSET, "a certificate, which nobody re-proves")
     elif result.solution_status == "none":
         _judge_bound(instance, result, together, report)
@@ -166,7 +166,7 @@ def _options_of(checker: Any, instance: Any, result: Document, report: Report) -
         others = () if question else getattr(checker, "ANSWERS", ())
         known = {key for other in others for key in (said(instance, other) if said else ())}
         for key in (asked.keys() if question else known & told.keys()) - asks.keys():
-            report.violations.append(f"question: no option of {result.formulation} is {shown(key)}")
+            report.violations.append(f"question: no option of {result.formulation} is {quote(key)}")
     stated = {key: asked.get(key, default) for key, default in asks.items()}
     report.settings += [f"{key}={value}" for key, value in stated.items() if value != asks[key]]
     return stated if result.formulation else {**told, **stated}
@@ -177,7 +177,7 @@ def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str
 
 
 def _called(rule: Constraint) -> str:
-    return f"{rule.kind()} {shown(rule.name)}" if rule.name else str(rule.kind())
+    return f"{rule.kind()} {quote(rule.name)}" if rule.name else str(rule.kind())
 
 
 @cache
@@ -280,7 +280,7 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
     known_answers: Mapping[str, tuple[type, ...]] = getattr(checker, "ANSWERS", {})
     if result.formulation and known_answers and result.formulation not in known_answers:
         known = listing(known_answers)
-        found = shown(result.formulation)
+        found = quote(result.formulation)
         raise InputError(f"a formulation of {result.problem}{known}", found=found)
     answers = known_answers.get(result.formulation or "", (kind,))
     raw = solution if text is None else msgspec.Raw(text)

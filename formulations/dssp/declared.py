@@ -25,7 +25,7 @@ from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, refuse_nights
 from schedopt.instances.errors import InputError
-from schedopt.instances.options import Option, checked
+from schedopt.instances.options import Option, check_options
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -126,7 +126,7 @@ class Declared:
     open: NDArray[np.bool_]
 
     def __init__(self, instance: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
-        checked({"fill": fill}, self.known_options, self.name)
+        check_options({"fill": fill}, self.known_options, self.name)
         began = time.perf_counter()
         if self.name == "selection":
             refuse_nights(instance, self.name)

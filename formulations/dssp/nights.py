@@ -79,7 +79,7 @@ class Calendar:
         every = {0: (self.season, self.capacity), **self.own}
         return {n: asked_by_floor(night, capacity) for n, (night, capacity) in every.items()}
 
-    def on(self, row: Row, n: int) -> Row:
+    def on_night(self, row: Row, n: int) -> Row:
         """Return a row over jobs as one over the columns of a night."""
         pairs = [
             (self.of_job[j][n], c)

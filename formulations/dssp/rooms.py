@@ -112,7 +112,7 @@ class Room:
     literals: dict[int, Variable] = field(default_factory=dict)
     numbers: range = range(0)
 
-    def between(self, low: int, high: int) -> Steps:
+    def band(self, low: int, high: int) -> Steps:
         """Return what there is above a level and up to another."""
         return self.there.mapped(
             lambda amount: min(max(amount, Fraction(low)), Fraction(high)) - low
@@ -191,10 +191,15 @@ class Rooms:
             mine = literals[name]
             asked = {k: wide[k] for k in mine}
             whole = Room(self._whole_amount(there), asked, mine)
-            whole.there = whole.between(0, sum(asked.values()))
+            whole.there = whole.band(0, sum(asked.values()))
             levels = [*valley_levels(map(int, whole.there.amounts)), int(whole.there.most)]
             valleys = [
-                Room(whole.between(low, high), dict(asked), mine, range(first + low, first + high))
+                Room(
+                    whole.band(low, high),
+                    dict(asked),
+                    mine,
+                    range(first + low, first + high),
+                )
                 for low, high in pairwise(levels)
             ]
             first += int(there.most)
@@ -266,5 +271,5 @@ class Rooms:
             ]
             for i, numbers in number_processors(valley.there, tasks).items():
                 on[i] = *on.get(i, ()), *map(valley.numbers.__getitem__, numbers)
-        found: Scheduled = schedule.placed(run, begin, on)
+        found: Scheduled = schedule.schedule_at(run, begin, on)
         return found

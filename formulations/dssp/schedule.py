@@ -269,7 +269,7 @@ class Schedule(WholeModel):
         """Turn values of the variables into a schedule, in the given lengths."""
         return self._rooms.decode(value)
 
-    def placed(
+    def schedule_at(
         self, run: Sequence[int], begin: list[int], on: Mapping[int, Sequence[int]]
     ) -> dssp.Scheduled:
         """Return the schedule of some jobs whose tasks start at given times, in units.
@@ -304,6 +304,6 @@ class Schedule(WholeModel):
         return max(ends) if ends else self.opens(first, ended)
 
     @property
-    def ruled(self) -> list[tuple[str, Row]]:
+    def rule_rows(self) -> list[tuple[str, Row]]:
         """The rows of the side constraints, under their names; seats are no rows."""
         return [(name, row) for name in self.rules for row in self._rows[name]]

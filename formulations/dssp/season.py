@@ -76,7 +76,7 @@ class Season(Declared):
         for n, tonight in enumerate(by_night, start=1):
             if n in self._apart:
                 own = window_rows(self.calendar.own[n][0], self._apart[n], self.fill)
-                found += [self.calendar.on(row, n) for row in own]
+                found += [self.calendar.on_night(row, n) for row in own]
             else:
                 found += tonight
         return found

@@ -94,7 +94,7 @@ class Selection(Declared):
         if self.sample is None:
             return self.instance.objective_of(solution)
         program = self.program()
-        if not self.changed and program.broken(program.completed(self.columns(solution))):
+        if not self.changed and program.violated_row(program.with_implied(self.columns(solution))):
             return None
         return self.sample.value(self._mask(solution))
 

@@ -15,8 +15,8 @@ from schedopt.formulations.protocol import Hints, Settings, Value
 from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.epoch import Instance, Rectangle, Scheduled
 from schedopt.instances.epoch.widths import coarsen, grid, possible_widths
-from schedopt.instances.errors import InputError, shown
-from schedopt.instances.options import Option, checked
+from schedopt.instances.errors import InputError, quote
+from schedopt.instances.options import Option, check_options
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
@@ -88,7 +88,7 @@ class Rectangles(WholeModel):
     def __init__(
         self, instance: Instance, *, widths: Literal["any", "powers-of-two"] = "any"
     ) -> None:
-        checked({"widths": widths}, self.known_options, "rectangles")
+        check_options({"widths": widths}, self.known_options, "rectangles")
         began = time.perf_counter()
         super().__init__(instance)
         for name, rule in self.rules.items():
@@ -96,7 +96,7 @@ class Rectangles(WholeModel):
         nodes, jobs = instance.nodes, len(instance.jobs)
         if nodes > MOST_NODES:
             expected = f"at most {MOST_NODES}, for rectangles"
-            raise InputError(expected, found=shown(nodes), place="nodes")
+            raise InputError(expected, found=quote(nodes), place="nodes")
         every = possible_widths(nodes, jobs, int(instance.minima.min()))
         if widths != "any":
             every = [w for w in every if w & (w - 1) == 0 or w == nodes]

@@ -34,7 +34,7 @@ from schedopt.instances.hesrpt import (
     points,
 )
 from schedopt.instances.hesrpt.speedups import Speedup, Whole
-from schedopt.instances.options import Option, checked
+from schedopt.instances.options import Option, check_options
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -113,7 +113,7 @@ class Allocation:
         self.options: dict[str, object] = {}
         if order is not None:
             names = str(order) if isinstance(order, str | int | float) else ",".join(order)
-            checked({"order": names}, self.known_options, self.name)
+            check_options({"order": names}, self.known_options, self.name)
             self.options["order"] = names
         self.instance = instance
         self.given = order is not None

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, FairShare, Shares
-from schedopt.instances.errors import InputError, shown, suggestion
+from schedopt.instances.errors import InputError, quote, suggestion
 from schedopt.instances.hesrpt import Instance
 from schedopt.instances.options import Option
 
@@ -37,9 +37,9 @@ def positions(instance: Instance, order: str | Sequence[str]) -> Order:
     for name in names:
         if name not in instance.index:
             hint = suggestion(name, instance.index)
-            raise InputError(f"the name of a job{hint}", found=shown(name), place="option order")
+            raise InputError(f"the name of a job{hint}", found=quote(name), place="option order")
     if len(set(names)) < len(names) or len(names) < len(instance.jobs):
-        raise InputError(ORDER.expected, found=shown(",".join(names)), place="option order")
+        raise InputError(ORDER.expected, found=quote(",".join(names)), place="option order")
     return np.array([instance.index[name] for name in reversed(names)], dtype=np.int64)
 
 

@@ -21,7 +21,7 @@ from schedopt.instances.decimals import as_written, scale_of
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.records import Part
-from schedopt.instances.options import Option, checked, is_count
+from schedopt.instances.options import Option, check_options, is_count
 
 Ticks64 = NDArray[np.int64]
 MOST_BITS, MOST_WEIGHTED = 44, 50
@@ -159,7 +159,7 @@ class LogBound(WithoutConstraints):
     def __init__(self, queue: Instance, *, rounds: int = 400, cells: int = 50_000) -> None:
         began = time.perf_counter()
         given = {"rounds": rounds, "cells": cells}
-        self.options: Settings = checked(given, self.known_options, "bound")
+        self.options: Settings = check_options(given, self.known_options, "bound")
         if queue.log is None:
             raise InputError("an instance of a log", found="one of classes", place="log")
         self.instance = queue

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from schedopt.formulations.msfq.process import Process, WithoutConstraints, one_or_all
 from schedopt.formulations.protocol import Settings
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
-from schedopt.instances.options import Option, checked, is_count, is_number
+from schedopt.instances.options import Option, check_options, is_count, is_number
 
 NEAR = 1e-6
 """The largest relative gap at which a policy is called optimal."""
@@ -60,7 +60,7 @@ class OptimalPolicy(WithoutConstraints):
     def __init__(self, queue: Instance, *, tolerance: float = 1e-6, most: int = MOST) -> None:
         began = time.perf_counter()
         given = {"tolerance": tolerance, "most": most}
-        self.options: Settings = checked(given, self.known_options, "optimal-policy")
+        self.options: Settings = check_options(given, self.known_options, "optimal-policy")
         self.instance = queue
         self.certificate: dict[str, object] | None = None
         self.system = system = one_or_all(queue, "an optimal policy")
@@ -94,5 +94,5 @@ class OptimalPolicy(WithoutConstraints):
             if cost != getattr(declared, name):
                 changed = True
                 if not (is_number(cost) and cost > 0):
-                    raise InputError("a cost above 0", found=shown(cost), place=f"model.{name}")
+                    raise InputError("a cost above 0", found=quote(cost), place=f"model.{name}")
         return changed

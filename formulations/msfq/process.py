@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.protocol import Hints, Side, Value
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 
 Floats = NDArray[np.float64]
@@ -169,7 +169,7 @@ class WithoutConstraints:
         for constraint in constraints:
             raise InputError(
                 f"no side constraints {self.refusing}",
-                found=shown(constraint.kind()),
+                found=quote(constraint.kind()),
                 place="constraints",
             )
         return self

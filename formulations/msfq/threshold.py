@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from schedopt.formulations.msfq.process import Floats, one_or_all
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, ResponseTime, check_added, label
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import ClassTime, Instance, Thresholded
-from schedopt.instances.options import Option, checked
+from schedopt.instances.options import Option, check_options
 
 METHODS = ("exact", "area", "paper")
 VARIANTS = ("literal", "lazy")
@@ -83,14 +83,14 @@ class Threshold:
         method: Literal["exact", "area", "paper"] = "exact",
         variant: Literal["literal", "lazy"] = "literal",
     ) -> None:
-        checked({"method": method, "variant": variant}, self.known_options, "threshold")
+        check_options({"method": method, "variant": variant}, self.known_options, "threshold")
         began = time.perf_counter()
         self.instance = queue
         self.system = one_or_all(queue, "a threshold")
         if variant == "lazy" and method != "exact":
             raise InputError(
                 "variant=literal: the approximations know no other",
-                found=shown(variant),
+                found=quote(variant),
                 place="option variant",
             )
         if method == "exact" and self.system.k > MOST_EXACT:
@@ -117,7 +117,7 @@ class Threshold:
             if not isinstance(constraint, ResponseTime):
                 raise InputError(
                     "a kind that a threshold takes (one of 'response-time')",
-                    found=shown(constraint.kind()),
+                    found=quote(constraint.kind()),
                     place="constraints",
                 )
             taken.append(constraint)
@@ -149,7 +149,7 @@ class Threshold:
         """The objective at each l, shape (k,); NaN where it is not evaluated yet."""
         return self.objective(self.model.small, self.model.large)
 
-    def kept(self, names: Iterable[str] | None = None) -> NDArray[np.bool_]:
+    def kept_thresholds(self, names: Iterable[str] | None = None) -> NDArray[np.bool_]:
         """Return which evaluated thresholds keep the side constraints of these names (all)."""
         model, side = self.model, self.side()
         good = np.isfinite(self.curve)
@@ -162,7 +162,7 @@ class Threshold:
 
     def best(self) -> int | None:
         """Return the best threshold so far that keeps the rules, the least of equals."""
-        good = self.kept()
+        good = self.kept_thresholds()
         return int(np.argmin(np.where(good, self.curve, np.inf))) if good.any() else None
 
     def solution(self, threshold: int) -> Thresholded:

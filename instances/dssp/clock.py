@@ -18,7 +18,7 @@ from schedopt.instances import times
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.dssp.jobs import Lognormal, Stages
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
@@ -50,13 +50,13 @@ class Clock:
             return cls(unit, times.Dates.of(text).start)
         if _STAMP.fullmatch(text):
             return cls(unit, _parse_stamp(text))
-        raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=shown(start))
+        raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=quote(start))
 
     def length(self, text: str) -> float:
         """Return a duration, in the unit; `InputError` if it is none."""
         if (value := self._length(text)) is None:
             raise InputError(
-                times.LENGTH + times.comma(text), found=shown(text) if text else "an empty cell"
+                times.LENGTH + times.comma(text), found=quote(text) if text else "an empty cell"
             )
         return value
 
@@ -66,12 +66,12 @@ class Clock:
             if self.start is None:
                 example = "`convert --option start=2026-11-22T20:00+01:00`"
                 expected = f"a number or a duration; or a start with its date, as {example} sets it"
-                raise InputError(expected, found=f"the time of day {shown(text)}")
+                raise InputError(expected, found=f"the time of day {quote(text)}")
             return self._since(_next_time_of_day(self.start, at), self.start)
         if _STAMP.fullmatch(text):
             return self._since_date(text)
         if (value := self._length(text)) is None:
-            raise InputError(POINT, found=shown(text) if text else "an empty cell")
+            raise InputError(POINT, found=quote(text) if text else "an empty cell")
         return value
 
     def end(self, text: str) -> float:
@@ -95,7 +95,7 @@ class Clock:
             return Lognormal(sigma=float(sigma))
         expect_held(text)
         if not times.NUMBER.fullmatch(text) or not 0 <= float(text) < 1:
-            raise InputError(SPREAD + times.comma(text), found=shown(text))
+            raise InputError(SPREAD + times.comma(text), found=quote(text))
         return float(text)
 
     @property
@@ -123,15 +123,15 @@ class Clock:
         if self.start is None or not self.has_date:
             example = "`convert --option start=2026-11-22T20:00`"
             expected = f"a time of day or a duration; or a start with a date, as {example} sets it"
-            raise InputError(expected, found=shown(text))
+            raise InputError(expected, found=quote(text))
         if stamp.tzinfo and not self.start.tzinfo:
-            raise InputError("a stamp with no offset, as the start", found=shown(text))
+            raise InputError("a stamp with no offset, as the start", found=quote(text))
         local = stamp if stamp.tzinfo else stamp.replace(tzinfo=self.start.tzinfo)
         return self._since(local, self.start)
 
     def _since(self, moment: datetime, start: datetime) -> float:
         self.told = True
-        with times.dated(moment.isoformat()):
+        with times.expect_calendar_date(moment.isoformat()):
             if moment.tzinfo:
                 moment, start = moment.astimezone(UTC), start.astimezone(UTC)
         return self._units(Fraction((moment - start) // timedelta(microseconds=1), 10**6))
@@ -149,7 +149,7 @@ def time_of(text: str, unit: str, dates: times.Dates | None) -> float:
 
 def _next_time_of_day(start: datetime, at: time) -> datetime:
     """Return when a time of day is first, from a start on."""
-    with times.dated(f"{at} after {start.isoformat()}"):
+    with times.expect_calendar_date(f"{at} after {start.isoformat()}"):
         day = start.date() + timedelta(days=at < start.time())
     return datetime.combine(day, at, start.tzinfo)
 
@@ -165,7 +165,7 @@ def _parse_stamp(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise InputError("a date and time such as 2026-11-23T06:00", found=shown(text)) from None
+        raise InputError("a date and time such as 2026-11-23T06:00", found=quote(text)) from None
 
 
 # --- tasks --------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def stages_of(text: str, clock: Clock) -> Stages:
     joined by ``+`` or a comma; ``×`` and ``*`` do for ``x``.
     """
     if re.fullmatch(r"\d+", text):
-        raise InputError(EXPECTED, found=shown(text))
+        raise InputError(EXPECTED, found=quote(text))
     made: list[tuple[float, ...]] = []
     room = MOST_TASKS
     for stage in text.removesuffix(";").split(";"):
@@ -192,14 +192,14 @@ def stages_of(text: str, clock: Clock) -> Stages:
             found = _TASKS.fullmatch(part)
             digits, length = found.groups() if found else ("1", part)
             if len(digits) > 7 or not 1 <= int(digits) <= room:
-                raise InputError(f"from 1 to {room} tasks", found=shown(part))
+                raise InputError(f"from 1 to {room} tasks", found=quote(part))
             room -= int(digits)
             try:
                 tasks += [clock.length(length.strip())] * int(digits)
             except InputError as error:
                 if error.expected == HELD:
                     raise
-                found_words = shown(part) if part else "an empty part"
+                found_words = quote(part) if part else "an empty part"
                 raise InputError(EXPECTED, found=found_words) from None
         made.append(tuple(tasks))
     return tuple(made)

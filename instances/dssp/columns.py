@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.tables import Table
 from schedopt.instances.times import NUMBER
 
@@ -84,16 +84,16 @@ class Columns:
                 "least; --option reward=banded or size makes others"
             )
         fields = [title for title in self.fields if title != "reward" or not self.reward]
-        yield f"columns {', '.join(map(shown, fields))}: fields of the jobs"
+        yield f"columns {', '.join(map(quote, fields))}: fields of the jobs"
         for title in self.at:
             if title.startswith((SEATS, HOLDS)):
-                yield f"column {shown(title)}: what each running task holds"
+                yield f"column {quote(title)}: what each running task holds"
         for title in self.groupings:
             count = len(instance.groups.get(title, {}))
-            yield f"column {shown(title)}: a grouping of {counted(count, 'group')}"
+            yield f"column {quote(title)}: a grouping of {counted(count, 'group')}"
         for title, reason in self.left_out.items():
             asks = "; --option groups=... makes it a grouping" if reason != "empty" else ""
-            yield f"column {shown(title)}: left out: {reason}{asks}"
+            yield f"column {quote(title)}: left out: {reason}{asks}"
 
 
 def counted(number: int, what: str) -> str:
@@ -128,7 +128,7 @@ def _check(
         near = difflib.get_close_matches(column, plain, n=1, cutoff=NEAR)
         if column not in at and near:
             expected = f"a column {column!r}"
-            raise InputError(expected, found=shown(plain[near[0]]), place=table.head)
+            raise InputError(expected, found=quote(plain[near[0]]), place=table.head)
     needed = {
         "a column 'name'": "name" in at,
         "a column 'reward' (or option 'reward', or a column 'priority')": reward or "reward" in at,
@@ -138,7 +138,7 @@ def _check(
         or {"demand", "critical_path"} <= at.keys(),
     }
     if missing := [words for words, there in needed.items() if not there]:
-        found = ", ".join(map(shown, at))
+        found = ", ".join(map(quote, at))
         raise InputError(" and ".join(missing), found=found, place=table.head)
 
 
@@ -153,7 +153,7 @@ def _groupings(
         if title not in others:
             hint = suggestion(title, others) or listing(others) or ": there is no other column"
             expected = f"a column that is no field{hint}"
-            raise InputError(expected, found=shown(title), place="option groups")
+            raise InputError(expected, found=quote(title), place="option groups")
     left_out = {title: why[title] or "not asked for" for title in why if title not in chosen}
     return list(dict.fromkeys(chosen)), left_out
 

@@ -14,7 +14,7 @@ from schedopt.instances import constraints as kinds
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance, SideConstraint
 from schedopt.instances.options import number, one_of, whole
-from schedopt.instances.recipes import Recipe, numbered, stream
+from schedopt.instances.recipes import Recipe, numbered_names, stream
 
 Triple = tuple[int, int, int]
 
@@ -119,7 +119,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
         most[draw.random(size) < 0.3] = room
         caps.append((owner, most))
     known = _fill_capacity(-ratio * draw.lognormal(0.0, 0.5, count), demand, room, caps)
-    names = {by: numbered(f"{by}-", values[f"{by}s"]) for by in owners}
+    names = {by: numbered_names(f"{by}-", values[f"{by}s"]) for by in owners}
     rules: list[SideConstraint] = []
     for (by, owner), (_, most) in zip(owners.items(), caps, strict=True):
         size = values[f"{by}s"]
@@ -133,7 +133,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
                 at_least=_draw_shares(names[by], least / room, np.floor, least > 0),
             )
         )
-    jobs = numbered("job-", count)
+    jobs = numbered_names("job-", count)
     if values["rules"] == "all":
         rules += _draw_counts(draw, names, owners, known)
         rules += _draw_resources(draw, jobs, known)

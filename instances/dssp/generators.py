@@ -14,7 +14,7 @@ from schedopt.instances.dssp.families import CROSSING, group_fair, random_matchi
 from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.options import Option, is_count, number, one_of, truth, whole
-from schedopt.instances.recipes import Recipe, by_name, numbered, stream
+from schedopt.instances.recipes import Recipe, by_name, numbered_names, stream
 
 if TYPE_CHECKING:  # at run time it would load all of numpy.random
     Draw = np.random.Generator
@@ -197,7 +197,7 @@ def _knapsack(name: str, profits: Profits, summary: str) -> Recipe:
         rewards = profits(draw, weights, largest).astype(np.float64)
         teams = draw.integers(1, groups, jobs, endpoint=True).tolist() if groups else [0] * jobs
         items = zip(
-            numbered("item-", jobs),
+            numbered_names("item-", jobs),
             weights.astype(np.float64).tolist(),
             rewards.tolist(),
             teams,

@@ -11,7 +11,7 @@ from schedopt.instances.declarations import build_unchecked
 from schedopt.instances.dssp.clock import MOST_TASKS, Clock
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import REWARDS, Job, Stages
-from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
+from schedopt.instances.errors import InputError, at_place, listing, quote, suggestion
 from schedopt.instances.tables import Column, Row, Table
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
@@ -43,7 +43,7 @@ def worths_of(reward: str) -> dict[str, float]:
         word, _, worth = (text.strip() for text in part.rpartition("="))
         if not word or word in worths or not NUMBER.fullmatch(worth) or float(worth) < 0:
             expected = f"words, each once with a number >= 0, such as {WORDS}"
-            raise InputError(expected, found=shown(part), place="option reward")
+            raise InputError(expected, found=quote(part), place="option reward")
         worths[word] = float(worth)
     return worths
 
@@ -117,7 +117,7 @@ class JobReader:
         reward = 0.0 if self.columns.reward else row.value(REWARD)
         priority, values = self._priority(row), {c.name: row.value(c) for c in OTHERS}
         holds = {name: row.value(column) for name, column in self._holds.items()}
-        with placed(row.place):
+        with at_place(row.place):
             job = build_unchecked(
                 Job,
                 name=name,
@@ -162,10 +162,10 @@ class JobReader:
         if deadline is None:
             return job
         if deadline <= 0:
-            self.overdue.append(f"{shown(job.name)} ({row.place})")
+            self.overdue.append(f"{quote(job.name)} ({row.place})")
             return None
         if job.release >= deadline:
-            self.backward.append(f"{shown(job.name)} ({row.place})")
+            self.backward.append(f"{quote(job.name)} ({row.place})")
         return replace(job, deadline=deadline)
 
     def _stages(self, row: Row) -> Stages | None:

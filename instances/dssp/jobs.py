@@ -14,7 +14,7 @@ import msgspec
 
 from schedopt.instances.decimals import WHOLE, expect_held
 from schedopt.instances.declarations import CheckedRecord, Name, NonNegative
-from schedopt.instances.errors import InputError, expect, placed, shown
+from schedopt.instances.errors import InputError, at_place, expect, quote
 
 Reward = Callable[[float | None, float], float]
 N = TypeVar("N", bound=Any)
@@ -196,7 +196,7 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
     def _check_nights(self) -> None:
         if self.last_night is not None and self.last_night < self.first_night:
             expected = f"at least {self.first_night}, the job's own `first_night`"
-            raise InputError(expected, found=shown(self.last_night), place="last_night")
+            raise InputError(expected, found=quote(self.last_night), place="last_night")
 
     def _check_stages(self, stages: Stages) -> None:
         kinds = set(map(type, stages))
@@ -206,7 +206,7 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
         if not kinds.isdisjoint((dict, EqualTasks)):
             return  # `written_out` comes back to it
         if not stages or not all(stages):
-            raise InputError("stages with a task or more each", found=shown(stages), place="stages")
+            raise InputError("stages with a task or more each", found=quote(stages), place="stages")
         shortest = min(map(min, stages))
         expect(shortest >= 0, "lengths >= 0", shortest, "stages")
         if (total := sum(map(sum, stages))) <= WHOLE:
@@ -269,7 +269,7 @@ def written_out(jobs: Sequence[Job]) -> None:
             made.append(stage)
         job = jobs[j]
         msgspec.structs.force_setattr(job, "stages", tuple(made))
-        with placed(f"jobs[{j}]"):
+        with at_place(f"jobs[{j}]"):
             job._check_stages(tuple(made))
 
 

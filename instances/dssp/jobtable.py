@@ -37,7 +37,7 @@ from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
 from schedopt.instances.dssp.jobrows import BY_WORD, WORDS, JobReader
 from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.records import PROCESSORS, Instance
-from schedopt.instances.errors import InputError, expect, placed, shown
+from schedopt.instances.errors import InputError, at_place, expect, quote
 from schedopt.instances.files import stem
 from schedopt.instances.options import Option, OptionsWith, complete, is_number, one_of, text
 from schedopt.instances.tables import Source, Table
@@ -113,7 +113,7 @@ def convert(path: Source, *, tell: Callable[[str], None] | None = None, **option
             f"{example} (a log of jobs that have run is read with --option as=jobs)",
             place="option",
         )
-    with placed("option start"):
+    with at_place("option start"):
         clock = Clock.of(SPELLED[values["unit"]], values["start"])
     deadline, end = (_end(clock, values[key], f"option {key}") for key in ("deadline", "end"))
     capacity = values["capacity"]
@@ -126,7 +126,7 @@ def convert(path: Source, *, tell: Callable[[str], None] | None = None, **option
         "end": end,
     }
     file = path if isinstance(path, str | Path) else None
-    with placed(file=file or "the frame"):
+    with at_place(file=file or "the frame"):
         table = Table.read(path)
         columns = Columns.of(table, values["reward"], values["groups"])
         higher = values["priority"] == "higher"
@@ -163,7 +163,7 @@ def convert(path: Source, *, tell: Callable[[str], None] | None = None, **option
 
 def _end(clock: Clock, value: float | str | None, place: str) -> float | None:
     """Return a time after the start, of an option."""
-    with placed(place):
+    with at_place(place):
         if not isinstance(value, str):
             return None if value is None else float(value)
         end = clock.end(value.strip())
@@ -182,8 +182,8 @@ def _amount(clock: Clock, value: float | str, place: str, *, whole: bool = False
         time, _, amount = (text.strip() for text in part.rpartition("="))
         if not NUMBER.fullmatch(amount) or (whole and not float(amount).is_integer()):
             expected = f"a time = a {'whole ' * whole}number"
-            raise InputError(expected, found=shown(part), place=place)
-        with placed(place):
+            raise InputError(expected, found=quote(part), place=place)
+        with at_place(place):
             changes.append((clock.point(time), kind(float(amount))))
     return tuple(changes)
 

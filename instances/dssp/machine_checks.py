@@ -13,7 +13,7 @@ from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import Machine, Steps, in_order
-from schedopt.instances.errors import InputError, expect, placed, shown
+from schedopt.instances.errors import InputError, at_place, expect, quote
 from schedopt.instances.naming import pick, refuse_twice
 from schedopt.instances.times import SPELLED
 
@@ -74,7 +74,7 @@ def check_machine(night: Instance) -> None:
     for n in {None, *(down.night for down in night.down if night.nights > 1)}:
         work = Machine.of(night, n).total.until(as_written(night.deadline))
         found, place = (night.down, "down") if night.down else (night.changes, "capacity")
-        expect(work > 0, "some processor before the deadline", shown(found), place)
+        expect(work > 0, "some processor before the deadline", quote(found), place)
     for j, job in enumerate(night.jobs):
         try:
             _check_needs(night, job)
@@ -92,13 +92,13 @@ def _check_times(night: Instance) -> None:
         if isinstance(size, tuple):
             _ascending(size, f"pools.{name}")
     for i, down in enumerate(night.down):
-        with placed(f"down[{i}]"):
+        with at_place(f"down[{i}]"):
             for key in ("start", "end"):
                 expect_held(getattr(down, key), key)
             words = f"a time after {down.start:g}, the start"
             expect(down.start < down.end < inf, words, down.end, "end")
             if down.pool is not None or night.pools:
-                with placed("pool"):
+                with at_place("pool"):
                     pick(down.pool or "", night.pools, "one of the file's `pools`")
             words = f"at most {night.nights}, the file's `nights`"
             expect((down.night or 1) <= night.nights, words, down.night, "night")
@@ -110,12 +110,12 @@ def _check_times(night: Instance) -> None:
             expect_held(given, f"resources.{name}")
     if night.end is not None:
         expect(0 < night.end < inf, "a finite number > 0", night.end, "end")
-    with placed("unit"):
+    with at_place("unit"):
         pick(night.unit, SPELLED, "a unit of time")
     if night.start is not None:
-        with placed("start"):
+        with at_place("start"):
             dates = dates_of(night.start, night.unit)
-        with placed("deadline"):
+        with at_place("deadline"):
             for end in (0.0, night.deadline, *(job.deadline or 0.0 for job in night.jobs)):
                 dates.at(end)
 
@@ -139,12 +139,12 @@ def _check_needs(night: Instance, job: Job) -> None:
     ):
         names = getattr(job, key) or ()
         for i, name in enumerate(names):
-            with placed(f"{key}[{i}]"):
+            with at_place(f"{key}[{i}]"):
                 pick(name, known, what)
         refuse_twice(names, key, "a name")
     machine = night.machine
     for name, amount in job.holds.items():
-        with placed(f"holds.{name}"):
+        with at_place(f"holds.{name}"):
             pick(name, night.resources, "one of the file's `resources`")
         most = machine.resources[name].most
         expected = f"at most {float(most):g}, all that there ever is"

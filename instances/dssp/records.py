@@ -33,7 +33,7 @@ from schedopt.instances.dssp.jobs import (
 from schedopt.instances.dssp.machine import Down, Machine, completions
 from schedopt.instances.dssp.machine_checks import Counts, Profile, check_machine, features_of
 from schedopt.instances.dssp.planned import Planned, Tasks, guaranteed
-from schedopt.instances.errors import InputError, expect, listing, shown
+from schedopt.instances.errors import InputError, expect, listing, quote
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
 
@@ -160,7 +160,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
                 night = getattr(job, field)
                 if night is not None and night > self.nights:
                     expected = f"at most {self.nights}, the file's `nights`"
-                    raise InputError(expected, found=shown(night), place=f"jobs[{j}].{field}")
+                    raise InputError(expected, found=quote(night), place=f"jobs[{j}].{field}")
 
     def _check_objectives(self) -> None:
         given = self.objectives
@@ -309,7 +309,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             )
         r = self.guaranteed_fill() if asked == "guaranteed" else float(asked)
         if not isfinite(self.capacity(r)):
-            raise InputError("a finite r·P·D", found=shown(asked), place="option fill")
+            raise InputError("a finite r·P·D", found=quote(asked), place="option fill")
         return r
 
     @property

@@ -18,8 +18,8 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.errors import InputError, shown
-from schedopt.instances.options import Option, checked, whole
+from schedopt.instances.errors import InputError, quote
+from schedopt.instances.options import Option, check_options, whole
 from schedopt.instances.recipes import stream
 
 MILLION = 1_000_000  # factors are in units of one part of it
@@ -49,7 +49,7 @@ class Measure(NamedTuple):
             part = Fraction(-1)
         if kind not in ("cvar", "chance") or not 0 < part < 1:
             expected = "mean, cvar:Q or chance:Q, with Q between 0 and 1"
-            raise InputError(expected, found=shown(text), place="risk")
+            raise InputError(expected, found=quote(text), place="risk")
         return cls(kind, part)
 
 
@@ -73,7 +73,7 @@ AT_RISK = {
 def at_risk(whose: str, **given: object) -> dict[str, Any]:
     """Return the options of a formulation under risk, checked and complete; none without it."""
     found = {key: value for key, value in given.items() if value is not None}
-    checked(found, AT_RISK, whose)
+    check_options(found, AT_RISK, whose)
     if found and "risk" not in found:
         key = next(iter(found))
         raise InputError("--risk beside it", found=f"{key}={found[key]}", place="option")

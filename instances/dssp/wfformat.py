@@ -18,7 +18,7 @@ import msgspec
 from schedopt.instances.declarations import Name, NonNegative
 from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import PROCESSORS, Instance
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read, stem
 from schedopt.instances.naming import pick, refuse_twice
 from schedopt.instances.options import complete, number, one_of, text
@@ -100,7 +100,7 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
     for rank, (path, own) in enumerate(zip(files, names, strict=True)):
         flow = load(path)
         tasks += len(flow.runtimes)
-        with placed(file=path):
+        with at_place(file=path):
             if not isfinite(sum(flow.runtimes)):
                 raise InputError("runtimes whose sum is finite", found="an overflow")
             jobs.append(
@@ -126,7 +126,7 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
 def load(path: str | Path) -> Workflow:
     """Read one WfFormat file; `InputError` where its graph has a cycle, or something is missing."""
     document: _Document = read(path, _Document)
-    with placed(file=path):
+    with at_place(file=path):
         tasks = document.workflow.specification.tasks
         ids = [task.id for task in tasks]
         refuse_twice(ids, SPECIFIED, "an id")
@@ -136,7 +136,7 @@ def load(path: str | Path) -> Workflow:
             order = tuple(TopologicalSorter(dict(enumerate(parents))).static_order())
         except CycleError as error:
             task = min(error.args[1])
-            found, place = f"one through {shown(ids[task])}", f"{SPECIFIED}[{task}]"
+            found, place = f"one through {quote(ids[task])}", f"{SPECIFIED}[{task}]"
             raise InputError("no cycle of dependencies", found=found, place=place) from None
         named = {"workflow": document.name, "system": getattr(document.system, "name", None)}
         groups = {by: name for by, name in named.items() if name}
@@ -172,7 +172,7 @@ def _parents(tasks: Sequence[_Task], at: dict[str, int]) -> tuple[tuple[int, ...
     for i, task in enumerate(tasks):
         for field, others in (("parents", task.parents), ("children", task.children)):
             for k, other in enumerate(others):
-                with placed(f"{SPECIFIED}[{i}].{field}[{k}]"):
+                with at_place(f"{SPECIFIED}[{i}].{field}[{k}]"):
                     pick(other, at, "the id of a task")
                 before, after = (at[other], i) if field == "parents" else (i, at[other])
                 found[after][before] = None
@@ -183,11 +183,11 @@ def _runtimes(execution: _Execution, at: dict[str, int]) -> tuple[float, ...]:
     """Return each task's runtime."""
     refuse_twice([task.id for task in execution.tasks], EXECUTED, "an id", "id")
     for k, task in enumerate(execution.tasks):
-        with placed(f"{EXECUTED}[{k}].id"):
+        with at_place(f"{EXECUTED}[{k}].id"):
             pick(task.id, at, "the id of a task that is specified")
     ran = {task.id: task.runtime for task in execution.tasks}
     for key, i in at.items():
         if key not in ran:
             words = f"a runtime: `runtimeInSeconds` of this task in {EXECUTED}"
-            raise InputError(words, found=f"none for {shown(key)}", place=f"{SPECIFIED}[{i}]")
+            raise InputError(words, found=f"none for {quote(key)}", place=f"{SPECIFIED}[{i}]")
     return tuple(ran[key] for key in at)

@@ -10,7 +10,7 @@ import numpy as np
 from schedopt.instances.epoch.records import MOST_NODES, Instance, Job
 from schedopt.instances.errors import InputError, expect
 from schedopt.instances.options import number, whole
-from schedopt.instances.recipes import Recipe, by_name, numbered, stream
+from schedopt.instances.recipes import Recipe, by_name, numbered_names, stream
 
 if TYPE_CHECKING:  # at run time it would load all of numpy.random
     Draw = np.random.Generator
@@ -64,7 +64,7 @@ def _random(name: str, minima: Callable[[Draw, int, Any, float], Any], summary: 
 
 def numbered_jobs(minima: Sequence[int]) -> tuple[Job, ...]:
     """Return jobs of these minima, named in order."""
-    names = numbered("j", len(minima))
+    names = numbered_names("j", len(minima))
     return tuple(Job(name=name, minimum=m) for name, m in zip(names, minima, strict=True))
 
 

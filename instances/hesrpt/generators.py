@@ -8,7 +8,7 @@ import numpy as np
 from schedopt.instances.hesrpt.records import Instance, Job
 from schedopt.instances.hesrpt.speedups import Power
 from schedopt.instances.options import number, whole
-from schedopt.instances.recipes import Recipe, by_name, numbered, stream
+from schedopt.instances.recipes import Recipe, by_name, numbered_names, stream
 
 
 def _pareto(seed: int, values: Mapping[str, Any]) -> Instance:
@@ -22,7 +22,7 @@ def _pareto(seed: int, values: Mapping[str, Any]) -> Instance:
         speedup=Power(p=values["p"]),
         jobs=tuple(
             Job(name=name, size=size)
-            for name, size in zip(numbered("job-", jobs), sizes.tolist(), strict=True)
+            for name, size in zip(numbered_names("job-", jobs), sizes.tolist(), strict=True)
         ),
     )
 
@@ -46,7 +46,7 @@ def _mixed(seed: int, values: Mapping[str, Any]) -> Instance:
                 speedup=Power(p=float(powers[i])),
                 groups={"team": f"team-{i % values['teams'] + 1}"},
             )
-            for i, name in enumerate(numbered("job-", jobs))
+            for i, name in enumerate(numbered_names("job-", jobs))
         ),
     )
 

@@ -20,7 +20,7 @@ from schedopt.instances.constraints import FairShare, NonNegative, Shares, check
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import CheckedRecord, Name, Record
 from schedopt.instances.decoding import garbage_collection_off
-from schedopt.instances.errors import InputError, expect, join_places, shown
+from schedopt.instances.errors import InputError, expect, join_places, quote
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
 from schedopt.instances.protocol import BaseInstance
 
@@ -200,7 +200,7 @@ def check_meaning(constraint: Any, place: str) -> None:
         if value not in ("capacity", None, {}):
             moment = "" if field == "of" else " at every moment"
             expected = f"no `{field}`: here shares are of the servers{moment}"
-            raise InputError(expected, found=shown(value), place=join_places(place, field))
+            raise InputError(expected, found=quote(value), place=join_places(place, field))
 
 
 class Epoch(Record, kw_only=True):

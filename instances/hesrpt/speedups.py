@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.declarations import CheckedRecord, NonNegative
-from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.errors import InputError, expect, quote
 
 Floats = NDArray[np.float64]
 Point = tuple[NonNegative, NonNegative]
@@ -124,7 +124,7 @@ class Table(_Speedup, frozen=True, tag="table"):
             if steepness > slope * (1 + 1e-12):  # rounding of measured points is forgiven
                 raise InputError(
                     "a concave table: a point no higher than the line through the two before it",
-                    found=shown(s),
+                    found=quote(s),
                     place=f"points[{i}][1]",
                 )
             before, slope = (k, s), min(slope, steepness)
@@ -276,7 +276,7 @@ def fit(points: Sequence[tuple[float, float]], kind: Literal["power", "amdahl"] 
         expect(0 < k < np.inf and 0 < s < np.inf, expected, (k, s), f"points[{i}]")
     servers, speedups = measured[:, 0], measured[:, 1]
     if not (servers != 1).any():
-        raise InputError("a point with other than one server", found=shown(len(measured)))
+        raise InputError("a point with other than one server", found=quote(len(measured)))
 
     def made(parameter: float) -> Power | Amdahl:
         return Power(p=parameter) if kind == "power" else Amdahl(parallel=parameter)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, UnsetType
 
 from schedopt.instances.declarations import Record
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 
 if TYPE_CHECKING:
     from schedopt.instances.msfq.logs import Floats
@@ -150,13 +150,13 @@ def pack_starts(starts: Floats) -> bytes:
     return zlib.compress(plain.T.tobytes(), 1)
 
 
-def unpacked(schedule: bytes, jobs: int) -> Floats:
+def unpack_starts(schedule: bytes, jobs: int) -> Floats:
     """Unpack starts; `InputError` unless there are exactly so many."""
     import numpy as np
 
     expected = f"the starts of {jobs} jobs, packed"
     if not 0 <= jobs <= MOST:
-        raise InputError(f"0 to {MOST:,} times, packed", found=shown(jobs), place="schedule")
+        raise InputError(f"0 to {MOST:,} times, packed", found=quote(jobs), place="schedule")
     try:
         engine = zlib.decompressobj()
         data = engine.decompress(schedule, 8 * jobs + 1)
@@ -179,7 +179,7 @@ class _Packed:
     @property
     def starts(self) -> Floats:
         """When each job started, shape (jobs,)."""
-        return unpacked(self.schedule, self.jobs)
+        return unpack_starts(self.schedule, self.jobs)
 
 
 class Measures(Record, kw_only=True):

@@ -92,7 +92,7 @@ GENERATORS: dict[str, Recipe] = by_name(
     ),
     Recipe(
         "lublin-feitelson",
-        rigid.made,
+        rigid.make_log,
         rigid.OPTIONS,
         "a log: needs, run times that go with them, arrivals by the hour of the day",
         "Lublin and Feitelson, JPDC 63, 2003",

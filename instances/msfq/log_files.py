@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from schedopt.instances.csv_text import escape_columns, unescape_columns
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import lost_cell
-from schedopt.instances.errors import InputError, expect, join_places, placed, shown, suggestion
-from schedopt.instances.files import MOST_TABLE, read_bytes, replaced
+from schedopt.instances.errors import InputError, at_place, expect, join_places, quote, suggestion
+from schedopt.instances.files import MOST_TABLE, open_replacement, read_bytes
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, check_jobs
 from schedopt.instances.tables import delimiter_of, read_frame, read_parquet
 
@@ -34,14 +34,14 @@ def check_name(name: str) -> None:
     """Raise `InputError` if a log's name has a folder, or no ending that says what it is."""
     if name != Path(name).name or name in ("", ".", "..") or "\\" in name or "\0" in name:
         expected = "the name of a file beside this one, without a folder"
-        raise InputError(expected, found=shown(name), place="log")
+        raise InputError(expected, found=quote(name), place="log")
     expected = f"a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
     expect(name.lower().endswith(ENDINGS), expected, name, "log")
 
 
 def read_jobs(path: str | Path, servers: int) -> Jobs:
     """Read a log's jobs; `InputError` tells what is wrong, how often and where first."""
-    with placed(file=path):
+    with at_place(file=path):
         table = _table(Path(path))
         _check_columns(table.columns)
         submit, need, run = (_column(table, key) for key in NEEDED)
@@ -63,7 +63,7 @@ def write_jobs(jobs: Jobs, path: str | Path) -> None:
     check_name(name)
     table = table_of(jobs)
     packed = name.lower().endswith(".gz")
-    with replaced(path) as file:
+    with open_replacement(path) as file:
         sink = io.BytesIO() if packed else file
         if name.lower().removesuffix(".gz").endswith(".csv"):
             texts = [key for key in TEXTS if key in table.columns]
@@ -123,9 +123,9 @@ def _check_columns(columns: Sequence[str]) -> None:
     for column in columns:
         if column not in COLUMNS and not (column.startswith(OF) and column != OF):
             hint = suggestion(column, COLUMNS) or f" ({', '.join(COLUMNS)}, {OF}NAME)"
-            raise InputError(f"only columns of a log{hint}", found=shown(column), place="columns")
+            raise InputError(f"only columns of a log{hint}", found=quote(column), place="columns")
         if columns.count(column) > 1:
-            raise InputError("each column once", found=f"{shown(column)} twice", place="columns")
+            raise InputError("each column once", found=f"{quote(column)} twice", place="columns")
     for column in NEEDED:
         if column not in columns:
             raise InputError(f"a column {column!r}", found=", ".join(columns), place="columns")
@@ -187,7 +187,7 @@ def _refuse(column: pl.Series, bad: NDArray[np.bool_], rows: str, expected: str)
         return
     first, more = int(bad.argmax()), int(bad.sum()) - 1
     value = column[first]
-    found = "an empty cell" if value is None or value == "" else shown(value)
+    found = "an empty cell" if value is None or value == "" else quote(value)
     found += f", and {more} more like it" * bool(more)
     place = f"{rows} {first + 2 * (rows == 'line')}, column {column.name!r}"
     raise InputError(expected, found=found, place=place)

@@ -14,7 +14,7 @@ from schedopt.instances.constraints import ResponseTime, check_names, check_rule
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import CheckedRecord, Name
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, expect, placed, shown
+from schedopt.instances.errors import InputError, at_place, expect, quote
 from schedopt.instances.extras import need
 from schedopt.instances.msfq.answers import Answer
 from schedopt.instances.msfq.sizes import (
@@ -74,7 +74,7 @@ class JobClass(CheckedRecord, kw_only=True, omit_defaults=True):
                 expected = (
                     f"a number from {LEAST:g} to {MOST:g}" if finite else "a finite number > 0"
                 )
-                raise InputError(expected, found=shown(value), place=field)
+                raise InputError(expected, found=quote(value), place=field)
             expect_held(value, field)
 
     @property
@@ -155,10 +155,10 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
             raise InputError("a class or more, or a log", found="none", place="classes")
         elif self.servers > MOST_SERVERS:
             expected = f"at most {MOST_SERVERS}, with classes"
-            raise InputError(expected, found=shown(self.servers), place="servers")
+            raise InputError(expected, found=quote(self.servers), place="servers")
         if self.start is not None:
             self._check_log()
-            with placed("start"):
+            with at_place("start"):
                 Dates.of(self.start)
         self._check_parts()
         for i, job in enumerate(self.classes):
@@ -248,7 +248,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         known = set(self.resources).union(*(part.resources for part in self.partitions.values()))
         named = set(jobs.needs.names) if jobs.needs else set()
         for name in sorted(named ^ known):
-            expected = f"a column 'need:{name}'" if name in known else f"{shown(name)} in resources"
+            expected = f"a column 'need:{name}'" if name in known else f"{quote(name)} in resources"
             raise InputError(expected, found="none", place="log" if name in known else "resources")
         if not self.partitions:
             return [Part("", np.arange(len(jobs)), self)]
@@ -260,7 +260,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
             at = int(np.argmax(elsewhere))
             found = f"{int(elsewhere.sum())} jobs of none, the first in row {at}"
             if codes[at] >= 0:
-                found += f", of {shown(names[codes[at]])}"
+                found += f", of {quote(names[codes[at]])}"
             expected = f"partitions of {', '.join(self.partitions)}"
             raise InputError(expected, found=found, place="column 'partition'")
         found_parts = []

@@ -41,7 +41,7 @@ OPTIONS = {
 }
 
 
-def made(seed: int, values: Mapping[str, Any]) -> Instance:
+def make_log(seed: int, values: Mapping[str, Any]) -> Instance:
     """Make a log; times are in seconds from a midnight."""
     draw = stream(seed)
     count, servers = values["jobs"], values["servers"]

@@ -16,7 +16,7 @@ from schedopt.instances.msfq.log_converters.cleaning import BOUNDS
 from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
 from schedopt.instances.msfq.sizes import Empirical, Exponential
 from schedopt.instances.msfq.traces import COLUMNS
-from schedopt.instances.options import Option, OptionsWith, checked, complete, one_of, text
+from schedopt.instances.options import Option, OptionsWith, check_options, complete, one_of, text
 
 CLASSES = BOUNDS | {
     "name": text("a name"),
@@ -44,7 +44,7 @@ def convert(
     lines on what became of the log.
     """
     given = {key: value for key, value in options.items() if key != "as"}
-    checked({"as": options.get("as", "classes")}, {"as": KIND}, "convert")
+    check_options({"as": options.get("as", "classes")}, {"as": KIND}, "convert")
     if options.get("as") == "jobs":
         return log_converters.convert(path, tell, **given)
     made = classes(path, **given)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read_bytes
 from schedopt.instances.msfq.records import Instance
 from schedopt.instances.tables import Column, read_csv
@@ -31,16 +31,16 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
     classes = {job.need: c for c, job in enumerate(queue.classes)}
     arrivals: list[tuple[float, int, float]] = []
     before = -np.inf
-    with placed(file=path):
+    with at_place(file=path):
         for row in read_csv(read_bytes(path)).declared((TIME, NEED, SIZE), "traces"):
             time, need, size = row.value(TIME), row.value(NEED), row.value(SIZE)
             if time < before:
-                raise InputError(f"no time before {before:g}", found=shown(time), place=row.place)
+                raise InputError(f"no time before {before:g}", found=quote(time), place=row.place)
             if need not in classes:
                 expected = f"the need of a class ({', '.join(map(str, classes))})"
                 raise row.wrong("need", expected)
             if size <= 0:
-                raise InputError("a finite size > 0", found=shown(size), place=row.place)
+                raise InputError("a finite size > 0", found=quote(size), place=row.place)
             arrivals.append((time, classes[int(need)], size))
             before = time
         if not arrivals:

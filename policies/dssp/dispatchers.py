@@ -19,7 +19,13 @@ from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
 from schedopt.policies.dssp.dispatch import Simulated, schedule_of, simulate
-from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
+from schedopt.policies.registry import (
+    NotApplicableError,
+    Policy,
+    as_array,
+    register,
+    single_night,
+)
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
 Key = Callable[..., Floats]
@@ -98,9 +104,9 @@ def simulate_dispatcher(night: Instance, name: str, jobs: Ints, seed: int = 0) -
     if more:  # that no task of theirs may hold: not even those of no length are run
         jobs = jobs[[night.jobs[j].name not in more for j in jobs]]
     if name in DRAWN:
-        draws = returned(KEYS[name](night, seed), name, "task", float, tasks)
+        draws = as_array(KEYS[name](night, seed), name, "task", float, tasks)
         return simulate(night, jobs, draws=draws)
-    keys = returned(KEYS[name](night), name, "job, or each task", float, len(night.jobs), tasks)
+    keys = as_array(KEYS[name](night), name, "job, or each task", float, len(night.jobs), tasks)
     return simulate(night, jobs, keys=keys)
 
 

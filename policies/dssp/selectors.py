@@ -13,7 +13,13 @@ from typing import Any, Final
 from schedopt.formulations.dssp.rows import selectable, window_rows
 from schedopt.instances.dssp import FILL, Instance, Selected, selected
 from schedopt.instances.options import Option, is_number
-from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
+from schedopt.policies.registry import (
+    NotApplicableError,
+    Policy,
+    as_array,
+    register,
+    single_night,
+)
 from schedopt.solvers.dssp.selection.knapsack.items import Items, Mask
 
 KPP: Final = "Kellerer, Pferschy and Pisinger, Knapsack Problems, Springer 2004"
@@ -71,7 +77,7 @@ def selector(
                 raise NotApplicableError(
                     f"{name} is for one capacity: releases and deadlines of jobs' own ask for more"
                 )
-            mask = returned(choose(items, **given), name, "item", bool, len(items.weights))
+            mask = as_array(choose(items, **given), name, "item", bool, len(items.weights))
             return selected(instance, items.jobs(mask), r)
 
         register(

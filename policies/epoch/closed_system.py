@@ -11,7 +11,7 @@ import numpy as np
 
 from schedopt.instances.epoch import Partitioned, Solution
 from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum
-from schedopt.policies.epoch.kernels import CODES, Arrivals, closed
+from schedopt.policies.epoch.kernels import CODES, Arrivals, simulate_closed_system
 
 SHORT, LONG = 400.0, 4000.0
 """Mean demands of the two classes of jobs, equally likely, in units of CPU time."""
@@ -43,7 +43,7 @@ def simulate(
     ``static`` jobs cannot repartition their N threads; the first ``warm`` completions do not count.
     """
     completions = len(work.demand) - work.jobs
-    responses, elapsed = closed(CODES[policy], work, inequity, warm, static)
+    responses, elapsed = simulate_closed_system(CODES[policy], work, inequity, warm, static)
     return responses / (completions - warm), work.jobs * elapsed / (completions - warm)
 
 

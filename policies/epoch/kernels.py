@@ -316,7 +316,9 @@ class Arrivals(NamedTuple):
 
 
 @njit(cache=True)
-def closed(code: int, work: Arrivals, k: int, warm: int, static: bool) -> tuple[float, float]:
+def simulate_closed_system(
+    code: int, work: Arrivals, k: int, warm: int, static: bool
+) -> tuple[float, float]:
     """Run the closed system of section 5.2; see `closed_system.simulate`.
 
     Returns the sum of the response times after the first `warm` completions, and how long these

@@ -21,7 +21,13 @@ from schedopt.policies.hesrpt.simulator import (
     simulate,
     srpt_times,
 )
-from schedopt.policies.registry import NotApplicableError, Policy, is_own, register, returned
+from schedopt.policies.registry import (
+    NotApplicableError,
+    Policy,
+    as_array,
+    is_own,
+    register,
+)
 from schedopt.solvers.hesrpt.direct import least_makespan
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
@@ -71,7 +77,7 @@ def share_policy(
 
             def shares(night: Instance, jobs: Jobs, left: Floats) -> Floats:
                 parts = function(night, jobs, left, **options)
-                return parts if own else returned(parts, name, "job there", float, len(jobs))
+                return parts if own else as_array(parts, name, "job there", float, len(jobs))
 
             return allocation_under(instance, shares)
 

@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.experiment import Experiment, Floats, Ints, Measured, invalid_start
@@ -102,7 +102,7 @@ def next_start(name: str, rule: Rule, state: State) -> Job | None:
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise InputError(
             "a rule that says what starts next",
-            found=f"{type(error).__name__}: {shown(str(error))} in line {last.lineno} of "
+            found=f"{type(error).__name__}: {quote(str(error))} in line {last.lineno} of "
             f"{last.filename}",
             place=f"admission rule {name}",
         ) from error
@@ -110,7 +110,7 @@ def next_start(name: str, rule: Rule, state: State) -> Job | None:
         return None
     job = _chosen_job(choice, state)
     if job is None or job.need > state.free:
-        raise invalid_start(name, shown(choice))
+        raise invalid_start(name, quote(choice))
     return job
 
 

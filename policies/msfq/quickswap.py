@@ -1,6 +1,6 @@
 """Static Quickswap: any classes, one after the other in a fixed cycle."""
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.registration import admission_rule
@@ -139,14 +139,14 @@ def _class_limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[i
     if isinstance(threshold, int):
         if threshold >= max(room):
             expected = f"a whole number from 0 to {max(room) - 1}"
-            raise InputError(expected, found=shown(threshold), place="option threshold")
+            raise InputError(expected, found=quote(threshold), place="option threshold")
         return tuple(min(threshold, most - 1) for most in room)
     given = _whole_number(threshold, "option threshold")
     if len(given) != len(room) or any(
         not 0 <= l < most for l, most in zip(given, room, strict=False)
     ):
         expected = f"one for each class, below {', '.join(map(str, room))}"
-        raise InputError(expected, found=shown(threshold), place="option threshold")
+        raise InputError(expected, found=quote(threshold), place="option threshold")
     return given
 
 
@@ -158,7 +158,7 @@ def _class_cycle(queue: Instance, order: str) -> tuple[int, ...]:
     given = _whole_number(order, "option order")
     if sorted(given) != sorted(needs):
         expected = f"the needs {', '.join(map(str, needs))}, each once"
-        raise InputError(expected, found=shown(order), place="option order")
+        raise InputError(expected, found=quote(order), place="option order")
     return tuple(needs.index(need) for need in given)
 
 
@@ -167,5 +167,5 @@ def _whole_number(text: str, place: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InputError(
-            "whole numbers with commas between", found=shown(text), place=place
+            "whole numbers with commas between", found=quote(text), place=place
         ) from None

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.extras import missing
 from schedopt.instances.msfq import Instance, Replayed, Simulated
 from schedopt.instances.options import Option, is_count
@@ -149,7 +149,7 @@ def plan(queue: Instance, name: str, **options: Any) -> Plan:
     """
     if name not in _RULES:
         hint = suggestion(name, _RULES) or listing(_RULES)
-        raise InputError(f"an admission rule{hint}", found=shown(name))
+        raise InputError(f"an admission rule{hint}", found=quote(name))
     rule = _RULES[name]
     make = partial(rule.make, queue, **options)
     make()  # so that what is wrong is said now
@@ -205,7 +205,7 @@ def _evaluate_plan(
     `InputError` if an argument or the rule is wrong.
     """
     if not 0 <= seed < 2**31:
-        raise InputError("a whole number from 0 to 2^31 - 1", found=shown(seed), place="seed")
+        raise InputError("a whole number from 0 to 2^31 - 1", found=quote(seed), place="seed")
     if not COMPILES and arrivals > MOST_PLAIN:
         raise missing("numba", f"option arrivals={arrivals:,} (at most {MOST_PLAIN:,} in Python)")
     read = load = None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
@@ -183,7 +183,7 @@ def threshold_in(queue: Instance, threshold: int | None) -> int:
     if threshold >= queue.servers:
         raise InputError(
             f"a whole number from 0 to {queue.servers - 1}",
-            found=shown(threshold),
+            found=quote(threshold),
             place="option threshold",
         )
     return threshold

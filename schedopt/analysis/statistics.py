@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.problems import problem as record_of
 from schedopt.sweep.rows import NOTHING, Row
 
@@ -155,7 +155,7 @@ def against(rows: Iterable[Row], a: str) -> list[Pair]:
     known = dict.fromkeys(name for scores in problems for name in scores.of)
     if a not in known:
         hint = suggestion(a, known) or listing(known)
-        raise InputError(f"a policy in the rows{hint}", found=shown(a))
+        raise InputError(f"a policy in the rows{hint}", found=quote(a))
     return [
         pair
         for scores in problems

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from schedopt import tables as column
 from schedopt.analysis import statistics
-from schedopt.formats import between, counted, number, percent, signed
+from schedopt.formats import between, counted, number, percent, signed_percent
 from schedopt.sweep.rows import Row, to_frame
 from schedopt.tables import Cell, Column, Table, Value, to_html
 
@@ -104,7 +104,7 @@ def leader(found: Iterable[statistics.Standing], what: statistics.Overview) -> s
 PAIR = (
     *map(column.text, ("problem", "policy", "beside")),
     *map(column.count, ("compared", "better", "equal", "worse")),
-    Column("mean advantage", signed),
+    Column("mean advantage", signed_percent),
     Column("95% interval"),
 )
 
@@ -197,7 +197,7 @@ def variations(rows: Sequence[Variation]) -> Table:
         )
         for row in rows
     )
-    return Table.of(rows[0].instance, columns, lines).filled()
+    return Table.of(rows[0].instance, columns, lines).without_empty_columns()
 
 
 class RowTable(list[Row]):

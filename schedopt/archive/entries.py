@@ -8,7 +8,7 @@ import msgspec
 
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.archived import folder_of, groups, instance_path, result_path
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import companion_files, decode, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
@@ -151,7 +151,7 @@ def entry_for(file: Path) -> tuple[str, Entry]:
                 continue
             if digest(file) == entry.instance or (whole and archived(name, entry) == instance):
                 return name, entry
-    raise InputError("an instance of the archive", found=shown(instance.name), file=str(file))
+    raise InputError("an instance of the archive", found=quote(instance.name), file=str(file))
 
 
 def archived(group_name: str, entry: Entry) -> AnyInstance:

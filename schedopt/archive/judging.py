@@ -10,7 +10,7 @@ from msgspec import UNSET, structs
 
 from schedopt.archive import entries
 from schedopt.instances.archived import folder_of, instance_path, result_path
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import decode, encode, load, read_bytes
 from schedopt.instances.tables import Table
 from schedopt.problems import problem as record_of
@@ -120,7 +120,7 @@ def _other_question(entry: entries.Entry, result: Document) -> list[str]:
 def submit(file: Path, result_file: Path, by: str) -> Judgement:
     """Judge a claimed improvement of an instance of the archive."""
     if not by.isprintable():
-        raise InputError("a name of characters that print", found=shown(by), place="by")
+        raise InputError("a name of characters that print", found=quote(by), place="by")
     group, entry = entries.entry_for(file)
     result = decode(read_bytes(result_file), Document, file=str(result_file))
     instance = load(file)

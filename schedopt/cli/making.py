@@ -109,11 +109,11 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
     output : .png (the default), .svg, .pdf or .html.
     """
     from schedopt.instances.extras import need
-    from schedopt.instances.files import located
+    from schedopt.instances.files import locate
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
 
-    target = output or Path(f"{located(files[0]).name.split('.')[0]}.png")
+    target = output or Path(f"{locate(files[0]).name.split('.')[0]}.png")
     out.expect_writable(target, FORMATS, [*files, *([instance] if instance else ())])
     need("matplotlib")
     save(draw(files, instance=instance), target)

@@ -7,7 +7,7 @@ import typer
 
 from schedopt.cli import output as out
 from schedopt.cli.common import split, verb
-from schedopt.instances.errors import placed, printable
+from schedopt.instances.errors import at_place, printable
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import ready as choosing
 from schedopt.verbs import replan as replanning
@@ -102,7 +102,7 @@ def ready(
     """
     goals = [name.strip() for name in order.split(",")]
     room = choosing.amounts(capacity, "--capacity")
-    with placed(file="standard input" if str(file) == "-" else None):
+    with at_place(file="standard input" if str(file) == "-" else None):
         found = choosing.ready(choosing.source_of(file), room, goals, time_limit=time_limit)
     if json:
         out.print_json(found)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schedopt.instances.errors import InputError, printable, shown
+from schedopt.instances.errors import InputError, printable, quote
 from schedopt.instances.extras import need
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def expect_result_file(
         need("polars", str(output))
     if template is not None:
         if output is None or output.suffix.lower() != PLANS[-1]:
-            found = "none" if output is None else shown(output.name)
+            found = "none" if output is None else quote(output.name)
             raise InputError(f"--output FILE{PLANS[-1]}", found=found, place="--template")
         read_template(template)
 
@@ -157,7 +157,7 @@ def expect_plan(instance: AnyInstance, output: Path | None) -> None:
     if is_plan(output) and not problem_of(instance).has_plans:
         what = f"{instance.name} ({problem_of(instance).name})"
         expected = f"a name ending in .json: {what} has no plan of jobs"
-        raise InputError(expected, found=shown(str(output)))
+        raise InputError(expected, found=quote(str(output)))
 
 
 def expect_drawable(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 from typing_extensions import TypeVar
 
 from schedopt.instances import plugins
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import module_path
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
@@ -235,7 +235,7 @@ class Problem(Generic[I]):
 
     def quantity(self, text: str, instance: Any, unit: str) -> float:
         """Return ``12h``, or a time by the clock, in a unit; `InputError` if there are none."""
-        raise InputError("a number", found=shown(text))
+        raise InputError("a number", found=quote(text))
 
     carry: Hook[list[Constraint]] = Hook(
         "carry_over:carry", expected="results of a problem whose shares remember"

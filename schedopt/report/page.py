@@ -14,7 +14,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from schedopt import __version__
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import write_bytes
 from schedopt.pictures.style import without_font_warnings
 from schedopt.problems.summary import Section
@@ -30,7 +30,7 @@ IN_THE_WAY = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->"
 def write(path: str | Path, title: str, about: str, parts: Iterable[Section], footer: str) -> None:
     """Write a page, whose name has to end in .html."""
     if Path(path).suffix.lower() != ".html":
-        raise InputError("a report's name ending in .html", found=shown(Path(path).name))
+        raise InputError("a report's name ending in .html", found=quote(Path(path).name))
     write_bytes(Path(path), page(title, about, parts, footer).encode())
 
 

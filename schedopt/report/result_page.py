@@ -64,5 +64,5 @@ def sections(instance: AnyInstance, result: Result, run: Result | None) -> Itera
     if result.explanation:
         told = msgspec.convert(result.explanation, Explanation)
         words = "Each by solving again: with the job asked for, or without the rule."
-        tables = tuple(table.filled() for table in explained(told))
+        tables = tuple(table.without_empty_columns() for table in explained(told))
         yield Section("Why, and at what price", words=words, tables=tables, terms=PRICES)

@@ -8,8 +8,8 @@ from typing import Any
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, listing, shown, suggestion
-from schedopt.instances.options import Options, checked
+from schedopt.instances.errors import InputError, listing, quote, suggestion
+from schedopt.instances.options import Options, check_options
 from schedopt.policies import from_file
 from schedopt.policies.from_file import PolicyFile
 from schedopt.policies.registry import Policy
@@ -59,7 +59,7 @@ def problem_plans(sweep: Sweep, problems: Sequence[str]) -> dict[str, ProblemPla
     for seed in sweep.seeds:
         if not 0 <= seed < 2**31:
             expected = "a whole number from 0 to 2^31 - 1"
-            raise InputError(expected, found=shown(seed), place="seeds")
+            raise InputError(expected, found=quote(seed), place="seeds")
     chosen = _choose_policies(sweep.policies, problems)
     known = {
         problem: dict(record_of(problem).formulation().known_options)
@@ -69,11 +69,11 @@ def problem_plans(sweep: Sweep, problems: Sequence[str]) -> dict[str, ProblemPla
     for key in sweep.options:
         if not any(key in of for of in known.values()):
             every = {key: option for of in known.values() for key, option in of.items()}
-            checked({key: None}, every, " or ".join(problems))
+            check_options({key: None}, every, " or ".join(problems))
     return {
         problem: ProblemPlan(
             policies=tuple(chosen[problem]),
-            options=checked({k: v for k, v in sweep.options.items() if k in of}, of, problem),
+            options=check_options({k: v for k, v in sweep.options.items() if k in of}, of, problem),
         )
         for problem, of in known.items()
     }
@@ -95,7 +95,7 @@ def _choose_policies(names: Sequence[str], problems: Sequence[str]) -> dict[str,
         if errors and len(errors) == len(problems):
             every = [policy for of in known.values() for policy in of]
             hint = suggestion(name, every) or listing(every)
-            raise InputError(f"a policy of {' or '.join(problems)}{hint}", found=shown(name))
+            raise InputError(f"a policy of {' or '.join(problems)}{hint}", found=quote(name))
     for problem, own in chosen.items():
         if names and not own:
             expected = f"a policy of {problem}{listing(known[problem])}, which instances are of"

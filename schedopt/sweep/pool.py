@@ -18,11 +18,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from schedopt import __version__
-from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.errors import InputError, expect, quote
 from schedopt.instances.extras import need
 from schedopt.instances.options import most_at_once
 from schedopt.policies.from_file import load_only
-from schedopt.solvers.stopping import blocked, ignored
+from schedopt.solvers.stopping import leave_signals_to_parent, signals_blocked
 from schedopt.sweep.measure import Outcome, Task, compute, one_line
 
 MOST_STARTS = 3  # times that a process may die of one task before the task is given up
@@ -39,7 +39,7 @@ _THREAD = threading.local()
 _STARTING = threading.Lock()
 
 
-def computed(
+def compute_tasks(
     tasks: Sequence[Task], jobs: int, grace: float | None = None, cluster: str | None = None
 ) -> Generator[tuple[Task, Outcome]]:
     """Compute tasks, and yield each with its outcome as it arrives."""
@@ -145,7 +145,7 @@ class Worker:
 
     def _start(self, tries: int) -> futures.ProcessPoolExecutor:
         """Start the process; `InputError` if it dies before it is ready, so many times."""
-        with _STARTING, blocked():  # starting is not for several threads at once
+        with _STARTING, signals_blocked():  # starting is not for several threads at once
             if self._closed:
                 raise futures.CancelledError
             spawn = multiprocessing.get_context("spawn")
@@ -183,7 +183,7 @@ class Worker:
 
 def _begin() -> None:
     """Begin a worker's process, which ends when its parent does."""
-    ignored()  # Ctrl-C is the parent's
+    leave_signals_to_parent()  # Ctrl-C is the parent's
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
@@ -221,7 +221,7 @@ def _on_cluster(
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError):
         expected = "the address of a Dask scheduler that answers, such as tcp://host:8786"
-        raise InputError(expected, found=shown(address), place="--cluster") from None
+        raise InputError(expected, found=quote(address), place="--cluster") from None
     try:
         with client:
             most, executor = 2 * _count_threads(client), client.get_executor(pure=False)
@@ -261,7 +261,7 @@ def _count_threads(client: Any) -> int:
     try:
         versions = set(client.run(release).values())
     except Exception as error:  # noqa: BLE001  what a worker lacks comes back as whatever it raised
-        raise InputError(expected, found=shown(str(error)), place="--cluster") from None
+        raise InputError(expected, found=quote(str(error)), place="--cluster") from None
     if versions != {__version__}:
         raise InputError(expected, found=", ".join(sorted(versions)), place="--cluster")
     return max(1, sum(map(int, client.nthreads().values())))

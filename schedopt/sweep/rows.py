@@ -14,7 +14,7 @@ from msgspec import structs
 from schedopt.instances.csv_text import as_csv
 from schedopt.instances.decode_errors import flaw_of
 from schedopt.instances.encoding import to_builtins, to_json
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read_bytes, write_bytes
 
 if TYPE_CHECKING:
@@ -103,12 +103,12 @@ def read_lines(path: Path, kind: type[T], *, cut: bool = False) -> list[T]:
     if cut and (rest := data[data.rfind(b"\n") + 1 :]):
         common = min(len(rest), len(_BEGINNING))
         if rest[:common] != _BEGINNING[:common] or path.stat().st_size != len(data):
-            raise InputError("rows of a sweep", found=shown(rest), file=str(path))
+            raise InputError("rows of a sweep", found=quote(rest), file=str(path))
         data = data[: -len(rest)]
         os.truncate(path, len(data))
     rows = []
     for number, line in enumerate(data.splitlines(), start=1):
-        with placed(f"row {number}", path):
+        with at_place(f"row {number}", path):
             try:
                 rows.append(msgspec.json.decode(line, type=kind))
                 if flaw := flaw_of(line, kind):
@@ -231,5 +231,5 @@ def read_rows(path: str | Path) -> list[Row]:
     """Read the rows that a bench wrote as JSON lines."""
     path = Path(path)
     if path.suffix.lower() != LINES:
-        raise InputError(f"rows of a bench as {LINES}", found=shown(path.name), file=str(path))
+        raise InputError(f"rows of a bench as {LINES}", found=quote(path.name), file=str(path))
     return read_lines(path, Row)

@@ -13,9 +13,9 @@ from schedopt import __version__
 from schedopt.instances import files
 from schedopt.instances.archived import PREFIX, members, result_path
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import companion_files
-from schedopt.instances.options import Options, checked, split
+from schedopt.instances.options import Options, check_options, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
@@ -65,7 +65,7 @@ class FileSource(Source):
     def with_contents(self) -> Contents:
         """Read the file, and those beside it that it names."""
         text = files.read_bytes(self.path)
-        names, folder = companion_files(text, file=self.label), files.located(self.path).parent
+        names, folder = companion_files(text, file=self.label), files.locate(self.path).parent
         others = {name: files.read_bytes(folder / name, files.MOST_TABLE) for name in names}
         return Contents(self.label, text, others, self.best_known())
 
@@ -139,7 +139,7 @@ class GeneratedSource(Source):
         """Make the instance."""
         from schedopt.verbs.generate import generate
 
-        with placed(file=self.label):
+        with at_place(file=self.label):
             return generate(self.family, self.generator, seed=self.seed, options=self.options)
 
 
@@ -152,7 +152,7 @@ def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
     found: dict[str, Contents] = {}
     for instance in instances:
         if instance.name in found:
-            raise InputError("instances, each of a name of its own", found=shown(instance.name))
+            raise InputError("instances, each of a name of its own", found=quote(instance.name))
         with TemporaryDirectory() as folder:
             path = Path(folder) / "instance.json"
             files.dump(instance, path)
@@ -172,7 +172,7 @@ def instance_files(paths: Iterable[str | Path]) -> list[Path]:
                 inside = sorted([*path.glob("*.json"), *path.glob("*.json.gz")])
                 found.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
             else:
-                files.located(path).stat()
+                files.locate(path).stat()
                 found[path] = None
         except (FileNotFoundError, NotADirectoryError):
             raise InputError("a file that exists", found="nothing", file=str(path)) from None
@@ -202,8 +202,8 @@ def generated(
         expected = f"one seed: {chosen.name} draws nothing; `--seed 1-3` replicates simulations"
         raise InputError(expected, found=f"{len(numbers)}", place="--generate")
     if any(seed < 0 for seed in numbers):
-        raise InputError("whole numbers >= 0", found=shown(min(numbers)), place="seeds")
-    given = checked(options or {}, chosen.options, chosen.name)
+        raise InputError("whole numbers >= 0", found=quote(min(numbers)), place="seeds")
+    given = check_options(options or {}, chosen.options, chosen.name)
     return [GeneratedSource(problem, chosen.name, seed, given) for seed in numbers]
 
 
@@ -214,7 +214,7 @@ def parse_generated(text: str) -> list[GeneratedSource]:
     options = split(words)
     seeds = [options.pop(key) for key in ("seed", "seeds") if key in options]
     if len(seeds) > 1:
-        raise InputError("`seed` or `seeds`, not both", found=shown(text), place="--generate")
+        raise InputError("`seed` or `seeds`, not both", found=quote(text), place="--generate")
     return generated(
         problem,
         generator or None,
@@ -227,9 +227,9 @@ def parse_seeds(text: str) -> range:
     """Return the seeds of a text such as ``7`` or ``1-20``."""
     first, dash, last = text.partition("-")
     if not (first.isdecimal() and (last.isdecimal() if dash else not last) and len(text) < 1000):
-        raise InputError("seeds, such as 7 or 1-20", found=shown(text), place="seeds")
+        raise InputError("seeds, such as 7 or 1-20", found=quote(text), place="seeds")
     low, high = int(first), int(last or first)
     if not 0 <= high - low < MOST_SEEDS:
         expected = f"a first and a last seed, at most {MOST_SEEDS} in all"
-        raise InputError(expected, found=shown(text), place="seeds")
+        raise InputError(expected, found=quote(text), place="seeds")
     return range(low, high + 1)

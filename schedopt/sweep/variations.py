@@ -14,7 +14,7 @@ import msgspec
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.files import encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem_of
@@ -121,7 +121,7 @@ class Vary:
         """Read ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``."""
         place, _, listed = text.partition("=")
         if not place or not listed:
-            raise InputError("PLACE=VALUES", found=shown(text), place="--vary")
+            raise InputError("PLACE=VALUES", found=quote(text), place="--vary")
         values = [value for part in listed.split(",") for value in _values(part.strip(), number)]
         return cls(place, tuple(dict.fromkeys(values)))
 
@@ -132,17 +132,17 @@ def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
         if units := sum(end[-1:].isalpha() for end in ends):
             if units < 3:
                 expected = "a unit on each of FIRST:LAST:STEP, or on none"
-                raise InputError(expected, found=shown(part), place="--vary")
+                raise InputError(expected, found=quote(part), place="--vary")
             ends = [str(number(end)) for end in ends]
         try:
             first, last, step = map(Decimal, ends)
         except InvalidOperation:
             expected = "three numbers as FIRST:LAST:STEP, perhaps each with a unit"
-            raise InputError(expected, found=shown(part), place="--vary") from None
+            raise InputError(expected, found=quote(part), place="--vary") from None
         steps = (last - first) / step if step else Decimal(-1)
         if not (steps.is_finite() and 0 <= steps < MOST):
             expected = f"FIRST:LAST:STEP of at most {MOST:,} values"
-            raise InputError(expected, found=shown(part), place="--vary")
+            raise InputError(expected, found=quote(part), place="--vary")
         for i in range(int(steps) + 1):
             yield _plain(first + i * step)
         return
@@ -194,7 +194,7 @@ def with_values(
         elif first == "rules" and rest:
             if more and own.get("constraints") and rest.split(".")[0].isdecimal():
                 expected = "a rule's name: the file has rules, too, and a number may be of either"
-                raise InputError(expected, found=shown(place), place="--vary")
+                raise InputError(expected, found=quote(place), place="--vary")
             _set([*own.get("constraints", []), *more], rest, value, place)
         else:
             _set(own, place, value, place)
@@ -206,7 +206,7 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
     names = _names(holder)
     if path in names:
         if isinstance(holder, list):
-            raise InputError("a field of it", found=shown(path), place=f"--vary {place}")
+            raise InputError("a field of it", found=quote(path), place=f"--vary {place}")
         holder[path] = value
         return
     longest = max((name for name in names if path.startswith(f"{name}.")), key=len, default=None)
@@ -214,7 +214,7 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
         inner = holder[names[longest]]
         if not isinstance(inner, dict | list):
             raise InputError(
-                "a field that holds others", found=shown(longest), place=f"--vary {place}"
+                "a field that holds others", found=quote(longest), place=f"--vary {place}"
             )
         _set(inner, path[len(longest) + 1 :], value, place)
     elif isinstance(holder, dict) and "." not in path:
@@ -222,7 +222,7 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
     else:
         head = path.split(".", maxsplit=1)[0]
         hint = suggestion(head, names) or listing(names)
-        raise InputError(f"a place in the file{hint}", found=shown(head), place=f"--vary {place}")
+        raise InputError(f"a place in the file{hint}", found=quote(head), place=f"--vary {place}")
 
 
 def _names(holder: Any) -> dict[str, Any]:

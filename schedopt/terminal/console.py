@@ -43,7 +43,7 @@ def table(shown: Table, styles: Sequence[str] = ()) -> Rendered:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as Rendered
 
-    shown = shown.filled()
+    shown = shown.without_empty_columns()
     rendered = Rendered(title=text(shown.title) if shown.title else None, title_justify="left")
     narrowest, rows = 1, shown.texts()
     for column, texts in zip(shown.columns, zip(*rows, strict=True), strict=True):

@@ -17,7 +17,7 @@ from schedopt.policies import from_file
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.measure import Outcome, Task
 from schedopt.sweep.plan import Sweep, problem_plans, runs
-from schedopt.sweep.pool import computed, expect_jobs
+from schedopt.sweep.pool import compute_tasks, expect_jobs
 from schedopt.sweep.rows import FORMATS, LINES, Journal, Row, SweepInterrupt, table
 from schedopt.sweep.sources import (
     FileSource,
@@ -146,7 +146,7 @@ def bench(
     todo = [left for task in tasks if (left := _without_done(task, rows)).runs]
     try:
         with stoppable():
-            outcomes = computed(todo, jobs, grace, cluster)
+            outcomes = compute_tasks(todo, jobs, grace, cluster)
             done, total = len(tasks) - len(todo), len(tasks)
             for task, why in keep_rows(rows, outcomes, done, total, progress):
                 failures.append(why if task.source.label in why else f"{task.source.label}: {why}")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import TABLES, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.result import Document, Result
@@ -89,10 +89,10 @@ def check_file(instance: AnyInstance, path: str | Path) -> list[tuple[Document, 
         expected = (
             "a result, as `schedopt solve --output result.json` writes it: a plan has no proof"
         )
-        raise InputError(expected, found=shown(Path(path).name), file=str(path))
+        raise InputError(expected, found=quote(Path(path).name), file=str(path))
     data = read_bytes(path)
     found = []
     for i, result in enumerate(documents(data, path)):
-        with placed(f"[{i}]" * is_list(data), path):
+        with at_place(f"[{i}]" * is_list(data), path):
             found.append((result, judge(instance, result)))
     return found

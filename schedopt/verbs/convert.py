@@ -5,9 +5,9 @@ from importlib import import_module
 from pathlib import Path
 
 from schedopt.instances import plugins
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import head_of
-from schedopt.instances.options import Options, checked
+from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.tables import Source
 from schedopt.problems import Problem, problems
@@ -61,7 +61,7 @@ def convert(
             found=f"{len(files)} files",
         )
     module = import_module(converter.home)
-    known = checked(given, module.OPTIONS, f"convert to {record.name}")
+    known = check_options(given, module.OPTIONS, f"convert to {record.name}")
     more = {"tell": tell} if converter.tells else {}
     made: AnyInstance = module.convert(
         files if converter.several else files[0], **({"name": name} if name else {}) | known | more
@@ -86,7 +86,7 @@ def _pick_problem(kind: str, wanted: object, given: Options) -> Problem:
         expected = (
             f"one of {', '.join(able)}: what the {WORDS.get(kind, f'file {kind}')} is to become"
         )
-        found = None if wanted is None else shown(wanted)
+        found = None if wanted is None else quote(wanted)
         raise InputError(expected, found=found, place="option problem")
     return able[str(wanted)]
 
@@ -106,5 +106,5 @@ def _format_of(path: Source, as_jobs: bool) -> str:
             "a table (.csv, .tsv, .parquet), a workflow in JSON or a log (.swf) by "
             "its ending; a log of another, such as a dump of sacct, is a CSV with --option as=jobs"
         )
-        raise InputError(expected, found=shown(Path(path).name), file=str(path))
+        raise InputError(expected, found=quote(Path(path).name), file=str(path))
     return kind

@@ -33,14 +33,14 @@ def doctor() -> list[Finding]:
         absent = "not installed" if package in BASE else f"opens {missing(package).expected}"
         ok = True if here is not None else False if package in BASE else None
         findings.append(Finding(package, ok, here or absent))
-    findings += [_plugged(point) for kind in KINDS for point in points(kind).values()]
+    findings += [_plugin_finding(point) for kind in KINDS for point in points(kind).values()]
     for record in problems():
         for formulation in record.formulation_homes:
-            findings += _tried(record, formulation)
+            findings += _engine_findings(record, formulation)
     return findings
 
 
-def _plugged(point: EntryPoint) -> Finding:
+def _plugin_finding(point: EntryPoint) -> Finding:
     """Return a plug-in's additions, or why it cannot be imported."""
     whose = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
     try:
@@ -50,7 +50,7 @@ def _plugged(point: EntryPoint) -> Finding:
     return Finding(f"plug-in {point.name}", True, f"{point.group} of {whose}")
 
 
-def _tried(record: Problem, formulation: str) -> Iterator[Finding]:
+def _engine_findings(record: Problem, formulation: str) -> Iterator[Finding]:
     """Yield whether each engine solves the problem's tiny instance, as the others do."""
     tiny, optimum = parse(record.tiny), None
     try:

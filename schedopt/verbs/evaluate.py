@@ -10,9 +10,9 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint, check_added
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import load, parse
-from schedopt.instances.options import Options, checked
+from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.policies import from_file
 from schedopt.policies.registry import (
@@ -93,7 +93,7 @@ def evaluate(
     check_added(what, added)
     chosen = [problem_of(what).policy(name, added) for name in names]
     together = {key: option for each in chosen for key, option in each.options.items()}
-    checked(options or {}, together, ", ".join(each.name for each in chosen))
+    check_options(options or {}, together, ", ".join(each.name for each in chosen))
     expect_one_writer(chosen, options or {})
     results: list[Result] = []
     with stoppable():
@@ -109,7 +109,7 @@ def expect_one_writer(policies: Sequence[Policy], options: Options, instances: i
     for key, value in options.items():
         runs = instances * sum(key in p.options and p.options[key].written for p in policies)
         if runs > 1:
-            expected = f"one policy on one instance: {runs} runs would write {shown(value)}"
+            expected = f"one policy on one instance: {runs} runs would write {quote(value)}"
             raise InputError(expected, place=f"option {key}")
 
 

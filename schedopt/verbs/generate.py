@@ -1,9 +1,9 @@
 """Generate: instances from nothing but a seed; new: a commented one to begin from."""
 
 from schedopt.instances.decoding import strip_comments
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import encode, parse
-from schedopt.instances.options import Options, checked
+from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
@@ -35,8 +35,8 @@ def generate(
     """
     chosen = record_of(problem).generator(generator)
     if seed < 0:
-        raise InputError("a whole number >= 0", found=shown(seed), place="seed")
-    made: AnyInstance = chosen(seed, **checked(options or {}, chosen.options, chosen.name))
+        raise InputError("a whole number >= 0", found=quote(seed), place="seed")
+    made: AnyInstance = chosen(seed, **check_options(options or {}, chosen.options, chosen.name))
     return made
 
 

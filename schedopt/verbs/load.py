@@ -10,7 +10,7 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint, Ruled, check_references
 from schedopt.instances.decoding import strip_comments
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.examples import examples
 from schedopt.instances.files import decode, expect_instance, parse, read_bytes
 from schedopt.instances.files import load as read
@@ -49,7 +49,7 @@ def load(path: str | Path, *, problem: str | None = None) -> Any:
     if problem is not None:
         found = "a result" if isinstance(held, Result | list) else problem_name(held)
         if found != problem:
-            raise InputError(f"an instance of {problem}", found=shown(found), file=str(path))
+            raise InputError(f"an instance of {problem}", found=quote(found), file=str(path))
     return held
 
 
@@ -60,7 +60,7 @@ def parse_results(data: bytes, path: str | Path) -> Result[Any] | list[Result[An
     several = is_list(data)
     told = b'"termination"' in data  # most often not, and then nobody looks twice
     if several or (told and "termination" in decode(data, dict[str, msgspec.Raw], file=str(path))):
-        with placed(file=path):
+        with at_place(file=path):
             found: list[Result[Any]] = [result_of(one) for one in documents(data, path)]
         return found if several else found[0]
     return None
@@ -129,7 +129,7 @@ def read_rules(constraints: Rules, problem: str, instance: Ruled | None = None) 
     for one in constraints:
         found = [one] if isinstance(one, Constraint) else read_constraints(one, problem)
         if instance is not None and not isinstance(one, Constraint):
-            with placed(file=one):
+            with at_place(file=one):
                 check_references(found, instance.index, instance.groups)
         rules += found
     return rules

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import dump, load, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem_of, problems
@@ -39,7 +39,7 @@ class NightPlan(Tonight):
     def whole(self) -> Plan:
         """The plan; `InputError` where there is none."""
         if self.run is None:
-            raise InputError("a plan", found=shown(self.result.termination))
+            raise InputError("a plan", found=quote(self.result.termination))
         return problem_of(self.instance).plan(self.instance, self.result, self.run)
 
     @property

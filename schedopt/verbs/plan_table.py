@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from schedopt.instances.csv_text import unescape_cell, unescape_columns, written
+from schedopt.instances.csv_text import as_csv_bytes, unescape_cell, unescape_columns
 from schedopt.instances.decimals import check_cells
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.extras import need
 from schedopt.instances.files import load, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance
@@ -59,7 +59,7 @@ def plan_table(
 def plan_of(instance: AnyInstance, result: Result, run: Result | None = None) -> Plan:
     """Return what `plan_table` returns as a frame."""
     if result.solution is None:
-        raise InputError("a result with a solution", found=shown(result.termination))
+        raise InputError("a result with a solution", found=quote(result.termination))
     return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
 
 
@@ -68,12 +68,12 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
     path, buffer = Path(path), BytesIO()
     ending = path.suffix.lower()
     if ending not in FORMATS:
-        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
+        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=quote(path.name))
     if ending == ".parquet":
         (table.frame() if isinstance(table, Plan) else table).write_parquet(buffer)
     else:
         named: Any = table.columns if isinstance(table, Plan) else table.to_dict
-        buffer.write(written(named()))
+        buffer.write(as_csv_bytes(named()))
     write_bytes(path, buffer.getvalue())
 
 
@@ -87,13 +87,13 @@ def read(path: str | Path) -> pl.DataFrame | None:
         if Path(path).suffix.lower() == ".parquet":
             table = read_parquet(data)
         else:
-            with placed(file=path):
+            with at_place(file=path):
                 data = plain_csv(data)
             heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
             if heads[:4] != [*FIXED[:4]]:
                 return None
             given = schema(heads)
-            with placed(file=path):
+            with at_place(file=path):
                 check_cells(data, [title for title in heads if given[title] != pl.String])
             table = pl.read_csv(BytesIO(data), schema_overrides=given)
             texts = [name for name in table.columns if table[name].dtype == pl.String]
@@ -101,5 +101,5 @@ def read(path: str | Path) -> pl.DataFrame | None:
                 {name: unescape_cell(name) for name in table.columns}
             )
     except pl.exceptions.PolarsError as error:
-        raise InputError("a plan", found=shown(str(error)), file=str(path)) from None
+        raise InputError("a plan", found=quote(str(error)), file=str(path)) from None
     return table if set(FIXED) <= {*table.columns} else None

@@ -6,7 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import load, parse, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import problem, problem_of
@@ -103,7 +103,7 @@ def _draw_results(results: Sequence[Result], instance: Any) -> Any:
         raise InputError("a result with a solution to draw", found="none")
     several = dict.fromkeys(result.problem for result in drawn)
     if len(several) > 1:
-        raise InputError("results of one problem", found=shown(list(several)))
+        raise InputError("results of one problem", found=quote(list(several)))
     try:
         return problem(drawn[0].problem).draw_results(drawn, instance)
     except InputError:
@@ -144,7 +144,7 @@ def save(figure: Any, path: str | Path) -> None:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
-        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
+        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=quote(path.name))
     kind = "svg" if suffix == ".html" else suffix[1:]
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same picture, same bytes
     from schedopt.pictures.style import without_font_warnings

@@ -10,7 +10,7 @@ import numpy as np
 
 from schedopt.instances import ready as reading
 from schedopt.instances.declarations import Record
-from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.errors import InputError, expect, quote
 from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.lexicographic import LexicographicOptimum, best_in_order
 
@@ -192,7 +192,7 @@ class Ready:
         for name in jobs.names:
             if name in self._names:
                 expected = "a name that is not there yet"
-                raise InputError(expected, found=shown(name), place="name")
+                raise InputError(expected, found=quote(name), place="name")
         read = [reading.whole(jobs.numbers[:, i], column) for i, column in enumerate(self._columns)]
         added = np.empty((len(self._columns), len(jobs.names)), dtype=np.int64)
         for i, (column, (numbers, scale)) in enumerate(zip(self._columns, read, strict=True)):
@@ -208,7 +208,7 @@ class Ready:
         gone = dict.fromkeys(names)
         if unknown := [name for name in gone if name not in self._names]:
             expected = "the name of a job that is there"
-            raise InputError(expected, found=shown(unknown[0]), place="name")
+            raise InputError(expected, found=quote(unknown[0]), place="name")
         kept = np.fromiter((name not in gone for name in self._names), bool, len(self._names))
         self._numbers = self._numbers[:, kept]
         for name in gone:
@@ -229,7 +229,7 @@ class Ready:
         began = now()
         free = reading.capacity_of(self.capacity | dict(capacity or {}))
         if unknown := [name for name in free if name not in self.capacity]:
-            raise InputError("a resource of the capacity", found=shown(unknown[0]))
+            raise InputError("a resource of the capacity", found=quote(unknown[0]))
         numbers = dict(zip(self._columns, self._numbers, strict=True))
         counts, until = np.ones(len(self), dtype=np.int64), _end(began, time_limit)
         found = _choose(
@@ -252,7 +252,7 @@ def amounts(text: str, place: str) -> dict[str, float]:
             number = None
         if not name or name in found or number is None:
             expected = "NAME=AMOUNT,..., each name once"
-            raise InputError(expected, found=shown(part), place=place)
+            raise InputError(expected, found=quote(part), place=place)
         found[name] = number
     return found
 

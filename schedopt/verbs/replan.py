@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import load
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, identity
@@ -69,7 +69,7 @@ def replan(
         Side constraints beyond the instance's; those of a result are kept.
     """
     if not 0 <= stay <= 1:
-        raise InputError("a part of the reward, from 0 to 1", found=shown(stay), place="stay")
+        raise InputError("a part of the reward, from 0 to 1", found=quote(stay), place="stay")
     old, night, rules = _old_plan(plan, instance)
     record = problem_of(night)
     again = partial(
@@ -101,13 +101,13 @@ def _old_plan(
         instance = load(instance)
     if isinstance(plan, Replanned):
         if plan.old is None:
-            raise InputError("a plan", found=shown(plan.result.termination), place="plan")
+            raise InputError("a plan", found=quote(plan.result.termination), place="plan")
         return plan.old, instance or plan.night, []
-    with placed(file=file):
+    with at_place(file=file):
         held: Any = _read(plan) if isinstance(plan, str | Path) else plan
         if isinstance(held, Result):
             if held.solution is None:
-                raise InputError("a result with a solution", found=shown(held.termination))
+                raise InputError("a result with a solution", found=quote(held.termination))
             return held, _instance_of(held, instance, file), list(held.constraints)
         if instance is None:
             raise InputError("--instance FILE: a plan as a table does not name its night")
@@ -115,7 +115,7 @@ def _old_plan(
         for n, row in enumerate(rows, start=1):
             if row["job"] not in instance.index:
                 expected = f"a job of {instance.name}"
-                raise InputError(expected, found=shown(row["job"]), place=f"row {n}")
+                raise InputError(expected, found=quote(row["job"]), place=f"row {n}")
         return rows, instance, []
 
 

@@ -87,7 +87,7 @@ def titles() -> dict[str, str]:
 
 def with_outcome(entry: Entry, outcome: Outcome, *, quick: bool, seconds: float) -> Entry:
     """Return an entry with what a run of it found."""
-    claims = entry.answered(outcome)
+    claims = entry.with_answers(outcome)
     return msgspec.structs.replace(entry, quick=quick, seconds=seconds, claims=claims)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances import plugins
-from schedopt.instances.errors import InputError, decoded, listing, placed, shown
+from schedopt.instances.errors import InputError, at_place, decode_utf8, listing, quote
 from schedopt.instances.files import read_bytes, write_bytes
 from schedopt.problems.summary import KINDS
 
@@ -69,7 +69,7 @@ def script(plan: pl.DataFrame, template: str | Path = PLAIN) -> str:
         The name of a bundled template (see `schedopt list templates`), or a file of your own.
     """
     lines, file = read_template(template)
-    with placed(file=file):
+    with at_place(file=file):
         return _fill(plan, lines)
 
 
@@ -86,9 +86,9 @@ def read_template(template: str | Path) -> tuple[list[str], str]:
         return known[str(template)].split("\n"), f"template {template}"
     if not Path(template).suffix:
         what = f"a template{listing(known)}, or a file ending in {ENDING}"
-        raise InputError(what, found=shown(str(template)), place="template")
-    with placed(file=template):
-        lines = decoded(read_bytes(template)).replace("\r\n", "\n").split("\n")
+        raise InputError(what, found=quote(str(template)), place="template")
+    with at_place(file=template):
+        lines = decode_utf8(read_bytes(template)).replace("\r\n", "\n").split("\n")
         _block_marks(lines)
     return lines, str(template)
 
@@ -119,11 +119,11 @@ def _fill(plan: pl.DataFrame, lines: list[str]) -> str:
         for name in FIELD.findall(line):
             if name not in fields:
                 expected = f"a field of the plan{listing([*fields])}"
-                raise InputError(expected, found=shown(name), place=f"line {n}")
+                raise InputError(expected, found=quote(name), place=f"line {n}")
     code = QUOTED.sub("", "\n".join(line for line in lines if not line.lstrip().startswith("#")))
     risky, at = READERS.search(code) or OPEN.search(code), first + 2
     for command in re.split(r"(?<!\\)\n", "\n".join(block)):
-        with placed(f"line {at}"):
+        with at_place(f"line {at}"):
             _expect_words(command.replace("\\\n", " "), rows, risky[0].strip() if risky else "")
         at += command.count("\n") + 1
     made = [line for row in rows for line in _block(block, row, first + 2)]
@@ -141,11 +141,11 @@ def _expect_words(command: str, rows: list[dict[str, Any]], risky: str) -> None:
             if not value or INERT.fullmatch(value):
                 continue
             if not free:
-                expected = f"letters, digits and `._:+-` alone, beside {shown(risky or command)}"
-                raise InputError(expected, found=shown(value))
+                expected = f"letters, digits and `._:+-` alone, beside {quote(risky or command)}"
+                raise InputError(expected, found=quote(value))
             if value.startswith("-") and before[-1:].isspace() and " -- " not in before:
                 expected = f"`--` before {spot[0]}, or a value that does not begin with -"
-                raise InputError(expected, found=shown(value))
+                raise InputError(expected, found=quote(value))
 
 
 def _in_order(plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -162,7 +162,7 @@ def _block(block: list[str], row: Mapping[str, Any], first: int) -> Iterator[str
         if missing and n > first and line.endswith("\\") and block[n - first - 1].endswith("\\"):
             continue
         if missing:
-            expected = f"a plan that says `{missing[0]}` of {shown(row['job'])}"
+            expected = f"a plan that says `{missing[0]}` of {quote(row['job'])}"
             raise InputError(expected, found="none", place=f"line {n}")
         yield FIELD.sub(lambda found: _quoted(row[found[1]]), line)
 
@@ -170,5 +170,5 @@ def _block(block: list[str], row: Mapping[str, Any], first: int) -> Iterator[str
 def _quoted(value: object) -> str:
     text = f"{value:.15g}" if isinstance(value, float) else str(value)
     if "\0" in text:
-        raise InputError("a name without a NUL", found=shown(text))
+        raise InputError("a name without a NUL", found=quote(text))
     return shlex.quote(text)

@@ -15,7 +15,7 @@ from schedopt import __version__
 from schedopt.instances.constraints import label
 from schedopt.instances.errors import InputError, expect
 from schedopt.instances.files import load
-from schedopt.instances.options import Options, checked, most_at_once
+from schedopt.instances.options import Options, check_options, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers.alarm import alarm, with_alarm
@@ -348,7 +348,7 @@ def build_formulation(what: What, formulation: str | None, options: Options | No
         for key, instead in getattr(kind, "elsewhere", {}).items():
             if key in (options or {}):
                 raise InputError(instead, found=kind.name, place=f"--{key}")
-        return kind(what, **checked(options or {}, kind.known_options, kind.name))
+        return kind(what, **check_options(options or {}, kind.known_options, kind.name))
     if formulation is not None or options:
         raise InputError("no formulation and no options beside a model that is built already")
     return what

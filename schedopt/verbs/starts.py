@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedopt.formats import number
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import load
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.starts import StartTimes
@@ -140,12 +140,12 @@ def time_of(text: str, queue: AnyInstance) -> float:
         moment = datetime.fromisoformat(text)
     except ValueError:
         expected = "a number in the log's unit, or a date such as 2026-11-22T14:00"
-        raise InputError(expected, found=shown(text), place="at") from None
+        raise InputError(expected, found=quote(text), place="at") from None
     start = getattr(queue, "start", None)
     if start is None:
         sets = "it has no `start`, as `convert --option timezone=ZONE` sets"
         expected = f"a number in the log's unit: {sets}"
-        raise InputError(expected, found=shown(text), place="at")
+        raise InputError(expected, found=quote(text), place="at")
     zero = Dates.of(start)
     return zero.since(moment if moment.tzinfo else moment.replace(tzinfo=zero.start.tzinfo))
 

@@ -15,7 +15,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.plan import PlannedRun, Sweep, digest_of
-from schedopt.sweep.pool import computed, expect_jobs
+from schedopt.sweep.pool import compute_tasks, expect_jobs
 from schedopt.sweep.rows import LINES, Journal, SweepInterrupt
 from schedopt.sweep.variations import Variant, Variation, VariedSource, Vary, combinations
 from schedopt.verbs.bench import keep_rows
@@ -102,7 +102,7 @@ def whatif(
         None if output is None else Path(output), [one.digest for one in variants], Variation
     )
     todo = [variant for variant in variants if variant.digest not in rows]
-    outcomes = computed(todo, min(jobs, max(1, len(todo))))
+    outcomes = compute_tasks(todo, min(jobs, max(1, len(todo))))
     kept, total = len(variants) - len(todo), len(variants)
     try:
         with stoppable(), closing(keep_rows(rows, outcomes, kept, total, progress)) as failures:

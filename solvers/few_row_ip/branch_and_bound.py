@@ -37,7 +37,7 @@ WAYS = 1 << 15
 """Ways of each half that are looked at in a branch."""
 
 
-def relaxed(columns: Columns, until: float, most: int = MANY) -> Relaxed:
+def solve_relaxation(columns: Columns, until: float, most: int = MANY) -> Relaxed:
     """Solve the relaxation; of more than ``most`` columns that of a sample, for its prices."""
     count, seconds = len(columns.cost), until - now()
     if seconds <= 0:
@@ -81,7 +81,7 @@ class BranchAndBound:
 
     def offer(self, x: Integers) -> None:
         """Keep a solution if it is better."""
-        if (self.columns.left(x) < 0).any():
+        if (self.columns.slack(x) < 0).any():
             return
         if (value := self.columns.worth(x)) > self.value:
             self.x, self.value = x.copy(), value
@@ -95,7 +95,7 @@ class BranchAndBound:
         columns = self.columns
         self.prices = np.zeros(len(columns.room))
         if self.value < int(np.maximum(columns.cost, 0) @ columns.most):
-            self.prices = relaxed(columns, self.until).prices
+            self.prices = solve_relaxation(columns, self.until).prices
         root = bound_of(columns, self.prices)
         if start is not None and (known := bound_of(columns, start)).value < root.value:
             root, self.prices = known, start  # as where time was over
@@ -146,7 +146,7 @@ class BranchAndBound:
             self.offer(low)
             return []
         own = columns.take(at, low, most[at])
-        point = relaxed(own, self.until)
+        point = solve_relaxation(own, self.until)
         bound = bound_of(own, point.prices)
         if not point.feasible:
             ray = Columns(own.cost * 0, own.rows, own.room, own.most)
@@ -196,7 +196,7 @@ def narrow_to_core(
     default those of a sample.
     """
     if start is None or len(start) != len(columns.room):
-        start = relaxed(columns, until, NEAR).prices
+        start = solve_relaxation(columns, until, NEAR).prices
     value, enough, whole = columns.worth(x), True, len(x) > MANY
     best = bound = bound_of(columns, start)
     for _ in range(ROUNDS):
@@ -217,7 +217,7 @@ def narrow_to_core(
         elif bound.total == best.total:
             break
         if bound.value > best.value and not whole:  # their prices tell nothing of the others
-            bound, whole = bound_of(columns, relaxed(columns, until).prices), True
+            bound, whole = bound_of(columns, solve_relaxation(columns, until).prices), True
         if bound.total * best.scale < best.total * bound.scale:
             best = bound
     return best, x, enough

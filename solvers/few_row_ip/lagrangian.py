@@ -87,9 +87,9 @@ class Columns:
 
     def take(self, at: NDArray[np.intp], base: Integers, most: Integers) -> Columns:
         """Return some of the columns, with what the solution ``base`` leaves of the rows."""
-        return Columns(self.cost[at], self.rows.take(at, axis=1), self.left(base), most)
+        return Columns(self.cost[at], self.rows.take(at, axis=1), self.slack(base), most)
 
-    def left(self, x: Integers) -> Integers:
+    def slack(self, x: Integers) -> Integers:
         """Return what a solution leaves of each row."""
         some = np.flatnonzero(x)
         return np.asarray(self.room - self.rows[:, some] @ x[some])

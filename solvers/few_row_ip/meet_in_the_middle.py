@@ -85,7 +85,7 @@ def best_change(
         if half is None:
             return BestChange(None, -1)
         halves.append(half)
-    room = np.append(columns.left(base), columns.worth(base) - target)
+    room = np.append(columns.slack(base), columns.worth(base) - target)
     one, two = halves
     match = Match(room, bound.prices, spare)
     best, every = match.best(one.ways, two.ways, MATCHES * limit)

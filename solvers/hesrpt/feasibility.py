@@ -83,7 +83,7 @@ class Propagation:
         ]
         self._known: dict[tuple[Sequence[int], object], bool] = {}
 
-    def served(self, here: Sequence[int], before: frozenset[int]) -> frozenset[int] | None:
+    def servable_jobs(self, here: Sequence[int], before: frozenset[int]) -> frozenset[int] | None:
         """Return which present jobs can be served, if not before; None where rules cannot hold."""
         key = tuple(here)
         if here and not self._servable(key, None):
@@ -101,7 +101,7 @@ class Propagation:
         self, state: TimelineState, here: Sequence[int], what: str, job: int
     ) -> TimelineState | None:
         """Return the state after an epoch that an event ends, None where that is impossible."""
-        now = self.served(here, state.served)
+        now = self.servable_jobs(here, state.served)
         served = state.served | (now or frozenset())
         passed = state.passed or now is not None
         if what == "completion":

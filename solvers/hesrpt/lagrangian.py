@@ -222,7 +222,7 @@ def nearest_falling(rents: Floats, lengths: Floats) -> Floats:
     return np.asarray(np.maximum(pooled, max(pooled[0], 1e-200) * LEAST_RENT))
 
 
-def resampled(times: Floats, rents: Floats, some: int) -> tuple[Floats, Floats]:
+def resample(times: Floats, rents: Floats, some: int) -> tuple[Floats, Floats]:
     """Return a path of about as many cells: joined, with their mean rents, or cut into equal parts.
 
     A path of few jobs has few cells, and rents that cannot change within them prove far less.

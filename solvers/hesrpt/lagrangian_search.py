@@ -13,7 +13,7 @@ from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.hesrpt.direct import in_waves
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS
-from schedopt.solvers.hesrpt.lagrangian import LEAST_RENT, RentBound, SubgradientAscent, resampled
+from schedopt.solvers.hesrpt.lagrangian import LEAST_RENT, RentBound, SubgradientAscent, resample
 from schedopt.solvers.hesrpt.order_search import OrderSearch
 from schedopt.solvers.hesrpt.speedup_kernels import Floats
 from schedopt.solvers.result import Result, Termination
@@ -117,7 +117,7 @@ class LagrangianSearch(OrderSearch):
             self.order = np.argsort(-made.ends, kind="stable")
             self._path = self._initial_rents(made.ends)
             if len(self.rents.servers) == 1:
-                self._path = resampled(np.append(0.0, made.times), made.rents, MOST_CELLS)
+                self._path = resample(np.append(0.0, made.times), made.rents, MOST_CELLS)
         return value, made.ends
 
     def _initial_rents(self, known: Floats) -> tuple[Floats, Floats]:
@@ -133,7 +133,7 @@ class LagrangianSearch(OrderSearch):
         servers = rent_bound.servers
         if len(rows) > 1 and rent_bound.payers.all() and servers[1:].sum() < servers[0]:
             rents[0] *= LEAST_RENT  # servers are left over
-        return resampled(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
+        return resample(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
 
     def _ascend_rents(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
         """SubgradientAscent with rents to the best bound, and play the prices they imply."""

@@ -136,7 +136,7 @@ class GivenOrder(OrderSearch):
         if not self._given:  # Theorem 5
             self.order = np.lexsort((-np.arange(len(self.sizes)), -self.sizes)).astype(np.int64)
 
-    def closed(self) -> Optimum:
+    def closed_form(self) -> Optimum:
         """Return the optimum of the order in closed form, where all speedups are one k^p."""
         sizes, costs = self.sizes[self.order], self.costs[self.order]
         return optimum(sizes, costs, self._p or 1.0, self.instance.servers)
@@ -145,7 +145,7 @@ class GivenOrder(OrderSearch):
         """Set value and bound; that ends it."""
         del seconds
         if self._p is not None:
-            best = self.closed()
+            best = self.closed_form()
             self.value, self.bound = best.value, best.bound
             return True
         prices = self.prices(self.order)
@@ -160,7 +160,7 @@ class GivenOrder(OrderSearch):
         """Return the closed form's solution, for many jobs without its epochs, or a play."""
         if self._p is None:
             return self.allocation(self.prices(self.order), self.order)
-        solved, order = self.closed(), self.order
+        solved, order = self.closed_form(), self.order
         count = len(order)
         ends, first_first = np.empty(count), order[::-1].tolist()
         ends[order] = solved.completion

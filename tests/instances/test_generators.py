@@ -18,7 +18,7 @@ from schedopt.instances import files, schema
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import GENERATORS, TEAMS, render_season
-from schedopt.instances.examples import examples, find, located
+from schedopt.instances.examples import examples, find, locate
 from schedopt.instances.files import PROBLEMS
 from schedopt.instances.protocol import problem_name
 from schedopt.instances.recipes import Recipe
@@ -163,7 +163,7 @@ def test_each_is_what_its_name_says(name: str) -> None:
 def test_a_name_that_there_is_not() -> None:
     assert "did you mean 'night'" in str(refusal(schedopt.example, "nihgt"))
     assert "an example" in str(refusal(schedopt.load, "example:../../etc/passwd"))
-    assert located("examples/night.json") == Path("examples/night.json")
+    assert locate("examples/night.json") == Path("examples/night.json")
 
 
 def test_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

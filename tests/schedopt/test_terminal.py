@@ -16,7 +16,7 @@ from rich.console import Console
 import schedopt
 from schedopt import evaluate, solve
 from schedopt.analysis.statistics import against
-from schedopt.formats import counted, duration, natural, number, percent, signed
+from schedopt.formats import counted, duration, natural, number, percent, signed_percent
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.problems import problems
@@ -251,7 +251,7 @@ def test_a_percentage_never_has_an_exponent_and_is_near_the_number(value: float)
     assert re.fullmatch(r"-?\d+\.\d\d(\d\d)?%|<0\.0001%|>-0\.0001%", text)
     if text[0] not in "<>":
         assert float(text[:-1]) == pytest.approx(100 * value, abs=0.5000001e-2, rel=1e-12)
-    assert signed(value).startswith("+") == (value > 1e-9)
+    assert signed_percent(value).startswith("+") == (value > 1e-9)
 
 
 def test_names_are_sorted_as_people_number_them() -> None:

@@ -14,7 +14,7 @@ import schedopt
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance, Partition, Replayed
-from schedopt.instances.msfq.answers import pack_starts, unpacked
+from schedopt.instances.msfq.answers import pack_starts, unpack_starts
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.measures import measure
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
@@ -169,9 +169,9 @@ def test_a_solution_of_classes_is_none_for_a_log() -> None:
 @given(st.lists(st.floats(allow_nan=False), max_size=50))
 def test_packing_loses_nothing(values: list[float]) -> None:
     starts = np.array(values, dtype=np.float64)
-    assert unpacked(pack_starts(starts), len(values)).tobytes() == starts.tobytes()
+    assert unpack_starts(pack_starts(starts), len(values)).tobytes() == starts.tobytes()
     with pytest.raises(InputError, match="packed"):
-        unpacked(pack_starts(starts), len(values) + 1)
+        unpack_starts(pack_starts(starts), len(values) + 1)
 
 
 def test_a_bound_is_re_proved_or_refused() -> None:

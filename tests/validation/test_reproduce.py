@@ -156,7 +156,7 @@ def test_every_claim_is_answered_and_nothing_else() -> None:
     assert [claim.id for claim in entry.claims] == list(answers) == ["halved"]
     for wrong in ({}, answers | {"more": ("1", True)}):
         with pytest.raises(KeyError, match="dssp/theorem-1: claims and answers differ"):
-            entry.answered(Outcome(wrong))
+            entry.with_answers(Outcome(wrong))
 
 
 def test_ids_are_unique_in_an_entry() -> None:

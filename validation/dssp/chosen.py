@@ -9,7 +9,7 @@ import numpy as np
 
 from schedopt.instances.constraints import Constraint, label
 from schedopt.instances.dssp import Instance, Job, Selected
-from schedopt.instances.errors import shown
+from schedopt.instances.errors import quote
 from schedopt.validation.dssp.constraints import UnknownKindError, violations
 from schedopt.validation.dssp.facts import Chosen, Facts, JobSet, room_of
 from schedopt.validation.dssp.machine import StepFunction
@@ -56,7 +56,7 @@ def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:
     chosen = frozenset(names)
     seen: set[str] = set()
     for name in solution.selected:
-        report.expect(name in known, f"selected: no job is called {shown(name)}")
+        report.expect(name in known, f"selected: no job is called {quote(name)}")
         report.expect(name not in seen, f"selected: {name} is there twice")
         seen.add(name)
     return chosen.intersection(known.keys())
@@ -86,10 +86,10 @@ def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
     """Check that jobs fit the machine between any two times, and each job its own window."""
     due = chosen
     if facts.night.features:
-        for what, taken, points in facts.there.parts(chosen, facts.fill):
+        for what, taken, points in facts.machine.parts(chosen, facts.fill):
             work = {name: share * facts.demand[name] for name, share in taken.items()}
             _check_windows(what, facts, work, points, report)
-        report.violations.extend(facts.there.waited(chosen))
+        report.violations.extend(facts.machine.missing_predecessors(chosen))
     if facts.windowed:
         due = frozenset(name for name in chosen if facts.due[name] <= facts.deadline)
         work = {name: facts.demand[name] for name in chosen}

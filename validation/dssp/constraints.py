@@ -36,7 +36,7 @@ def violations(constraint: kinds.Constraint, facts: Facts, chosen: Chosen) -> li
 @violations.register
 def _(constraint: kinds.FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     def wanting(members: Collection[str], _: object) -> bool:
-        possible = facts.total(job for job in members if facts.asked(job))
+        possible = facts.total(job for job in members if facts.floor_counts(job))
         return facts.total(frozenset(filter(chosen.__contains__, members))) < possible
 
     return [
@@ -179,7 +179,7 @@ def seat_violations(constraint: kinds.Seats, facts: Facts, chosen: Chosen) -> li
         for job, use in constraint.use.items()
         if job in chosen
     }
-    there = facts.there.ended([(Fraction(0), Fraction(constraint.capacity))])
+    there = facts.machine.without_after_end([(Fraction(0), Fraction(constraint.capacity))])
     return [
         f"{float(asked):.12g} held from {float(start):.12g} to {float(end):.12g}, "
         f"at most {float(room_of(there, start, end)):.12g} asked"

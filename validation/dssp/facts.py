@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.decimals import Whole, as_written, total
 from schedopt.instances.dssp import Instance, Job, refuse_nights
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.machine import NEVER, Machine, StepFunction, integral
 
@@ -72,13 +72,15 @@ class Facts:
         self.rate = self.fill * night.processors
         self.capacity = self.rate * self.deadline
         if night.features:
-            self.capacity = self.fill * integral(self.there.everything, Fraction(0), self.deadline)
+            self.capacity = self.fill * integral(
+                self.machine.everything, Fraction(0), self.deadline
+            )
         self.whole = _demands(night)
         self.scale = self.whole.scale
         self._added: dict[tuple[str | None, Chosen], dict[str | None, int]] = {}
 
     @cached_property
-    def there(self) -> Machine:
+    def machine(self) -> Machine:
         """The machine over time."""
         return Machine(self.night)
 
@@ -87,12 +89,12 @@ class Facts:
         """Capacity in a unit of time: r·P, or what it changes to."""
         if not self.night.features:
             return self.rate
-        return StepFunction((time, self.fill * amount) for time, amount in self.there.everything)
+        return StepFunction((time, self.fill * amount) for time, amount in self.machine.everything)
 
     @cached_property
     def earliest(self) -> dict[str, Fraction]:
         """Each job's earliest end with the changing machine to itself."""
-        return self.there.earliest(self.demand)
+        return self.machine.earliest(self.demand)
 
     @cached_property
     def units(self) -> dict[str, int]:
@@ -153,7 +155,7 @@ class Facts:
             return names.places
         return np.fromiter(map(self.night.index.__getitem__, names), np.intp)
 
-    def earned(self, names: Iterable[str]) -> Fraction:
+    def total_reward(self, names: Iterable[str]) -> Fraction:
         """Return the total reward of some jobs."""
         return Fraction(self._rewards.take(self.places(names)).total, self._rewards.scale)
 
@@ -204,7 +206,7 @@ class Facts:
         """Tell whether a job's critical path fits from its release to its deadline."""
         return name in self._fitting
 
-    def asked(self, name: str) -> bool:
+    def floor_counts(self, name: str) -> bool:
         """Tell whether a floor asks for a job: it might be in time, on r·P processors if r > 1."""
         if self.night.features or not self.fits(name):
             return self.fits(name)
@@ -267,12 +269,12 @@ def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts
         refuse_nights(night, "a selection, or a schedule,")
     fill = claim.options.get("fill", 1.0)
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
-        raise InputError("a number above 0", found=shown(fill), place="options.fill")
+        raise InputError("a number above 0", found=quote(fill), place="options.fill")
     facts: Facts | None = night.__dict__.get(_KEY)  # with the instance it lives and dies
     if facts is None or facts.fill != as_written(fill):
         facts = Facts(night, fill)
     if facts.capacity > MOST:
-        raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
+        raise InputError("a finite r·P·D", found=quote(fill), place="options.fill")
     night.__dict__[_KEY] = facts
     return facts
 

@@ -67,14 +67,14 @@ class Machine:
         self.end = NEVER if night.end is None else as_written(night.end)
         self.pools = {name: self._reserved(name, given) for name, given in sizes.items()}
         self.resources = {
-            name: self.ended(
+            name: self.without_after_end(
                 _step_function([(0, 0), *given] if isinstance(given, tuple) else [(0, given)])
             )
             for name, given in night.resources.items()
         }
         self.everything = self.together(self.pools)
 
-    def ended(self, points: Iterable[tuple[Fraction, Fraction]]) -> StepFunction:
+    def without_after_end(self, points: Iterable[tuple[Fraction, Fraction]]) -> StepFunction:
         """Return an amount, none of it from the end on."""
         before = StepFunction(takewhile(lambda point: point[0] < self.end, points))
         return before if self.end == NEVER else StepFunction([*before, (self.end, Fraction(0))])
@@ -90,7 +90,7 @@ class Machine:
         times, found = sorted(gone), StepFunction()
         for time, away in zip(times, accumulate(gone[time] for time in times), strict=True):
             found.append((time, max(Fraction(0), amount_at(points, time) - away)))
-        return self.ended(found)
+        return self.without_after_end(found)
 
     def together(
         self, names: Collection[str], most: Fraction | None = None, need: int = 0
@@ -115,7 +115,7 @@ class Machine:
         self._joint[key] = found
         return found
 
-    def allowed(self, job: Job) -> list[str]:
+    def allowed_pools(self, job: Job) -> list[str]:
         """Return the pools that a job's tasks may run on."""
         return [name for name in self.pools if not job.pools or name in job.pools]
 
@@ -159,7 +159,7 @@ class Machine:
         return found
 
     def _alone(self, job: Job, start: Fraction, demand: Fraction, more: Fraction) -> Fraction:
-        pools = self.allowed(job)
+        pools = self.allowed_pools(job)
         end = _completion_of_work(self.together(pools, most_processors(job)), start, more * demand)
         if job.critical_path is not None:
             runs = self.together(pools, need=job.processors)
@@ -168,7 +168,7 @@ class Machine:
             length = more * as_written(max(stage))
             if start < NEVER and length:
                 start = length + min(
-                    self._opening(job, name, start, length) for name in self.allowed(job)
+                    self._opening(job, name, start, length) for name in self.allowed_pools(job)
                 )
         return max(end, min(start, NEVER))
 
@@ -193,7 +193,7 @@ class Machine:
         Each is a name, what jobs take of it for each unit of their demand, and what there is.
         """
         for union in self.unions(names):
-            inside = [name for name in names if {*self.allowed(self.jobs[name])} <= union]
+            inside = [name for name in names if {*self.allowed_pools(self.jobs[name])} <= union]
             points = StepFunction((time, fill * amount) for time, amount in self.together(union))
             named = f"pools {', '.join(name for name in self.pools if name in union)}"
             yield named, dict.fromkeys(inside, Fraction(1)), points
@@ -207,7 +207,7 @@ class Machine:
     def unions(self, names: Collection[str]) -> list[frozenset[str]]:
         """Return the sets of pools that jobs may run on, and their unions."""
         unions: set[frozenset[str]] = set()  # others hold no more work than a union within them
-        for own in {frozenset(self.allowed(self.jobs[n])) for n in names}:
+        for own in {frozenset(self.allowed_pools(self.jobs[n])) for n in names}:
             unions |= {own, *(own | other for other in unions)}
         return sorted(unions - {frozenset(self.pools)}, key=sorted)
 
@@ -216,14 +216,14 @@ class Machine:
         job = self.jobs[name]
         return as_written(job.holds.get(resource, 0.0)) / job.processors
 
-    def waited(self, chosen: Collection[str]) -> Iterator[str]:
+    def missing_predecessors(self, chosen: Collection[str]) -> Iterator[str]:
         """Say which chosen jobs wait for jobs that are not chosen."""
         for name in chosen:
             for other in self.jobs[name].after:
                 if other not in chosen:
                     yield f"after: {name} is run, {other} is not"
 
-    def misplaced(self, solution: Scheduled, slack: float) -> Iterator[str]:
+    def misplaced_tasks(self, solution: Scheduled, slack: float) -> Iterator[str]:
         """Say which tasks run on absent processors or hold too much."""
         timed = [task for task in solution.tasks if isfinite(task.start) and isfinite(task.end)]
         tasks = [task for task in timed if task.job in self.jobs]
@@ -266,7 +266,9 @@ class Machine:
         job, on = self.jobs[task.job], processors_of(task)
         named = f"{task.job}[{task.stage}][{task.task}]"
         places = [place for p in on if (place := self.place(p)) is not None]
-        if {pool for pool, _ in places} - {*self.allowed(job)} or len({p for p, _ in places}) > 1:
+        if {pool for pool, _ in places} - {*self.allowed_pools(job)} or len(
+            {p for p, _ in places}
+        ) > 1:
             yield f"{named}: on processors of pools that it does not run on"
         first, last = Fraction(task.start + slack), Fraction(task.end - slack)
         for pool, k in places:

@@ -77,7 +77,9 @@ def _fair_share_rows(
     What was used before counts as used tonight, of more that there was to use.
     """
     mine = set(facts.members(rule.by, group))
-    possible = [n for n, size in facts.units.items() if n in mine and size and facts.asked(n)]
+    possible = [
+        n for n, size in facts.units.items() if n in mine and size and facts.floor_counts(n)
+    ]
     what = f"{rule.by} {group} at {'least' if floor else 'most'}"
     if floor and not possible:
         return
@@ -108,7 +110,7 @@ def _(rule: kinds.Seats, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]
             yield JobRow(job, _unit_coefficients([job]), None, Fraction(0))
     spans = dict.fromkeys(key[key.find(ENERGY) :] for key in asked if ENERGY in key)
     wide = {job.name: job.processors for job in facts.night.jobs}
-    there = facts.there.ended([(Fraction(0), Fraction(rule.capacity))])
+    there = facts.machine.without_after_end([(Fraction(0), Fraction(rule.capacity))])
     for what, window in windows(facts, list(spans), ENERGY):
         body = {n: held[n] * facts.demand[n] / wide[n] for n in window.jobs if n in held}
         yield JobRow(what, body, None, integral(there, window.start, window.end))
@@ -116,7 +118,7 @@ def _(rule: kinds.Seats, facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]
 
 def machine_rows(facts: Facts, asked: Sequence[str]) -> Iterator[JobRow]:
     """Yield the rows of a machine that changes: pools, resources, and precedence."""
-    for what, taken, points in facts.there.parts(facts.demand, facts.fill):
+    for what, taken, points in facts.machine.parts(facts.demand, facts.fill):
         for key, window in windows(facts, asked, f"{what} from "):
             body = {n: taken[n] * facts.demand[n] for n in window.jobs if n in taken}
             yield JobRow(key, body, None, integral(points, window.start, window.end))

@@ -184,7 +184,7 @@ def _capacity_for(facts: Facts, job: Job) -> Fraction:
     window = facts.release[job.name], facts.due[job.name]
     if not facts.night.pools:
         return room_of(facts.rates, *window)
-    return facts.fill * room_of(facts.there.together(facts.there.allowed(job)), *window)
+    return facts.fill * room_of(facts.machine.together(facts.machine.allowed_pools(job)), *window)
 
 
 def is_unwindowed(facts: Facts) -> bool:

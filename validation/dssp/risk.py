@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import scenarios
 from schedopt.instances.dssp.scenarios import factors
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.options import is_count
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.facts import Chosen, Facts
@@ -45,7 +45,7 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
     if not is_count(count, 10_000) or not (
         (type(seed) is int and seed == 0) or is_count(seed, 2**31 - 1)
     ):
-        found = shown(f"scenarios={count}, seed={seed}")
+        found = quote(f"scenarios={count}, seed={seed}")
         raise InputError("1 to 10000 scenarios of a seed", found=found, place="options")
     told: Mapping[str, Any] = {} if isinstance(claim.risk, UnsetType) else claim.risk
     drawn = factors(facts.night, seed, scenarios.DECIDING, count)
@@ -66,7 +66,7 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
     for key in ours.keys() & told.keys():
         given, scale = told[key], max(abs(inside), abs(outside))
         right = isinstance(given, int | float) and same(ours[key], given, scale)
-        report.expect(right, f"risk: {key} {ours[key]:.12g}, not {shown(given)}")
+        report.expect(right, f"risk: {key} {ours[key]:.12g}, not {quote(given)}")
 
 
 def by_density(facts: Facts, fitting: Mapping[int, int]) -> list[int]:
@@ -133,7 +133,7 @@ class _ServiceOrder:
             jobs[i].name: Fraction(factor, scenarios.MILLION)
             for i, factor in zip(self._chain(j), factors, strict=True)
         }
-        return facts.there.earliest(facts.demand, longer)[jobs[j].name] > facts.due[jobs[j].name]
+        return facts.machine.earliest(facts.demand, longer)[jobs[j].name] > facts.due[jobs[j].name]
 
     def _fits(self, j: int, drawn: Integers) -> NDArray[np.bool_]:
         """Tell in which scenarios a job's path fits its window."""
@@ -145,7 +145,7 @@ class _ServiceOrder:
 
     def _windows(self, most: int) -> Iterator[Window]:
         """Yield the demand of the jobs between any release and any deadline."""
-        facts, there = self.facts, self.facts.there
+        facts, there = self.facts, self.facts.machine
         names, part = [job.name for job in self.jobs], min(facts.fill, Fraction(1))
         spans = {(Fraction(0), facts.deadline)}
         if facts.windowed:

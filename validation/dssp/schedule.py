@@ -60,8 +60,8 @@ def check_tasks(
     _check_stage_order(night, chosen, placed, slack, report)
     _check_processors(facts, solution, slack, report)
     if night.features:
-        _report_first(report, "the machine", list(facts.there.misplaced(solution, slack)))
-        report.violations.extend(facts.there.waited(chosen))
+        _report_first(report, "the machine", list(facts.machine.misplaced_tasks(solution, slack)))
+        report.violations.extend(facts.machine.missing_predecessors(chosen))
     _check_seats(solution, constraints, slack, report)
     ends: dict[str, float] = dict.fromkeys(chosen, 0.0)
     for (job, _, _), task in placed.items():
@@ -150,7 +150,7 @@ def _check_processors(facts: Facts, solution: Scheduled, slack: float, report: R
             report.expect(False, f"{named}: on processors {list(held)}, and it takes {takes}")
         for processor in held:
             on[processor].append(task)
-    count = facts.night.processors if not facts.night.features else facts.there.count
+    count = facts.night.processors if not facts.night.features else facts.machine.count
     strange = [str(p) for p in sorted(on) if not 0 <= p < count]
     _report_first(report, f"processors that are not among {count}", strange)
     overlaps = []

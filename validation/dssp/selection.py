@@ -78,7 +78,7 @@ def _check_night(
             report.violations.extend(
                 f"{name}: {w}" for w in seat_violations(constraint, facts, chosen)
             )
-    reward = float(facts.earned(chosen)) if paid else 0.0
+    reward = float(facts.total_reward(chosen)) if paid else 0.0
     report.expect(
         not paid or (objective is not None and abs(objective - reward) <= ROUNDING * reward),
         f"objective: the selected jobs earn {reward:.17g}, not {objective}",
@@ -138,7 +138,7 @@ def _check_season(
             selected=night.selected, demand=night.demand, capacity=room, shares=night.shares
         )
         own = Report()
-        worth += facts.earned(_check_night(chosen, tonight, None, (), own, paid=False))
+        worth += facts.total_reward(_check_night(chosen, tonight, None, (), own, paid=False))
         report.violations += [f"night {n}: {what}" for what in own.violations]
     _check_runs_once(season, facts, solution, report)
     stated = claim.objective if claim.objective is not None else float("nan")
@@ -219,7 +219,7 @@ def _season_violations(
     def wanting(members: Iterable[str], counted: Iterable[int]) -> bool:
         return any(
             facts.demand[name] > 0
-            and any(n in nights[name] and every[n - 1].asked(name) for n in counted)
+            and any(n in nights[name] and every[n - 1].floor_counts(name) for n in counted)
             for name in members
             if name not in run
         )

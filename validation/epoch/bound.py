@@ -13,7 +13,7 @@ import numpy as np
 
 from schedopt.instances.constraints import Apart, Constraint, Together, label
 from schedopt.instances.epoch import Instance
-from schedopt.instances.errors import shown
+from schedopt.instances.errors import quote
 from schedopt.solvers.result import Document
 from schedopt.validation.report import CertificateRecord
 
@@ -233,7 +233,7 @@ def _widths_by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
     for as long as some sum becomes less.
     """
     if prime > max(widths):
-        raise ValueError(f"widths: {shown(prime)} is more than any of them")
+        raise ValueError(f"widths: {quote(prime)} is more than any of them")
     if prime < 2 or any(prime % d == 0 for d in range(2, int(prime**0.5) + 1)):
         raise ValueError(f"widths: {prime} is no prime")
     highest = max(_prime_power(w, prime) for w in widths)

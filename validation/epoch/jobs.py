@@ -7,7 +7,7 @@ import numpy as np
 
 from schedopt.instances.constraints import Apart, Constraint, Together, label
 from schedopt.instances.epoch import Instance
-from schedopt.instances.errors import shown
+from schedopt.instances.errors import quote
 from schedopt.solvers.result import Document
 from schedopt.validation.report import Report, same
 
@@ -24,7 +24,7 @@ def check_jobs(
     if len(names) != count or (np.bincount(of, minlength=count)[:count] != 1).any():
         times = Counter(names)
         for name in times.keys() - index.keys():
-            report.violations.append(f"no job is called {shown(name)}")
+            report.violations.append(f"no job is called {quote(name)}")
         for name in index:
             if times[name] != 1:
                 report.violations.append(f"{name} runs {times[name]} times, not once")

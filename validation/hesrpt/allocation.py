@@ -13,7 +13,7 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
-from schedopt.instances.errors import shown
+from schedopt.instances.errors import quote
 from schedopt.instances.hesrpt import Allocated, Amdahl, Instance, Power
 from schedopt.solvers.result import Document
 from schedopt.validation.report import Report
@@ -82,7 +82,7 @@ def _check_completions(
     of = _positions(instance, ends)
     if len(of) != len(instance.jobs) or (of < 0).any():
         for name in ends.keys() ^ instance.index.keys():
-            report.violations.append(f"completion: {shown(name)} is not there or no job")
+            report.violations.append(f"completion: {quote(name)} is not there or no job")
     when = np.fromiter(ends.values(), float, len(ends))[of >= 0]
     of = of[of >= 0]
     names = instance.names
@@ -155,7 +155,7 @@ def _check_epochs(instance: Instance, solution: Allocated, done: Floats, report:
     expect(np.isfinite(end) & (start < end), lambda i: f"from {start[i]} to {end[i]}")
     follows = np.abs(start - before) <= 1e-12 * done.max()
     expect(follows, lambda i: f"starts at {start[i]}, not at {before[i]}")
-    expect(job >= 0, lambda i: f"no job is called {shown(names[i])}", at)
+    expect(job >= 0, lambda i: f"no job is called {quote(names[i])}", at)
     expect((share >= 0) & (share <= 1 + CLOSE), lambda i: f"{names[i]} has {share[i]}", at)
     served = (share > 0) & (job >= 0)
     early = served & (start[at] < instance.arrivals[job] * (1 - 1e-12))

@@ -13,7 +13,7 @@ from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
-from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome, listed
+from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome, list_by_name
 
 HOUR = 3600.0
 NIGHT = DEADLINE / HOUR
@@ -168,7 +168,7 @@ def figure_5(quick: bool) -> Outcome:
     others = [np.mean(means[n]) for n in OTHERS]
     text = f"CPA {cpa:.0%}, the others {min(others):.0%} and more"
     answers: Answers = {
-        "gains": (listed(gain, ".0%"), min(gain.values()) > 0.02),
+        "gains": (list_by_name(gain, ".0%"), min(gain.values()) > 0.02),
         "cpa": (text, bool(cpa < 0.9 * min(others))),
         "lcpf": (f"LCPF {lcpf:.0%}", bool(lcpf < max(others))),
     }
@@ -211,7 +211,7 @@ def at_best(swept: Earned, quick: bool) -> tuple[dict[str, float], float, dict[s
 
 
 def over_lcpf(best: Mapping[str, float], names: tuple[str, ...]) -> str:
-    return listed({name: best[name] / best["lcpf"] for name in names}, ".1%")
+    return list_by_name({name: best[name] / best["lcpf"] for name in names}, ".1%")
 
 
 def by_budget(answers: Answers, swept: Earned, quick: bool) -> Outcome:

@@ -14,7 +14,7 @@ from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
 from schedopt.solvers import door
 from schedopt.solvers.result import Limits, Result
-from schedopt.validation.reproduce.ledger import Answer, Answers, Judge, below, theorem
+from schedopt.validation.reproduce.ledger import Answer, Answers, Judge, judge_below, theorem
 
 DISPATCHERS = ("lcpf", "stcpu", "first", "cpa")
 
@@ -147,8 +147,8 @@ def jobs_of_nights(quick: bool) -> Iterator[tuple[Instance, Job]]:
 
 @theorem(
     jobs_of_nights,
-    demand=below(1e-9, where="jobs"),
-    path=below(1e-9, where="jobs"),
+    demand=judge_below(1e-9, where="jobs"),
+    path=judge_below(1e-9, where="jobs"),
     drawn=lambda _: NOT_TOLD,
 )
 def figure_1(night: Instance, job: Job) -> dict[str, float]:

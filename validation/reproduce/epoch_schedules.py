@@ -15,7 +15,13 @@ from schedopt.policies.epoch.kernels import OPT, overheads
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers import door
 from schedopt.solvers.result import Limits
-from schedopt.validation.reproduce.ledger import Answers, Outcome, always, never, theorem
+from schedopt.validation.reproduce.ledger import (
+    Answers,
+    Outcome,
+    judge_always,
+    judge_never,
+    theorem,
+)
 
 Widths = Literal["any", "powers-of-two"]
 
@@ -64,7 +70,7 @@ def uniform(seeds: int, jobs: Iterable[int], **more: float) -> Iterator[tuple[In
         f"largest relative difference {max(areas):.1e} in {len(areas)} pieces",
         max(areas) < 1e-9,
     ),
-    narrow=never("{} are"),
+    narrow=judge_never("{} are"),
 )
 def figure_2(instance: Instance) -> dict[str, Any]:
     """Add up areas and widths of schedules of the kind of part (b)."""
@@ -97,9 +103,9 @@ def figure_4(_: bool) -> Answers:
 
 @theorem(
     lambda quick: uniform(3 if quick else 30, range(1, 17)),
-    digits=always("{} of {}"),
-    sorted=always("{} of {}"),
-    powers=always("the same overhead in {} of {}"),
+    digits=judge_always("{} of {}"),
+    sorted=judge_always("{} of {}"),
+    powers=judge_always("the same overhead in {} of {}"),
 )
 def figure_5(instance: Instance) -> dict[str, Any]:
     """Look at which jobs run together, and at J = 2^j."""
@@ -154,7 +160,7 @@ def example_seven_jobs(quick: bool) -> Answers:
 
 @theorem(
     lambda quick: uniform(20 if quick else 200, (16,), load=2.0),
-    piece=never("{} of {} segments without one"),
+    piece=judge_never("{} of {} segments without one"),
 )
 def lemma_1(instance: Instance) -> list[bool]:
     """Look for pieces above each segment of each frontier; powers of two are exact as floats."""
@@ -182,7 +188,7 @@ def all_classes(nodes: int, jobs: Sequence[int]) -> Iterator[tuple[Instance]]:
 
 @theorem(
     lambda quick: all_classes(8, (1, 2, 4)) if quick else all_classes(16, (1, 2, 4, 8)),
-    least=never("{} of {} classes differ"),
+    least=judge_never("{} of {} classes differ"),
 )
 def theorem_1(instance: Instance) -> bool:
     return overhead_of("buddy", instance) != optimum(instance, widths="powers-of-two")
@@ -202,7 +208,7 @@ def theorem_2(quick: bool) -> Answers:
     worse = [overhead_of("equi-epoch", i) != optimum(i) for (i,) in powers_of_two(quick)]
     equi, best = overhead_of("equi-epoch", WIDE), optimum(WIDE)
     return {
-        "fewest": never("{} of {} instances differ")(worse),
+        "fewest": judge_never("{} of {} instances differ")(worse),
         "other": (f"N = 140: {equi / 140:g} against {best / 140:g}", equi > best),
     }
 
@@ -254,7 +260,7 @@ def opt_epoch(quick: bool) -> Answers:
     largest = max(len(instance.jobs) for instance in planted)
     text = f"{wrong} of {len(planted)} differ, up to {largest} jobs; "
     return {
-        "random": never("{} of {} differ")(different),
+        "random": judge_never("{} of {} differ")(different),
         "planted": (f"{text}{given_up} times a method gave up", wrong == 0),
     }
 

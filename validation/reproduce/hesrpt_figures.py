@@ -13,7 +13,7 @@ from schedopt.validation.reproduce.hesrpt_theorems import (
     instance_of,
     search_orders,
 )
-from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome, listed
+from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome, list_by_name
 
 NAMES = ("equi", "srpt", "hell", "knee")
 
@@ -122,9 +122,9 @@ def figure_4(quick: bool) -> Outcome:
     equi, hell = (", ".join(f"{ratio:.3g}" for ratio in r[name]) for name in ("equi", "hell"))
     answers: Answers = {
         "hesrpt-best": (f"least ratio {least:.4f}", least >= 1 - 1e-9),
-        "all-worse": (listed(most, ".3g"), min(most.values()) >= 1.3),
+        "all-worse": (list_by_name(most, ".3g"), min(most.values()) >= 1.3),
         "knee-best": (
-            f"{listed(mean, '.3g')} (geometric means)",
+            f"{list_by_name(mean, '.3g')} (geometric means)",
             mean["knee"] == min(mean.values()),
         ),
         "equi-low": (equi, r["equi"][low] < 1.05),

@@ -20,7 +20,14 @@ from schedopt.solvers.hesrpt.direct import optimum as closed_form
 from schedopt.solvers.hesrpt.order_search import BestOrder, GivenOrder, order_search
 from schedopt.solvers.result import Limits
 from schedopt.validation.documents import reproves
-from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome, below, listed, theorem
+from schedopt.validation.reproduce.ledger import (
+    Answer,
+    Answers,
+    Outcome,
+    judge_below,
+    list_by_name,
+    theorem,
+)
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
 SERVERS = 16
@@ -68,7 +75,7 @@ def shares_of(x: Any, p: float, servers: int) -> Any:
     return np.sort(list(best.epochs[0].share.values()))
 
 
-@theorem(few_cases, together=below(1e-5))
+@theorem(few_cases, together=judge_below(1e-5))
 def theorem_1(x: Any, p: float, servers: int) -> float:
     from schedopt.solvers.hesrpt.cone_programs import solve_program
 
@@ -79,7 +86,7 @@ def theorem_1(x: Any, p: float, servers: int) -> float:
     return abs(max(solved.completion.values()) / together - 1) if solved else np.inf
 
 
-@theorem(random_cases, printed=below(1e-9), corrected=below(1e-9))
+@theorem(random_cases, printed=judge_below(1e-9), corrected=judge_below(1e-9))
 def theorem_2(x: Any, p: float, servers: int) -> dict[str, float]:
     least, _, _ = least_makespan(instance_of(x, Power(p=p), servers))
     logs = np.log(x) / p
@@ -105,7 +112,7 @@ def theorem_3(quick: bool) -> Answers:
     return {"averaged": (ours, least >= 1 - 1e-12)}
 
 
-@theorem(lambda quick: random_cases(quick, 5), constant=below(1e-9))
+@theorem(lambda quick: random_cases(quick, 5), constant=judge_below(1e-9))
 def theorem_4(x: Any, p: float, servers: int) -> list[float]:
     solved = search_orders(instance_of(x, Power(p=p), servers), range(len(x))).solution()
     return [
@@ -117,20 +124,20 @@ def theorem_4(x: Any, p: float, servers: int) -> list[float]:
     ]
 
 
-@theorem(lambda quick: random_cases(quick, 5 if quick else 6), shortest_first=below(1e-12))
+@theorem(lambda quick: random_cases(quick, 5 if quick else 6), shortest_first=judge_below(1e-12))
 def theorem_5(x: Any, p: float, servers: int) -> float:
     ones, orders = np.ones(len(x)), map(list, permutations(range(len(x))))
     best = min(closed_form(x[order], ones, p, servers).bound for order in orders)
     return abs(closed_form(x, ones, p, servers).value / best - 1)
 
 
-@theorem(numbered_cases, same=below(1e-9, "difference", "pairs"))
+@theorem(numbered_cases, same=judge_below(1e-9, "difference", "pairs"))
 def theorem_6(x: Any, p: float, servers: int, draw: np.random.Generator) -> float:
     others = np.sort(draw.pareto(1.1, len(x)) + 0.1)[::-1]
     return float(np.abs(shares_of(x, p, servers) - shares_of(others, p, servers)).max())
 
 
-@theorem(random_cases, formula=below(1e-8, "difference"))
+@theorem(random_cases, formula=judge_below(1e-8, "difference"))
 def theorem_7(x: Any, p: float, servers: int) -> float:
     from schedopt.solvers.hesrpt.earning_kernels import best_shares
     from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
@@ -144,7 +151,7 @@ def theorem_7(x: Any, p: float, servers: int) -> float:
     return float(np.abs(shares[::-1] - hesrpt_shares(len(x), p)).max())
 
 
-@theorem(random_cases, optimum=below(1e-8), played=below(1e-10))
+@theorem(random_cases, optimum=judge_below(1e-8), played=judge_below(1e-10))
 def theorem_8(x: Any, p: float, servers: int) -> dict[str, float]:
     instance = instance_of(x, Power(p=p), servers)
     total, search = hesrpt_total(x, p, servers), search_orders(instance)
@@ -170,7 +177,7 @@ def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -
     return total
 
 
-@theorem(numbered_cases, slower=below(1e-9))
+@theorem(numbered_cases, slower=judge_below(1e-9))
 def lemma_1(x: Any, p: float, servers: int, draw: np.random.Generator) -> float:
     beta = float(draw.uniform(0.05, 0.95))
     parts = draw.dirichlet(np.ones(len(x))) + 1e-3
@@ -194,7 +201,7 @@ def scale_free(quick: bool) -> Iterator[tuple[Any, float, int, Any, float]]:
         yield sizes, p, servers, omegas, sum(solved.completion.values())
 
 
-@theorem(scale_free, constant=below(1e-6), formula=below(1e-6))
+@theorem(scale_free, constant=judge_below(1e-6), formula=judge_below(1e-6))
 def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> dict[str, Any]:
     del servers, total
     known = np.isfinite(omegas)
@@ -207,7 +214,7 @@ def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) 
     }
 
 
-@theorem(scale_free, total=below(1e-7))
+@theorem(scale_free, total=judge_below(1e-7))
 def lemma_2(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> list[float]:
     if not np.isfinite(omegas[0]).all():
         return []
@@ -258,7 +265,7 @@ def lemma_5(_: bool) -> Outcome:
             values[p] = k * (-np.expm1(np.log1p(-1 / k) / (1 - p))) ** (1 - p)
         direct = unit_costs(constants(p, 60), p)
         off.append(float(np.abs(direct / values[p][:60] - 1).max()))
-    return increasing(values, closed=below(1e-6)(off))
+    return increasing(values, closed=judge_below(1e-6)(off))
 
 
 # --- concave speedups ------------------------------------------------------------------------
@@ -318,8 +325,8 @@ def smartfill_cases(quick: bool) -> Iterator[tuple[Instance]]:
 
 @theorem(
     smartfill_cases,
-    optimal=below(1e-6, "gap to the re-proved bound"),
-    derivatives=below(1e-3, "change of a ratio"),
+    optimal=judge_below(1e-6, "gap to the re-proved bound"),
+    derivatives=judge_below(1e-3, "change of a ratio"),
     selective=lambda idle: (f"a job waits in {sum(idle)} of {len(idle)} instances", any(idle)),
 )
 def smartfill(instance: Instance) -> dict[str, Any]:
@@ -361,7 +368,7 @@ def wham(quick: bool) -> Answers:
     means = {name: float(np.mean(of)) for name, of in gaps.items()}
     pair = instance_of([1, 4], Power(p=0.5), SERVERS, objective="weighted-flow-time")
     equal = cost_of("wham", pair) / bounded_optimum(pair)[0] - 1
-    heuristic = f"mean gaps {listed(means, '.1%')}; of sizes 1 and 4 under k^0.5 it is EQUI, "
+    heuristic = f"mean gaps {list_by_name(means, '.1%')}; of sizes 1 and 4 under k^0.5 it is EQUI, "
     heuristic += f"{equal:.1%} above the optimum; no number is claimed"
     return {
         "mean-field": ("instances here are finite, and all jobs are there at time 0", None),

@@ -65,7 +65,7 @@ class Entry(msgspec.Struct, frozen=True):
         """Whether each claim holds."""
         return [claim.holds for claim in self.claims]
 
-    def answered(self, outcome: Outcome) -> tuple[Claim, ...]:
+    def with_answers(self, outcome: Outcome) -> tuple[Claim, ...]:
         """Return the claims with the answers of a run; `KeyError` unless they match one by one."""
         if unlike := {claim.id for claim in self.claims} ^ outcome.answers.keys():
             raise KeyError(f"{self.name}: claims and answers differ in {sorted(unlike)}")
@@ -138,7 +138,7 @@ def theorem(
     return of_property
 
 
-def below(most: float, what: str = "relative difference", where: str = "instances") -> Judge:
+def judge_below(most: float, what: str = "relative difference", where: str = "instances") -> Judge:
     """Judge differences by the largest."""
     return lambda found: (
         f"largest {what} {max(found):.1e} in {len(found)} {where}",
@@ -146,16 +146,16 @@ def below(most: float, what: str = "relative difference", where: str = "instance
     )
 
 
-def never(text: str) -> Judge:
+def judge_never(text: str) -> Judge:
     """Judge what must never be true; the text tells how often it is, and of how many."""
     return lambda found: (text.format(sum(found), len(found)), not any(found))
 
 
-def always(text: str) -> Judge:
+def judge_always(text: str) -> Judge:
     """Judge what must always be true; the text tells how often it is, and of how many."""
     return lambda found: (text.format(sum(found), len(found)), all(found))
 
 
-def listed(values: Mapping[str, float], form: str) -> str:
+def list_by_name(values: Mapping[str, float], form: str) -> str:
     """Tell values by name."""
     return ", ".join(f"{name} {value:{form}}" for name, value in values.items())

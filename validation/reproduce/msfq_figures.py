@@ -16,7 +16,7 @@ from schedopt.policies.msfq.stability import region
 from schedopt.policies.msfq.summary import summarize
 from schedopt.solvers.msfq.threshold.approximation import paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
-from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome, listed
+from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome, list_by_name
 
 K, P1 = 32, 0.9
 FOUR_CLASSES = {1: 0.5, 3: 0.25, 5: 0.2, 15: 0.05}
@@ -277,4 +277,4 @@ def theorem_2(quick: bool) -> Answers:
     few = 200_000 if quick else 2_000_000
     grown = {name: work_left(name, 4 * few) / work_left(name, few) for name in names}
     text = "work left after four times as many arrivals, as a multiple: "
-    return {"piles-up": (f"{text}{listed(grown, '.1f')}", min(grown.values()) > 2.5)}
+    return {"piles-up": (f"{text}{list_by_name(grown, '.1f')}", min(grown.values()) > 2.5)}

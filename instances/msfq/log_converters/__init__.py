@@ -7,12 +7,12 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.extras import need
 from schedopt.instances.files import stem
 from schedopt.instances.msfq.log_converters import cleaning, swf, table
 from schedopt.instances.msfq.records import Instance, Partition
-from schedopt.instances.options import Option, OptionsWith, checked, one_of, text
+from schedopt.instances.options import Option, OptionsWith, check_options, one_of, text
 from schedopt.instances.times import moment_of
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
@@ -31,7 +31,7 @@ def _part(key: str, value: Any) -> Partition:
         return Partition(servers=int(servers), resources=resources)
     except ValueError:  # an `InputError` too
         expected = "processors from 1 on, and perhaps ,NAME=AMOUNT of each resource"
-        raise InputError(expected, found=shown(value), place=f"option {key}") from None
+        raise InputError(expected, found=quote(value), place=f"option {key}") from None
 
 
 BESIDE = ("partition:", "resource:", "need:")
@@ -78,8 +78,8 @@ def convert(
     reader, own = READERS[kind]
     beside = BESIDE if kind == "csv" else BESIDE[:2]
     known = OptionsWith({**COMMON, **own}, prefix=beside, each=EACH)
-    given = checked(options, known, f"convert of {kind} to jobs")
-    with placed(file=path):
+    given = check_options(options, known, f"convert of {kind} to jobs")
+    with at_place(file=path):
         raw = reader(path, **{k: v for k, v in given.items() if k in own or k.startswith("need:")})
         bare = _machine(raw, given)
         jobs = cleaning.clean(raw, bare, given)

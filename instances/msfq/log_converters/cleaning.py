@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names, Needs, take_rows
 from schedopt.instances.msfq.records import Instance
 from schedopt.instances.options import Option, is_count, is_number, one_of, whole
@@ -166,7 +166,7 @@ def _fit_to_machine(raw: Raw, machine: Instance) -> None:
     names = sorted({name for one in parts for name in one.resources})
     if missing := [name for name in names if name not in raw.needs]:
         expected = f"a resource of the log's: {', '.join(raw.needs) or 'it has none'}"
-        raise InputError(expected, found=shown(missing[0]), place="option")
+        raise InputError(expected, found=quote(missing[0]), place="option")
     if unused := [name for name in raw.needs if name not in names]:
         raw.notes.append(f"needs not taken, for want of resource:NAME=AMOUNT: {', '.join(unused)}")
     raw.needs = {name: raw.needs[name] for name in names}
@@ -188,7 +188,7 @@ def _bound(raw: Raw, options: Mapping[str, Any], name: str) -> float | None:
         return None if value is None else float(value)
     if raw.zero is None:
         expected = "a number: this log's times are no dates"
-        raise InputError(expected, found=shown(value), place=f"option {name}")
+        raise InputError(expected, found=quote(value), place=f"option {name}")
     date = datetime.fromisoformat(value)
     date = date if date.tzinfo else date.replace(tzinfo=UTC)
     return date.timestamp() - raw.zero

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import fits_double, may_lose
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
 from schedopt.instances.msfq.log_converters.times import is_zone
@@ -121,8 +121,8 @@ def _expect_numbers(text: str) -> None:
             number = DECIMAL.fullmatch(word) is not None and np.isfinite(float(word))
             if not number or not fits_double(word):
                 expected = f"{HELD if number else 'a number'} (field {field})"
-                raise InputError(expected, found=shown(word), place=f"line {row}")
+                raise InputError(expected, found=quote(word), place=f"line {row}")
         if words and len(words) != FIELDS:
             expected = f"the {FIELDS} fields of the Standard Workload Format"
-            found = f"{len(words)}: {shown(line.strip())}"
+            found = f"{len(words)}: {quote(line.strip())}"
             raise InputError(expected, found=found, place=f"line {row}")

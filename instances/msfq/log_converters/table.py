@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
@@ -52,7 +52,7 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
     if missing - {"run"} or (missing and not {"began", "ended"} <= titles.keys()):
         role = next(role for role in ROLES if role in missing)
         expected = f"a column {role!r}{' (or began and ended)' * (role == 'run')}"
-        there = ", ".join(map(shown, table.columns))
+        there = ", ".join(map(quote, table.columns))
         raise InputError(f"{expected}, or option {role}=TITLE", found=there, place="line 1")
     of = {role: table[title] for role, title in titles.items()}
     submit, dates = points(of["submit"], timezone)
@@ -102,7 +102,7 @@ def _titles_of(
     for role, aliases in roles.items():
         known = (plain[word] for word in (role, *aliases) if word in plain)
         if title := columns.get(role) or next(known, None):
-            with placed(f"option {role}"):
+            with at_place(f"option {role}"):
                 titles[role] = pick(title, table.columns, "the title of a column")
     return titles
 

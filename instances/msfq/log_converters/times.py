@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq.log_files import read_numbers
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option
@@ -47,7 +47,7 @@ def points(column: pl.Series, zone: str | None = None) -> tuple[Floats, bool]:
     if dates.any() and (mixed := np.isfinite(numbers) & ~dates).any():
         row = int(mixed.argmax())
         place = f"line {row + 2}, column {column.name!r}"
-        raise InputError(f"{_POINT}, alike in all rows", found=shown(column[row]), place=place)
+        raise InputError(f"{_POINT}, alike in all rows", found=quote(column[row]), place=place)
     return _finite(numbers), bool(dates.any())
 
 

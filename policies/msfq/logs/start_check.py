@@ -95,7 +95,7 @@ def first_wrong_start(
     except NotApplicableError as error:
         raise InputError("a policy that applies", found=str(error)) from None
 
-    def recorded(part: Instance, until: float = inf) -> tuple[Recorded, Rule]:
+    def replay_plainly(part: Instance, until: float = inf) -> tuple[Recorded, Rule]:
         """Replay a machine without partitions by the policy's plain definition."""
         machine, rule = machine_for(Recorded, part, policy, estimates, own), policy.make(**own)
         machine.until = until
@@ -108,7 +108,7 @@ def first_wrong_start(
     else:
         expected = np.empty(len(queue.jobs))
         for part in queue.parts():
-            expected[part.rows] = recorded(part.queue)[0].starts
+            expected[part.rows] = replay_plainly(part.queue)[0].starts
     wrong = np.abs(starts - expected) > CLOSE
     if not wrong.any():
         return None
@@ -125,7 +125,7 @@ def first_wrong_start(
     row = min(at)
     why = f"its reservation is at {expected[row]:.12g}"
     if name != "conservative" or len(part.rows) <= MANY:
-        machine, rule = recorded(part.queue, now)
+        machine, rule = replay_plainly(part.queue, now)
         considered = list(machine.idle) if machine.now == now else []
         order = {job: place for place, job in enumerate(considered)}
         row = min(at, key=lambda row: (order.get(at[row], inf), row))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
@@ -56,15 +56,15 @@ class Dssp(Problem["Instance"]):
         super().expect_explained(model)
         if risk := model.options.get("risk"):
             expected = "a question without --risk: under it no prices are known"
-            raise InputError(expected, found=shown(risk), place="--explain")
+            raise InputError(expected, found=quote(risk), place="--explain")
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name; two joined by ``+`` choose and then dispatch."""
-        from schedopt.problems.dssp.two_phase import seated, two_phase
+        from schedopt.problems.dssp.two_phase import two_phase, with_seats
 
         if "+" in name:
             return two_phase(self, name, constraints)
-        return seated(super().policy(name), constraints)
+        return with_seats(super().policy(name), constraints)
 
     def quantity(self, text: str, instance: Instance, unit: str) -> float:
         """Return a length of time, such as ``12h``, or a time by the clock, in a unit."""

@@ -10,7 +10,7 @@ from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Selected, SelectedNight, SelectedNights
 from schedopt.instances.dssp.clock import Clock
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.fair_share import weight
 from schedopt.solvers.result import Document
 
@@ -62,11 +62,11 @@ def _memory(half_life: str | None, window: str | None) -> tuple[float | None, in
     try:
         nights = Clock(unit="d").length(text)
     except InputError:
-        raise InputError("nights, such as 7 or 7d", found=shown(text), place=place) from None
+        raise InputError("nights, such as 7 or 7d", found=quote(text), place=place) from None
     if window is None:
         return nights, None
     if nights != int(nights) or nights < 1:
-        raise InputError("whole nights, 1 or more", found=shown(text), place=place)
+        raise InputError("whole nights, 1 or more", found=quote(text), place=place)
     return None, int(nights)
 
 

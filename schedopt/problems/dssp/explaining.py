@@ -16,7 +16,7 @@ from schedopt.formulations.dssp.rows import selectable
 from schedopt.instances.constraints import Constraint, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Job
-from schedopt.instances.errors import shown
+from schedopt.instances.errors import quote
 from schedopt.problems.dssp.reasons import Reason, reasons
 from schedopt.problems.summary import Explanation, LeftOut, RulePrice
 from schedopt.solvers import door
@@ -130,7 +130,7 @@ def _left_out(
     if asked.proven and asked.worth is None:
         names = tuple(name for name in asked.conflict if name in without)
         keep = "keeps" if len(names) == 1 else "together keep"
-        words = f"{' and '.join(map(shown, names))} {keep} it out of every choice"
+        words = f"{' and '.join(map(quote, names))} {keep} it out of every choice"
         return LeftOut(
             job=job.name,
             reason=f"rule:{names[0]}" if names else "never",
@@ -150,7 +150,7 @@ def _left_out(
         for name, other in without.items()
         if job.name in other.chosen and other.worth is not None and other.worth > best.worth
     }
-    costs = (f"{shown(name)}, which costs {c:.6g} in reward" for name, c in blocking.items())
+    costs = (f"{quote(name)}, which costs {c:.6g} in reward" for name, c in blocking.items())
     if blocking:
         words += f"; chosen without {' and '.join(costs)}"
     return LeftOut(

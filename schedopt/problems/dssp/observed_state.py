@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.clock import dates_of, time_of
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.naming import pick
 from schedopt.instances.tables import Column, Row, Source, Table
 from schedopt.problems.summary import Span, same_time
@@ -140,7 +140,7 @@ class _Times:
 
 def read_time(night: Instance, text: str, place: str) -> float:
     """Return a time as people write it, in the night's unit."""
-    with placed(place):
+    with at_place(place):
         return _Times(night).point(text)
 
 
@@ -151,11 +151,11 @@ def read_state(night: Instance, source: Source | None, at: float) -> State:
     file = str(source) if isinstance(source, str | Path) else None
     jobs: dict[str, StateRow] = {}
     levels: list[Level] = []
-    with placed(file=file):
+    with at_place(file=file):
         for row in Table.read(source).declared(COLUMNS.values(), "states", _Times(night)):
             told, name = _row(night, row, at), row.text("job")
             if name:
-                with placed(row.place):
+                with at_place(row.place):
                     pick(name, night.index, "a job of the instance")
                     pick(told.status, STATUSES, "a status")
                 if name in jobs:
@@ -181,12 +181,12 @@ def _row(night: Instance, row: Row, at: float) -> StateRow:
     if end is not None and status in ("done", "failed") and end > at * NEAR:
         raise row.wrong("end", f"a time by now, {at:g}")
     if pool:
-        with placed(f"{row.place}, column 'pool'"):
+        with at_place(f"{row.place}, column 'pool'"):
             pick(pool, night.pools, "one of the file's `pools`")
     return StateRow(row.place, status, start, count, end, pool)
 
 
-def observed(
+def observe_progress(
     night: Instance, old: PlannedNight, state: State, at: float
 ) -> tuple[list[Progress], list[str]]:
     """Return each job's progress at a time, and the assumptions that were made."""
@@ -194,12 +194,12 @@ def observed(
     found = []
     for job in night.jobs:
         told = state.jobs.get(job.name)
-        with placed(told.place if told else "", file=state.file):
+        with at_place(told.place if told else "", file=state.file):
             begun = _progress(job, old, told, at, notes)
             pools = [*night.machine.of_job(job)]
             known = (told.pool if told else "") or (pools[0] if len(pools) == 1 else "")
             if known not in ("", *pools):
-                raise InputError(f"a pool of {job.name}", found=shown(known), place="pool")
+                raise InputError(f"a pool of {job.name}", found=quote(known), place="pool")
             past = [task._replace(pool=known or task.pool) for task in begun.past]
             found.append(replace(begun, past=past, at=at))
     if not night.pools:
@@ -317,7 +317,7 @@ def _planned_tasks(job: Job, old: PlannedNight, row: StateRow) -> tuple[list[Tas
     if count is None or count < job.processors:
         if row.status != "done":
             expected = f"at least {job.processors}, what each task takes"
-            raise InputError(expected, found=shown(count), place="processors")
+            raise InputError(expected, found=quote(count), place="processors")
         count = job.processors
     return _replayed(job, start, count // job.processors), job.processors
 

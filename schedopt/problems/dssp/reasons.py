@@ -18,7 +18,7 @@ from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
-from schedopt.instances.errors import shown
+from schedopt.instances.errors import quote
 
 if TYPE_CHECKING:
     from schedopt.formulations.program import Program
@@ -130,7 +130,7 @@ class _Exchanges:
     ) -> None:
         # Rows of the program without a name are the machine's, the others the rules'.
         self.names, self.program, self.chosen = names, program, chosen
-        self.held = set(program.completed(chosen))
+        self.held = set(program.with_implied(chosen))
         self.touching: dict[int, list[tuple[int, int]]] = {}
         for i, row in enumerate(program.rows):
             for column, coefficient in zip(row.columns, row.coefficients, strict=True):
@@ -149,15 +149,15 @@ class _Exchanges:
     def reason(self, j: int) -> Reason:
         """Return why a column is not chosen."""
         if alone := self._shut_out(j):
-            words = f"{shown(alone)} keeps it out of every choice"
+            words = f"{quote(alone)} keeps it out of every choice"
             return Reason("rule", alone, words, shut_out=True)
         dropped = self._room_for(j)
         if dropped is None:
             return Reason("outbid", words="what would have to make way is worth as much or more")
         fewer = self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
         if name := self._broken(j, dropped):
-            pays = f"worth more than {fewer} in its place, but that would break {shown(name)}"
-            room = f"there is room for it, but it would break {shown(name)}"
+            pays = f"worth more than {fewer} in its place, but that would break {quote(name)}"
+            room = f"there is room for it, but it would break {quote(name)}"
             return Reason("rule", name, pays if dropped else room)
         if not self.program.rewards[j]:
             return Reason("outbid", words="it earns nothing")
@@ -209,7 +209,7 @@ class _Exchanges:
         """Return the first rule that adding a job breaks, where others are dropped for it."""
         added, gone = {j}, set(without)
         if self.program.lifting:  # where columns stand for others
-            held = set(self.program.completed((self.chosen - gone) | {j}))
+            held = set(self.program.with_implied((self.chosen - gone) | {j}))
             added, gone = held - self.held, self.held - held
         change = self._change(added, gone)
         rows = self.program.rows

@@ -19,7 +19,7 @@ from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Scheduled, refuse_nights
 from schedopt.instances.dssp.planned import Floats
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.tables import Source
 from schedopt.problems.dssp import planning
 from schedopt.problems.dssp.observed_state import (
@@ -27,7 +27,7 @@ from schedopt.problems.dssp.observed_state import (
     Progress,
     State,
     Task,
-    observed,
+    observe_progress,
     pool_of,
     read_state,
     read_time,
@@ -80,7 +80,7 @@ def replan(
         expected = f"a time from {moment(night, old.at)} on, when it was planned again"
         raise InputError(expected, found=moment(night, now), place="at")
     reported = read_state(night, state, now)
-    progress, notes = observed(night, old, reported, now)
+    progress, notes = observe_progress(night, old, reported, now)
     whole = with_fields(night, constraints=(*night.constraints, *constraints))
     rest = RemainingNight(whole, progress, now, reported.levels)
     result, left_out = _solved(rest, {*old.spans} - rest.settled, solve, stay)
@@ -96,7 +96,9 @@ def replan(
 def planned_night(night: Instance, result: Result | Sequence[PlanRow]) -> PlannedNight:
     """Return the plan of a result, dispatched where it has no times; or of a plan's rows."""
     if not isinstance(result, Result):
-        return _planned(result, progress={r["job"]: _begun(r) for r in result if r.get(BEGUN)})
+        return _planned_night(
+            result, progress={r["job"]: _read_progress(r) for r in result if r.get(BEGUN)}
+        )
     run = planning.dispatched(night, result)
     if not (schedules := planning.schedules_of(run)):
         names = result.solution.selected if result.solution is not None else ()
@@ -105,10 +107,10 @@ def planned_night(night: Instance, result: Result | Sequence[PlanRow]) -> Planne
     for task in schedules[0].tasks:
         on = pool_of(night, task.processor)
         tasks.setdefault(task.job, []).append(Task(task.stage, task.task, task.start, task.end, on))
-    return _planned(planning.plan(night, result, run).rows, tasks)
+    return _planned_night(planning.plan(night, result, run).rows, tasks)
 
 
-def _planned(
+def _planned_night(
     rows: Sequence[PlanRow],
     tasks: Mapping[str, Sequence[Task]] | None = None,
     progress: Mapping[str, Progress] | None = None,
@@ -124,13 +126,13 @@ def _planned(
     return PlannedNight(spans, widths, known, progress or {})
 
 
-def _begun(row: PlanRow) -> Progress:
+def _read_progress(row: PlanRow) -> Progress:
     """Return what a plan's cell says of a job that had begun."""
     try:
         return msgspec.json.decode(row[BEGUN], type=Progress)
     except msgspec.MsgspecError:
-        expected = f"what `replan` wrote of {shown(row['job'])}"
-        raise InputError(expected, found=shown(row[BEGUN]), place=BEGUN) from None
+        expected = f"what `replan` wrote of {quote(row['job'])}"
+        raise InputError(expected, found=quote(row[BEGUN]), place=BEGUN) from None
 
 
 def _begun_cell(progress: Progress) -> str:
@@ -253,7 +255,7 @@ def _whole_night(
     ranked = [row for row in own if row["rank"] is not None]
     for rank, row in enumerate(sorted(ranked, key=lambda row: row["rank"]), start=1):
         row["rank"] = rank
-    new = _planned(own, tasks, {name: of for name, of in begun.items() if of.past or of.lost})
+    new = _planned_night(own, tasks, {name: of for name, of in begun.items() if of.past or of.lost})
     why = {name: reason.words for name, reason in reasons(rest.instance, result).items()}
     changes = []
     for row in own:

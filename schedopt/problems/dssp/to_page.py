@@ -48,7 +48,7 @@ def sections(
         yield _times_section(instance, result, run)
     words = "The share of the capacity that each group is given, beside what it asks for."
     by_night = "The share of each night's capacity that each group is given."
-    tables = tuple(table.filled() for table in to_tables.tables(instance, result))
+    tables = tuple(table.without_empty_columns() for table in to_tables.tables(instance, result))
     picture = "Shares of the capacity", lambda: to_figure.draw_shares([result], instance)
     yield Section(
         "Who gets what",
@@ -60,9 +60,9 @@ def sections(
     dropped = to_tables.dropped(instance, result)
     if dropped is not None:
         words = "The most rewarding first."
-        tables = (dropped.filled(),)
+        tables = (dropped.without_empty_columns(),)
         yield Section("What is left out, and why", words, tables=tables, terms=REASONS)
-    table = planning.plan(instance, result, run).table().filled()
+    table = planning.plan(instance, result, run).table().without_empty_columns()
     yield Section("All jobs", tables=(table,), terms=PLAN)
 
 

@@ -23,7 +23,7 @@ from schedopt.instances.dssp.clock import TONIGHT
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS
 from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.records import SideConstraint
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read_bytes
 from schedopt.instances.naming import pick
 from schedopt.instances.tables import Source
@@ -115,7 +115,7 @@ def pairs(given: Any, flag: str, form: str, *, last: bool = False) -> dict[str, 
         name, value = name.strip(), value.strip()
         if not sign or not name or not value or name in found:
             expected = f"{form}, each once" if name in found else form
-            raise InputError(expected, found=shown(text), place=flag)
+            raise InputError(expected, found=quote(text), place=flag)
         found[name] = _amount(value)
     return found
 
@@ -183,13 +183,13 @@ def shares(
     for flag, given in (("cap", caps), ("floor", floors)):
         for key, value in given.items():
             by, _, group = key.partition(":")
-            with placed(f"--{flag}"):
+            with at_place(f"--{flag}"):
                 pick(by, night.groups, "GROUPING:GROUP=SHARE of a grouping")
-                pick(group, night.groups[by], f"a group of {shown(by)}")
+                pick(group, night.groups[by], f"a group of {quote(by)}")
             share = _amount(value)
             if not isinstance(share, int | float) or not 0 < share <= 1:
                 expected = "a share above 0 and up to 1, such as 0.4"
-                raise InputError(expected, found=shown(value), place=f"--{flag} {key}")
+                raise InputError(expected, found=quote(value), place=f"--{flag} {key}")
             bound: Any = {"at_most" if flag == "cap" else "at_least": {group: float(share)}}
             found.append(FairShare(by=by, name=f"{flag} {key}", **bound))
     return found
@@ -233,7 +233,7 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
         night = what
     else:
         night = read(what, farm, tell)
-    with placed(file=file):
+    with at_place(file=file):
         lasting = rules_tonight(farm.constraints, night, tell)
     own = shares(night, caps, floors)
     before = {rule.name for rule in own}

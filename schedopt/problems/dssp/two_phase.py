@@ -33,10 +33,10 @@ def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()
     choosing[exact.name] = exact
     selector = choosing[pick(first, choosing, f"a policy of {problem} that chooses")]
     dispatcher = dispatching[pick(second, dispatching, f"a policy of {problem} that dispatches")]
-    return joined(seated(selector, constraints), seated(dispatcher, constraints))
+    return joined(with_seats(selector, constraints), with_seats(dispatcher, constraints))
 
 
-def seated(policy: Policy, constraints: Sequence[Constraint]) -> Policy:
+def with_seats(policy: Policy, constraints: Sequence[Constraint]) -> Policy:
     """Return a policy that knows of the seats, beyond the instance's, that running tasks hold."""
     seats = tuple(rule for rule in constraints if isinstance(rule, Seats))
     if not seats or (policy.phase == "choose" and "dispatcher" not in policy.options):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.instances.errors import InputError, expect, listing, shown
+from schedopt.instances.errors import InputError, expect, listing, quote
 from schedopt.instances.msfq import Instance
-from schedopt.instances.options import checked
+from schedopt.instances.options import check_options
 from schedopt.instances.starts import Start, StartTimes, WrongStart, read_starts
 from schedopt.instances.tables import Source
 
@@ -44,7 +44,7 @@ def start_times(
     estimates, own = replay_options(queue, policy, options)
     queue.expect_servers_alone("start-times")
     if model not in MODELS:
-        raise InputError(f"a model{listing(MODELS)}", found=shown(model), place="model")
+        raise InputError(f"a model{listing(MODELS)}", found=quote(model), place="model")
     expect(0 < level < 1, "a number between 0 and 1", level, "level")
     expect(isfinite(at), "a time in the log's unit", at, "at")
 
@@ -76,8 +76,8 @@ def replay_options(
         raise InputError("an instance of a log", found="one of classes")
     known = registered("msfq")
     if policy not in LOG_POLICIES:
-        raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=shown(policy))
-    given = checked(options, known[policy].options, policy)
+        raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=quote(policy))
+    given = check_options(options, known[policy].options, policy)
     asked = given.pop("estimates", None)
     if asked == "given" and not queue.jobs.estimated:
         raise InputError("a log with estimates", found="none", place="option estimates")

@@ -126,7 +126,7 @@ class DispatchOrders:
                 self.able[i] = True
                 due[i] = min(due[i], due[j] - paths[j])
 
-    def closed(self, jobs: JobMask) -> JobMask:
+    def without_orphans(self, jobs: JobMask) -> JobMask:
         """Return jobs without those that wait for others."""
         kept = jobs
         for j in self._waiting:
@@ -135,7 +135,7 @@ class DispatchOrders:
                 kept[j] = False
         return kept
 
-    def needed(self, j: int) -> list[int]:
+    def with_predecessors(self, j: int) -> list[int]:
         """Return a job and all that it waits for."""
         found = [j]
         for i in found:

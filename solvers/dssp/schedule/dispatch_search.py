@@ -137,7 +137,7 @@ class DispatchSearch:
         count = min(len(chosen), int(draw.integers(0, DROPPED + 1)))
         if count:
             kept[draw.choice(chosen, count, replace=False)] = False
-            kept = self.orders.closed(kept)
+            kept = self.orders.without_orphans(kept)
         room = wanted - float(self.demands[kept].sum())
         out = np.flatnonzero(~kept & self.orders.able)
         spread = float(draw.choice([0.03, 0.2, 1.0]))
@@ -145,7 +145,7 @@ class DispatchSearch:
         for j in out[np.argsort(-liked, kind="stable")].tolist():
             if kept[j] or self.demands[j] > room:
                 continue
-            added = [i for i in self.orders.needed(j) if not kept[i]]
+            added = [i for i in self.orders.with_predecessors(j) if not kept[i]]
             demand = float(self.demands[added].sum())
             if demand <= room:
                 kept[added] = True

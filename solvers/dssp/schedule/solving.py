@@ -154,7 +154,7 @@ def _best_dispatched(
     if not night.jobs:
         return None
     best = by_dispatching(
-        DispatchOrders(night, model.seats, worthless=bool(model.ruled)),
+        DispatchOrders(night, model.seats, worthless=bool(model.rule_rows)),
         run,
         starts=[*_shrinking_selections(model, relaxed), *_ruled_selections(model, limits)],
         keeps=_rule_checker(model),
@@ -196,7 +196,7 @@ def _ruled_selections(model: Schedule, limits: Limits) -> Iterator[JobMask]:
     from schedopt.formulations.dssp import Selection
 
     night = model.instance
-    if not model.ruled:
+    if not model.rule_rows:
         return
     limit = RULED if limits.time_limit is None else min(RULED, max(0.25, 0.04 * limits.time_limit))
     for fill in RULED_FILLS:
@@ -210,16 +210,16 @@ def _ruled_selections(model: Schedule, limits: Limits) -> Iterator[JobMask]:
 
 def _rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
     """Return a function that tells whether jobs keep all side constraints but seats."""
-    if not model.ruled:  # the dispatcher keeps seats
+    if not model.rule_rows:  # the dispatcher keeps seats
         return lambda jobs: True
     night = model.instance
     names, every = list(night.index), [True] * len(night.jobs)
-    program = selection_program(Choice(names, night.rewards.tolist(), (), every, model.ruled))
+    program = selection_program(Choice(names, night.rewards.tolist(), (), every, model.rule_rows))
     rows = ProgramArrays.of(program)
 
     def keeps(jobs: JobMask) -> bool:
         chosen = np.zeros(len(program.columns), dtype=np.int8)
-        chosen[program.completed(np.flatnonzero(jobs).tolist())] = 1
+        chosen[program.with_implied(np.flatnonzero(jobs).tolist())] = 1
         return not rows.hopeless and rows.cut_off(chosen) is None
 
     return keeps

@@ -137,7 +137,7 @@ class ScenarioRelaxation:
         weights[order] = np.clip(self.tail - np.arange(count), 0, 1) / self.tail
         return weights
 
-    def capped(self, weights: Floats) -> Floats:
+    def project_weights(self, weights: Floats) -> Floats:
         """Return the nearest weights that sum to 1 and are at most that of the worst scenarios."""
         low, high = float(weights.min()) - 1, float(weights.max())
         for _ in range(60):

@@ -186,7 +186,10 @@ class ScenarioSearch:
         value = self.sample.value(chosen)
         if value is not None and value > self.value:
             program = self.program  # rows of planned run times are kept in whole numbers
-            if program.broken(program.completed(np.flatnonzero(chosen).tolist())) is not None:
+            if (
+                program.violated_row(program.with_implied(np.flatnonzero(chosen).tolist()))
+                is not None
+            ):
                 return False
             self.best, self.value = chosen, value
             self.notify(value, self.bound if np.isfinite(self.bound) else None)
@@ -291,6 +294,6 @@ class ScenarioSearch:
                 away = found.earned - float(weights @ found.earned)
                 if (square := float(away @ away)) > 1e-200:
                     part = steps.length * (value - goal) / square
-                    weights = relaxed.capped(weights - 0.3 * part * away)
+                    weights = relaxed.project_weights(weights - 0.3 * part * away)
         self.prices, self.weights = best
         self.notify(self.value if self.best is not None else None, self.bound)

@@ -153,7 +153,7 @@ class Enumeration(QueueSearch):
 
     def holds(self, names: frozenset[str]) -> bool:
         """Tell whether some threshold keeps these side constraints."""
-        return bool(self._formulation.kept(names).any())
+        return bool(self._formulation.kept_thresholds(names).any())
 
 
 def evaluate_stages(formulation: Threshold) -> Iterator[int]:

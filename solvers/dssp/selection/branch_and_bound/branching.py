@@ -17,7 +17,7 @@ from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import (
     Relaxation,
     Relaxed,
     apply,
-    rounded,
+    whole_multipliers,
 )
 from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 
@@ -151,11 +151,12 @@ class BranchAndBound:
                 return True
             if self.target is None:
                 return False
-            candidates = [rounded(self.arrays, relaxed.multipliers)]
+            candidates = [whole_multipliers(self.arrays, relaxed.multipliers)]
         else:
             turned = [(i, -y) for i, y in relaxed.multipliers]
             candidates = [
-                rounded(self.arrays, rays, reward=False) for rays in (relaxed.multipliers, turned)
+                whole_multipliers(self.arrays, rays, reward=False)
+                for rays in (relaxed.multipliers, turned)
             ]
         for reason in candidates:
             before = int((values == FREE).sum())

@@ -16,7 +16,11 @@ from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
     ProgramArrays,
     Values,
 )
-from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import Reason, ceiling, reduced
+from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import (
+    Reason,
+    ceiling,
+    reduced_rewards,
+)
 
 SECONDS = 0.5
 """Seconds that a knapsack may take; its bound by then is a valid cost too."""
@@ -33,8 +37,8 @@ class KnapsackRowCloser:
         knapsacks = [
             i
             for i in range(len(arrays.keys))
-            if not arrays.bounded(i, -1)
-            and arrays.bounded(i, 1)
+            if not arrays.has_bound(i, -1)
+            and arrays.has_bound(i, 1)
             and (arrays.coefficients[arrays.row(i)] > 0).all()
         ]
         fine = sorted(knapsacks, key=lambda i: sizes[i])
@@ -42,7 +46,7 @@ class KnapsackRowCloser:
 
     def __call__(self, values: Values, reason: Reason, target: int) -> Blocks:
         """Return rows with the costs of satisfying them, if together these close a branch."""
-        left, constant = reduced(self.arrays, reason)
+        left, constant = reduced_rewards(self.arrays, reason)
         slack = ceiling(values, left, constant) - reason.weight * target
         prices = dict(reason.multipliers)
         for order in self._orders:

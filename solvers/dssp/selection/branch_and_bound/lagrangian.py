@@ -20,7 +20,11 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.dssp.selection.branch_and_bound import relaxation
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
-from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver, by_mip, prepared
+from schedopt.solvers.dssp.selection.branch_and_bound.solving import (
+    Solver,
+    by_mip,
+    warm_started_solver,
+)
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip import engine_of
 from schedopt.solvers.result import Result
@@ -40,7 +44,7 @@ BY_SCIP = 1000
 
 def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     """Bound, choose near the prices and fix; SCIP, where it is installed, or HiGHS goes on."""
-    began, solver, run = now(), prepared(model, task, "highs"), Run(task.limits)
+    began, solver, run = now(), warm_started_solver(model, task, "highs"), Run(task.limits)
     decided = solver.decide_at_once() or _near_prices(solver, run)
     few = (solver.start == FREE).sum() <= BY_SCIP and not solver.scaled.blurred.any()
     if few and installed("pyscipopt"):
@@ -68,8 +72,8 @@ def _near_prices(solver: Solver, run: Run) -> Decided:
     if relaxed is None or not relaxed.feasible:
         return solver.decided("completed", solver.known)
     arrays, start, fixed = solver.arrays, solver.start, solver.worth(solver.start)
-    reason = relaxation.rounded(arrays, relaxed.multipliers)
-    gain, constant = relaxation.reduced(arrays, reason)
+    reason = relaxation.whole_multipliers(arrays, relaxed.multipliers)
+    gain, constant = relaxation.reduced_rewards(arrays, reason)
     bound = relaxation.ceiling(start, gain, constant) // reason.weight // arrays.step * arrays.step
     known = Fraction(bound + fixed)
     solver.known = known if solver.known is None else min(known, solver.known)

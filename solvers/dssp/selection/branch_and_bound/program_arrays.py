@@ -91,7 +91,7 @@ class ProgramArrays:
         """The greatest common divisor of the rewards; 1 where all are 0."""
         return gcd(*self.rewards.tolist()) or 1
 
-    def bounded(self, i: int, sign: float) -> bool:
+    def has_bound(self, i: int, sign: float) -> bool:
         """Tell whether a row has an upper bound, where the sign is positive, or else a lower."""
         return bool(self.upper[i] <= self.reach[i] if sign > 0 else self.lower[i] >= -self.reach[i])
 
@@ -111,8 +111,8 @@ class ProgramArrays:
             held, parts = values[self.columns[at]], self.coefficients[at]
             used, kept = sum(parts[held == 1].tolist()), parts[held == FREE].tolist()
             common = gcd(*kept) or 1
-            low = -((used - int(self.lower[i])) // common) if self.bounded(i, -1) else None
-            high = (int(self.upper[i]) - used) // common if self.bounded(i, 1) else None
+            low = -((used - int(self.lower[i])) // common) if self.has_bound(i, -1) else None
+            high = (int(self.upper[i]) - used) // common if self.has_bound(i, 1) else None
             columns = tuple(self.columns[at][held == FREE].tolist())
             rows.append(WholeRow(key, "", columns, tuple(c // common for c in kept), low, high))
         return ProgramArrays.of_rows(np.where(values == FREE, self.rewards, 0).tolist(), rows)

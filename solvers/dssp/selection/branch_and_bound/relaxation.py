@@ -82,7 +82,7 @@ class Reason:
     multipliers: tuple[tuple[int, int], ...]
 
 
-def reduced(arrays: ProgramArrays, reason: Reason) -> tuple[Integers, int]:
+def reduced_rewards(arrays: ProgramArrays, reason: Reason) -> tuple[Integers, int]:
     """Return w·R_j less the multiplied rows, shape (columns,), and the sum of y_i·bound_i."""
     left = arrays.rewards * reason.weight
     constant = 0
@@ -105,7 +105,7 @@ def apply(arrays: ProgramArrays, values: Values, reason: Reason, target: int | N
 
     `target` is what the reward must come to at least; with None any selection will do.
     """
-    left, constant = reduced(arrays, reason)
+    left, constant = reduced_rewards(arrays, reason)
     if target is None and reason.weight:
         return False
     slack = ceiling(values, left, constant) - reason.weight * (target or 0)
@@ -118,7 +118,7 @@ def apply(arrays: ProgramArrays, values: Values, reason: Reason, target: int | N
     return False
 
 
-def rounded(
+def whole_multipliers(
     arrays: ProgramArrays, weights: Sequence[tuple[int, float]], *, reward: bool = True
 ) -> Reason:
     """Return whole multipliers that are as good as those of a linear relaxation.
@@ -126,17 +126,17 @@ def rounded(
     Multipliers are in rewards for a unit of the row; those on a side without a bound are left out.
     Unless `reward`, they only rule rows out, and their unit is free.
     """
-    kept = [(i, y) for i, y in weights if y and arrays.bounded(i, y)]
+    kept = [(i, y) for i, y in weights if y and arrays.has_bound(i, y)]
     if not reward and kept:
         largest = max(abs(y) for _, y in kept)
         kept = [(i, y / largest) for i, y in kept]
     reach = sum(arrays.reach[i] + 1 for i, _ in kept)
     bits = SPARE + reach.bit_length()  # what rounding costs is then well below a unit of reward
-    whole = tuple((i, scaled) for i, y in kept if (scaled := _scaled(y, bits)))
+    whole = tuple((i, scaled) for i, y in kept if (scaled := _times_2_to(y, bits)))
     return Reason(reward * (1 << bits), whole)
 
 
-def _scaled(number: float, bits: int) -> int:
+def _times_2_to(number: float, bits: int) -> int:
     """Return number·2^bits, rounded."""
     top, bottom = number.as_integer_ratio()
     return ((top << bits + 1) + bottom) // (2 * bottom)

@@ -70,18 +70,20 @@ class ScaledProgram:
         """Scale a program."""
         scales = [scale_for(most) for most in arrays.reach]
         bounds = arrays.lower.tolist(), arrays.upper.tolist()
-        low, high = ([*map(scaled, side, scales)] for side in bounds)
+        low, high = ([*map(times_2_to, side, scales)] for side in bounds)
         top = np.array(arrays.reach, dtype=object)
         cost_scale = scale_for(sum(map(abs, arrays.rewards.tolist())))
         flat = np.repeat(scales, np.diff(arrays.first)).tolist()
         numbers = zip(arrays.coefficients.tolist(), flat, strict=True)
         return cls(
-            cost=np.array([scaled(r, cost_scale) for r in arrays.rewards.tolist()], dtype=float),
+            cost=np.array(
+                [times_2_to(r, cost_scale) for r in arrays.rewards.tolist()], dtype=float
+            ),
             cost_scale=cost_scale,
             row_scales=np.array(scales, dtype=float),
             lower=np.where(arrays.lower < -top, -np.inf, np.array(low, dtype=float)),
             upper=np.where(arrays.upper > top, np.inf, np.array(high, dtype=float)),
-            values=np.array([scaled(c, scale) for c, scale in numbers], dtype=float),
+            values=np.array([times_2_to(c, scale) for c, scale in numbers], dtype=float),
             blurred=np.array(
                 [
                     scale < SHARP or nearly_multiples(arrays.coefficients[arrays.row(i)])
@@ -154,7 +156,7 @@ def nearly_multiples(coefficients: Integers) -> bool:
     return False
 
 
-def scaled(number: int, scale: float) -> float:
+def times_2_to(number: int, scale: float) -> float:
     """Return a whole number of any size times a power of two that is at most 1, rounded."""
     try:
         return number / (1 << 1 - frexp(scale)[1])

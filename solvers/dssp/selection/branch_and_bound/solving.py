@@ -43,7 +43,7 @@ MOMENT = 1.0
 
 def tree(model: Selection | Season, task: EngineTask) -> Result[Any] | Partial:
     """Solve a selection or a season by branching in whole numbers, for a moment or alone."""
-    solver = prepared(model, task, "highs")
+    solver = warm_started_solver(model, task, "highs")
     limit, version = task.limits.time_limit, f"Python {platform.python_version()}"
     seconds = (PATIENCE if limit is None else limit) if task.alone else MOMENT
     decided = solver.decide_at_once() or solver.branch(seconds)
@@ -61,7 +61,7 @@ def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """
     if model.changed:
         return mip.solve(engine_of(task.name), model, task.limits)
-    solver = prepared(model, task, task.name)
+    solver = warm_started_solver(model, task, task.name)
     decided, engine = solver.decide_at_once() or solver.solve_by_mip(), solver.engine
     result = _result(model, solver, decided, engine.name, engine.version())
     by = result.proved_by or engine.name
@@ -70,7 +70,7 @@ def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
     )
 
 
-def prepared(model: Selection | Season, task: EngineTask, name: str) -> Solver:
+def warm_started_solver(model: Selection | Season, task: EngineTask, name: str) -> Solver:
     """Return a solver that knows what earlier engines and policies found."""
     engine = engine_of(name)
     if isinstance(task.hints, Solver):
@@ -80,7 +80,7 @@ def prepared(model: Selection | Season, task: EngineTask, name: str) -> Solver:
     solver = Solver(program, task.limits, engine=engine, known=known)
     for solution in (task.heuristic(), task.incumbent):
         if solution is not None:
-            solver.offer(program.completed(model.columns(solution)))
+            solver.offer(program.with_implied(model.columns(solution)))
     return solver
 
 

@@ -62,7 +62,7 @@ class PricedGroups(NamedTuple):
     bound: float  # rounded up; infinite where some group has no known selection within its bounds
 
     @classmethod
-    def at(cls, groups: Groups, price: float) -> PricedGroups:
+    def at_price(cls, groups: Groups, price: float) -> PricedGroups:
         """Solve the groups' knapsacks at a price."""
         from schedopt.solvers.dssp.selection.group_caps import kernels
 
@@ -78,14 +78,14 @@ class PricedGroups(NamedTuple):
 
 def capacity_prices(groups: Groups) -> Iterator[PricedGroups]:
     """Yield prices closer and closer to the best; the best is that with the least bound."""
-    below, above = PricedGroups.at(groups, 0.0), None
+    below, above = PricedGroups.at_price(groups, 0.0), None
     yield below
     if below.weight <= groups.room or below.bound == inf:
         return
     price, reach = float(np.median(groups.ratios)), 0.002
     steepest = STEEPEST * float(groups.ratios.max())
     for _ in range(STEPS):
-        tried = PricedGroups.at(groups, price)
+        tried = PricedGroups.at_price(groups, price)
         yield tried
         if tried.bound == inf:
             return
