@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import Measured, measurement, out, resumed, row
+from benchmarks.tables import Measured, measurement, out, resume, row
 from schedopt import evaluate, solve
 from schedopt.instances import constraints as kinds
 from schedopt.instances.constraints import Constraint, FairShare
@@ -173,7 +173,7 @@ def selection(kind: str, seed: int, most: int = 12) -> Instance:
     return draft.night(f"{kind}-{seed}", rules if kind != "none" else [], windows)
 
 
-def many(seed: int) -> Instance:
+def draw_large_night(seed: int) -> Instance:
     """Draw 60 to 200 jobs with ordinary numbers under one to four rules."""
     draw = Random(f"many {seed}")  # noqa: S311
     draft = Draft(draw, 60, 200, (_plain,))
@@ -213,12 +213,16 @@ def verdict(kind: str, seed: int) -> str:
     if kind == CLASSES:
         return _hold_bound(seed)
     if kind in JUDGED:
-        return str(tested("judge.verdicts").judged(kind.partition("/")[2], seed))
+        return str(import_test_module("judge.verdicts").judged(kind.partition("/")[2], seed))
     limits: dict[str, Any] = {"threads": 1, "time_limit": FEW_SECONDS if kind == MANY else SECONDS}
     if kind in CONTRACT:
-        return _compared(*(solve(drawn(kind, seed), solver=s, **limits) for s in (None, "model")))
+        return _compare(
+            *(solve(draw_formulation(kind, seed), solver=s, **limits) for s in (None, "model"))
+        )
     if kind == MANY:
-        return _compared(*(solve(many(seed), solver=s, **limits) for s in (None, "scip")))
+        return _compare(
+            *(solve(draw_large_night(seed), solver=s, **limits) for s in (None, "scip"))
+        )
     night = selection(kind, seed)
     first = solve(night, solver="highs" if seed % 2 else None, **limits)
     record = problem("dssp")
@@ -226,23 +230,23 @@ def verdict(kind: str, seed: int) -> str:
     if confirmed is None:
         return "withheld"
     worth = {job.name: as_written(job.reward) for job in night.jobs}
-    return _compared(first, confirmed, worth)
+    return _compare(first, confirmed, worth)
 
 
-def drawn(kind: str, seed: int) -> Any:
+def draw_formulation(kind: str, seed: int) -> Any:
     """Draw a formulation as the contract suite does."""
-    draws = tested(f"contract.{kind.partition('/')[0]}").FORMULATIONS
+    draws = import_test_module(f"contract.{kind.partition('/')[0]}").FORMULATIONS
     return draws[kind](Random(seed))  # noqa: S311
 
 
-def tested(module: str) -> Any:
+def import_test_module(module: str) -> Any:
     """Import a module of the tests."""
     if TESTS not in sys.path:
         sys.path.insert(0, TESTS)
     return import_module(module)
 
 
-def _compared(one: Any, other: Any, worth: dict[str, Fraction] | None = None) -> str:
+def _compare(one: Any, other: Any, worth: dict[str, Fraction] | None = None) -> str:
     """Compare two results: no solution may beat the other's bound, and proven optima are equal.
 
     `worth` is what each job earns exactly, where optima are to be the same without a tolerance.
@@ -294,7 +298,7 @@ def _hold_bound(seed: int) -> str:
     return "agreed"
 
 
-def part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
+def run_part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
     """Count the verdicts on some instances of a kind; disagreements come with their seeds."""
     warnings.simplefilter("ignore")
     counts: Counter[str] = Counter()
@@ -310,7 +314,7 @@ def part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
     return {"kind": kind, "start": start, "count": count, **counts, "quarrels": quarrels}
 
 
-def todo(total: int, begins: str = "") -> Iterator[tuple[str, int]]:
+def remaining_parts(total: int, begins: str = "") -> Iterator[tuple[str, int]]:
     """Yield parts, one of each kind in turn, of the kinds that begin so."""
     made, turn = 0, 0
     while made < total:
@@ -340,7 +344,7 @@ def report(done: Sequence[dict[str, Any]]) -> int:
 
 
 def _part(key: tuple[str, int]) -> dict[str, Any]:
-    return part(*key)
+    return run_part(*key)
 
 
 def main() -> None:
@@ -348,9 +352,9 @@ def main() -> None:
     total, file, begins = [*sys.argv[1:], *("100000", "build/agree.jsonl", "")[len(sys.argv) - 1 :]]
     if not any(kind.startswith(begins) for kind in KINDS):
         sys.exit(f"found {begins!r}; expected the beginning of one of {', '.join(KINDS)}")
-    keys = [*todo(int(total), begins)]
+    keys = [*remaining_parts(int(total), begins)]
     with get_context("spawn").Pool() as pool:
-        done = resumed(
+        done = resume(
             Path(file),
             dict[str, Any],
             lambda each: (each["kind"], each["start"]),

@@ -40,7 +40,7 @@ def solve_again(group: str, entry: Entry) -> Judgement:
         return submit(path, claim, str(result.solver))
 
 
-def improved(group: str) -> None:
+def improve(group: str) -> None:
     """Solve a group's entries that are not proven, or believed; stopped, keep what is new."""
     folder, known = folder_of(group), {entry.name: entry for entry in entries(group)}
     try:
@@ -66,7 +66,7 @@ def main(names: Sequence[str]) -> None:
     with stoppable(*ENDING) as stop:
         try:
             for one in names or groups():
-                improved(one)
+                improve(one)
         except KeyboardInterrupt:
             print("interrupted: what is new is kept", file=sys.stderr)
     if stop.signal is not None:

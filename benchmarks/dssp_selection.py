@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from ortools.algorithms.python import knapsack_solver
 
-from benchmarks.tables import Measured, agree, best_of, cpu, measurement, resumed, row, run, spent
+from benchmarks.tables import Measured, agree, best_of, cpu, cpu_time, measurement, resume, row, run
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance, Job
@@ -222,7 +222,7 @@ def solve_beside(night: Instance) -> Beside:
     for name in (OURS, *RIVALS):
         limits = Limits(time_limit=PART, threads=1)
         solver = None if name == OURS else name
-        took, found = spent(partial(door.solve, Selection(night), limits, solver=solver))
+        took, found = cpu_time(partial(door.solve, Selection(night), limits, solver=solver))
         seen[name] = found.objective or 0.0, 1.0 if found.gap is None else found.gap, took
     return seen
 
@@ -238,7 +238,7 @@ def crossing(seeds: int = 5, file: Path = Path("build/crossing.jsonl")) -> Measu
     """Solve selections under rules that cross in 10 s, beside HiGHS and SCIP alone."""
     solve_crossing((100, "all", 1))  # compiles
     keys = list(product(CROSSING, KINDS, range(1, seeds + 1)))
-    done = resumed(file, Crossing, lambda item: item[:3], keys, solve_crossing)
+    done = resume(file, Crossing, lambda item: item[:3], keys, solve_crossing)
     yield f"(a3) rules that cross, {PART:.0f} s, one thread: {seeds} seeds a row"
     for jobs, rules in product(CROSSING, KINDS):
         every = [done[jobs, rules, seed] for seed in range(1, seeds + 1)]

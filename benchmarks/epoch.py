@@ -35,7 +35,7 @@ def _solve(instance: Any, limit: float | None = None, **asked: Any) -> tuple[flo
     return best_of(1, partial(solve, instance, threads=WORKERS, time_limit=limit, **asked))
 
 
-def _ended(result: Any) -> bool:
+def _is_closed(result: Any) -> bool:
     """Tell whether a run ended with a proof, of an optimum or that there is none."""
     return bool(result.proven or result.termination == "infeasible")
 
@@ -93,7 +93,7 @@ def tight() -> Measured:
             for turn in range(3):
                 took, result = _solve(instance, TIGHT_LIMIT, constraints=rules[turn])
                 times[turn].append(took)
-                proven += _ended(result)
+                proven += _is_closed(result)
                 if turn < 2 and result.proven:
                     agree(result.objective, 128.0 * epochs)
                 if turn == 0:
@@ -123,7 +123,7 @@ def rectangles() -> Measured:
     for (nodes, jobs), count in product(RECTANGLES, (0, 3)):
         some = [_rectangles(nodes, jobs, count, seed) for seed in SEEDS]
         runs = [_solve(one, RECTANGLES_LIMIT, formulation="rectangles") for one in some]
-        ended = sum(_ended(result) for _, result in runs)
+        ended = sum(_is_closed(result) for _, result in runs)
         what = f"{nodes} nodes, {jobs} jobs, {count} rules"
         yield row(what, ended, least=len(SEEDS), slowest_s=max(took for took, _ in runs))
 

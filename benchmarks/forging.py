@@ -103,7 +103,7 @@ RULES = ("fair-share cap", "fair-share floor of selected", "together", "resource
 def _certified(row: str) -> Iterator[Any]:
     """Yield instances, or formulations, whose bounds are certified."""
     for kind, seeds in DRAWN.items():
-        yield from (agree.drawn(kind, seed) for seed in seeds if kind.startswith(row))
+        yield from (agree.draw_formulation(kind, seed) for seed in seeds if kind.startswith(row))
     if row == "dssp":
         for family, jobs in (("weakly-correlated", 200), ("strongly-correlated", 100)):
             yield generate("dssp", family, seed=1, options={"jobs": jobs})
@@ -138,7 +138,7 @@ def _worse(instance: Any, result: Any) -> Tree | None:
     return right | {"solution": solution, "objective": worth, "bound": worth, "gap": 0.0}
 
 
-def falsified(right: Tree, draw: Random) -> Tree:
+def falsify(right: Tree, draw: Random) -> Tree:
     """Return a right result with one statement made false, or two."""
     worth, bound, certificate = right["objective"], right["bound"], right.get("certificate")
     by, number = draw.choice((1e-6, 1e-3, 0.1, 0.9)), draw.choice(NO_NUMBERS)
@@ -166,7 +166,7 @@ def falsified(right: Tree, draw: Random) -> Tree:
     return forged
 
 
-def pretended(case: Case, draw: Random, row: str) -> Tree:
+def pretend_optimum(case: Case, draw: Random, row: str) -> Tree:
     """Return a worse solution, said to be the optimum, with a certificate that was meddled with."""
     forged: Tree = deepcopy(case.worse or {})
     if "certificate" in forged:
@@ -174,11 +174,11 @@ def pretended(case: Case, draw: Random, row: str) -> Tree:
             owners = [each for each in cases(row) if "certificate" in each.right]
             forged["certificate"] = deepcopy(draw.choice(owners).right["certificate"])
         for _ in range(draw.choice((0, 1, 1, 1, 2, 4))):
-            _meddle(forged["certificate"], draw)
+            _meddle_with(forged["certificate"], draw)
     return forged
 
 
-def _meddle(certificate: Tree, draw: Random) -> None:
+def _meddle_with(certificate: Tree, draw: Random) -> None:
     """Change a number, a sign, a row, a leaf, whatever is in it."""
     where, key = draw.choice(list(places(certificate)) or [({"": 0}, "")])
     value = where[key]
@@ -205,10 +205,12 @@ def forge_claim(seed: int, row: str) -> str:
     draw = Random(f"claim {seed}")  # noqa: S311
     case = draw.choice(cases(row))
     told = seed % 2 or case.worse is None
-    return judged(case, falsified(case.right, draw) if told else pretended(case, draw, row))
+    return judge_claim(
+        case, falsify(case.right, draw) if told else pretend_optimum(case, draw, row)
+    )
 
 
-def judged(case: Case, forged: Tree) -> str:
+def judge_claim(case: Case, forged: Tree) -> str:
     """Return what becomes of a forged claim."""
     if forged == case.right:
         return "unchanged"
@@ -265,7 +267,7 @@ def questions(row: str) -> tuple[Question, ...]:
     asked = []
     names = problem(row).formulation_homes
     for name, seed in product(names, range(SEEDS)):
-        model = agree.drawn(f"{row}/{name}", seed)
+        model = agree.draw_formulation(f"{row}/{name}", seed)
         options = {key: model.options[key] for key in model.known_options & model.options.keys()}
         instance, added = model.instance, tuple(model.added)
         some = [(name, o, a) for o in (options, {}) for a in (added, (), (RULED[row](instance),))]
@@ -313,7 +315,7 @@ def optimum(instance: Any, formulation: str, options: Tree, added: Any) -> float
     """Return the optimum of a question by its declared model; None where there is none."""
     key = repr((identity(instance), formulation, sorted(options.items(), key=str), added))
     if key not in _OPTIMA and formulation == "bound":
-        _OPTIMA[key] = agree.tested("builders.msfq").least(instance)
+        _OPTIMA[key] = agree.import_test_module("builders.msfq").least(instance)
     elif key not in _OPTIMA:
         _OPTIMA[key] = None
         with suppress(InputError):
@@ -371,10 +373,10 @@ def forge_question(seed: int, rows: tuple[str, ...] = ROWS) -> tuple[str, list[s
         parts.append("question")
         tree.pop("question")
     instance = draw.choice((target.instance, target.instance, target.instance, source.instance))
-    return row, parts, fate(instance, tree)
+    return row, parts, verdict_on(instance, tree)
 
 
-def fate(instance: Any, tree: Tree) -> str:
+def verdict_on(instance: Any, tree: Tree) -> str:
     """Return what becomes of a document: ``passes`` is what must not be."""
     report = checked(instance, tree)
     if isinstance(report, str) or not report.whole:

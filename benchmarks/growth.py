@@ -22,7 +22,7 @@ import schedopt
 from benchmarks.msfq import log
 from benchmarks.tables import Measured, best_of, machine, measurement, out, peak_mb, row
 from schedopt.policies.hesrpt.simulator import hesrpt_times
-from schedopt.sweep.sources import generated
+from schedopt.sweep.sources import generated_sources
 
 PICTURE = Path(__file__).parent.parent / "docs" / "growth.png"
 LIMIT = 60.0  # seconds that one point may take; a series ends with the first that takes more
@@ -49,7 +49,7 @@ class Point(NamedTuple):
     proven: bool
 
 
-def drawn(problem: str, generator: str, **options: Any) -> Any:
+def draw_instance(problem: str, generator: str, **options: Any) -> Any:
     """Return a random instance."""
     return schedopt.generate(problem, generator, seed=1, options=options)
 
@@ -57,13 +57,13 @@ def drawn(problem: str, generator: str, **options: Any) -> Any:
 def reading(size: int) -> Work:
     """Read a file of jobs."""
     path = Path(tempfile.mkdtemp()) / "jobs.json"
-    schedopt.dump(drawn("dssp", "uncorrelated", jobs=size), path)
+    schedopt.dump(draw_instance("dssp", "uncorrelated", jobs=size), path)
     return partial(schedopt.load, path)
 
 
 def shares(size: int) -> Work:
     """Select jobs of 20 teams: ten with a cap, two with a floor."""
-    night = drawn("dssp", "uncorrelated", jobs=size, groups=20)
+    night = draw_instance("dssp", "uncorrelated", jobs=size, groups=20)
     names = sorted(night.groups["team"])
     caps, floors = dict.fromkeys(names[:10], 0.03), dict.fromkeys(names[10:12], 0.06)
     rule = schedopt.FairShare(by="team", at_most=caps, at_least=floors)
@@ -73,7 +73,7 @@ def shares(size: int) -> Work:
 def dispatch(size: int) -> Work:
     """Dispatch tasks: those of as many nights as there must be."""
     nights = max(1, round(size / 4300))
-    season = drawn("dssp", "render-night", nights=nights, processors=1000)
+    season = draw_instance("dssp", "render-night", nights=nights, processors=1000)
     return partial(schedopt.evaluate, season, "lcpf")
 
 
@@ -85,12 +85,12 @@ def simulation(size: int) -> Work:
 
 def partition(size: int) -> Work:
     """Pack jobs into epochs."""
-    return solved(drawn("epoch", "uniform", jobs=size, load=max(1.0, size / 8)))
+    return solved(draw_instance("epoch", "uniform", jobs=size, load=max(1.0, size / 8)))
 
 
 def rows(size: int) -> Work:
     """Compare two selectors with the optimum on small instances."""
-    made = generated("dssp", "uncorrelated", seeds=range(size), options={"jobs": 30})
+    made = generated_sources("dssp", "uncorrelated", seeds=range(size), options={"jobs": 30})
     return partial(schedopt.bench, generated=made, policies=["greedy", "greedy-half"])
 
 
@@ -100,7 +100,7 @@ KINDS = {
     "knapsack": Kind(
         "jobs",
         (100, *JOBS),
-        lambda size: solved(drawn("dssp", "uncorrelated", jobs=size), solver="core"),
+        lambda size: solved(draw_instance("dssp", "uncorrelated", jobs=size), solver="core"),
     ),
     "fair shares": Kind("jobs", (100, *JOBS), shares),
     "dispatch": Kind("tasks", (4 * 10**3, 4 * 10**4, 4 * 10**5, 4 * 10**6), dispatch),
@@ -113,10 +113,14 @@ KINDS = {
     "closed form": Kind(
         "jobs",
         (100, *JOBS),
-        lambda size: partial(hesrpt_times, drawn("hesrpt", "pareto", jobs=size).sizes, 0.5, 1e6),
+        lambda size: partial(
+            hesrpt_times, draw_instance("hesrpt", "pareto", jobs=size).sizes, 0.5, 1e6
+        ),
     ),
     "all orders": Kind(
-        "jobs", (2, 4, 6, 8, 10, 12), lambda size: solved(drawn("hesrpt", "mixed", jobs=size))
+        "jobs",
+        (2, 4, 6, 8, 10, 12),
+        lambda size: solved(draw_instance("hesrpt", "mixed", jobs=size)),
     ),
     "partition": Kind("jobs", (10, 30, 100, 300, 1000, 3000), partition),
     "bench rows": Kind("instances", (10, 100, 1000, 10_000), rows),

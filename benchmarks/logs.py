@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import schedopt
-from benchmarks.tables import Measured, machine, measurement, out, row, spent
+from benchmarks.tables import Measured, cpu_time, machine, measurement, out, row
 from schedopt.sweep.rows import Row
 
 HERE = Path(__file__).parents[1]
@@ -45,7 +45,7 @@ HOST, LOAD = 8, 0.95
 """GPUs of a host of Philly, and the load that a cluster is taken to carry at the most."""
 
 
-def converted() -> Iterator[Path]:
+def convert_logs() -> Iterator[Path]:
     """Yield an instance for each log that is there."""
     made = BUILD / "logs"
     made.mkdir(parents=True, exist_ok=True)
@@ -175,7 +175,7 @@ def draw(rows: list[Row], names: list[str]) -> None:
 def main() -> None:
     """Print the table of logs; of those beside the project write it, too."""
     given = [Path(path) for path in sys.argv[1:]]
-    paths = given or list(converted())
+    paths = given or list(convert_logs())
     if not paths:
         sys.exit("none of the logs is there")
     kept = None if given else BUILD / "logs.jsonl"
@@ -185,7 +185,7 @@ def main() -> None:
             paths, policies=POLICIES, certificate=True, output=kept, tell=out.print
         )
 
-    seconds, rows = spent(benched)
+    seconds, rows = cpu_time(benched)
     lines: list[list[str]] = []
     table(rows, lines)
     if not given:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import simpy
 
-from benchmarks.tables import Measured, best_of, cpu, measurement, peak_mb, row, run, spent
+from benchmarks.tables import Measured, best_of, cpu, cpu_time, measurement, peak_mb, row, run
 from schedopt import load
 from schedopt.formulations.msfq.process import System
 from schedopt.instances.msfq import Instance, JobClass
@@ -145,7 +145,7 @@ def replays() -> Measured:
         registration.replay_log(log(1000, gpus=gpus), name, "given")  # compiles
         for load_ in LOADS:
             queue = log(size, load_, gpus)
-            seconds, starts = spent(partial(registration.replay_log, queue, name, "given"))
+            seconds, starts = cpu_time(partial(registration.replay_log, queue, name, "given"))
             submit = queue.jobs.submit
             line = float((starts - submit).sum() / (submit[-1] - submit[0]))
             what = f"{name}, {size:,} jobs, load {load_}" + f", {gpus} GPUs" * bool(gpus)
@@ -154,7 +154,7 @@ def replays() -> Measured:
     work = partial(registration.replay_log, queue, "fcfs", "exact")
     columns = (of.tolist() for of in (queue.jobs.submit, queue.jobs.need, queue.jobs.run))
     alike = [(at, need, ((length,),)) for at, need, length in zip(*columns, strict=True)]
-    seconds, theirs = spent(partial(simpy_cluster, queue.servers, alike))
+    seconds, theirs = cpu_time(partial(simpy_cluster, queue.servers, alike))
     if not np.array_equal(theirs, work()):
         raise SystemExit("SimPy starts jobs at other times than we do")
     yield row(f"fcfs, {REPLAYED:,} jobs", REPLAYED / cpu(work), SimPy=REPLAYED / seconds)
@@ -166,7 +166,7 @@ def ten_million() -> Measured:
     yield f"{MOST:,} jobs under EASY, all measures taken"
     registration.run("easy", log(1000))  # compiles
     queue = log(MOST)
-    seconds, _ = spent(partial(registration.run, "easy", queue))
+    seconds, _ = cpu_time(partial(registration.run, "easy", queue))
     yield row("processor time", seconds, "s", most=30)
     yield row("memory at the most", peak_mb() / 1024, "GB", most=4)
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.tables import Measured, agree, cpu, measurement, row, run, spent
+from benchmarks.tables import Measured, agree, cpu, cpu_time, measurement, row, run
 from schedopt.instances.ready import Integers
 from schedopt.solvers.few_row_ip.lexicographic import best_in_order
 from schedopt.verbs.ready import Ready, ready
@@ -88,7 +88,7 @@ def tying_jobs(kind: str, count: int, seed: int) -> Jobs:
     return Jobs(np.array([priority, uses[0]]), np.array(uses), np.array(room))
 
 
-def alone(solver: str, goals: Any, uses: Any, room: Any) -> tuple[list[int], bool]:
+def solve_in_order(solver: str, goals: Any, uses: Any, room: Any) -> tuple[list[int], bool]:
     """Solve objective after objective with an engine of OR-Tools; tell whether all is proven."""
     from ortools.linear_solver import pywraplp
 
@@ -163,7 +163,7 @@ def _rivals(jobs: Jobs, ours: list[int]) -> dict[str, str]:
     """Return what the others take and reach; a star: not proven in time."""
     count, beside = jobs.goals.shape[1], dict[str, str]()
     for name in (name for name, most in ALONE.items() if count <= most):
-        took, (values, proven) = spent(partial(alone, name, *jobs))
+        took, (values, proven) = cpu_time(partial(solve_in_order, name, *jobs))
         if proven:
             agree(float(values[0]), float(ours[0]))
             agree(float(values[1]), float(ours[1]))
@@ -234,7 +234,7 @@ def ready_tables() -> Measured:
     queue.add(part(0, 100_000))
     queue.select()
     for first in range(100_000, 103_000, 100):
-        took, found = spent(queue.select)
+        took, found = cpu_time(queue.select)
         times.append(took)
         queue.remove(found.start[:100])
         queue.add(part(first, first + 100))

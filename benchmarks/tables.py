@@ -152,7 +152,7 @@ def best_of(repeats: int, work: Callable[[], T]) -> tuple[float, T]:
     return shortest, result
 
 
-def spent(work: Callable[[], T]) -> tuple[float, T]:
+def cpu_time(work: Callable[[], T]) -> tuple[float, T]:
     """Return the processor time of a piece of work, in seconds, and what it returned."""
     began = time.process_time()
     result = work()
@@ -162,7 +162,7 @@ def spent(work: Callable[[], T]) -> tuple[float, T]:
 def cpu(work: Callable[[], object], repeats: int = 5) -> float:
     """Return the least processor time of a piece of work, which is done once before."""
     work()
-    return max(min(spent(work)[0] for _ in range(repeats)), 1e-9)
+    return max(min(cpu_time(work)[0] for _ in range(repeats)), 1e-9)
 
 
 def peak_mb() -> float:
@@ -190,7 +190,7 @@ def machine(*packages: str) -> str:
 # --- runs that go on -------------------------------------------------------------------------
 
 
-def resumed(  # noqa: PLR0917  one job queue
+def resume(  # noqa: PLR0917  one job queue
     file: Path,
     kind: type[T],
     key: Callable[[T], K],
@@ -202,7 +202,7 @@ def resumed(  # noqa: PLR0917  one job queue
 
     A last line that was cut short is ignored; ``each`` maps the work, in any order.
     """
-    done = {key(item): item for item in kept(file, kind)}
+    done = {key(item): item for item in read_lines(file, kind)}
     waiting = [item for item in todo if item not in done]
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.exists() and not file.read_bytes().endswith(b"\n"):
@@ -215,7 +215,7 @@ def resumed(  # noqa: PLR0917  one job queue
     return done
 
 
-def kept(file: Path, kind: type[T]) -> Iterator[T]:
+def read_lines(file: Path, kind: type[T]) -> Iterator[T]:
     """Yield what a file of lines holds."""
     for line in file.read_bytes().splitlines() if file.exists() else ():
         try:

@@ -94,12 +94,12 @@ def fields(record: Any) -> str:
     return table(("field", "what may stand there", "if left out", "meaning"), rows)
 
 
-def described(title: str, record: Any) -> str:
+def describe_record(title: str, record: Any) -> str:
     """Return a section on a record: what it is, and its fields."""
-    return f"### {title}\n\n{about(record)}\n\n{fields(record)}"
+    return f"### {title}\n\n{docstring_text(record)}\n\n{fields(record)}"
 
 
-def about(what: Any) -> str:
+def docstring_text(what: Any) -> str:
     """Return the text of a docstring."""
     from schedopt.instances.record_fields import docstring_of
 
@@ -156,14 +156,16 @@ def formats() -> str:
     for row in problems():
         text.append(f"## An instance of {row.name}\n\n```json\n{new(row.name)}```\n\n")
         text += [
-            described(f"{row.name}: {heading(record)}", record)
+            describe_record(f"{row.name}: {heading(record)}", record)
             for record in records_of(instance_type(row.name))
         ]
     text.append("## A result\n\n`solve`, `evaluate` and `check` write and read this document.\n\n")
-    text += [described(record.__name__, record) for record in (Document, Seconds)]
+    text += [describe_record(record.__name__, record) for record in (Document, Seconds)]
     told = "A Group is `group.json`, an Entry a line of `entries.jsonl`."
     text.append(f"## The archive\n\n{told}\n\n")
-    text += [described(record.__name__, record) for record in (Group, Entry, Provenance, Origin)]
+    text += [
+        describe_record(record.__name__, record) for record in (Group, Entry, Provenance, Origin)
+    ]
     notes = parse_docstring(Row.__doc__ or "").notes
     columns = ((f"`{name}`", plain(notes.get(name, ""))) for name in Row.__struct_fields__)
     said = "Columns of a .csv or .parquet, keys of a line of .jsonl."
@@ -189,7 +191,7 @@ def constraints() -> str:
         record, *inner = records_of(kinds[entry.name])
         text.append(f"## {entry.name}\n\nOn {', '.join(entry.problems)}. {plain(entry.definition)}")
         text.append(f"\n\n{fields(record)}")
-        text += [f"{each.__name__}: {about(each)}\n\n{fields(each)}" for each in inner]
+        text += [f"{each.__name__}: {docstring_text(each)}\n\n{fields(each)}" for each in inner]
         if entry.example:
             pasted = json.dumps(entry.example, ensure_ascii=False)
             text.append(f"```json\n{pasted}\n```\n\nIn Python: `{entry.python}`\n\n")
@@ -229,7 +231,7 @@ def formulations() -> str:
     for row in problems():
         for name in row.formulation_homes:
             form = row.formulation(name)
-            text.append(f"## {row.name}: {name}\n\n{about(form)}\n\n")
+            text.append(f"## {row.name}: {name}\n\n{docstring_text(form)}\n\n")
             text.append(f"Written in {form.engine}; the objective is to {form.sense}. ")
             text.append(f"[Its mathematics](../problems/{row.name}.md#mathematics)\n\n")
             text.append(options(form.known_options))

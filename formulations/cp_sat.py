@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from schedopt.formulations.protocol import Side
 from schedopt.instances.constraints import Constraint, check_added, label
-from schedopt.instances.extras import need
+from schedopt.instances.extras import require
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar
@@ -62,7 +62,7 @@ class WholeModel:
     def model(self) -> CpModel:
         """The model, for constraints of one's own; it is built when it is first asked for."""
         if self._model is None:
-            need("ortools", "model")
+            require("ortools", "model")
             from ortools.sat.python import cp_model
 
             began = time.perf_counter()
@@ -128,7 +128,7 @@ class WholeModel:
         """Whether its objective does."""
         return self._model is not None and self._digests()[1] != self._declared[1]
 
-    def side(self) -> Side:
+    def side_constraints(self) -> Side:
         """Return the literal that enforces each side constraint, by name, once there is a model.
 
         What the user changed is one more, under ``native constraints``.

@@ -84,7 +84,7 @@ class Formulation(Protocol):
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints, and return the formulation itself."""
 
-    def side(self) -> Side:
+    def side_constraints(self) -> Side:
         """Return the native constraints behind each side constraint, by name.
 
         Native constraints that the user added are there too, under their own names: together

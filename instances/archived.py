@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from schedopt.instances.errors import InputError
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 
 PREFIX = "archive:"  # the prefix of ``archive:GROUP`` and ``archive:GROUP/NAME`` in place of a path
 PLACE = "SCHEDOPT_ARCHIVE"
@@ -32,7 +32,7 @@ def groups() -> list[str]:
 
 def folder_of(group: str) -> Path:
     """Return the folder of a group; `InputError` if there is none, or no archive."""
-    return archive_folder() / pick(group, groups(), "a group of the archive")
+    return archive_folder() / pick_name(group, groups(), "a group of the archive")
 
 
 def names_in(group: str) -> list[str]:
@@ -44,7 +44,7 @@ def names_in(group: str) -> list[str]:
 def instance_path(name: str) -> Path:
     """Return the file of an instance that is given as ``GROUP/NAME``; `InputError` if none is."""
     group, _, own = name.partition("/")
-    pick(own, names_in(group), f"an instance of {group}")
+    pick_name(own, names_in(group), f"an instance of {group}")
     return folder_of(group) / "instances" / f"{own}.json.gz"
 
 

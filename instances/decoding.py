@@ -77,7 +77,7 @@ def _decoded(data: bytes, wanted: Any) -> Any:
     try:
         return msgspec.json.decode(data, type=wanted)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
-        rewritten = _rewritten(data) if _WHOLE.match(str(failure)) else None
+        rewritten = _without_decimal_point(data) if _WHOLE.match(str(failure)) else None
         if rewritten is None:
             raise decode_error(failure, data, wanted) from None
     try:
@@ -98,7 +98,7 @@ def garbage_collection_off() -> Iterator[None]:
             gc.enable()
 
 
-def _rewritten(data: bytes) -> bytes | None:
+def _without_decimal_point(data: bytes) -> bytes | None:
     """Return a text with 10 in place of 10.0, which serves for floats too."""
 
     def whole(value: Any) -> Any:

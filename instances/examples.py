@@ -9,7 +9,7 @@ import msgspec
 
 from schedopt.instances import archived
 from schedopt.instances.decoding import decode_part
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 
 PREFIX = "example:"  # the prefix of ``example:NAME``, a bundled instance in place of a path
 
@@ -46,9 +46,9 @@ def examples() -> dict[str, Example]:
     }
 
 
-def find(name: str) -> Example:
+def find_example(name: str) -> Example:
     """Return a bundled instance by name; `InputError` with the nearest name if there is none."""
-    return examples()[pick(name, examples(), "an example")]
+    return examples()[pick_name(name, examples(), "an example")]
 
 
 def locate(path: str | Path) -> Path:
@@ -57,5 +57,5 @@ def locate(path: str | Path) -> Path:
     if text.startswith(archived.PREFIX):
         return archived.instance_path(text.removeprefix(archived.PREFIX))
     if text.startswith(PREFIX):
-        return find(text.removeprefix(PREFIX)).path
+        return find_example(text.removeprefix(PREFIX)).path
     return path if isinstance(path, Path) else Path(path)

@@ -66,7 +66,7 @@ def installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-def need(package: str, place: str = "") -> None:
+def require(package: str, place: str = "") -> None:
     """Raise `InputError` where a package of an extra is not installed, before any work."""
     if not installed(package):
         raise missing(package, place)

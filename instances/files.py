@@ -278,7 +278,7 @@ def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
     write_bytes(path, gzip.compress(data, mtime=0) if packed else data)
 
 
-def keep(read: Iterable[str | Path], target: str | Path) -> None:
+def refuse_overwriting(read: Iterable[str | Path], target: str | Path) -> None:
     """Raise `InputError` if ``target`` is a file that is read, by whatever name or link."""
     for path in read:
         if _same(locate(path), target):

@@ -65,7 +65,7 @@ def split(codes: NDArray[np.intp], groups: int) -> Iterator[list[int]]:
     return (positions[first:last] for first, last in pairwise(ends))
 
 
-def pick(name: str, known: Collection[str], what: str) -> str:
+def pick_name(name: str, known: Collection[str], what: str) -> str:
     """Return a name that is known; `InputError` with the nearest, or with all, if it is not."""
     if name not in known:
         raise InputError(f"{what}{suggestion(name, known) or listing(known)}", found=quote(name))

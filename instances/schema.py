@@ -32,7 +32,7 @@ def schema(problem: str) -> dict[str, Any]:
     }
 
 
-def encoded(problem: str) -> bytes:
+def schema_text(problem: str) -> bytes:
     """Return the text of a problem's ``schema.json``."""
     return msgspec.json.format(to_json(schema(problem)), indent=2) + b"\n"
 
@@ -56,7 +56,7 @@ def _describe(definition: dict[str, Any], said: Docstring) -> None:
 def main() -> None:
     """Write every problem's schema beside its records."""
     for problem in PROBLEMS.own:
-        write_bytes(path(problem), encoded(problem))
+        write_bytes(path(problem), schema_text(problem))
 
 
 if __name__ == "__main__":

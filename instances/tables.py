@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, at_place, decode_utf8, quote
-from schedopt.instances.extras import need
+from schedopt.instances.extras import require
 from schedopt.instances.files import check_rows, read_bytes
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 from schedopt.instances.options import is_number
 from schedopt.instances.times import NUMBER, comma
 
@@ -194,7 +194,7 @@ class Table:
                 raise InputError(expected, found=", ".join(self.titles), place=self.head)
         for title in () if others else at:
             with at_place(self.head):
-                pick(title, known, f"a column of {what}")
+                pick_name(title, known, f"a column of {what}")
         for place, cells in self.rows:
             yield Row(place, cells, at, clock)
 
@@ -268,7 +268,7 @@ def _lines(text: str, *, strip: bool = True) -> Iterator[tuple[int, list[str]]]:
 
 def read_frame(data: bytes) -> pl.DataFrame:
     """Read a CSV of any delimiter, perhaps of millions of rows, as a frame of texts."""
-    need("polars")
+    require("polars")
     import polars as pl
     from polars.exceptions import PolarsError
 
@@ -287,7 +287,7 @@ def read_frame(data: bytes) -> pl.DataFrame:
 
 def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
     """Read a table of cells of so many bytes; `InputError` if it is damaged or too large."""
-    need("polars")
+    require("polars")
     import polars as pl
     from polars.exceptions import PanicException, PolarsError
 

@@ -35,7 +35,7 @@ def signed_percent(value: float) -> str:
     return f"+{percent(value)}" if value > ROUNDING else percent(value)
 
 
-def between(low: float | None, high: float | None) -> str:
+def interval(low: float | None, high: float | None) -> str:
     """Return an interval of fractions as percentages, empty where there is none."""
     return "" if low is None or high is None else f"{percent(low)[:-1]} to {percent(high)}"
 
@@ -52,7 +52,7 @@ def duration(seconds: float) -> str:
     return f"{1e6 * seconds:.3g} µs"
 
 
-def counted(count: int, what: str) -> str:
+def count_of(count: int, what: str) -> str:
     """Return how many of something there are: ``1 run``, ``1,200 runs``."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 

@@ -64,7 +64,7 @@ def conclude(
         message=decided.message,
     )
     if decided.stopped == "infeasible" and holds is not None:
-        result = with_conflict(result, list(model.side()), holds)
+        result = with_conflict(result, list(model.side_constraints()), holds)
     objective = result.objective
     bound = None if decided.bound is None else round_up(decided.bound)
     status = result.solution_status

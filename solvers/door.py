@@ -215,7 +215,7 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
     read = engine.accepts(model)
     if read is None or read is False:
         others = listing([one.name for one in table if one.available and one.accepts(model)])
-        rules = [*model.side(), *(["native changes"] if model.changed else [])]
+        rules = [*model.side_constraints(), *(["native changes"] if model.changed else [])]
         raise InputError(
             f"{engine.description}, or another engine{others}",
             found=f"a {model.name} with {', '.join(rules) or 'more than that'}",

@@ -14,7 +14,7 @@ import pytest
 from builders.cli import ROOT, process
 
 import schedopt
-from benchmarks.tables import resumed
+from benchmarks.tables import resume
 from schedopt.instances.extras import EXTRAS, OPENS
 
 LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
@@ -171,8 +171,8 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         return [number, number**2]
 
     file = tmp_path / "rows.jsonl"
-    first = resumed(file, list[int], itemgetter(0), (1, 2), work)
+    first = resume(file, list[int], itemgetter(0), (1, 2), work)
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(lines[0] + lines[1][:2])
-    assert resumed(file, list[int], itemgetter(0), (1, 2), work) == first == {1: [1, 1], 2: [2, 4]}
+    assert resume(file, list[int], itemgetter(0), (1, 2), work) == first == {1: [1, 1], 2: [2, 4]}
     assert done == [1, 2, 2]

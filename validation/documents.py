@@ -197,7 +197,7 @@ def _constraint_types(problem: str) -> Any:
 def _prover_of(problem: str) -> Any:
     """Return the function that re-proves bounds of a problem; None where there is none.
 
-    Its ``reproved(instance, constraints, certificate, claim)``, with all side constraints, returns
+    Its ``reprove(instance, constraints, certificate, claim)``, with all side constraints, returns
     None where the claimed bound holds, else a line that says why it does not follow.
     """
     name = f"{module_path('validation', problem)}.bound"
@@ -224,7 +224,7 @@ def _judge_bound(
     if report.late and not given:
         report.bound = f"believed, from {claim.solver}"
         return
-    wrong = judge.reproved(instance, constraints, claim.certificate or {}, _as_plain_json(claim))
+    wrong = judge.reprove(instance, constraints, claim.certificate or {}, _as_plain_json(claim))
     report.bound = f"believed, from {claim.solver}" if wrong else "re-proved"
     if wrong and (given or isinstance(wrong, Refuted)):
         report.violations.append(f"bound: {wrong}")
@@ -243,7 +243,7 @@ def reproves(
     rules = [*instance.constraints, *added]
     return (
         judge is not None
-        and judge.reproved(instance, rules, certificate, _as_plain_json(claim)) is None
+        and judge.reprove(instance, rules, certificate, _as_plain_json(claim)) is None
     )
 
 

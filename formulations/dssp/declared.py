@@ -256,13 +256,13 @@ class Declared:
         """Whether there are objectives after the reward."""
         return len(self.instance.objectives) > 1
 
-    def side(self) -> Side:
+    def side_constraints(self) -> Side:
         """Return the rows behind each side constraint, by name.
 
         They are Pyomo's, with those that the user added, once there is a native model.
         """
         if self._native is not None:
-            return self._native.side()
+            return self._native.side_constraints()
         found: Side = {}
         for name, row in self.stated:
             found.setdefault(name, []).append(row)

@@ -155,7 +155,7 @@ class Native:
             body += min(0.0, least - float(row.lower)) * -lifted  # how far the row can fall short
         model.side[name, row.what] = (_bound(row.lower), body, _bound(row.upper))
 
-    def side(self) -> Side:
+    def side_constraints(self) -> Side:
         """Return the Pyomo constraints behind each side constraint, the user's own too, by name."""
         rows: Side = {}
         for index, row in self.model.side.items():

@@ -114,11 +114,11 @@ class Room:
 
     def band(self, low: int, high: int) -> Steps:
         """Return what there is above a level and up to another."""
-        return self.there.mapped(
+        return self.there.map_amounts(
             lambda amount: min(max(amount, Fraction(low)), Fraction(high)) - low
         )
 
-    def taken(self, value: Value) -> dict[int, int]:
+    def demand_of_tasks(self, value: Value) -> dict[int, int]:
         """Return what each task takes, if its job is run."""
         numbers = {k: y if isinstance(y, int) else round(value(y)) for k, y in self.asked.items()}
         absent = {k for k, literal in self.literals.items() if value(literal) < 0.5}
@@ -264,7 +264,7 @@ class Rooms:
         order = [k for k in range(len(self.tasks)) if schedule._job_of[k] in set(run)]
         on: dict[int, tuple[int, ...]] = {}
         for valley in chain(*self.pools):
-            part = valley.taken(value)
+            part = valley.demand_of_tasks(value)
             tasks = [
                 Task(begin[i], begin[i] + int(self.grid.lengths[i]), part[k], i)
                 for k, i in ((k, self.tasks[k]) for k in order if k in part)

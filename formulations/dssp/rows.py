@@ -266,7 +266,7 @@ def window_rows(
     demands = night.planned.demands.take(due)
     rows = [Row("capacity", due.tolist(), demands, upper=night.exact_capacity(fill))]
     if night.windowed:
-        there = night.machine.total.mapped(lambda amount: part * amount)
+        there = night.machine.total.map_amounts(lambda amount: part * amount)
         whole = (0.0, night.deadline)
         own = _demand_by_window(night, open_, "capacity", there, longest=longest)
         rows += [row for window, row in own if (window.release, window.deadline) != whole]
@@ -316,7 +316,7 @@ def _pool_and_resource_rows(
     allowed = [frozenset(machine.of_job(job)) for job in night.jobs]
     for pools in _closed_under_union(set(allowed)) - {frozenset(machine.pools)}:
         names = [name for name in machine.pools if name in pools]
-        there = machine.together(names).mapped(lambda amount: fill * amount)
+        there = machine.together(names).map_amounts(lambda amount: fill * amount)
         inside = open_ & np.array([own <= pools for own in allowed])
         what = f"pools {', '.join(names)}"
         rows += [row for _, row in _demand_by_window(night, inside, what, there, longest=longest)]

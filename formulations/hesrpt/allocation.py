@@ -24,7 +24,7 @@ from schedopt.formulations.hesrpt.epochs import (
 from schedopt.formulations.hesrpt.replay import planned_allocation
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.errors import InputError
-from schedopt.instances.extras import installed, need
+from schedopt.instances.extras import installed, require
 from schedopt.instances.hesrpt import (
     Allocated,
     Amdahl,
@@ -208,7 +208,7 @@ class Allocation:
 
     @cached_property
     def _native(self) -> Native:
-        need("cvxpy", "model")
+        require("cvxpy", "model")
         from schedopt.formulations.hesrpt.native import Native
 
         return Native(self._goal, self._declared_rows())
@@ -229,7 +229,7 @@ class Allocation:
 
     def program(self, names: Collection[str]) -> cp.Problem:
         """Return a new program as it stands, with some of its side constraints, by name."""
-        side = self.side()
+        side = self.side_constraints()
         return self._native.without(row for name in side if name not in names for row in side[name])
 
     @cached_property
@@ -309,7 +309,7 @@ class Allocation:
         self.seconds += time.perf_counter() - began
         return self
 
-    def side(self) -> dict[str, list[cp.Constraint]]:
+    def side_constraints(self) -> dict[str, list[cp.Constraint]]:
         """Return the CVXPY constraints behind each side constraint, native ones too, by name."""
         changed = self.changed
         rows: dict[str, list[cp.Constraint]] = {name: [] for name in self.rules.names}
@@ -370,5 +370,5 @@ class Allocation:
         used[at] = self.unit * np.maximum(a, 0.0)
         rules = self.rules
         if self.changed:
-            rules = rules.only(self._native.whole(self.side()))
+            rules = rules.only(self._native.whole(self.side_constraints()))
         return planned_allocation(self.instance, self.epochs, durations, used, rules)

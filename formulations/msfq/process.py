@@ -174,7 +174,7 @@ class WithoutConstraints:
             )
         return self
 
-    def side(self) -> Side:
+    def side_constraints(self) -> Side:
         """Return nothing: there are no side constraints."""
         return {}
 

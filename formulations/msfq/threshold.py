@@ -125,7 +125,7 @@ class Threshold:
         self.added = (*self.added, *taken)
         return self
 
-    def side(self) -> Side:
+    def side_constraints(self) -> Side:
         """Return each side constraint by name; thresholds that are ruled out are native ones."""
         declared = [*self.instance.constraints, *self.added]
         rows: Side = {label(rule, i): [rule] for i, rule in enumerate(declared)}
@@ -151,7 +151,7 @@ class Threshold:
 
     def kept_thresholds(self, names: Iterable[str] | None = None) -> NDArray[np.bool_]:
         """Return which evaluated thresholds keep the side constraints of these names (all)."""
-        model, side = self.model, self.side()
+        model, side = self.model, self.side_constraints()
         good = np.isfinite(self.curve)
         for name in side if names is None else names:
             if name == NATIVE:

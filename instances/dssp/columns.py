@@ -90,13 +90,13 @@ class Columns:
                 yield f"column {quote(title)}: what each running task holds"
         for title in self.groupings:
             count = len(instance.groups.get(title, {}))
-            yield f"column {quote(title)}: a grouping of {counted(count, 'group')}"
+            yield f"column {quote(title)}: a grouping of {count_of(count, 'group')}"
         for title, reason in self.left_out.items():
             asks = "; --option groups=... makes it a grouping" if reason != "empty" else ""
             yield f"column {quote(title)}: left out: {reason}{asks}"
 
 
-def counted(number: int, what: str) -> str:
+def count_of(number: int, what: str) -> str:
     """Return how many of something there are."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import build_unchecked
 from schedopt.instances.dssp.clock import MOST_TASKS, Clock
-from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
+from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, count_of
 from schedopt.instances.dssp.jobs import REWARDS, Job, Stages
 from schedopt.instances.errors import InputError, at_place, listing, quote, suggestion
 from schedopt.instances.tables import Column, Row, Table
@@ -97,14 +97,15 @@ class JobReader:
             zoned = "; with a date and an offset, start=2026-11-22T20:00+01:00, plans tell the time"
             yield f"times, and plain numbers, are in {self.clock.words}{zoned * bare}"
         if self.released:
-            yield f"{counted(self.released, 'job')} released before the start: there from the start"
+            early = count_of(self.released, "job")
+            yield f"{early} released before the start: there from the start"
         if self.backward:
             what = "released at or after its deadline, so that it can never run"
-            yield f"{counted(len(self.backward), 'job')} {what}: {_listed(self.backward)}"
-        yield f"{counted(read, 'job')} read" + ", none left out" * (not self.overdue)
+            yield f"{count_of(len(self.backward), 'job')} {what}: {_listed(self.backward)}"
+        yield f"{count_of(read, 'job')} read" + ", none left out" * (not self.overdue)
         if self.overdue:
             why = "left out: their deadline is over when the night starts"
-            yield f"{counted(len(self.overdue), 'job')} {why}: {_listed(self.overdue)}"
+            yield f"{count_of(len(self.overdue), 'job')} {why}: {_listed(self.overdue)}"
 
     def _job(self, row: Row) -> Job:
         name = row.value(NAME)

@@ -32,7 +32,7 @@ def size(priority: float | None, demand: float) -> float:
     return float(demand)
 
 
-def banded(priority: float | None, demand: float) -> float:
+def banded_reward(priority: float | None, demand: float) -> float:
     """Return 100,000, 1,000, 10 or 1 for a priority below 100, 200, 300 or none of these."""
     del demand
     priority = _expect_priority(priority, "banded")
@@ -42,10 +42,10 @@ def banded(priority: float | None, demand: float) -> float:
     return 1.0
 
 
-REWARDS: dict[str, Reward] = {"linear": linear, "size": size, "banded": banded}
+REWARDS: dict[str, Reward] = {"linear": linear, "size": size, "banded": banded_reward}
 """The reward functions by name; each takes (priority or None, demand in processor time).
 
-`linear` and `banded` raise `InputError` for a job without a priority.
+`linear` and `banded_reward` raise `InputError` for a job without a priority.
 """
 
 

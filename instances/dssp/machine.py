@@ -93,7 +93,7 @@ class Steps:
         gone = [(as_written(start), Fraction(-count)) for count, start, _ in away]
         back = [(as_written(end), Fraction(count)) for count, _, end in away]
         left = Steps.summed(chain(self.changes(), gone, back))
-        return left.mapped(lambda amount: max(NONE, amount))
+        return left.map_amounts(lambda amount: max(NONE, amount))
 
     def up_to(self, end: float | None) -> Steps:
         """Return the amount, none of it from a time on."""
@@ -110,7 +110,7 @@ class Steps:
             yield Span(self.times[i], self.times[i + 1], self.amounts[i])
         yield Span(self.times[last], None, self.amounts[last])
 
-    def mapped(self, amount: Callable[[Fraction], Fraction]) -> Steps:
+    def map_amounts(self, amount: Callable[[Fraction], Fraction]) -> Steps:
         """Return another amount at each time, changing only where that does."""
         points = zip(self.times, map(amount, self.amounts), strict=True)
         times, amounts = zip(
@@ -138,7 +138,7 @@ class Steps:
         lengths = (after - before for before, after in pairwise(self.times))
         return [*accumulate(map(mul, self.amounts, lengths), initial=NONE)]
 
-    def reached(self, start: Fraction, work: Fraction) -> Fraction | None:
+    def time_reached(self, start: Fraction, work: Fraction) -> Fraction | None:
         """Return when the amount, summed over time from a start, reaches a total; None if never."""
         if work <= 0:
             return start
@@ -215,8 +215,8 @@ class Machine:
                 return parts[0] if len(parts) == 1 else Steps.summed(changes)
             there = self.together(names)
             if need is not None:
-                return there.mapped(lambda amount: Fraction(amount >= need))
-            return there.mapped(lambda amount: min(amount, Fraction(most or 0)))
+                return there.map_amounts(lambda amount: Fraction(amount >= need))
+            return there.map_amounts(lambda amount: min(amount, Fraction(most or 0)))
 
         return cache(usable)
 
@@ -268,11 +268,11 @@ class Machine:
         """
         pools = tuple(self.of_job(job))
         most = None if job.max_processors is None else job.widest
-        worked = self._usable(pools, most, None).reached(at, longer * demand)
+        worked = self._usable(pools, most, None).time_reached(at, longer * demand)
         end: Fraction | None = at
         if job.critical_path is not None:
             running = self._usable(pools, None, job.processors)
-            end = running.reached(at, longer * as_written(job.critical_path))
+            end = running.time_reached(at, longer * as_written(job.critical_path))
         for stage in () if job.critical_path is not None else job.stages or ():
             length = longer * as_written(max(stage))
             if end is not None and length:

@@ -14,7 +14,7 @@ from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import Machine, Steps, in_order
 from schedopt.instances.errors import InputError, at_place, expect, quote
-from schedopt.instances.naming import pick, refuse_twice
+from schedopt.instances.naming import pick_name, refuse_twice
 from schedopt.instances.times import SPELLED
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _check_times(night: Instance) -> None:
             expect(down.start < down.end < inf, words, down.end, "end")
             if down.pool is not None or night.pools:
                 with at_place("pool"):
-                    pick(down.pool or "", night.pools, "one of the file's `pools`")
+                    pick_name(down.pool or "", night.pools, "one of the file's `pools`")
             words = f"at most {night.nights}, the file's `nights`"
             expect((down.night or 1) <= night.nights, words, down.night, "night")
     for name, given in night.resources.items():
@@ -111,7 +111,7 @@ def _check_times(night: Instance) -> None:
     if night.end is not None:
         expect(0 < night.end < inf, "a finite number > 0", night.end, "end")
     with at_place("unit"):
-        pick(night.unit, SPELLED, "a unit of time")
+        pick_name(night.unit, SPELLED, "a unit of time")
     if night.start is not None:
         with at_place("start"):
             dates = dates_of(night.start, night.unit)
@@ -140,12 +140,12 @@ def _check_needs(night: Instance, job: Job) -> None:
         names = getattr(job, key) or ()
         for i, name in enumerate(names):
             with at_place(f"{key}[{i}]"):
-                pick(name, known, what)
+                pick_name(name, known, what)
         refuse_twice(names, key, "a name")
     machine = night.machine
     for name, amount in job.holds.items():
         with at_place(f"holds.{name}"):
-            pick(name, night.resources, "one of the file's `resources`")
+            pick_name(name, night.resources, "one of the file's `resources`")
         most = machine.resources[name].most
         expected = f"at most {float(most):g}, all that there ever is"
         expect(amount <= most, expected, amount, f"holds.{name}")

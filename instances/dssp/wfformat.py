@@ -20,7 +20,7 @@ from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read, stem
-from schedopt.instances.naming import pick, refuse_twice
+from schedopt.instances.naming import pick_name, refuse_twice
 from schedopt.instances.options import complete, number, one_of, text
 
 OPTIONS = {
@@ -109,7 +109,7 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
                     reward=reward(float(rank), fsum(flow.runtimes)),
                     priority=float(rank),
                     groups=flow.groups,
-                    stages=levelled(flow),
+                    stages=stages_by_level(flow),
                 )
             )
     count = "1 workflow" if len(jobs) == 1 else f"{len(jobs)} workflows"
@@ -143,7 +143,7 @@ def load(path: str | Path) -> Workflow:
         return Workflow(groups, _runtimes(document.workflow.execution, at), parents, order)
 
 
-def levelled(flow: Workflow) -> tuple[tuple[float, ...], ...]:
+def stages_by_level(flow: Workflow) -> tuple[tuple[float, ...], ...]:
     """Return the runtimes by level (seconds): stages in which every dependency is kept."""
     level = [0] * len(flow.runtimes)
     for task in flow.order:
@@ -173,7 +173,7 @@ def _parents(tasks: Sequence[_Task], at: dict[str, int]) -> tuple[tuple[int, ...
         for field, others in (("parents", task.parents), ("children", task.children)):
             for k, other in enumerate(others):
                 with at_place(f"{SPECIFIED}[{i}].{field}[{k}]"):
-                    pick(other, at, "the id of a task")
+                    pick_name(other, at, "the id of a task")
                 before, after = (at[other], i) if field == "parents" else (i, at[other])
                 found[after][before] = None
     return tuple(map(tuple, found))
@@ -184,7 +184,7 @@ def _runtimes(execution: _Execution, at: dict[str, int]) -> tuple[float, ...]:
     refuse_twice([task.id for task in execution.tasks], EXECUTED, "an id", "id")
     for k, task in enumerate(execution.tasks):
         with at_place(f"{EXECUTED}[{k}].id"):
-            pick(task.id, at, "the id of a task that is specified")
+            pick_name(task.id, at, "the id of a task that is specified")
     ran = {task.id: task.runtime for task in execution.tasks}
     for key, i in at.items():
         if key not in ran:

@@ -13,7 +13,7 @@ from schedopt.instances.epoch.records import (
     Scheduled,
     SideConstraint,
     Solution,
-    allotted,
+    even_shares,
     fits,
     partitioned,
 )

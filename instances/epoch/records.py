@@ -179,7 +179,7 @@ def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
     return sum(max(m, floor) for m in minima) <= nodes
 
 
-def allotted(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
+def even_shares(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
     """Return A_j of jobs that share all nodes as evenly as possible, else `ValueError`."""
     return list(_allotted(tuple(minima), nodes, inequity))
 

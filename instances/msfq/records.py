@@ -15,7 +15,7 @@ from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import CheckedRecord, Name
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, expect, quote
-from schedopt.instances.extras import need
+from schedopt.instances.extras import require
 from schedopt.instances.msfq.answers import Answer
 from schedopt.instances.msfq.sizes import (
     BoundedPareto,
@@ -282,7 +282,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         """Return the same instance with its companion file: the jobs of a log."""
         if self.log is None:
             return self
-        need("polars", "log")
+        require("polars", "log")
         from schedopt.instances.msfq.log_files import read_jobs
 
         return self.with_jobs(read_jobs(Path(file).parent / self.log, self.servers))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import keep, write_bytes
+from schedopt.instances.files import refuse_overwriting, write_bytes
 from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_converters.cleaning import BOUNDS
 from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
@@ -67,7 +67,7 @@ def classes(path: str | Path, **options: Any) -> Instance:
     values = complete(options, CLASSES, "convert to msfq classes")
     powers, trace = values["needs"] == "powers", values["trace"]
     if trace is not None:
-        keep([path], trace)
+        refuse_overwriting([path], trace)
     window = {key: value for key in (*BOUNDS, "name") if (value := values[key]) is not None}
     log = log_converters.convert(path, format="swf", **window)
     jobs, span = log.jobs, log.jobs.span

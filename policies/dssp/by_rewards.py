@@ -30,7 +30,7 @@ def optimum(items: Items) -> Mask:
         return np.zeros(0, dtype=np.bool_)
     common = int(np.gcd.reduce(rewards.astype(np.int64)))
     # One more than the bound, lest its rounding cost the optimum.
-    top = int(items.relaxed / common * (1 + 1e-12)) + 1
+    top = int(items.fractional_bound / common * (1 + 1e-12)) + 1
     table = _LeastWeights("dp-profits", (rewards / common).astype(np.int64), items.weights, top)
     reached = table.least <= items.room
     return table.members(int(np.flatnonzero(reached)[-1]))
@@ -63,7 +63,7 @@ def approximation(items: Items, epsilon: float) -> Mask:
     fallback = kernels.greedy_half(items.rewards, items.weights, items.room, items.order)
     if fallback.all():
         return fallback
-    shares = items.rewards / items.relaxed  # of U, and so are the threshold and the unit
+    shares = items.rewards / items.fractional_bound  # of U, and so are the threshold and the unit
     threshold = epsilon / 3
     unit = threshold**2
     top = int(1 / unit) + 1  # one more than U/d, lest rounding cost a sum

@@ -12,7 +12,7 @@ NATURAL = 2**63 - 1
 each access."""
 
 
-def inlined(function: Any, **parts: Any) -> Any:
+def inline(function: Any, **parts: Any) -> Any:
     """Return a function that is inlined into its callers, with the plain functions it calls.
 
     ``parts`` stand in place of some that it calls.
@@ -21,7 +21,7 @@ def inlined(function: Any, **parts: Any) -> Any:
         return function
     known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
     called = {
-        name: inlined(of)
+        name: inline(of)
         for name, of in known.items()
         if isinstance(of, FunctionType) and of is not function and name not in parts
     }
@@ -34,7 +34,7 @@ def inlined(function: Any, **parts: Any) -> Any:
     return _njit(_nrt=False, error_model="numpy", forceinline=True)(own)
 
 
-def specialized(
+def specialize(
     template: Callable[..., Any], name: str, parts: Mapping[str, Any], *, nogil: bool = False
 ) -> Any:
     """Compile a function anew with other globals, which are constants to the compiler.

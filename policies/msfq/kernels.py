@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.policies.msfq.compiling import NATURAL, inlined, specialized
+from schedopt.policies.msfq.compiling import NATURAL, inline, specialize
 from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, refill, size_of
 from schedopt.policies.msfq.rule import FlatState, NextStart
@@ -113,8 +113,8 @@ def advance_by(rule: NextStart, phases: bool, lean: bool) -> Any:
     given times.
     """
     name = "_".join(filter(None, ("advance", rule.__name__, "lean" * lean)))
-    parts = {"next_start": inlined(rule), "NOTE_PHASES": phases, "LEAN": lean}
-    return specialized(advance, name, parts, nogil=True)
+    parts = {"next_start": inline(rule), "NOTE_PHASES": phases, "LEAN": lean}
+    return specialize(advance, name, parts, nogil=True)
 
 
 def advance(  # noqa: PLR0915 - in pieces it is half as fast

@@ -161,13 +161,13 @@ def against(rows: Iterable[Row], a: str) -> list[Pair]:
         for scores in problems
         if a in scores.of
         for b in scores.of
-        if b != a and (pair := _pair(scores, a, b))
+        if b != a and (pair := _compare_pair(scores, a, b))
     ]
 
 
-def _pair(scores: Scores, a: str, b: str) -> Pair | None:
+def _compare_pair(scores: Scores, a: str, b: str) -> Pair | None:
     """Return the pair of two contenders, if some instance has a score of both."""
-    values = _shared(scores, a, b)
+    values = _common_scores(scores, a, b)
     if not values:
         return None
     gains = [scores.sign * (x - y) / (max(abs(x), abs(y)) or 1.0) + 0.0 for x, y in values]
@@ -188,7 +188,7 @@ def _pair(scores: Scores, a: str, b: str) -> Pair | None:
     )
 
 
-def _shared(scores: Scores, a: str, b: str) -> list[tuple[float, float]]:
+def _common_scores(scores: Scores, a: str, b: str) -> list[tuple[float, float]]:
     """Return both scores on each instance that has both; of one alone, both values at each seed."""
     x, y = scores.of[a], scores.of[b]
     files = [file for file in x if file in y]
@@ -338,7 +338,7 @@ def _standing(scores: Scores, name: str) -> Standing:
         scored=len(of),
         wins=sum(not better(scores.best[file], value, scores.sign) for file, value in of.items()),
         at_optimum=sum(
-            gap <= SAME and row.reference_proven and not _simulated(row) for gap, row in gaps
+            gap <= SAME and row.reference_proven and not _is_sample(row) for gap, row in gaps
         ),
         seconds=fmean(row.seconds for row in rows),
         endings=dict(Counter(_why(row) for row in rows if row.gap is None)),
@@ -348,13 +348,13 @@ def _standing(scores: Scores, name: str) -> Standing:
 def _noise(rows: Sequence[Row]) -> float:
     """Return the half-width of the 95% interval that simulation adds to a mean gap."""
     shares = [
-        (row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) if _simulated(row) else 0.0
+        (row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) if _is_sample(row) else 0.0
         for row in rows
     ]
     return hypot(*shares) / len(shares) if shares else 0.0
 
 
-def _simulated(row: Row) -> bool:
+def _is_sample(row: Row) -> bool:
     """Tell whether a run is a random sample; the replay of a log is deterministic."""
     return (row.sampled or bool(row.confidence)) and not row.measures
 

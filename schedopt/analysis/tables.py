@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from schedopt import tables as column
 from schedopt.analysis import statistics
-from schedopt.formats import between, counted, number, percent, signed_percent
+from schedopt.formats import count_of, interval, number, percent, signed_percent
 from schedopt.sweep.rows import Row, to_frame
 from schedopt.tables import Cell, Column, Table, Value, to_html
 
@@ -50,7 +50,7 @@ def standings(
     """Yield each problem with the table of its contenders."""
     for what in overviews:
         gaps = "; gaps are over the bound" if what.from_bounds else ""
-        instances = counted(what.instances, "instance")
+        instances = count_of(what.instances, "instance")
         title = f"{what.problem}: {instances}, optimum proven for {what.proven:,}{gaps}"
         yield what, standing_table([of for of in found if of.problem == what.problem], title)
 
@@ -73,7 +73,7 @@ def _standing(of: statistics.Standing) -> dict[str, Value]:
     return {
         "policy": of.contender,
         **dict.fromkeys(("gap", "mean gap"), mean),
-        "95% interval": Cell(between(of.low, of.high), of.low),
+        "95% interval": Cell(interval(of.low, of.high), of.low),
         "median": MISSING if of.median is None else of.median,
         "worst": MISSING if of.worst is None else of.worst,
         "on": of.worst_instance if (of.worst or 0.0) > statistics.SAME else None,
@@ -94,10 +94,10 @@ def leader(found: Iterable[statistics.Standing], what: statistics.Overview) -> s
     ]
     name = f"{best.contender} (and {len(equal):,} more)" if equal else best.contender
     if best.mean is None:
-        return f"{name}: best on {best.wins:,} of {counted(best.instances, 'instance')}."
+        return f"{name}: best on {best.wins:,} of {count_of(best.instances, 'instance')}."
     reference = "the optimum" if what.proven == what.instances else "the best that is known"
     away = f"{percent(best.mean)} from {'the bound' if what.from_bounds else reference}"
-    sure = f" (95% interval {between(best.low, best.high)})" if best.low is not None else ""
+    sure = f" (95% interval {interval(best.low, best.high)})" if best.low is not None else ""
     return f"{name}: {away} on average{sure}."
 
 
@@ -118,7 +118,7 @@ def pairs(found: Iterable[statistics.Pair]) -> Table:
             (
                 *(pair.problem, pair.a, pair.b),
                 *(pair.compared, pair.better, pair.same, pair.worse, pair.mean),
-                Cell(between(pair.low, pair.high), pair.low)
+                Cell(interval(pair.low, pair.high), pair.low)
                 if pair.compared >= statistics.FEW
                 else None,
             )
@@ -219,10 +219,10 @@ class RowTable(list[Row]):
     def __repr__(self) -> str:
         """Return how many rows there are of what; `list(rows)` shows each."""
         about = (
-            f"; {of.problem}: {counted(of.instances, 'instance')}"
+            f"; {of.problem}: {count_of(of.instances, 'instance')}"
             for of in statistics.overview(self)
         )
-        return f"<{counted(len(self), 'row')}{''.join(about)}>"
+        return f"<{count_of(len(self), 'row')}{''.join(about)}>"
 
     def _repr_html_(self) -> str:
         tables = standings(statistics.summary(self), statistics.overview(self))

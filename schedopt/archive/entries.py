@@ -149,12 +149,14 @@ def entry_for(file: Path) -> tuple[str, Entry]:
         for entry in entries(name):
             if entry.name != instance.name:
                 continue
-            if digest(file) == entry.instance or (whole and archived(name, entry) == instance):
+            if digest(file) == entry.instance or (
+                whole and instance_of_entry(name, entry) == instance
+            ):
                 return name, entry
     raise InputError("an instance of the archive", found=quote(instance.name), file=str(file))
 
 
-def archived(group_name: str, entry: Entry) -> AnyInstance:
+def instance_of_entry(group_name: str, entry: Entry) -> AnyInstance:
     """Return an entry's instance."""
     return load(instance_path(f"{group_name}/{entry.name}"))
 

@@ -55,7 +55,7 @@ def verify(group: str, entry: entries.Entry) -> Verdict:
                 wrong.append(f"the {what} is not that of the entry: {path.name} has another digest")
         result = entries.document(group, entry)
         expect_solution_of(entry, result, result_path(name).name)
-        report = check(entries.archived(group, entry), result)
+        report = check(entries.instance_of_entry(group, entry), result)
         wrong += [*report.violations, *report.unjudged]
         wrong += [f"question: {what}" for what in report.differences]
         bound = report.bound
@@ -73,7 +73,9 @@ def _wrong_starts(group: str, entry: entries.Entry) -> Iterator[str]:
         return
     policies = [title for title in Table.read(path).titles if title not in NO_POLICIES]
     for policy in policies:
-        wrong = record_of(entry.problem).wrong_start(entries.archived(group, entry), path, policy)
+        wrong = record_of(entry.problem).wrong_start(
+            entries.instance_of_entry(group, entry), path, policy
+        )
         if wrong is not None:
             yield f"{path.name}: {wrong.in_words()}"
 

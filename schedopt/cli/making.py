@@ -9,7 +9,7 @@ import typer
 from schedopt.cli import output as out
 from schedopt.cli.common import verb
 from schedopt.instances.errors import InputError
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 from schedopt.solvers.stopping import finishing
 from schedopt.verbs import convert as converting
 from schedopt.verbs import generate as generating
@@ -108,14 +108,14 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
     instance : The results' instance: its deadline and its groups.
     output : .png (the default), .svg, .pdf or .html.
     """
-    from schedopt.instances.extras import need
+    from schedopt.instances.extras import require
     from schedopt.instances.files import locate
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
 
     target = output or Path(f"{locate(files[0]).name.split('.')[0]}.png")
     out.expect_writable(target, FORMATS, [*files, *([instance] if instance else ())])
-    need("matplotlib")
+    require("matplotlib")
     save(draw(files, instance=instance), target)
     out.say(f"wrote {target}")
 
@@ -145,7 +145,7 @@ def reproduce(
     from schedopt.terminal import listings
 
     if not names and not quick and output is None:
-        entries = reproducing.recorded()
+        entries = reproducing.last_recorded()
         out.deliver(entries, lambda: listings.ledger(entries), json=json)
         raise typer.Exit(out.FOUND)
     if names == ["all"]:
@@ -173,7 +173,7 @@ def list_(section: str | None = None, *, json: bool = False) -> None:
     from schedopt.terminal import listings
     from schedopt.verbs.explain import SECTIONS, sections
 
-    wanted = None if section is None else [pick(section, SECTIONS, "a section")]
+    wanted = None if section is None else [pick_name(section, SECTIONS, "a section")]
     found = sections(wanted)
     show = listings.overview if wanted is None else listings.contents
     out.deliver(found, lambda: show(found), json=json)
@@ -192,7 +192,7 @@ def explain(name: str, *, json: bool = False) -> None:
 
     entries = run(name)
     document = entries[0] if len(entries) == 1 else entries
-    out.deliver(document, lambda: listings.explained(entries), json=json)
+    out.deliver(document, lambda: listings.show_explanations(entries), json=json)
 
 
 @verb("schedopt doctor")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schedopt.instances.errors import InputError, printable, quote
-from schedopt.instances.extras import need
+from schedopt.instances.extras import require
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,7 +117,7 @@ def expect_writable(
 
     A pipe or a device needs no ending.
     """
-    from schedopt.instances.files import is_stream, keep
+    from schedopt.instances.files import is_stream, refuse_overwriting
 
     if output is None:
         return
@@ -131,7 +131,7 @@ def expect_writable(
             raise InputError("a folder that exists", found="nothing", file=str(output.parent))
     except OSError as error:
         raise InputError("a place to write to", found=error.strerror, file=str(output)) from None
-    keep(read, output)
+    refuse_overwriting(read, output)
 
 
 def expect_result_file(
@@ -142,7 +142,7 @@ def expect_result_file(
 
     expect_writable(output, (*DOCUMENTS, *PLANS), [*read, *([template] if template else [])])
     if output is not None and output.name.lower().endswith((".parquet", PLANS[-1])):
-        need("polars", str(output))
+        require("polars", str(output))
     if template is not None:
         if output is None or output.suffix.lower() != PLANS[-1]:
             found = "none" if output is None else quote(output.name)
@@ -166,7 +166,7 @@ def expect_drawable(
     """Refuse a page or picture that cannot be drawn or written before anything is solved."""
     expect_writable(report, endings, read)
     if report is not None:
-        need("matplotlib", str(report))
+        require("matplotlib", str(report))
 
 
 def is_plan(output: Path | None) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from schedopt.formats import counted
+from schedopt.formats import count_of
 from schedopt.pictures import style
 
 if TYPE_CHECKING:  # which would load all that solves
@@ -27,7 +27,7 @@ def profiles(found: Sequence[Profile]) -> Figure:
     figure, grid = style.panels((9, 4.5 * len(problems)), len(problems))
     for axes, problem in zip(grid[:, 0], problems, strict=True):
         mine = [profile for profile in found if profile.problem == problem]
-        axes.set_title(f"{problem}: {counted(mine[0].instances, 'instance')}")
+        axes.set_title(f"{problem}: {count_of(mine[0].instances, 'instance')}")
         if mine[0].instances == 1:
             _bars_of_one_instance(axes, mine)
             continue

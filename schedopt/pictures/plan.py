@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from schedopt.formats import counted
+from schedopt.formats import count_of
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import SECONDS, Dates
 from schedopt.pictures import style
@@ -59,7 +59,7 @@ def plan(table: pl.DataFrame, night: Any = None) -> Figure:
     since = "time from the night's start" if several else "time"
     more = f" (the first {MOST}; {len(timed) - MOST:,} more)" if len(timed) > MOST else ""
     late = len(timed.filter(pl.col("late") > 0))
-    words = f"{counted(len(timed), 'job')} run{more}, {late:,} late; {len(out):,} left out"
+    words = f"{count_of(len(timed), 'job')} run{more}, {late:,} late; {len(out):,} left out"
     style.decorate(axes, words, f"{since}, {word}" if word else since)
     if axes.get_legend_handles_labels()[0]:
         style.decorate(axes, legend="beside")
@@ -86,7 +86,7 @@ def _bars(
             axes.barh(
                 row, min(late, end - start), 0.7, left=max(start, end - late), color=style.RED
             )
-        axes.annotate(counted(job["processors"], "processor"), (end, row), **BESIDE)
+        axes.annotate(count_of(job["processors"], "processor"), (end, row), **BESIDE)
     for group, colour in look.items():
         axes.barh(0, 0, color=colour, label=style.label(group))
     if any(job["late"] for job in runs):

@@ -17,7 +17,7 @@ __all__ = ["Problem", "lazily", "problem", "problem_of", "problems"]
 def problem(name: str) -> Problem:
     """Return the record of a problem; `InputError` if there is none."""
     record: Problem = import_module(
-        module_path("problems", naming.pick(name, PROBLEMS, "a problem"))
+        module_path("problems", naming.pick_name(name, PROBLEMS, "a problem"))
     ).RECORD
     return record
 

@@ -20,7 +20,7 @@ from typing_extensions import TypeVar
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import module_path
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.engine import resolve
@@ -105,7 +105,9 @@ class Problem(Generic[I]):
     def formulation(self, name: str | None = None) -> FormulationType:
         """Return a formulation by name, the default without one; `InputError` if there is none."""
         known = self.formulation_homes
-        chosen = pick(name, known, f"a formulation of {self.name}") if name else next(iter(known))
+        chosen = (
+            pick_name(name, known, f"a formulation of {self.name}") if name else next(iter(known))
+        )
         kind: FormulationType = resolve(known[chosen])
         return kind
 
@@ -132,7 +134,7 @@ class Problem(Generic[I]):
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name, for these side constraints; `InputError` if there is none."""
         known = self.policies()
-        return known[pick(name, known, f"a policy of {self.name}")]
+        return known[pick_name(name, known, f"a policy of {self.name}")]
 
     def generators(self) -> Mapping[str, Recipe]:
         """Return the generators of random instances by name; the first is the default."""
@@ -146,7 +148,7 @@ class Problem(Generic[I]):
         known = self.generators()
         if not known:
             raise InputError(f"a problem with generators: {self.name} has none")
-        return known[pick(name or next(iter(known)), known, f"a generator of {self.name}")]
+        return known[pick_name(name or next(iter(known)), known, f"a generator of {self.name}")]
 
     def known_converters(self) -> Mapping[str, Converter]:
         """Return the converters by format; those of plug-ins by the ending of files."""
@@ -274,11 +276,11 @@ class Problem(Generic[I]):
 
     measures: Hook[dict[str, float]] = Hook("to_tables:measures", {})  # beyond the objective
     shares: Hook[Mapping[str, Mapping[str, float]]] = Hook("to_tables:shares", {})  # by grouping
-    done: Hook[str] = Hook("to_tables:done", "")  # how much is done in time, in words
+    done: Hook[str] = Hook("to_tables:jobs_in_time", "")  # how much is done in time, in words
     lines: Hook[summary.Lines] = Hook("to_tables:lines", ())  # what is said beyond the objective
     caution: Hook[str] = Hook("to_tables:caution", "")  # what fails as it is run, in words
     tables: Hook[summary.Tables] = Hook("to_tables:tables", ())
-    dropped: Hook[Table | None] = Hook("to_tables:dropped")  # what is left out, and why
+    dropped: Hook[Table | None] = Hook("to_tables:left_out_table")  # what is left out, and why
 
     # What is done with it.
 
@@ -291,7 +293,7 @@ class Problem(Generic[I]):
 
     def carried_out(self, instance: I, result: Result) -> Result | None:
         """Return a result that says when, as what it decides is run; None where nothing is said."""
-        if (dispatched := _in_folder(type(self).__module__, "planning:dispatched")) is None:
+        if (dispatched := _in_folder(type(self).__module__, "planning:dispatch_result")) is None:
             return None if result.solution is None else result
         run: Result | None = dispatched(instance, result)
         return run

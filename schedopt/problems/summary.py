@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from schedopt import tables
 from schedopt.formats import number
-from schedopt.instances.extras import need
+from schedopt.instances.extras import require
 from schedopt.tables import Table, Value
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Plan:
 
     def frame(self) -> pl.DataFrame:
         """Return the plan as a frame."""
-        need("polars")
+        require("polars")
         import polars as pl
 
         return pl.DataFrame(self.columns(), schema=schema(self.titles), strict=False)
@@ -211,7 +211,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     seconds: float
 
 
-def explained(told: Explanation) -> Tables:
+def explanation_tables(told: Explanation) -> Tables:
     """Yield the tables of an explanation."""
     text, number = tables.text, tables.number
     if told.left_out:

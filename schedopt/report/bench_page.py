@@ -6,7 +6,7 @@ from pathlib import Path
 
 from schedopt import tables as column
 from schedopt.analysis import statistics, tables
-from schedopt.formats import counted
+from schedopt.formats import count_of
 from schedopt.pictures import charts
 from schedopt.problems import problem
 from schedopt.problems.summary import Section
@@ -55,7 +55,7 @@ MEASURED = (
 def write(rows: Sequence[Row], path: str | Path, *, failures: Sequence[str] = ()) -> None:
     """Write rows of a bench as one page; ``path`` ends in .html."""
     count = len(statistics.group_rows(rows, "file"))
-    about = f"{counted(len(rows), 'run')} on {counted(count, 'instance')}"
+    about = f"{count_of(len(rows), 'run')} on {count_of(count, 'instance')}"
     page.write(path, "How far from the optimum", about, sections(rows, failures), FOOTER)
 
 
@@ -80,7 +80,7 @@ def _of_problem(what: statistics.Overview, rows: Sequence[Row]) -> Section:
     proven = f"optimum proven for {what.proven:,}"
     if what.re_proved:
         proven += f", re-proved from certificates for {what.re_proved:,}"
-    runs = f"{counted(what.runs, 'run')} on {counted(what.instances, 'instance')}"
+    runs = f"{count_of(what.runs, 'run')} on {count_of(what.instances, 'instance')}"
     pairs = statistics.against(rows, found[0].contender)
     beside = (tables.pairs(pairs),) if pairs else ()
     drawn = (

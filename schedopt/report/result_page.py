@@ -8,7 +8,7 @@ import msgspec
 from schedopt.formats import number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
-from schedopt.problems.summary import CAUTION, Explanation, Section, explained
+from schedopt.problems.summary import CAUTION, Explanation, Section, explanation_tables
 from schedopt.report import page
 from schedopt.solvers.result import Result
 
@@ -64,5 +64,5 @@ def sections(instance: AnyInstance, result: Result, run: Result | None) -> Itera
     if result.explanation:
         told = msgspec.convert(result.explanation, Explanation)
         words = "Each by solving again: with the job asked for, or without the rule."
-        tables = tuple(table.without_empty_columns() for table in explained(told))
+        tables = tuple(table.without_empty_columns() for table in explanation_tables(told))
         yield Section("Why, and at what price", words=words, tables=tables, terms=PRICES)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from schedopt import __version__
 from schedopt.instances.errors import InputError, expect, quote
-from schedopt.instances.extras import need
+from schedopt.instances.extras import require
 from schedopt.instances.options import most_at_once
 from schedopt.policies.from_file import load_only
 from schedopt.solvers.stopping import leave_signals_to_parent, signals_blocked
@@ -214,7 +214,7 @@ def _on_cluster(
     tasks: Sequence[Task], address: str, grace: float | None
 ) -> Generator[tuple[Task, Outcome]]:
     """Compute tasks on a Dask cluster, and yield outcomes as they arrive."""
-    need("distributed", "--cluster")
+    require("distributed", "--cluster")
     distributed = import_module("distributed")
     try:
         _expect_scheduler(address)

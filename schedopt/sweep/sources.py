@@ -186,7 +186,7 @@ def instance_files(paths: Iterable[str | Path]) -> list[Path]:
     return list(found)
 
 
-def generated(
+def generated_sources(
     problem: str,
     generator: str | None = None,
     *,
@@ -215,7 +215,7 @@ def parse_generated(text: str) -> list[GeneratedSource]:
     seeds = [options.pop(key) for key in ("seed", "seeds") if key in options]
     if len(seeds) > 1:
         raise InputError("`seed` or `seeds`, not both", found=quote(text), place="--generate")
-    return generated(
+    return generated_sources(
         problem,
         generator or None,
         seeds=parse_seeds(str(seeds[0] if seeds else 0)),

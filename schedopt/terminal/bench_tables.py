@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from schedopt.analysis import tables
 from schedopt.analysis.statistics import Pair, overview
 from schedopt.analysis.statistics import summary as standings
-from schedopt.formats import counted, duration
+from schedopt.formats import count_of, duration
 from schedopt.sweep.rows import Row
 from schedopt.terminal.console import say, show
 
@@ -24,7 +24,7 @@ def summary(rows: Sequence[Row], pairs: Sequence[Pair] | None = None) -> None:
         if without:
             say("no gap: runs left out of the means, and why")
         if short := sum(row.sampled and not row.confidence for row in own):
-            say(f"{counted(short, 'run')} too short for a confidence interval: take more arrivals")
+            say(f"{count_of(short, 'run')} too short for a confidence interval: take more arrivals")
         say(f"the references took {duration(what.reference_seconds)} in total")
     if pairs:
         show(tables.pairs(pairs))

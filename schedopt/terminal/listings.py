@@ -91,7 +91,7 @@ def ledger(found: Sequence[Document]) -> None:
     say("as last recorded, in full; run an entry again by its name, or `all`")
 
 
-def explained(entries: Sequence[Explained]) -> None:
+def show_explanations(entries: Sequence[Explained]) -> None:
     """Show the explanation of each name."""
     for i, entry in enumerate(entries):
         if i:

@@ -11,10 +11,10 @@ import msgspec
 from rich.table import Table as Grid
 
 from schedopt import tables as column
-from schedopt.formats import counted, duration, number, percent
+from schedopt.formats import count_of, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem, problem_of
-from schedopt.problems.summary import CAUTION, Explanation, Plan, Replanned, explained
+from schedopt.problems.summary import CAUTION, Explanation, Plan, Replanned, explanation_tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Table, Value
 from schedopt.terminal.console import out, say, show, text
@@ -41,13 +41,13 @@ def result(instance: AnyInstance, document: Result) -> None:
         grid.add_row(text(name, "bold"), text(words, "yellow" if name == CAUTION else style))
     out.print(grid)
     for shown in record.tables(instance, document):
-        _below(shown, ROWS, "--json")
+        _show_some_rows(shown, ROWS, "--json")
     dropped = record.dropped(instance, document)
     if document.explanation:
-        for shown in explained(msgspec.convert(document.explanation, Explanation)):
-            _below(shown, len(shown.rows), "--json")
+        for shown in explanation_tables(msgspec.convert(document.explanation, Explanation)):
+            _show_some_rows(shown, len(shown.rows), "--json")
     elif dropped is not None:
-        _below(dropped, DROPPED, "--output plan.csv")
+        _show_some_rows(dropped, DROPPED, "--output plan.csv")
     if document.conflict:
         say("these side constraints cannot hold together:", "red")
         for name in document.conflict:
@@ -55,12 +55,14 @@ def result(instance: AnyInstance, document: Result) -> None:
     for violation in document.violations[:MOST]:
         say(f"violation: {violation}", "red")
     if len(document.violations) > MOST:
-        say(f"... and {counted(len(document.violations) - MOST, 'violation')} more; --json has all")
+        say(
+            f"... and {count_of(len(document.violations) - MOST, 'violation')} more; --json has all"
+        )
     if document.message:
         say(f"note: {document.message}", "yellow")
 
 
-def _below(shown: Table, most: int, file: str) -> None:
+def _show_some_rows(shown: Table, most: int, file: str) -> None:
     """Show the first rows of a table and the last one, which may be a sum; ``file`` has all."""
     between = len(shown.rows) - most
     out.print()
@@ -68,7 +70,7 @@ def _below(shown: Table, most: int, file: str) -> None:
         shown = Table(shown.title, shown.columns, (*shown.rows[: most - 1], shown.rows[-1]))
     show(shown)
     if between > 0:
-        say(f"... and {counted(between, 'row')} before the last; {file} has all")
+        say(f"... and {count_of(between, 'row')} before the last; {file} has all")
 
 
 def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:
@@ -107,10 +109,10 @@ def planned(made: NightPlan) -> None:
             kept, [{key: _by_clock(key, row[key]) for key in kept} for row in runs]
         ).table()
         heads = tuple(replace(of, title=of.title.removesuffix("_time")) for of in table.columns)
-        _below(replace(table, title="", columns=heads), ROWS, "--output plan.csv")
+        _show_some_rows(replace(table, title="", columns=heads), ROWS, "--output plan.csv")
     dropped = problem_of(made.instance).dropped(made.instance, made.result)
     if dropped is not None and runs:
-        _below(dropped, DROPPED, "--output plan.csv")
+        _show_some_rows(dropped, DROPPED, "--output plan.csv")
 
 
 def _by_clock(title: str, value: Value) -> Value:
@@ -140,7 +142,7 @@ def replanned(made: Replanned) -> None:
         ),
     )
     if changed.rows:
-        _below(changed, CHANGED, "--output new.csv")
+        _show_some_rows(changed, CHANGED, "--output new.csv")
 
 
 def results(instance: AnyInstance, documents: Sequence[Result]) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from schedopt.archive.entries import Entry, entries, entry_of, group
 from schedopt.archive.judging import Verdict, submit, verify
 from schedopt.instances.archived import PREFIX, groups, names_in
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 
 __all__ = ["describe", "list_groups", "select_entries", "submit", "verify_entries"]
 
@@ -41,7 +41,7 @@ def select_entries(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
         if "/" in name:
             found.append(entry_of(name))
         else:
-            pick(name, groups(), "a group of the archive")
+            pick_name(name, groups(), "a group of the archive")
             found += [(name, entry) for entry in entries(name)]
     return found
 

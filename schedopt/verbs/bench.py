@@ -9,8 +9,8 @@ from pathlib import Path
 from schedopt.analysis.tables import RowTable
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, expect
-from schedopt.instances.extras import need
-from schedopt.instances.files import keep, write_bytes
+from schedopt.instances.extras import require
+from schedopt.instances.files import refuse_overwriting, write_bytes
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
@@ -140,7 +140,7 @@ def bench(
     target = None if output is None else Path(output)
     journal = _journal_of(target)
     if target is not None:
-        keep((source.path for source in files), target)
+        refuse_overwriting((source.path for source in files), target)
     tasks, failures = plan_tasks([*files, *loaded, *made], sweep)
     rows = Journal(journal, [run.key for task in tasks for run in task.runs], Row)
     todo = [left for task in tasks if (left := _without_done(task, rows)).runs]
@@ -172,7 +172,7 @@ def _journal_of(output: Path | None) -> Path | None:
     if suffix == LINES:
         return output
     if suffix == ".parquet":
-        need("polars", str(output))
+        require("polars", str(output))
     journal = Path(f"{output}{LINES}")
     if output.exists() and not journal.exists():
         expected = f"a new file, or the rows of this very sweep in {journal.name} beside it"

@@ -191,10 +191,12 @@ def _evaluated(
     if not record.measures(result):  # a replay is exact: what an interval is of, its measures say
         sure = getattr(solution, "confidence", msgspec.UNSET)
         result = msgspec.structs.replace(result, confidence=sure)
-    return with_note(_checked(instance, result, constraints), getattr(solution, "note", ""))
+    return with_note(_check_result(instance, result, constraints), getattr(solution, "note", ""))
 
 
-def _checked(instance: AnyInstance, result: Result, constraints: Sequence[Constraint]) -> Result:
+def _check_result(
+    instance: AnyInstance, result: Result, constraints: Sequence[Constraint]
+) -> Result:
     """Return a result as judged by the checker."""
     from schedopt.validation.documents import check
 

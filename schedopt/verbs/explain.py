@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Option
 from schedopt.instances.record_fields import Field, docstring_of, fields_of
 from schedopt.problems import Problem, problem, problems
@@ -73,7 +73,7 @@ def explain(name: str) -> list[Explained]:
     known: dict[str, list[Explained]] = {}
     for entry in everything():
         known.setdefault(entry.name, []).append(entry)
-    return known[pick(name, known, "a side constraint, policy, formulation or generator")]
+    return known[pick_name(name, known, "a side constraint, policy, formulation or generator")]
 
 
 def everything() -> Iterator[Explained]:
@@ -193,7 +193,7 @@ def _first_line(kind: object) -> str:
     return _plain(str(kind.__doc__).strip().splitlines()[0])
 
 
-def _listed(explain: Callable[[Problem], Iterator[Explained]]) -> Callable[[], list[Entry]]:
+def _section_of(explain: Callable[[Problem], Iterator[Explained]]) -> Callable[[], list[Entry]]:
     """Return what makes the entries of a section from explanations."""
     return lambda: [
         {"problem": record.name, "name": entry.name, "summary": entry.summary}
@@ -243,11 +243,11 @@ def _templates() -> list[Entry]:
 
 SECTIONS: Mapping[str, Callable[[], list[Entry]]] = {
     "problems": lambda: [{"name": one.name, "summary": one.title} for one in problems()],
-    "formulations": _listed(_formulations),
+    "formulations": _section_of(_formulations),
     "solvers": _solvers,
-    "policies": _listed(_policies),
-    "constraints": _listed(_constraints),
-    "generators": _listed(_generators),
+    "policies": _section_of(_policies),
+    "constraints": _section_of(_constraints),
+    "generators": _section_of(_generators),
     "examples": _examples,
     "reproductions": _reproductions,
     "templates": _templates,

@@ -11,7 +11,7 @@ import msgspec
 from schedopt.instances.csv_text import as_csv_bytes, unescape_cell, unescape_columns
 from schedopt.instances.decimals import check_cells
 from schedopt.instances.errors import InputError, at_place, quote
-from schedopt.instances.extras import need
+from schedopt.instances.extras import require
 from schedopt.instances.files import load, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.tables import plain_csv, read_parquet
@@ -79,7 +79,7 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
 
 def read(path: str | Path) -> pl.DataFrame | None:
     """Return the plan that a file holds; None where it holds another table."""
-    need("polars", str(path))
+    require("polars", str(path))
     import polars as pl
 
     data = read_bytes(path)

@@ -85,7 +85,7 @@ def ready(
     scales = {column: scale for column, (_, scale) in read.items()}
     counts = np.bincount(jobs.kind, minlength=len(jobs.numbers))
     found = _choose(numbers, scales, room, goals, counts, until=_end(began, time_limit))
-    return _starts(_named(jobs, found.x), found, [scales[goal] for goal in goals], began)
+    return _starts(_names_of_counts(jobs, found.x), found, [scales[goal] for goal in goals], began)
 
 
 def _choose(
@@ -111,7 +111,7 @@ def _choose(
     )
 
 
-def _named(jobs: reading.Jobs, x: reading.Integers) -> tuple[str, ...]:
+def _names_of_counts(jobs: reading.Jobs, x: reading.Integers) -> tuple[str, ...]:
     """Return the first so many jobs of each kind."""
     if len(x) == len(jobs.names):
         return tuple(jobs.names[j] for j in np.flatnonzero(x[jobs.kind]).tolist())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.errors import InputError
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 
 if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry, Outcome
@@ -57,7 +57,7 @@ def reproduce(
     wanted: dict[str, None] = {}
     for name in names:
         several = [other for other in known if other.startswith(f"{name}/")]
-        wanted.update(dict.fromkeys(several or [pick(name, known, "a reproduction")]))
+        wanted.update(dict.fromkeys(several or [pick_name(name, known, "a reproduction")]))
     found = []
     for name in wanted or known:
         found.append(_run_entry(known[name], quick, output, watch))
@@ -66,7 +66,7 @@ def reproduce(
     return found
 
 
-def recorded() -> list[Told]:
+def last_recorded() -> list[Told]:
     """Return what the last recorded run of the ledger found, without running anything.
 
     `InputError` if this is not a clone of the repository.

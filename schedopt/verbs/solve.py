@@ -361,7 +361,9 @@ def _report(model: Formulation, result: Result, seconds: float | None) -> Report
     report = check(model.instance, result.written(question=False), model.added, seconds)
     declared = [*model.instance.constraints, *model.added]
     names = {label(constraint, i) for i, constraint in enumerate(declared)}
-    native = [name for name in model.side() if name not in names] if model.changed else []
+    native = (
+        [name for name in model.side_constraints() if name not in names] if model.changed else []
+    )
     if model.changed and result.solution:
         what = f"native constraints {', '.join(native)}" if native else "native changes"
         report.unjudged.append(what)

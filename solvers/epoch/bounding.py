@@ -27,7 +27,7 @@ def start_and_bound(instance: Instance, packed: Items) -> tuple[list[list[int]] 
         plain = all(kind.free for kind in packed.kinds)
         return epochs if plain else None, max(len(counts), packed.apart)
     led = leaders(minima, instance.nodes, instance.inequity)
-    least = max(len(led), -(-packed.forced // instance.nodes), packed.apart)
+    least = max(len(led), -(-packed.least_nodes // instance.nodes), packed.apart)
     return None if packed.impossible() else first_fit(packed), least
 
 

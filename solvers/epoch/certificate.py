@@ -35,7 +35,7 @@ def _of_epochs(model: Partition, goal: int) -> Certificate | None:
     """Return an argument that there are no fewer epochs than that."""
     instance = model.instance
     packed = items(instance, model.rules.values())
-    if -(-packed.forced // instance.nodes) >= goal:
+    if -(-packed.least_nodes // instance.nodes) >= goal:
         return {"kind": "nodes"}
     minima = instance.minima[instance.descending].tolist()
     led = leaders(minima, instance.nodes, instance.inequity)

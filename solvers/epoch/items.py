@@ -54,7 +54,7 @@ class Items:
         return sum(len(kind.jobs) for kind in self.kinds)
 
     @property
-    def forced(self) -> int:
+    def least_nodes(self) -> int:
         """The nodes that all items take at least, over all epochs."""
         return sum(kind.best_width(self.inequity) * kind.count for kind in self.kinds)
 

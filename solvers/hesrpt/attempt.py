@@ -256,7 +256,9 @@ def run_attempt(
         stopped = "interrupted"
     result = attempt.result(stopped)
     if stopped == "infeasible":
-        result = with_conflict(result, list(model.side()), (holding or _feasibility_test)(attempt))
+        result = with_conflict(
+            result, list(model.side_constraints()), (holding or _feasibility_test)(attempt)
+        )
     return result
 
 

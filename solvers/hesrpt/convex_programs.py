@@ -110,7 +110,7 @@ def _solve_one_by_one(attempt: Attempt) -> Termination:
     for program in _programs_by_order(model, model.rules.names):
         if attempt.out_of_time():
             return "time-limit"
-        problem = program.program(program.side())
+        problem = program.program(program.side_constraints())
         status = clarabel.solve(problem, attempt.seconds_left())
         if status == "unbounded":
             return "unbounded"
@@ -151,7 +151,7 @@ def _can_hold(attempt: Attempt) -> Holds:
 
 def _refuse_what_cannot_be_solved(model: Allocation) -> None:
     """Raise `InputError` where a changed program is not one that Clarabel takes."""
-    problem = model.program(model.side())
+    problem = model.program(model.side_constraints())
     for right, found in (
         (problem.is_dcp(), "one that does not keep CVXPY's rules (DCP)"),
         (not problem.is_mixed_integer(), "one with whole or boolean variables"),

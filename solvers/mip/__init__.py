@@ -47,8 +47,8 @@ class MatrixRun(Run):
         last = self.trace[-1][1:] if self.trace else (None, None)
         up = 1.0 if self.matrix.maximize else -1.0
         self.note(
-            _improved(last[0], self.model_value(best), up),
-            _improved(last[1], self.model_value(bound), -up),
+            _better_value(last[0], self.model_value(best), up),
+            _better_value(last[1], self.model_value(bound), -up),
         )
 
     def model_value(self, value: float | None) -> float | None:
@@ -113,7 +113,7 @@ def solve(
         answer = _recheck_infeasible(engine, run, remaining_limits(limits, began))
     result = _result(formulation, engine, run, answer)
     if result.termination == "infeasible":
-        side = formulation.side()
+        side = formulation.side_constraints()
         result = with_conflict(result, list(side), _conflict_oracle(engine, side, run, began))
     seconds = Seconds(build=built, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
@@ -178,7 +178,7 @@ def _conflict_oracle(engine: Engine, side: Side, run: MatrixRun, began: float) -
     return holds
 
 
-def _improved(last: float | None, new: float | None, sign: float) -> float | None:
+def _better_value(last: float | None, new: float | None, sign: float) -> float | None:
     """Return the new value if it is further in the direction of the sign by more than noise."""
     if last is None or new is None:
         return new if last is None else last

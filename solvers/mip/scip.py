@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from schedopt.instances.extras import need
+from schedopt.instances.extras import require
 from schedopt.solvers.mip import Answer, MatrixRun, Start
 from schedopt.solvers.mip.matrix import Matrix
 from schedopt.solvers.result import Limits, Termination
@@ -66,7 +66,7 @@ ENGINE = Scip()
 
 def _import_scip() -> Any:
     """Import SCIP, or say what is missing."""
-    need("pyscipopt", "solver scip")
+    require("pyscipopt", "solver scip")
     import pyscipopt
 
     return pyscipopt

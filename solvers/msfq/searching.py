@@ -56,7 +56,7 @@ def run_search(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Li
     conflict: tuple[str, ...] = ()
     if search.infeasible:
         stopped = "infeasible"
-        conflict = tuple(smallest_conflict(list(model.side()), search.holds))
+        conflict = tuple(smallest_conflict(list(model.side_constraints()), search.holds))
     message = message or changes_in(model, search.value)
     result = make_result(
         model,

@@ -107,8 +107,8 @@ def test_an_engine_finds_the_declared_optimum_and_no_forgery_passes(name: str, s
             certified += 1
             case = forging.Case(model.instance, forging.tree_of(result), None)
             for forgery in range(6):
-                forged = forging.falsified(case.right, Random(forgery))  # noqa: S311
-                assert forging.judged(case, forged) != "passes", (seed, forgery)
+                forged = forging.falsify(case.right, Random(forgery))  # noqa: S311
+                assert forging.judge_claim(case, forged) != "passes", (seed, forgery)
         if right.termination == "infeasible":  # which an engine of samples alone cannot prove
             assert result.termination in ("infeasible", "completed"), seed
             assert result.solution is None, seed

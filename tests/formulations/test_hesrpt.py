@@ -163,12 +163,16 @@ def test_what_is_declared_later_is_no_change() -> None:
     held = model.model
     model.add(Shares(jobs=("j0",), at_least=0.6, name="floor"))
     assert model.model is held and not model.changed
-    assert len(model.side()["floor"]) == 2
+    assert len(model.side_constraints()["floor"]) == 2
     result = schedopt.solve(model)
     assert result.proven and result.found_by != "model"
     held.constraints.append(model.completion["j0"] <= 0.9)
     model.add(Shares(jobs=("j1",), at_least=0.1, name="other"))
-    assert model.changed and list(model.side()) == ["floor", "other", "native constraints"]
+    assert model.changed and list(model.side_constraints()) == [
+        "floor",
+        "other",
+        "native constraints",
+    ]
 
 
 def test_an_objective_of_ones_own_is_optimized_and_bounds_nothing() -> None:
@@ -198,7 +202,7 @@ def test_another_problem_in_its_place_is_solved() -> None:
 
 def test_a_row_that_is_taken_out_is_a_change() -> None:
     model = Allocation(TWO).add(Shares(jobs=("j0",), at_most=0.3, name="cap"))
-    for row in model.side()["cap"]:
+    for row in model.side_constraints()["cap"]:
         model.model.constraints.remove(row)
     assert model.changed
     free, result = schedopt.solve(TWO), schedopt.solve(model)

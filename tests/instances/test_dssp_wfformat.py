@@ -53,7 +53,7 @@ def test_parents_and_children_are_united(tmp_path: Path) -> None:
     content = document({"a": (1.0, ["b"]), "b": (1.0, []), "c": (1.0, [])})
     content["workflow"]["specification"]["tasks"][2]["parents"] = ["b", "a"]
     flow = wfformat.load(saved(tmp_path, content))
-    assert wfformat.levelled(flow) == ((1.0,), (1.0,), (1.0,))
+    assert wfformat.stages_by_level(flow) == ((1.0,), (1.0,), (1.0,))
     assert flow.parents == ((), (0,), (1, 0))
 
 
@@ -126,7 +126,7 @@ def test_levels_keep_every_dependency(data: st.DataObject) -> None:
     parents = tuple(tuple(a for a, b in edges if a < b == j) for j in range(count))
     numbers = tuple(map(float, range(count)))
     flow = wfformat.Workflow({}, numbers, parents, tuple(range(count)))
-    level = {int(t): g for g, stage in enumerate(wfformat.levelled(flow)) for t in stage}
+    level = {int(t): g for g, stage in enumerate(wfformat.stages_by_level(flow)) for t in stage}
     assert sorted(level) == list(range(count))
     assert all(level[a] < level[j] for j in range(count) for a in parents[j])
 

@@ -18,7 +18,7 @@ from schedopt.instances import files, schema
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import GENERATORS, TEAMS, render_season
-from schedopt.instances.examples import examples, find, locate
+from schedopt.instances.examples import examples, find_example, locate
 from schedopt.instances.files import PROBLEMS
 from schedopt.instances.protocol import problem_name
 from schedopt.instances.recipes import Recipe
@@ -150,7 +150,7 @@ def test_every_bundled_instance_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", examples())
 def test_each_is_what_its_name_says(name: str) -> None:
-    instance, example = schedopt.example(name), find(name)
+    instance, example = schedopt.example(name), find_example(name)
     assert instance.name == name
     assert problem_name(instance) == example.problem
     assert instance.description == example.summary
@@ -177,7 +177,7 @@ def test_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "an example" in str(refusal(instance_files, ["example:nobody"]))
     invoked("plot", "example:two-shots")
     assert (tmp_path / "two-shots.png").exists()
-    (tmp_path / "link.json").symlink_to(find("two-shots").path)
+    (tmp_path / "link.json").symlink_to(find_example("two-shots").path)
     assert "another file" in refused("solve", "example:two-shots", "-o", "link.json")
 
 

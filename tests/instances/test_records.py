@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from schedopt.instances.constraints import Require
 from schedopt.instances.dssp import Instance, Job, placing
-from schedopt.instances.dssp.jobs import REWARDS, banded, linear, size
-from schedopt.instances.epoch import Epoch, Partitioned, allotted, fits, partitioned
+from schedopt.instances.dssp.jobs import REWARDS, banded_reward, linear, size
+from schedopt.instances.epoch import Epoch, Partitioned, even_shares, fits, partitioned
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Amdahl, Power, Whole, fit
@@ -86,7 +86,9 @@ BANDED = [(0, 1e5), (99, 1e5), (100, 1e3), (199.5, 1e3), (200, 10), (299, 10), (
 
 def test_rewards_of_priorities_or_of_sizes() -> None:
     assert [linear(priority, 3.0) for priority, _ in LINEAR] == [reward for _, reward in LINEAR]
-    assert [banded(priority, 3.0) for priority, _ in BANDED] == [reward for _, reward in BANDED]
+    assert [banded_reward(priority, 3.0) for priority, _ in BANDED] == [
+        reward for _, reward in BANDED
+    ]
     assert size(None, 17.5) == 17.5
     for name in ("linear", "banded"):
         assert "a priority for each job" in str(refusal(REWARDS[name], None, 1.0))
@@ -98,9 +100,9 @@ def test_what_fits_is_what_can_be_shared(nodes: int, minima: list[int], inequity
     assert fits(minima, nodes, inequity) is able
     if not able:
         with pytest.raises(ValueError, match="do not fit"):
-            allotted(minima, nodes, inequity)
+            even_shares(minima, nodes, inequity)
         return
-    given_ = allotted(minima, nodes, inequity)
+    given_ = even_shares(minima, nodes, inequity)
     assert sum(given_) == nodes
     assert max(given_) - min(given_) <= inequity
     assert all(a >= m for a, m in zip(given_, minima, strict=True))

@@ -22,7 +22,7 @@ from schedopt.instances.files import PROBLEMS
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_the_kept_file_is_what_the_types_give(problem: str) -> None:
     kept = schema.path(problem).read_bytes()
-    assert kept == schema.encoded(problem), "run `python -m schedopt.instances.schema`"
+    assert kept == schema.schema_text(problem), "run `python -m schedopt.instances.schema`"
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

@@ -21,7 +21,7 @@ from schedopt.instances import files
 from schedopt.instances.dssp import selected_nights
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
-from schedopt.validation.dssp.bound import reproved
+from schedopt.validation.dssp.bound import reprove
 
 PART = 50
 KINDS = ("schedule", "selection", "schedule", "season")
@@ -115,7 +115,7 @@ def test_bounds_are_re_proved_and_lower_ones_are_not() -> None:
         claim = result.document()
         for lower in (result.objective - 1, result.objective / 2):
             forged = replace(claim, bound=lower, objective=lower)
-            shown = reproved(instance, instance.constraints, claim.certificate, forged)
+            shown = reprove(instance, instance.constraints, claim.certificate, forged)
             assert (shown is None) == (lower == result.objective == 0), seed
 
 

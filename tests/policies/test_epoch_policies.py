@@ -12,7 +12,7 @@ from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
 
 from schedopt import evaluate
-from schedopt.instances.epoch import Instance, allotted
+from schedopt.instances.epoch import Instance, even_shares
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.files import load
 from schedopt.policies.epoch import kernels
@@ -147,7 +147,7 @@ def defined(
         epochs = list(epoch_rules.heuristic(minima, nodes, k, end))
     done = len(minima) - end
     for members in epochs:
-        widths = allotted([minima[j] for j in members], nodes, k)
+        widths = even_shares([minima[j] for j in members], nodes, k)
         for i, j in enumerate(members):
             shares[j] = sum(widths[:i]), widths[i], done, len(members)
         done += len(members)

@@ -92,7 +92,7 @@ def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     needs = {"gpu": draw.integers(0, 3, n)} if gpus else None
     jobs = Jobs.of(submit, draw.geometric(0.5, n), run, estimate, needs=needs)
     planned = jobs.planned()
-    rule = rules.ordered(rules.arrival if key == "arrival" else rules.smallest, "easy")
+    rule = rules.order_rule(rules.arrival if key == "arrival" else rules.smallest, "easy")
     machine = run_to_end(Machine(jobs, servers, planned, 1.0, amounts), rule)
     starts = replay(jobs, servers, Order(key, "easy"), planned, amounts)
     assert starts.tolist() == machine.starts

@@ -18,7 +18,7 @@ from schedopt.instances.files import load as load_instance
 from schedopt.policies import from_file, registry
 from schedopt.policies.from_file import PolicyFile, load, load_only, read
 from schedopt.sweep.rows import Row
-from schedopt.sweep.sources import generated
+from schedopt.sweep.sources import generated_sources
 
 NIGHT = ROOT / "instances" / "dssp" / "greedy-trap.json"
 SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"
@@ -218,7 +218,7 @@ def test_a_copy_that_a_policy_makes_of_its_process_ends(tmp_path: Path) -> None:
 
 
 def test_processes_run_the_text_that_was_read(tmp_path: Path) -> None:
-    few = generated("dssp", "uncorrelated", seeds=range(3), options={"jobs": 20})
+    few = generated_sources("dssp", "uncorrelated", seeds=range(3), options={"jobs": 20})
     mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
     words = {"generated": few, "policies": ["mine", "greedy"], "policy_files": [mine]}
     here = bench(**words)

@@ -32,7 +32,7 @@ from schedopt.report.bench_page import write
 from schedopt.solvers.result import better
 from schedopt.sweep.plan import Sweep
 from schedopt.sweep.rows import FORMATS, Row, read_rows, table
-from schedopt.sweep.sources import FileSource, generated, instance_files
+from schedopt.sweep.sources import FileSource, generated_sources, instance_files
 from schedopt.verbs.bench import BenchError, bench, plan_tasks
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
@@ -167,10 +167,10 @@ def row(policy: str, seed: int, objective: float | None, **more: object) -> Row:
 
 def test_seeds_of_a_generator_that_draws_nothing_are_refused() -> None:
     few = {"k": 2, "load": 0.5}
-    said = refusal(generated, "msfq", "one-or-all", seeds=range(1, 13), options=few)
+    said = refusal(generated_sources, "msfq", "one-or-all", seeds=range(1, 13), options=few)
     assert "`--seed 1-3` replicates simulations" in str(said)
     rows = schedopt.bench(
-        generated=generated("msfq", "one-or-all", seeds=[1], options=few),
+        generated=generated_sources("msfq", "one-or-all", seeds=[1], options=few),
         policies=["msf", "first-fit"],
         options={"arrivals": 2000},
         seeds=(1, 2, 3),
@@ -183,7 +183,7 @@ def test_seeds_of_a_generator_that_draws_nothing_are_refused() -> None:
 def test_who_has_nothing_to_draw_runs_once(tmp_path: Path) -> None:
     log = schedopt.generate("msfq", "lublin-feitelson", options={"jobs": 50, "servers": 8})
     schedopt.dump(log, tmp_path / "log.json")
-    queue = generated("msfq", "one-or-all", seeds=[0], options={"k": 4, "load": 0.5})
+    queue = generated_sources("msfq", "one-or-all", seeds=[0], options={"k": 4, "load": 0.5})
     rows = schedopt.bench(tmp_path / "log.json", policies=["fcfs", "easy"], seeds=(1, 2))
     assert [(row.policy, row.seed) for row in rows] == [("fcfs", 1), ("easy", 1)]
     (tmp_path / "t.csv").write_text("time,need,size\n0,1,1\n1,4,2\n2,1,3\n")
@@ -241,7 +241,7 @@ def test_a_result_is_loaded_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_bench_takes_instances_in_memory_and_policies_are_compared(tmp_path: Path) -> None:
-    made = [source.load() for source in generated("dssp", "uncorrelated", seeds=[1, 2])]
+    made = [source.load() for source in generated_sources("dssp", "uncorrelated", seeds=[1, 2])]
     rows = schedopt.bench(made, policies=["greedy", "core"], output=tmp_path / "rows.jsonl")
     assert [row.file for row in rows] == [made[0].name] * 2 + [made[1].name] * 2
     again = schedopt.bench(made[0], policies=["greedy"])

@@ -21,7 +21,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
 from schedopt.policies.from_file import load_only
 from schedopt.sweep import pool
-from schedopt.sweep.sources import generated
+from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import BenchError, bench
 from schedopt.verbs.generate import generate
 
@@ -76,7 +76,9 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_rows(
     dump(generate("epoch", seed=1), folder / "e.json")
     sweep = {
         "paths": folder,
-        "generated": generated("dssp", "uncorrelated", seeds=range(6), options={"jobs": 200}),
+        "generated": generated_sources(
+            "dssp", "uncorrelated", seeds=range(6), options={"jobs": 200}
+        ),
         "policies": ["greedy", "core", "greedy+lcpf", "random", "paper-search"],
         "options": {"fill": 0.9},
         "seeds": [3, 4],
@@ -103,7 +105,7 @@ def test_a_corrupt_file_harms_no_other_on_a_cluster(cluster: Cluster, tmp_path: 
     cluster.hire()  # under a nanny: a worker that by itself may have no process of its own
     bad = tmp_path / "bad.json"
     bad.write_text('{"problem": "dssp", "name": "n", "processors": 0, "deadline": 1, "jobs": []}')
-    made = generated("dssp", "uncorrelated", seeds=[1])
+    made = generated_sources("dssp", "uncorrelated", seeds=[1])
     with pytest.raises(BenchError) as caught:
         bench([bad], generated=made, policies=["greedy"], cluster=cluster.address)
     (failure,) = caught.value.failures
@@ -112,7 +114,10 @@ def test_a_corrupt_file_harms_no_other_on_a_cluster(cluster: Cluster, tmp_path: 
 
 
 def test_what_is_no_cluster_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {"generated": generated("dssp", "uncorrelated", seeds=[1]), "policies": ["greedy"]}
+    few = {
+        "generated": generated_sources("dssp", "uncorrelated", seeds=[1]),
+        "policies": ["greedy"],
+    }
     monkeypatch.setattr(pool, "PATIENCE", 1.0)
     for address in ("tcp://127.0.0.1:9", "not an address"):
         assert "Dask scheduler that answers" in str(refusal(bench, **few, cluster=address))
@@ -123,7 +128,7 @@ def test_a_lost_scheduler_ends_the_sweep_with_its_rows_kept(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     cluster.hire("--no-nanny")
-    sources = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
+    sources = generated_sources("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
     output = tmp_path / "rows.jsonl"
 
     def kill(done: int, total: int) -> None:
@@ -149,7 +154,7 @@ def own(items):
     return np.arange(items.weights.size) == int(np.flatnonzero(items.weights <= items.room)[{}])
 """
     mine, found = tmp_path / "mine.py", []
-    few = generated("dssp", "uncorrelated", seeds=range(2), options={"jobs": 20})
+    few = generated_sources("dssp", "uncorrelated", seeds=range(2), options={"jobs": 20})
     words = {"generated": few, "policies": ["mine"], "policy_files": [mine]}
     for which in (0, 1):
         mine.write_text(text.format(which))

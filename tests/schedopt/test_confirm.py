@@ -109,7 +109,7 @@ def test_selecting_again_is_right(seed: int) -> None:
 
 def test_a_certificate_that_proves_too_little_is_kept_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "schedopt.validation.hesrpt.bound.reproved", lambda *given: "a price is missing"
+        "schedopt.validation.hesrpt.bound.reprove", lambda *given: "a price is missing"
     )
     result = solve("example:twins", certificate=True)
     assert result.proven

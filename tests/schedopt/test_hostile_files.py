@@ -24,7 +24,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, parse
 from schedopt.instances.tables import read_parquet
 from schedopt.sweep.rows import Row, read_rows, table
-from schedopt.sweep.sources import generated
+from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import bench
 
 SHOTS = Path(__file__).parent.parent.parent / "instances" / "dssp" / "two-shots.json"
@@ -32,7 +32,7 @@ SHOTS = Path(__file__).parent.parent.parent / "instances" / "dssp" / "two-shots.
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    few = generated("dssp", "uncorrelated", seeds=range(4), options={"jobs": 20})
+    few = generated_sources("dssp", "uncorrelated", seeds=range(4), options={"jobs": 20})
     return bench(generated=few, policies=["greedy", "core"])
 
 

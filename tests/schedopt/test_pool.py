@@ -29,10 +29,10 @@ from schedopt.sweep import pool
 from schedopt.sweep.measure import Task, compute
 from schedopt.sweep.plan import PlannedRun, Sweep
 from schedopt.sweep.rows import FORMATS, Row, read_lines, read_rows
-from schedopt.sweep.sources import FileSource, GeneratedSource, generated
+from schedopt.sweep.sources import FileSource, GeneratedSource, generated_sources
 from schedopt.verbs.bench import BenchError, bench
 
-NIGHTS = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
+NIGHTS = generated_sources("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
 
 
 def test_killed_workers_are_replaced_and_nothing_is_lost() -> None:
@@ -92,7 +92,9 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> N
         kept = found
     made = {"nights": 30, "stages": False}
     words = {
-        "generated": generated("dssp", "render-night", seeds=range(1, instances + 1), options=made),
+        "generated": generated_sources(
+            "dssp", "render-night", seeds=range(1, instances + 1), options=made
+        ),
         "policies": policies.split(","),
         "constraints": [FairShare(by="team", at_most={"lighting": 0.3})],
     }

@@ -15,7 +15,7 @@ import schedopt
 from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp.planning import dispatched
+from schedopt.problems.dssp.planning import dispatch_result
 from schedopt.problems.summary import Replanned
 from schedopt.verbs import plan_table as plans
 from schedopt.verbs.replan import replan
@@ -67,7 +67,7 @@ def test_what_was_replanned_stays_where_nothing_is_new(part: int, tmp_path: Path
         draw = Random(seed)  # noqa: S311
         night, kind = some_night(draw), "schedule" if seed % 16 == part else "selection"
         plan = schedopt.solve(night, formulation=kind)
-        facts = Facts(draw, night, dispatched(night, plan).solution.tasks)
+        facts = Facts(draw, night, dispatch_result(night, plan).solution.tasks)
         how: Any = {"at": facts.now, "formulation": kind, "stay": draw.choice((0.0, 0.0, 0.2))}
         try:
             made = replan(plan, state=facts.state(), instance=night, **how)

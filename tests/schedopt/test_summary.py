@@ -29,7 +29,7 @@ from schedopt.analysis.statistics import (
 from schedopt.analysis.tables import RowTable, leader, standing_table, standings
 from schedopt.instances.errors import InputError
 from schedopt.sweep.rows import Row, table
-from schedopt.sweep.sources import generated
+from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import bench
 from schedopt.verbs.plot import plot, save
 
@@ -334,8 +334,8 @@ def test_the_profile_begins_with_the_wins(rows: list[Row]) -> None:
 
 @pytest.fixture(scope="module")
 def real() -> list[Row]:
-    sources = generated("dssp", "uncorrelated", seeds=range(4), options={"jobs": 30})
-    sources += generated("epoch", seeds=[1, 2])
+    sources = generated_sources("dssp", "uncorrelated", seeds=range(4), options={"jobs": 30})
+    sources += generated_sources("epoch", seeds=[1, 2])
     return bench(generated=sources)
 
 

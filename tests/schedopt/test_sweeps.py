@@ -16,7 +16,7 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode
 from schedopt.sweep.rows import read_rows
-from schedopt.sweep.sources import generated, parse_generated, parse_seeds
+from schedopt.sweep.sources import generated_sources, parse_generated, parse_seeds
 from schedopt.sweep.variations import Vary, combinations
 from schedopt.verbs.bench import bench
 from schedopt.verbs.generate import generate
@@ -36,7 +36,7 @@ def sweep(home: Path) -> dict[str, Any]:
     """Return a sweep over files and generated instances, of two problems."""
     return {
         "paths": [home / "nights", home / "epochs"],
-        "generated": generated("dssp", "uncorrelated", seeds=[4, 7], options={"jobs": 30}),
+        "generated": generated_sources("dssp", "uncorrelated", seeds=[4, 7], options={"jobs": 30}),
         "policies": ["greedy", "core", "random", "paper-search"],
         "options": {"fill": 0.8},
         "seeds": (1, 2),
@@ -86,7 +86,10 @@ def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
     ],
 )
 def test_what_no_problem_of_the_sweep_knows_is_refused(words: dict[str, object], said: str) -> None:
-    mixed = [*generated("dssp", "uncorrelated", seeds=[1]), *generated("epoch", seeds=[1])]
+    mixed = [
+        *generated_sources("dssp", "uncorrelated", seeds=[1]),
+        *generated_sources("epoch", seeds=[1]),
+    ]
     with pytest.raises(InputError) as caught:
         bench(generated=mixed, **words)  # type: ignore[arg-type]
     assert said in str(caught.value)

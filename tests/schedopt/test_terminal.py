@@ -16,7 +16,7 @@ from rich.console import Console
 import schedopt
 from schedopt import evaluate, solve
 from schedopt.analysis.statistics import against
-from schedopt.formats import counted, duration, natural, number, percent, signed_percent
+from schedopt.formats import count_of, duration, natural, number, percent, signed_percent
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.problems import problems
@@ -242,7 +242,7 @@ def test_numbers_percentages_durations_and_counts() -> None:
     assert [number(value) for value in told] == numbers.split()
     times = [duration(s) for s in (0, 2e-6, 0.00123, 1.5, 90, 1234, 9000)]
     assert times == ["0 s", "2 µs", "1.23 ms", "1.5 s", "90 s", "21 min", "2.5 h"]
-    assert [counted(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
+    assert [count_of(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
 
 
 @given(st.floats(-1e6, 1e6))

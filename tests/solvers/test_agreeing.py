@@ -23,7 +23,7 @@ from schedopt.verbs.solve import solve
 
 @pytest.mark.parametrize("kind", agree.KINDS)
 def test_two_methods_agree(kind: str) -> None:
-    told = agree.part(kind, 10**7, 2 if kind in agree.RARE else 12)
+    told = agree.run_part(kind, 10**7, 2 if kind in agree.RARE else 12)
     assert told["quarrels"] == []
     assert told.get("withheld", 0) == 0
 

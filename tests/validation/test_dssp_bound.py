@@ -25,7 +25,7 @@ from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Document, Limits, Result
 from schedopt.validation.dssp import blocks
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
-from schedopt.validation.dssp.bound import reproved
+from schedopt.validation.dssp.bound import reprove
 from schedopt.verbs.generate import generate
 
 BUNDLED = Path("instances/dssp")
@@ -36,7 +36,7 @@ def claim(result: Result, **changed: Any) -> Document:
 
 
 def proved(night: Instance, result: Result, given: Any, **changed: Any) -> bool:
-    return reproved(night, night.constraints, given, claim(result, **changed)) is None
+    return reprove(night, night.constraints, given, claim(result, **changed)) is None
 
 
 def test_a_schedule_that_meets_the_selection_is_re_proved() -> None:

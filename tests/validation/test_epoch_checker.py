@@ -20,7 +20,7 @@ from schedopt.solvers import door
 from schedopt.solvers.epoch.certificate import certificate
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation import documents
-from schedopt.validation.epoch.bound import reproved
+from schedopt.validation.epoch.bound import reprove
 
 
 def instance(**fields: Any) -> Instance:
@@ -134,7 +134,7 @@ def judged(
         "bound": bound,
     }
     claim = msgspec.convert({**fields, **claimed}, Document)
-    return reproved(instance, instance.constraints, given, claim)
+    return reprove(instance, instance.constraints, given, claim)
 
 
 @tried(100, some_packing(most=6, rules=True))

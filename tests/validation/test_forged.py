@@ -61,7 +61,11 @@ def test_no_answer_to_another_question_passes() -> None:
 def test_an_honest_answer_is_taken_for_what_it_is(row: str) -> None:
     for question in forging.questions(row)[:: 1 if ALL else 9]:
         if (right := forging.answer(question)) is not None:
-            assert forging.fate(question.instance, right) in ("true", "believed", "not judged")
+            assert forging.verdict_on(question.instance, right) in (
+                "true",
+                "believed",
+                "not judged",
+            )
 
 
 FREE = {

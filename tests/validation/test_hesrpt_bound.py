@@ -22,7 +22,7 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Power
 from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.result import Document, Limits
-from schedopt.validation.hesrpt.bound import Proof, Ranks, reproved
+from schedopt.validation.hesrpt.bound import Proof, Ranks, reprove
 from schedopt.validation.hesrpt.decision_diagram import Diagram, Pass
 from schedopt.validation.hesrpt.intervals import Interval
 
@@ -37,7 +37,7 @@ def solved(instance: Instance) -> tuple[Document, dict[str, Any] | None]:
 
 
 def verdict(instance: Instance, claim: Document, proof: dict[str, Any] | None) -> str | None:
-    return reproved(instance, instance.constraints, proof or {}, claim)
+    return reprove(instance, instance.constraints, proof or {}, claim)
 
 
 @tried(25, common(6, extreme=False))

@@ -29,7 +29,7 @@ def solved(objective: str = "mean") -> tuple[Instance, Result]:
 def _judged(queue: Instance, result: Result, **changes: Any) -> str | None:
     certificate = dict(result.certificate) | changes  # type: ignore[arg-type]
     claim = msgspec.convert(msgspec.to_builtins(result), type(result), strict=False)
-    return bound.reproved(queue, (), certificate, claim)
+    return bound.reprove(queue, (), certificate, claim)
 
 
 def test_what_is_tampered_with_shows_less() -> None:

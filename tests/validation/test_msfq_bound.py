@@ -231,9 +231,9 @@ def test_the_bound_is_of_what_may_keep_the_rules() -> None:
     result = solve(queue, constraints=surely)
     assert result.solution.threshold != best
     claim = result.document()
-    assert bound.reproved(queue, surely, {}, claim) is None
-    wrong = bound.reproved(queue, [ResponseTime(need=6, at_most=limit)], {}, claim)
+    assert bound.reprove(queue, surely, {}, claim) is None
+    wrong = bound.reprove(queue, [ResponseTime(need=6, at_most=limit)], {}, claim)
     assert wrong is not None
     assert not isinstance(wrong, Refuted)
-    lax = bound.reproved(queue, [ResponseTime(need=6, at_most=limit * (1 + 1e-6))], {}, claim)
+    lax = bound.reprove(queue, [ResponseTime(need=6, at_most=limit * (1 + 1e-6))], {}, claim)
     assert isinstance(lax, Refuted)

@@ -15,7 +15,7 @@ from schedopt import reproduce
 from schedopt.cli import app
 from schedopt.validation.reproduce import record
 from schedopt.validation.reproduce.ledger import Outcome, ledger, run, runner
-from schedopt.verbs.reproduce import recorded
+from schedopt.verbs.reproduce import last_recorded
 
 LONG = (
     "epoch/table-2",
@@ -121,7 +121,7 @@ def test_no_unnumbered_theorem_of_the_msfq_paper_is_missing() -> None:
 
 
 def test_the_record_has_every_entry_in_full() -> None:
-    entries = recorded()
+    entries = last_recorded()
     assert [entry["name"] for entry in entries] == list(ledger())
     assert all(runner(entry["name"]) for entry in entries)
     assert not any(entry["quick"] for entry in entries)

@@ -59,7 +59,7 @@ def costs_at_least(block: Block, least: int) -> bool:
     for j in range(len(change)):
         if len(acts) > enough:  # to sift fewer takes longer than to carry them along
             kept = ~_is_costly(block, acts, costs, float(ratio[j]), least)
-            acts, costs = _undominated(block, acts[kept], costs[kept])
+            acts, costs = _drop_dominated(block, acts[kept], costs[kept])
             if not len(acts):
                 return True
             enough = max(FEW, 2 * len(acts))
@@ -109,7 +109,7 @@ def _is_costly(
     return shown
 
 
-def _undominated(block: Block, acts: Whole, costs: Whole) -> tuple[Whole, Whole]:
+def _drop_dominated(block: Block, acts: Whole, costs: Whole) -> tuple[Whole, Whole]:
     """Return the pairs that no other dominates."""
     value = block.multiplier * acts - costs  # what is left of it once the row is paid for
     if block.lower is None:

@@ -67,7 +67,7 @@ class NotShownError(ValueError):
     """A step that does not follow; the message says which."""
 
 
-def reproved(
+def reprove(
     instance: Instance,
     constraints: Sequence[Constraint],
     certificate: Mapping[str, object],
@@ -121,7 +121,7 @@ class _Proof:
             if not waiting:
                 raise NotShownError(f"nodes[{number}]: there is no such branch")
             values = waiting.pop()
-            if values is not None and self._closed(values, node):
+            if values is not None and self._closes_branch(values, node):
                 values = None  # what is below needs no look
             if node.split is None:
                 if values is not None:
@@ -139,7 +139,7 @@ class _Proof:
         if waiting:
             raise NotShownError(f"{len(waiting)} branches are missing")
 
-    def _closed(self, values: Values, node: Node) -> bool:
+    def _closes_branch(self, values: Values, node: Node) -> bool:
         """Draw a node's conclusions in place; tell whether they close the branch."""
         if not self._propagate(values):
             return True

@@ -130,10 +130,10 @@ class Facts:
     @cached_property
     def windowed(self) -> bool:
         """Whether some job has a release or a deadline of its own."""
-        return bool(self._timed.any())
+        return bool(self._with_own_times.any())
 
     @cached_property
-    def _timed(self) -> NDArray[np.bool_]:
+    def _with_own_times(self) -> NDArray[np.bool_]:
         """Jobs that have a release or a deadline of their own."""
         return (self.night.column("release") > 0) | ~np.isnan(self.night.column("deadline"))
 
@@ -146,7 +146,7 @@ class Facts:
         paths = self.night.column("critical_path")
         if self.deadline != as_written(self.night.deadline):
             return np.zeros(len(paths), dtype=np.bool_)
-        sure: NDArray[np.bool_] = (paths <= self.night.deadline) & ~self._timed
+        sure: NDArray[np.bool_] = (paths <= self.night.deadline) & ~self._with_own_times
         return sure
 
     def places(self, names: Iterable[str]) -> NDArray[np.intp]:

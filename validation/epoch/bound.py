@@ -59,7 +59,7 @@ class Narrowest(CertificateRecord, frozen=True, tag="widths"):
 Certificate = Nodes | Leaders | Clique | Distances | Narrowest
 
 
-def reproved(
+def reprove(
     instance: Instance,
     constraints: Sequence[Constraint],
     certificate: Mapping[str, object],

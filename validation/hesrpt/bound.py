@@ -55,7 +55,7 @@ class Passes(CertificateRecord, frozen=True, tag="diagram"):
     orders: list[OrderPrices]
 
 
-def reproved(
+def reprove(
     instance: Instance,
     constraints: Sequence[Constraint],
     certificate: Mapping[str, object],

@@ -102,7 +102,7 @@ class Jobs:
         return (total - lost) / self.total / self.scale
 
 
-def reproved(
+def reprove(
     instance: Instance,
     constraints: Sequence[Constraint],
     certificate: Mapping[str, object],

@@ -65,7 +65,7 @@ def reward_in_time(night: Instance, dispatcher: str, jobs: Ints) -> float:
 
 
 @cache
-def dispatched(quick: bool) -> dict[str, tuple[Floats, Floats, float, float]]:
+def dispatch_nights(quick: bool) -> dict[str, tuple[Floats, Floats, float, float]]:
     """Dispatch what greedy selects (r = 1) on nights that ask for 13,000 CPU-hours or more.
 
     For each dispatcher: when jobs complete and when processors are released, in hours (0 for one
@@ -99,7 +99,7 @@ def over_time(answers: Answers, profile: Mapping[str, Floats], ylabel: str) -> O
 
 def figure_3(quick: bool) -> Outcome:
     """Show when jobs complete under six dispatchers."""
-    done = {name: ends for name, (ends, *_) in dispatched(quick).items()}
+    done = {name: ends for name, (ends, *_) in dispatch_nights(quick).items()}
     profile = {n: np.array([np.mean(ends <= t) for t in TIMES]) for n, ends in done.items()}
     medians = {name: float(np.median(ends)) for name, ends in done.items()}
     makespan = {name: float(ends.max()) for name, ends in done.items()}
@@ -126,7 +126,7 @@ def figure_3(quick: bool) -> Outcome:
 
 def figure_4(quick: bool) -> Outcome:
     """Show when processors are released, and how long they are idle."""
-    found = dispatched(quick)
+    found = dispatch_nights(quick)
     release = {name: of for name, (_, of, _, _) in found.items()}
     busy = {n: np.array([np.mean(of > t) for t in TIMES]) for n, of in release.items()}
     lcpf, stcpu = (float(np.mean(release[n] > NIGHT + 1)) for n in ("lcpf", "stcpu"))
@@ -237,7 +237,7 @@ def two_phases(reward: str, quick: bool) -> Outcome:
     return by_budget(answers, swept, quick)
 
 
-def predicted(reward: str, quick: bool) -> Outcome:
+def run_predictions(reward: str, quick: bool) -> Outcome:
     """Plan with predictions, run on what happens."""
     exact, guessed = sweep_budgets(reward, False, quick), sweep_budgets(reward, True, quick)
     best, _, lost = at_best(exact, quick)
@@ -263,7 +263,9 @@ def predicted(reward: str, quick: bool) -> Outcome:
 
 
 figure_6, figure_7 = partial(two_phases, "banded"), partial(two_phases, "size")
-figure_8, figure_9, figure_10 = (partial(predicted, of) for of in ("banded", "linear", "size"))
+figure_8, figure_9, figure_10 = (
+    partial(run_predictions, of) for of in ("banded", "linear", "size")
+)
 
 
 def section_5_2(quick: bool) -> Answers:

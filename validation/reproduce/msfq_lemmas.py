@@ -42,7 +42,7 @@ class Cycles(NamedTuple):
 
 
 @cache
-def simulated(quick: bool) -> Cycles:
+def simulate_cycles_once(quick: bool) -> Cycles:
     """Simulate cycles, once for all entries of this module."""
     return Cycles(*simulate_cycles(K, L, L1, LK, M1, MK, 150_000 if quick else 1_500_000, 1))
 
@@ -58,7 +58,7 @@ def pairs(most: float) -> Judge:
 def lemma(**most: float) -> Callable[[Callable[[Cycles], Any]], Runner]:
     """Make formulas beside what was simulated a runner; each claim may be so far off."""
     judges = {claim: pairs(off) for claim, off in most.items()}
-    return theorem(lambda quick: [(simulated(quick),)], **judges)
+    return theorem(lambda quick: [(simulate_cycles_once(quick),)], **judges)
 
 
 def busy_period(rate: float, service: float, s: float) -> float:
@@ -80,7 +80,7 @@ def lemma_fractions(run: Cycles) -> Pairs:
 
 def theorem_renewal(quick: bool) -> Answers:
     """Compare the reward of a cycle over its length with λ·E[T], computed exactly."""
-    run = simulated(quick)
+    run = simulate_cycles_once(quick)
     lengths = run.lengths.sum(axis=1)
     small, large = exact(PAIR, L)
     tied = float(np.corrcoef(lengths[:-1], lengths[1:])[0, 1])

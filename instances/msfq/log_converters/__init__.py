@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from schedopt.instances.errors import InputError, at_place, quote
-from schedopt.instances.extras import need
+from schedopt.instances.extras import require
 from schedopt.instances.files import stem
 from schedopt.instances.msfq.log_converters import cleaning, swf, table
 from schedopt.instances.msfq.records import Instance, Partition
@@ -72,7 +72,7 @@ def convert(
     what was left out, cut off or shifted; ``tell`` is called with it, and with a line that says
     what became of every column. `InputError` names the file and the line.
     """
-    need("polars", str(path))
+    require("polars", str(path))
     path = Path(path)
     kind = options.get("format") or ("swf" if ".swf" in path.name.lower() else "csv")
     reader, own = READERS[kind]

@@ -17,7 +17,7 @@ from schedopt.instances.msfq.log_converters.cleaning import Raw
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
 from schedopt.instances.msfq.log_files import OF, labels_of, names_of
 from schedopt.instances.msfq.logs import GROUPINGS
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 from schedopt.instances.options import text
 from schedopt.instances.tables import read_frame
 
@@ -103,7 +103,7 @@ def _titles_of(
         known = (plain[word] for word in (role, *aliases) if word in plain)
         if title := columns.get(role) or next(known, None):
             with at_place(f"option {role}"):
-                titles[role] = pick(title, table.columns, "the title of a column")
+                titles[role] = pick_name(title, table.columns, "the title of a column")
     return titles
 
 

@@ -5,7 +5,7 @@ At an instant first all that ends there ends, then all that is submitted there c
 
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import inlined, specialized
+from schedopt.policies.msfq.compiling import inline, specialize
 from schedopt.solvers.compiling import compiled
 from schedopt.solvers.kernels.heap import pop, push
 
@@ -103,4 +103,4 @@ def begin(now: float, job: int, log: Log, machine: ReplayState) -> None:
 
 def loop_of(name: str, serve: Any, note_end: Any) -> Any:
     """Return `advance` compiled for a discipline, whose functions are constants in it."""
-    return specialized(advance, name, {"serve": inlined(serve), "note_end": inlined(note_end)})
+    return specialize(advance, name, {"serve": inline(serve), "note_end": inline(note_end)})

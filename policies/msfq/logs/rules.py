@@ -91,7 +91,7 @@ def weighted(site: Priority) -> Key:
     return key
 
 
-def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
+def order_rule(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
     """Return the rule that starts jobs in the order of a key, and fills as `FILLS` names it.
 
     Others pass the first that does not fit in the order of ``fill_key``, by default the same.
@@ -137,7 +137,7 @@ def rule_of(order: Order) -> Rule:
     if order.key == "conservative":
         return Conservative()
     key = weighted(order.priority) if order.key == "weighted" else KEYS[order.key]
-    return ordered(key, order.fill, KEYS[order.fill_key] if order.fill_key else None)
+    return order_rule(key, order.fill, KEYS[order.fill_key] if order.fill_key else None)
 
 
 def _sort_waiting(machine: Machine, key: Key) -> list[int]:

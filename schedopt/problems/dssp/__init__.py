@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
@@ -71,7 +71,7 @@ class Dssp(Problem["Instance"]):
         from schedopt.instances.dssp.clock import dates_of, time_of
         from schedopt.instances.times import SECONDS
 
-        own = pick(unit, SECONDS, "a unit of time")
+        own = pick_name(unit, SECONDS, "a unit of time")
         return time_of(text, own, dates_of(instance.start, own) if instance.start else None)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.clock import dates_of, time_of
 from schedopt.instances.errors import InputError, at_place, quote
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Column, Row, Source, Table
 from schedopt.problems.summary import Span, same_time
 
@@ -156,8 +156,8 @@ def read_state(night: Instance, source: Source | None, at: float) -> State:
             told, name = _row(night, row, at), row.text("job")
             if name:
                 with at_place(row.place):
-                    pick(name, night.index, "a job of the instance")
-                    pick(told.status, STATUSES, "a status")
+                    pick_name(name, night.index, "a job of the instance")
+                    pick_name(told.status, STATUSES, "a status")
                 if name in jobs:
                     raise row.wrong("job", "each job once")
                 jobs[name] = told
@@ -182,7 +182,7 @@ def _row(night: Instance, row: Row, at: float) -> StateRow:
         raise row.wrong("end", f"a time by now, {at:g}")
     if pool:
         with at_place(f"{row.place}, column 'pool'"):
-            pick(pool, night.pools, "one of the file's `pools`")
+            pick_name(pool, night.pools, "one of the file's `pools`")
     return StateRow(row.place, status, start, count, end, pool)
 
 
@@ -303,7 +303,7 @@ def _planned_tasks(job: Job, old: PlannedNight, row: StateRow) -> tuple[list[Tas
     if not told and before.past:
         if tasks is None and job.name in old.spans and job.stages is not None:
             count = max(1, (wide or 0) // job.processors)
-            return _replayed(job, before.at, count, before.past), before.width
+            return _replay(job, before.at, count, before.past), before.width
         past = {task[:2] for task in before.past}
         return [*before.past, *(t for t in tasks or () if t[:2] not in past)], before.width
     if not told and tasks is not None and job.stages is not None:
@@ -319,10 +319,10 @@ def _planned_tasks(job: Job, old: PlannedNight, row: StateRow) -> tuple[list[Tas
             expected = f"at least {job.processors}, what each task takes"
             raise InputError(expected, found=quote(count), place="processors")
         count = job.processors
-    return _replayed(job, start, count // job.processors), job.processors
+    return _replay(job, start, count // job.processors), job.processors
 
 
-def _replayed(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> list[Task]:
+def _replay(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> list[Task]:
     """Return a job's tasks, stage after stage in the file's order, so many at a time."""
     found = list(past)
     begun = {task[:2] for task in past}

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from schedopt.formats import counted
+from schedopt.formats import count_of
 from schedopt.formulations.dssp.nights import nights_of
 from schedopt.instances.constraints import Seats, label
 from schedopt.instances.dssp import (
@@ -87,13 +87,13 @@ def in_time(instance: Instance, solution: Scheduled) -> str:
     after = sum(solution.completion[name] > deadline * ON_TIME for name in done)
     its = "its" if after == 1 else "their"
     own = f" ({after:,} after the file's deadline, by one of {its} own)" if after else ""
-    return f"{len(done):,} of {counted(len(late), 'job')} in time{own}"
+    return f"{len(done):,} of {count_of(len(late), 'job')} in time{own}"
 
 
 # Dispatching what is chosen.
 
 
-def dispatched(
+def dispatch_result(
     instance: Instance, result: Result[Chosen], most: int | None = None
 ) -> Result[Any] | None:
     """Return a result with times: itself, or as the best dispatcher runs it; or None."""
@@ -122,7 +122,7 @@ def dispatched(
         done = f"by {by}: {total - late:,} of {total:,} jobs in time{HOPE if late else ''}"
         return as_dispatched(result, by, earned, schedules[0], done)
     total = len(chosen.selected)
-    done = f"night by night, by {by}: {total - late:,} of {counted(total, 'job')} in time"
+    done = f"night by night, by {by}: {total - late:,} of {count_of(total, 'job')} in time"
     nights = ScheduledNights(
         nights=chosen.nights, capacity=chosen.capacity, schedules=tuple(schedules)
     )
@@ -198,14 +198,14 @@ def _best(
     best: tuple[tuple[float, int, float], str, Simulated] | None = None
     for name in compared_dispatchers():
         simulated = simulate_dispatcher(night, name, jobs)
-        worth = _worth(night, jobs, simulated.completion)
+        worth = _score(night, jobs, simulated.completion)
         if best is None or worth > best[0]:
             best = worth, name, simulated
     assert best is not None  # noqa: S101  there are dispatchers
     return best[1], schedule_of(night, jobs, best[2], fill)
 
 
-def _worth(
+def _score(
     night: Instance, jobs: NDArray[np.int64], completion: NDArray[np.float64]
 ) -> tuple[float, int, float]:
     """Return a dispatcher's score: the reward, then the fewest late jobs, then the earliest end."""

@@ -46,14 +46,14 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
     kind = Season if isinstance(solution, SelectedNights) else Selection
     model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
     found = left_out(model, solution, most)
-    found = {name: _reworded(reason, result) for name, reason in found.items()}
+    found = {name: _reword(reason, result) for name, reason in found.items()}
     for one in (result.explanation or {}).get("left_out", ()):  # found by further solves
         why, _, rule = one["reason"].partition(":")
         found[one["job"]] = Reason(why, rule, one["words"])
     return found
 
 
-def _reworded(reason: Reason, result: Result) -> Reason:
+def _reword(reason: Reason, result: Result) -> Reason:
     """Return a reason in terms of a schedule, or of risk, where room alone does not suffice."""
     if reason.kind != "overlooked":
         return reason
@@ -148,14 +148,14 @@ class _Exchanges:
 
     def reason(self, j: int) -> Reason:
         """Return why a column is not chosen."""
-        if alone := self._shut_out(j):
+        if alone := self._excluding_rule(j):
             words = f"{quote(alone)} keeps it out of every choice"
             return Reason("rule", alone, words, shut_out=True)
         dropped = self._room_for(j)
         if dropped is None:
             return Reason("outbid", words="what would have to make way is worth as much or more")
         fewer = self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
-        if name := self._broken(j, dropped):
+        if name := self._first_broken_rule(j, dropped):
             pays = f"worth more than {fewer} in its place, but that would break {quote(name)}"
             room = f"there is room for it, but it would break {quote(name)}"
             return Reason("rule", name, pays if dropped else room)
@@ -164,7 +164,7 @@ class _Exchanges:
         words = f"it is worth more than {fewer} in its place"
         return Reason("overlooked", words=words if dropped else "there is room for it")
 
-    def _shut_out(self, j: int) -> str:
+    def _excluding_rule(self, j: int) -> str:
         """Return the first rule that excludes the job from every selection."""
         for i, coefficient in self.touching.get(j, ()):
             row = self.program.rows[i]
@@ -176,36 +176,36 @@ class _Exchanges:
     def _room_for(self, j: int) -> tuple[int, ...] | None:
         """Return jobs of less total reward whose removal makes room for one, if there are any."""
         change = self._change([j], ())
-        short = [i for i in change if self._lacks(i, change)]
+        short = [i for i in change if self._is_overfull(i, change)]
         if not short:
             return ()
         dropped: list[int] = []
         for k in self.in_row.get(short[0], ()) if len(short) == 1 else self.cheapest:
             parts = self.touching.get(k, ())
             freed = {i: change.get(i, 0) - part for i, part in parts}
-            if any(part < 0 and self._lacks(i, freed) for i, part in parts):
+            if any(part < 0 and self._is_overfull(i, freed) for i, part in parts):
                 continue  # others come after it
             if any(i in short and part > 0 for i, part in parts):
                 dropped.append(k)
                 change |= freed
-                if not any(self._lacks(i, change) for i in short):
+                if not any(self._is_overfull(i, change) for i in short):
                     break
         else:
             return None
         for k in sorted(dropped, key=lambda k: -self.program.rewards[k]):  # not all had to go
             back = {i: change[i] + part for i, part in self.touching.get(k, ())}
-            if not any(self._lacks(i, back) for i in back):
+            if not any(self._is_overfull(i, back) for i in back):
                 change |= back
                 dropped.remove(k)
         pays = self.program.worth(dropped) < self.program.rewards[j]
         return tuple(sorted(dropped)) if pays else None
 
-    def _lacks(self, i: int, change: dict[int, int]) -> bool:
+    def _is_overfull(self, i: int, change: dict[int, int]) -> bool:
         """Tell whether a row of the machine is overfull after a change."""
         row = self.program.rows[i]
         return not row.name and row.upper is not None and self.used[i] + change[i] > row.upper
 
-    def _broken(self, j: int, without: Iterable[int]) -> str:
+    def _first_broken_rule(self, j: int, without: Iterable[int]) -> str:
         """Return the first rule that adding a job breaks, where others are dropped for it."""
         added, gone = {j}, set(without)
         if self.program.lifting:  # where columns stand for others

@@ -83,7 +83,7 @@ def replan(
     progress, notes = observe_progress(night, old, reported, now)
     whole = with_fields(night, constraints=(*night.constraints, *constraints))
     rest = RemainingNight(whole, progress, now, reported.levels)
-    result, left_out = _solved(rest, {*old.spans} - rest.settled, solve, stay)
+    result, left_out = _nearest_result(rest, {*old.spans} - rest.settled, solve, stay)
     notes += [*rest.notes, *(f"{name} cannot be kept: left out" for name in left_out)]
     if result.solution is None:
         return Replanned(result, rest.instance, rest.night, notes=tuple(notes))
@@ -99,7 +99,7 @@ def planned_night(night: Instance, result: Result | Sequence[PlanRow]) -> Planne
         return _planned_night(
             result, progress={r["job"]: _read_progress(r) for r in result if r.get(BEGUN)}
         )
-    run = planning.dispatched(night, result)
+    run = planning.dispatch_result(night, result)
     if not (schedules := planning.schedules_of(run)):
         names = result.solution.selected if result.solution is not None else ()
         return PlannedNight(dict.fromkeys(names))
@@ -149,7 +149,7 @@ def _begun_cell(progress: Progress) -> str:
 # --- the choice -------------------------------------------------------------------------------
 
 
-def _solved(
+def _nearest_result(
     rest: RemainingNight, was: set[str], solve: Solve, stay: float
 ) -> tuple[Result, list[str]]:
     """Return the result nearest to the plan, and the rules that no plan can keep, left out."""
@@ -186,30 +186,32 @@ def _solved(
 # --- the times --------------------------------------------------------------------------------
 
 
-def _dispatched(rest: RemainingNight, old: PlannedNight, result: Result) -> Result | None:
+def _dispatch_in_old_order(
+    rest: RemainingNight, old: PlannedNight, result: Result
+) -> Result | None:
     """Return a result dispatched in the old order where that loses nothing."""
     from schedopt.policies.dssp.dispatch import schedule_of, simulate
     from schedopt.policies.dssp.dispatchers import positions
 
     night, chosen = rest.instance, result.solution
     if chosen is None or any(job.stages is None for job in night.jobs):
-        return planning.dispatched(night, result)
+        return planning.dispatch_result(night, result)
     jobs = positions(night, chosen.selected)
     simulated = simulate(night, jobs, keys=_old_starts(rest, old))
     made = schedule_of(night, jobs, simulated, chosen.capacity / night.capacity())
     earned = night.objective_of(made)
     paid = [night.worth(night.index[name], end) for name, end in made.completion.items()]
     if len(paid) < len(jobs) or not all(same_time(worth, 1.0) for worth in paid):
-        other = planning.dispatched(night, result)
+        other = planning.dispatch_result(night, result)
         if other is not None and (other.objective or 0.0) > earned:
             return other
-    if isinstance(chosen, Scheduled) and _moved(old, chosen) <= _moved(old, made):
+    if isinstance(chosen, Scheduled) and _count_moved(old, chosen) <= _count_moved(old, made):
         return result
     done = f"in the old order: {paid.count(1.0):,} of {len(paid):,} jobs in time"
     return planning.as_dispatched(result, "old-order", earned, made, done)
 
 
-def _moved(old: PlannedNight, schedule: Scheduled) -> int:
+def _count_moved(old: PlannedNight, schedule: Scheduled) -> int:
     """Return how many jobs of a schedule start at another time than planned."""
     starts: dict[str, float] = {}
     for task in schedule.tasks:
@@ -239,7 +241,7 @@ def _whole_night(
     rest: RemainingNight, old: PlannedNight, state: State, result: Result
 ) -> Replanned:
     """Return the plan of a whole night: what has begun, and what is planned of the rest."""
-    night, run = rest.night, _dispatched(rest, old, result)
+    night, run = rest.night, _dispatch_in_old_order(rest, old, result)
     plan = planning.plan(rest.instance, result, run)
     rows = {row["job"]: row for row in plan.rows}
     begun = dict(zip(night.index, rest.progress, strict=True))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from schedopt.formats import counted
+from schedopt.formats import count_of
 from schedopt.instances.dssp import Instance, ScheduledNights
 from schedopt.problems.dssp import planning, to_figure, to_tables
 from schedopt.problems.summary import Section
@@ -57,7 +57,7 @@ def sections(
         tables=tables,
         terms=SHARES if tables else {},
     )
-    dropped = to_tables.dropped(instance, result)
+    dropped = to_tables.left_out_table(instance, result)
     if dropped is not None:
         words = "The most rewarding first."
         tables = (dropped.without_empty_columns(),)
@@ -78,7 +78,7 @@ def _times_section(
     }
     named = f" Late: {', '.join(sorted(late))}." if late else ""
     if isinstance(run.solution, ScheduledNights):
-        words = f"Each night is {run.message}; {counted(len(late), 'job')} late.{named}"
+        words = f"Each night is {run.message}; {count_of(len(late), 'job')} late.{named}"
         return Section("When it runs", words)
     words = (
         " ".join(

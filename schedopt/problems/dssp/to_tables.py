@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt import tables as column
-from schedopt.formats import counted, natural, number
+from schedopt.formats import count_of, natural, number
 from schedopt.formulations.dssp.nights import nights_of
 from schedopt.formulations.dssp.rows import selectable
 from schedopt.instances.constraints import Constraint, FairShare
@@ -44,13 +44,13 @@ def lines(instance: Instance, result: Result[planning.Chosen]) -> Lines:
     if isinstance(chosen, SelectedNights):
         used = sum(night.demand for night in chosen.nights) / fsum(chosen.capacities)
         run, total = len(chosen.selected), len(instance.jobs)
-        nights = counted(len(chosen.nights), "night")
+        nights = count_of(len(chosen.nights), "night")
         yield "jobs", f"{run:,} of {total:,} run on {nights}; they fill {used:.1%} of the capacity"
     elif chosen is not None:
         yield from _night_lines(instance, result, chosen)
 
 
-def done(instance: Instance, result: Result[planning.Chosen]) -> str:
+def jobs_in_time(instance: Instance, result: Result[planning.Chosen]) -> str:
     """Say how many of the jobs of a night that was run are in time."""
     run = result.solution
     return planning.in_time(instance, run) if isinstance(run, Scheduled) else ""
@@ -77,7 +77,7 @@ def _night_lines(night: Instance, result: Result[planning.Chosen], found: Select
         )
         outside = f"{number(told['out_of_sample'])} ± {number(told['confidence'])} (95%)"
         yield "risk", f"{asked}: {what} {inside}; in others {outside}"
-    run = planning.dispatched(night, result, planning.PLAINLY)
+    run = planning.dispatch_result(night, result, planning.PLAINLY)
     if run is None or run.solution is None:
         if all(job.stages is not None for job in night.jobs):
             yield "dispatched", UNTRIED
@@ -106,10 +106,10 @@ def caution(instance: Instance, result: Result[planning.Chosen], run: planning.R
         return ""
     ends, earn = ("ends", "earns") if lost == 1 else ("end", "earn")
     hope = "" if planning.has_several_nights(result) else planning.HOPE
-    return f"{counted(lost, 'chosen job')} {ends} late and {earn} nothing{hope}"
+    return f"{count_of(lost, 'chosen job')} {ends} late and {earn} nothing{hope}"
 
 
-def dropped(night: Instance, result: Result) -> Table | None:
+def left_out_table(night: Instance, result: Result) -> Table | None:
     """Return a table of the jobs that are left out and why, the most rewarding first."""
     if not isinstance(result.solution, Selected | SelectedNights):
         return None
@@ -122,7 +122,7 @@ def dropped(night: Instance, result: Result) -> Table | None:
     jobs = sorted((night.jobs[night.index[name]] for name in found), key=lambda job: -job.reward)
     some = f"of the first {len(found):,}: " if len(found) < out else ""
     return Table.of(
-        f"left out: {counted(out, 'job')} ({some}{told})",
+        f"left out: {count_of(out, 'job')} ({some}{told})",
         (
             column.text("job"),
             column.number("reward"),
@@ -205,7 +205,7 @@ def _by_group(night: Instance, result: Result[planning.Chosen], found: Selected)
             words = _bound_reached(*bounds, demand)
             rows.append((group, len(jobs), chosen, demand, *bounds, words))
         left = len(shares) - len(largest)
-        more = f" (the {MOST} largest; {counted(left, 'group')} more)" if left else ""
+        more = f" (the {MOST} largest; {count_of(left, 'group')} more)" if left else ""
         yield Table.of(by + more, COLUMNS, rows)
 
 

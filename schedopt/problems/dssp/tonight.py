@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from schedopt.formats import counted, number
+from schedopt.formats import count_of, number
 from schedopt.instances.constraints import Constraint, FairShare, Forbid
 from schedopt.instances.decoding import decode
 from schedopt.instances.dssp import Instance, Selected, jobtable
@@ -25,7 +25,7 @@ from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.records import SideConstraint
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read_bytes
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Source
 from schedopt.instances.times import NUMBER
 from schedopt.problems.dssp.planning import as_dispatched
@@ -77,20 +77,20 @@ class Farm(
             "start": f"{TONIGHT}{began}" if plain else began,
             "deadline": until,
             "end": until,
-            "capacity": _listed(self.capacity),
+            "capacity": _as_option(self.capacity),
             "reward": self.reward if isinstance(self.reward, str) else None,
         }
         for key in ("unit", "groups", "priority"):
             found[key] = getattr(self, key)
         if isinstance(self.reward, Mapping):
-            found["reward"] = f"{BY_WORD}{_listed(self.reward)}"
+            found["reward"] = f"{BY_WORD}{_as_option(self.reward)}"
         for key, prefix in PREFIXES.items():
             for name, amount in getattr(self, key).items():
-                found[f"{prefix}{name}"] = _amount(_listed(amount) or 0)
+                found[f"{prefix}{name}"] = _amount(_as_option(amount) or 0)
         return {key: value for key, value in found.items() if value is not None}
 
 
-def _listed(given: Text | Pairs | None) -> Text | None:
+def _as_option(given: Text | Pairs | None) -> Text | None:
     """Return pairs as options have them: ``02:00=20,03:00=30``."""
     if not isinstance(given, Mapping):
         return given
@@ -134,7 +134,7 @@ def merge_farm(file: str | Path | None, given: Mapping[str, object]) -> Farm:
     if told.get("capacity") and not isinstance(told["capacity"], str):
         told["capacity"] = pairs(told["capacity"], "--capacity", "TIME=N")
     for key in told.keys() - set(Farm.__struct_fields__):
-        pick(key, Farm.__struct_fields__, "a word of plan")
+        pick_name(key, Farm.__struct_fields__, "a word of plan")
     own = {key: value for key, value in told.items() if value is not None and value != ()}
     return msgspec.structs.replace(farm, **own)
 
@@ -184,8 +184,8 @@ def shares(
         for key, value in given.items():
             by, _, group = key.partition(":")
             with at_place(f"--{flag}"):
-                pick(by, night.groups, "GROUPING:GROUP=SHARE of a grouping")
-                pick(group, night.groups[by], f"a group of {quote(by)}")
+                pick_name(by, night.groups, "GROUPING:GROUP=SHARE of a grouping")
+                pick_name(group, night.groups[by], f"a group of {quote(by)}")
             share = _amount(value)
             if not isinstance(share, int | float) or not 0 < share <= 1:
                 expected = "a share above 0 and up to 1, such as 0.4"
@@ -255,7 +255,7 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
             return f"no plan: these rules cannot hold together: {', '.join(result.conflict)}"
         return f"no plan ({result.termination})"
     value = float(run.objective or 0.0)
-    done = f"{len(run.solution.completion):,} of {counted(len(instance.jobs), 'job')}"
+    done = f"{len(run.solution.completion):,} of {count_of(len(instance.jobs), 'job')}"
     told = f"{done}, reward {number(value)}"
     if result.termination == "error":
         return f"{told}; {result.message}"

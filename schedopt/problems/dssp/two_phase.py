@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.constraints import Constraint, Seats
-from schedopt.instances.naming import pick
+from schedopt.instances.naming import pick_name
 from schedopt.solvers import door
 from schedopt.solvers.result import Result
 
@@ -31,8 +31,10 @@ def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()
     dispatching = {key: value for key, value in known.items() if value.phase == "dispatch"}
     exact = _by_formulation(constraints)
     choosing[exact.name] = exact
-    selector = choosing[pick(first, choosing, f"a policy of {problem} that chooses")]
-    dispatcher = dispatching[pick(second, dispatching, f"a policy of {problem} that dispatches")]
+    selector = choosing[pick_name(first, choosing, f"a policy of {problem} that chooses")]
+    dispatcher = dispatching[
+        pick_name(second, dispatching, f"a policy of {problem} that dispatches")
+    ]
     return joined(with_seats(selector, constraints), with_seats(dispatcher, constraints))
 
 

@@ -1,7 +1,7 @@
 """The terminal's lines and tables on a result of epoch: the epochs and their nodes."""
 
 from schedopt import tables as column
-from schedopt.formats import counted
+from schedopt.formats import count_of
 from schedopt.instances.epoch import Instance, Partitioned, Scheduled
 from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
@@ -29,4 +29,4 @@ def tables(instance: Instance, result: Result[Partitioned | Scheduled]) -> Table
     more = f" (the first {MOST})" if len(epochs) > MOST else ""
     counts = map(column.count, ("jobs", "fewest nodes", "most nodes"))
     columns = (column.count("epoch"), column.percent("of the quantum"), *counts)
-    yield Table.of(f"{counted(len(epochs), 'epoch')}{more}", columns, rows)
+    yield Table.of(f"{count_of(len(epochs), 'epoch')}{more}", columns, rows)

@@ -38,7 +38,7 @@ class Hesrpt(Problem):
         """Return what the first policy that applies makes; policies see no side constraints."""
         from schedopt.policies.registry import NotApplicableError, registered
 
-        if model.side():
+        if model.side_constraints():
             return None
         for policy in map(registered("hesrpt").__getitem__, STARTS):
             try:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from schedopt.formats import counted, number
+from schedopt.formats import count_of, number
 from schedopt.instances.msfq import Bracketed, Instance, Replayed
 from schedopt.instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
 from schedopt.instances.msfq.logs import Floats, Jobs
@@ -150,8 +150,9 @@ def _log(queue: Instance) -> Figure:
     _load(load, queue)
     _needs(needs, jobs)
     unit, word = _unit_of(jobs.span)
+    many = count_of(len(jobs), "job")
     figure.suptitle(
-        f"{label(queue.name)}: {counted(len(jobs), 'job')} on {queue.servers:,} servers, submitted "
+        f"{label(queue.name)}: {many} on {queue.servers:,} servers, submitted "
         f"from {number(float(jobs.submit[0]))} to {number(float(jobs.submit[-1]))} "
         f"({number(round(jobs.span / unit, 1))} {word}), load {queue.load:.3g}",
         fontsize=10,

@@ -108,16 +108,16 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
         np.array(sorted(changes.union(*times, [0.0]))),
         _offsets([[layer for layer in layers if layer.pool == pool] for pool in pools]),
         _offsets([layer.there.times for layer in layers]),
-        _concatenated([layer.there.times for layer in layers], float),
-        _concatenated([layer.there.amounts for layer in layers], int),
-        _concatenated([_constant_until(layer.there) for layer in layers], float),
+        _concatenate([layer.there.times for layer in layers], float),
+        _concatenate([layer.there.amounts for layer in layers], int),
+        _concatenate([_constant_until(layer.there) for layer in layers], float),
         _offsets(times),
-        _concatenated(times, float),
-        _concatenated([there for there, _ in uses], int),
+        _concatenate(times, float),
+        _concatenate([there for there, _ in uses], int),
         np.array([key[0] for key in classes], dtype=np.int64),
         np.array([key[2:] for key in classes], dtype=np.int64).reshape(len(classes), len(uses)),
         _offsets([key[1] for key in classes]),
-        _concatenated([key[1] for key in classes], int),
+        _concatenate([key[1] for key in classes], int),
         np.array(class_of, dtype=np.int64),
         np.array([job.max_processors or LARGEST for job in jobs], dtype=np.int64),
         night.releases.copy(),  # numba compiles anew for arrays that nobody may change
@@ -126,7 +126,7 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
         np.inf if night.end is None else night.end,
         np.array([len(job.after) for job in jobs], dtype=np.int64),
         _offsets(after),
-        _concatenated(after, int),
+        _concatenate(after, int),
     )
 
 
@@ -150,7 +150,7 @@ def _offsets(parts: Sequence[Sequence[Any]]) -> Ints:
     return np.cumsum([0, *map(len, parts)]).astype(np.int64)
 
 
-def _concatenated(parts: Sequence[Sequence[Any]], kind: type) -> Any:
+def _concatenate(parts: Sequence[Sequence[Any]], kind: type) -> Any:
     """Return all parts as one array."""
     return np.array([kind(one) for part in parts for one in part], dtype=kind)
 

@@ -88,7 +88,9 @@ def _result(
     model: Selection | Season, solver: Solver, decided: Decided, name: str, version: str
 ) -> Result[Any]:
     """Return what was decided as a result; of what is infeasible, with a smallest conflict."""
-    holds = conflict_oracle(solver.program, list(model.side()), solver.limits, solver.began)
+    holds = conflict_oracle(
+        solver.program, list(model.side_constraints()), solver.limits, solver.began
+    )
     options = {"threads": solver.limits.threads}
     return conclude(
         model, solver.noted, decided, solver=name, version=version, options=options, holds=holds

@@ -23,7 +23,7 @@ class NearBreak(NamedTuple):
     used: float  # what all up to the break sum to
 
     @property
-    def taken(self) -> int:
+    def count_to_break(self) -> int:
         """How many there are up to the break."""
         return int(np.count_nonzero(self.before)) + self.broken
 
@@ -75,8 +75,8 @@ def counting_bound(
     side meet, or nearly; where that gains less than half of the interval, it is halved next. A
     bound below `enough` is not improved on.
     """
-    most = items_near_break(-weights, weights, room).taken
-    fewest = 1 + items_near_break(rewards, rewards, value).taken
+    most = items_near_break(-weights, weights, room).count_to_break
+    fewest = 1 + items_near_break(rewards, rewards, value).count_to_break
     least = enough - value
     bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least)
     if fewest <= count <= most:
@@ -125,7 +125,7 @@ def _relaxation(
     """
     left = rewards - multiplier
     near = items_near_break(left / weights, weights, room)
-    count, price = float(near.taken), 0.0
+    count, price = float(near.count_to_break), 0.0
     first = near.places[near.broken] if near.broken < near.places.size else None
     if multiplier > 0 and (first is None or left[first] <= 0):
         count = float(np.count_nonzero(left > 0))  # and no room is asked for

@@ -95,7 +95,7 @@ class Items:
         return np.argsort(-self.ratios, kind="stable")
 
     @cached_property
-    def relaxed(self) -> float:
+    def fractional_bound(self) -> float:
         """The most that fractions of items could be worth: no selection is worth more.
 
         Source: Dantzig, Discrete-variable extremum problems, Operations Research 5, 1957.
