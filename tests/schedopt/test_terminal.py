@@ -199,7 +199,7 @@ def test_a_table_aligns_numbers_and_refuses_ragged_rows() -> None:
     shown = Table.of("t", columns, [("a", 1, None)])
     rendered = console.table(shown)
     assert [column.justify for column in rendered.columns] == ["left", "right"]
-    assert shown.filled().heads == ("name", "n")
+    assert shown.without_empty_columns().heads == ("name", "n")
     with pytest.raises(ValueError, match="differ in length"):
         Table.of("t", (text("a"),), [("a", "b")])
 
