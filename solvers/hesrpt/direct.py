@@ -1,5 +1,6 @@
 """Allocations without a search: closed forms, makespans, even splits, and waves of many jobs."""
 
+from collections.abc import Sequence
 from math import fsum, inf
 from typing import NamedTuple
 
@@ -109,13 +110,17 @@ def least_makespan(
 def split_evenly(instance: Instance, rules: Rules) -> Allocated | None:
     """Serve all present jobs as evenly as the rules allow, None where that is not found.
 
-    Rules may leave no shares while some jobs are present, or none with which work is done.
+    Rules may leave no shares while some jobs are present, or none with which work is done. While
+    jobs of the same kinds are there, each kind keeps its part: so its jobs and groups keep bounds.
     """
     if not installed("scipy"):
         return None
     count = len(instance.jobs)
+    kinds, kind_of = _kinds_of(limits_by_job(rules.bounds, count))
+    by_job = any(len(bound.jobs) == 1 for bound in rules.bounds)  # which a part may not keep
     left, ends, arrivals = instance.sizes.copy(), np.full(count, inf), instance.arrivals
     time, epochs = 0.0, []
+    parts: Floats = np.zeros(kinds)
     while not np.isfinite(ends).all():
         here = np.flatnonzero((arrivals <= time) & ~np.isfinite(ends))
         until = float(arrivals[arrivals > time].min(initial=inf))
@@ -123,9 +128,14 @@ def split_evenly(instance: Instance, rules: Rules) -> Allocated | None:
             epochs.append((time, until, here, np.zeros(0)))
             time = until
             continue
-        shares = _even_shares(rules, here)
-        if shares is None:
-            return None
+        counts = np.bincount(kind_of[here], minlength=kinds)
+        if by_job or ((parts > 0) != (counts > 0)).any():
+            shares = _even_shares(rules, here)
+            if shares is None:
+                return None
+            parts = np.bincount(kind_of[here], shares, kinds).astype(np.float64)
+        else:
+            shares = (parts / np.maximum(counts, 1))[kind_of[here]]
         rates = instance.each("at", here, shares * instance.servers)
         with np.errstate(divide="ignore"):
             after = left[here] / rates
@@ -153,8 +163,7 @@ def _even_shares(rules: Rules, here: Ints) -> Floats | None:
         return None
     bounds = list(in_force(rules.bounds, present))
     asked = limits_by_job(bounds, max(present) + 1)
-    kinds: dict[tuple[object, ...], int] = {}
-    of = np.array([kinds.setdefault(asked[j], len(kinds)) for j in present])
+    _, of = _kinds_of([asked[j] for j in present])
     sizes = np.bincount(of).astype(np.float64)
     rows, most = [np.append(sizes, 0.0)], [1.0]
     for bound in bounds:
@@ -168,6 +177,13 @@ def _even_shares(rules: Rules, here: Ints) -> Floats | None:
     goal = -np.append(sizes, 2.0 * len(here))
     solved = linprog(goal, A_ub=np.array(rows), b_ub=most)
     return np.maximum(solved.x[of], 0.0) if solved.status == 0 else None
+
+
+def _kinds_of(asked: Sequence[tuple[object, ...]]) -> tuple[int, Ints]:
+    """Return how many kinds of jobs the rules tell apart, and the kind of each."""
+    kinds: dict[tuple[object, ...], int] = {}
+    of = np.array([kinds.setdefault(limits, len(kinds)) for limits in asked])
+    return len(kinds), of
 
 
 class Waves(NamedTuple):
