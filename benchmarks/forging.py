@@ -166,7 +166,7 @@ def falsify(right: Tree, draw: Random) -> Tree:
     return forged
 
 
-def pretend_optimum(case: Case, draw: Random, row: str) -> Tree:
+def pretend(case: Case, draw: Random, row: str) -> Tree:
     """Return a worse solution, said to be the optimum, with a certificate that was meddled with."""
     forged: Tree = deepcopy(case.worse or {})
     if "certificate" in forged:
@@ -205,9 +205,7 @@ def forge_claim(seed: int, row: str) -> str:
     draw = Random(f"claim {seed}")  # noqa: S311
     case = draw.choice(cases(row))
     told = seed % 2 or case.worse is None
-    return judge_claim(
-        case, falsify(case.right, draw) if told else pretend_optimum(case, draw, row)
-    )
+    return judge_claim(case, falsify(case.right, draw) if told else pretend(case, draw, row))
 
 
 def judge_claim(case: Case, forged: Tree) -> str:

@@ -235,7 +235,7 @@ def _can(facts: Facts, chosen: frozenset[str]) -> bool:
 
     def ways(started: Any) -> Any:
         """Yield in which pool each of some tasks may run."""
-        return product(*(by_name[n].pools or (*facts.machine,) for n, _, _ in started))
+        return product(*(by_name[n].pools or (*facts.there,) for n, _, _ in started))
 
     @functools.cache
     def done(t: int, left: tuple[tuple[str, int, int], ...], on: Any, where: Any) -> bool:

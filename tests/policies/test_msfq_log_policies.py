@@ -196,7 +196,7 @@ from schedopt.policies.msfq.logs import rules
 
 @log_policy("widest-last", source="here", summary="the narrowest first")
 def widest_last():
-    return rules.ordered(lambda machine, job: machine.need[job])
+    return rules.order_rule(lambda machine, job: machine.need[job])
 
 @admission_rule("biggest", source="here", summary="the largest class that fits")
 def biggest(state):

@@ -172,9 +172,10 @@ def test_a_full_disk_is_said_and_what_was_written_stays_valid(tmp_path: Path, su
 
 UNGUARDED = """
 from schedopt import bench
-from schedopt.sweep.sources import generated
+from schedopt.sweep.sources import generated_sources
 
-bench(generated=generated("dssp", seeds=range(40)), policies=["greedy"], jobs=2, output={output!r})
+nights = generated_sources("dssp", seeds=range(40))
+bench(generated=nights, policies=["greedy"], jobs=2, output={output!r})
 """
 
 

@@ -25,7 +25,7 @@ from schedopt.policies.msfq.logs.waiting_line_kernels import Line, join, leave, 
 from schedopt.solvers.compiling import compiled
 
 STOP, SKIP, EASY = range(3)
-"""What happens once the first does not fit: see `rules.ordered`."""
+"""What happens once the first does not fit: see `rules.order_rule`."""
 (
     AGE,
     WAIT,
