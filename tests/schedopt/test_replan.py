@@ -31,7 +31,7 @@ def test_the_rest_of_a_small_night_is_the_best_there_is(seed: int) -> None:
     night = some_night(draw)
     plan = schedopt.solve(night, formulation="schedule")
     facts = Facts(draw, night, plan.solution.tasks)
-    if not any(facts.left(p, t) for p in facts.machine for t in range(facts.now, HORIZON)):
+    if not any(facts.left(p, t) for p in facts.there for t in range(facts.now, HORIZON)):
         with pytest.raises(InputError, match="comes free"):
             replan(plan, at=facts.now, state=facts.state(), instance=night)
         return
@@ -170,7 +170,7 @@ def _holds(night: Instance, made: Replanned, facts: Facts) -> None:
                 before = [o.end for o in tasks if o.stage < t.stage]
                 assert t.start >= max(before, default=job.release) - 1e-9
     for time in range(facts.now, HORIZON):
-        for pool in facts.machine:
+        for pool in facts.there:
             held = sum(
                 t.start <= time < t.end and t.pool == pool
                 for ts in spans.values()
