@@ -15,11 +15,9 @@ from schedopt.instances.hesrpt.records import (
 )
 from schedopt.instances.hesrpt.speedups import (
     Amdahl,
-    Fit,
     Power,
     Speedup,
     Table,
     Whole,
-    fit,
     points,
 )

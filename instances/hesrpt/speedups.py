@@ -3,9 +3,8 @@
 Each is concave with s(0) = 0, so that sharing servers evenly over time never hurts.
 """
 
-from collections.abc import Sequence
 from math import inf
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -241,52 +240,3 @@ def points(speedup: Table | Whole, servers: int) -> tuple[Floats, Floats]:
     else:
         k = np.arange(servers + 1.0)
     return k, np.asarray(speedup.at(k), dtype=np.float64)
-
-
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """A fitted speedup, and its residuals.
-
-    Attributes
-    ----------
-    speedup : Power or Amdahl
-    error : float
-        The root of the mean squared difference of speedups, in the unit of the speedup.
-    """
-
-    speedup: Power | Amdahl
-    error: float
-
-
-def fit(points: Sequence[tuple[float, float]], kind: Literal["power", "amdahl"] = "power") -> Fit:
-    """Return the speedup that is closest to measured points in least squares.
-
-    Parameters
-    ----------
-    points : sequence of (float, float)
-        (servers, speedup) pairs, two or more with different servers over 1; else `InputError`.
-    kind : {"power", "amdahl"}
-        What to fit: p of k^p, or f of k/((1 - f)·k + f).
-    """
-    from scipy.optimize import minimize_scalar  # not needed to read a file
-
-    expect(kind in ("power", "amdahl"), "power or amdahl", kind, "kind")
-    measured = np.array(points, dtype=np.float64).reshape(-1, 2)
-    for i, (k, s) in enumerate(measured.tolist()):
-        expected = "servers and speedup, finite and > 0"
-        expect(0 < k < np.inf and 0 < s < np.inf, expected, (k, s), f"points[{i}]")
-    servers, speedups = measured[:, 0], measured[:, 1]
-    if not (servers != 1).any():
-        raise InputError("a point with other than one server", found=quote(len(measured)))
-
-    def made(parameter: float) -> Power | Amdahl:
-        return Power(p=parameter) if kind == "power" else Amdahl(parallel=parameter)
-
-    def squares(parameter: float) -> float:
-        return float(((made(parameter).at(servers) - speedups) ** 2).mean())
-
-    # The best cell of a grid first: the sum of squares need not be convex in the parameter.
-    near = min(np.linspace(0, 1, 201)[1:].tolist(), key=squares)
-    bounds = (max(near - 0.005, 1e-9), min(near + 0.005, 1.0))
-    minimum = minimize_scalar(squares, bounds=bounds, options={"xatol": 1e-12})
-    best = min((float(minimum.x), near), key=squares)
-    return Fit(speedup=made(best), error=float(np.sqrt(squares(best))))

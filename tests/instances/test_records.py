@@ -16,7 +16,7 @@ from schedopt.instances.dssp.jobs import REWARDS, banded_reward, linear, size
 from schedopt.instances.epoch import Epoch, Partitioned, even_shares, fits, partitioned
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.errors import InputError
-from schedopt.instances.hesrpt import Amdahl, Power, Whole, fit
+from schedopt.instances.hesrpt import Whole
 
 
 def job(name: str, *stages: tuple[float, ...], **more: object) -> Job:
@@ -150,24 +150,3 @@ def test_speedups_rise_are_concave_and_can_be_turned_round(kind: Any, a: float, 
         assert float(speedup.at(needed)) == pytest.approx(float(low), rel=1e-9)
     assert Whole(kind).at(3.0) == pytest.approx(float(kind.at(3.0)))
     assert float(kind.at(0.0)) == 0.0
-
-
-@pytest.mark.parametrize("p", [0.89, 0.82, 0.69])
-def test_fits_find_the_powers_of_figure_2(p: float) -> None:
-    k = np.array([1, 2, 4, 8, 16, 32, 64])
-    exact = fit(list(zip(k, k**p, strict=True)))
-    assert isinstance(exact.speedup, Power) and exact.speedup.p == pytest.approx(p, abs=1e-9)
-    assert exact.error < 1e-9
-    law = fit([(float(n), n / (0.1 * n + 0.9)) for n in k], "amdahl")
-    assert isinstance(law.speedup, Amdahl)
-    assert law.speedup.parallel == pytest.approx(0.9, abs=1e-9)
-    points = np.array([(float(n), n / (0.1 * n + 0.9)) for n in k])
-    worse = fit(points, "power")
-    others = [np.sqrt(((points[:, 0] ** p - points[:, 1]) ** 2).mean()) for p in np.linspace(0, 1)]
-    assert 0.1 < worse.error <= min(others)
-
-
-@pytest.mark.parametrize("points", [[], [(1, 1)], [(2, -1)], [(0, 1)], [(2, float("nan"))]])
-def test_points_that_say_nothing_are_refused(points: Any) -> None:
-    with pytest.raises(InputError):
-        fit(points)

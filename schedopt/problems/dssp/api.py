@@ -15,7 +15,6 @@ from schedopt.instances.dssp import (
     scheduled,
     selected,
 )
-from schedopt.instances.dssp.jobtable import convert as from_table
 from schedopt.problems import lazily
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from schedopt.instances.hesrpt import (
     Power,
     Table,
     Whole,
-    fit,
 )
 from schedopt.problems import lazily
 
