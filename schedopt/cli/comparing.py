@@ -28,7 +28,6 @@ def bench(
     generate: list[str] | None = None,
     policy: list[str] | None = None,
     seed: list[str] | None = None,
-    grace: float = 60.0,
     json: bool = False,
     output: Path | None = None,
     report: Path | None = None,
@@ -51,7 +50,6 @@ def bench(
     cluster : A Dask scheduler, such as tcp://host:8786.
     seed : A seed, or several as 1-5; repeatable.
     certificate : Certify each optimum's bound, and re-prove it.
-    grace : Seconds beyond the time limit before a hung run is killed; 60.
     output : .jsonl, .csv or .parquet; resumable.
     report : An .html page: tables and charts.
     """
@@ -75,7 +73,7 @@ def bench(
     if policy and not given["policies"]:
         raise InputError("names with commas between", found=repr(policy[0]), place="--policy")
     given["seeds"] = [one for text in seed or ("0",) for one in parse_seeds(text)]
-    given |= {"generated": generate or (), "grace": grace, "output": output}
+    given |= {"generated": generate or (), "output": output}
     failures: list[str] = []
     try:
         with bar("instances") as progress:
@@ -164,7 +162,6 @@ def whatif(
     Parameters
     ----------
     vary : PLACE=VALUES, such as rules.cap.at_most.fx=0.2:0.6:0.1; repeatable.
-    unit : What times with units become: s, m, h or d; the file's own if left out.
     jobs : Processes.
     output : .jsonl; resumable, and for plot.
     """

@@ -235,8 +235,8 @@ class Problem(Generic[I]):
             expected = "a selection or a season of dssp: of others no prices are known"
             raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
 
-    def quantity(self, text: str, instance: Any, unit: str) -> float:
-        """Return ``12h``, or a time by the clock, in a unit; `InputError` if there are none."""
+    def quantity(self, text: str, instance: Any) -> float:
+        """Return ``12h``, or a time by the clock, as a number; `InputError` if there are none."""
         raise InputError("a number", found=quote(text))
 
     carry: Hook[list[Constraint]] = Hook(

@@ -28,6 +28,7 @@ from schedopt.sweep.measure import Outcome, Task, compute, one_line
 MOST_STARTS = 3  # times that a process may die of one task before the task is given up
 STARTS = 2  # times that a process is begun that dies before it is ready
 READING = 60.0  # seconds more for reading an instance, and for loading and compiling what it needs
+GRACE = 60.0  # seconds beyond its time limit before a run that hangs is killed
 BATCH_SECONDS = 0.5  # tasks that take less are sent several at a time
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # where there is no other it ends one as well
 
@@ -40,22 +41,20 @@ _STARTING = threading.Lock()
 
 
 def compute_tasks(
-    tasks: Sequence[Task], jobs: int, grace: float | None = None, cluster: str | None = None
+    tasks: Sequence[Task], jobs: int, cluster: str | None = None
 ) -> Generator[tuple[Task, Outcome]]:
     """Compute tasks, and yield each with its outcome as it arrives."""
     if not tasks:
         return
     if cluster is not None:
-        yield from _on_cluster(tasks, cluster, grace)
-    elif jobs == 1 and (grace is None or tasks[0].sweep.time_limit is None):
+        yield from _on_cluster(tasks, cluster)
+    elif jobs == 1:
         yield from ((task, compute(task)) for task in tasks)
     else:
-        yield from _beside(tasks, jobs, grace)
+        yield from _beside(tasks, jobs)
 
 
-def _beside(
-    tasks: Sequence[Task], jobs: int, grace: float | None
-) -> Generator[tuple[Task, Outcome]]:
+def _beside(tasks: Sequence[Task], jobs: int) -> Generator[tuple[Task, Outcome]]:
     """Compute tasks in local processes, each of which a thread attends to."""
     staff = [Worker() for _ in range(min(jobs, len(tasks)))]
     idle = deque(staff)
@@ -63,21 +62,19 @@ def _beside(
         len(staff), initializer=lambda: setattr(_THREAD, "worker", idle.pop())
     )
     try:
-        yield from _in_batches(
-            lambda batch: threads.submit(work, batch, grace), tasks, 2 * len(staff)
-        )
+        yield from _in_batches(lambda batch: threads.submit(work, batch), tasks, 2 * len(staff))
     finally:  # done, interrupted, or no longer wanted
         threads.shutdown(wait=False, cancel_futures=True)
         for worker in staff:
             worker.close()
 
 
-def work(tasks: Sequence[Task], grace: float | None) -> list[Outcome]:
+def work(tasks: Sequence[Task]) -> list[Outcome]:
     """Compute tasks in the process beside this thread."""
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
     if not hasattr(_THREAD, "worker"):
         _THREAD.worker = Worker()
-    return [_THREAD.worker.compute(task, grace) for task in tasks]
+    return [_THREAD.worker.compute(task) for task in tasks]
 
 
 def _in_batches(
@@ -114,25 +111,25 @@ class Worker:
         self._process = 0  # of the pool, while it lives
         self._closed = False
 
-    def compute(self, task: Task, grace: float | None) -> Outcome:
+    def compute(self, task: Task) -> Outcome:
         """Compute a task; of one whose process dies or hangs each run on its own."""
         limit, seconds = task.sweep.time_limit, None
-        if grace is not None and limit is not None:
-            seconds = READING + (limit + grace) * (1 + len(task.runs))
+        if limit is not None:
+            seconds = READING + (limit + GRACE) * (1 + len(task.runs))
         why = f"the worker was killed on every attempt ({MOST_STARTS})"
         for _ in range(MOST_STARTS):
             try:
                 return self._future(task).result(seconds)
             except futures.TimeoutError:
                 self._kill()
-                why = f"its process was ended after {seconds:g} s: the time limits and the grace"
+                why = f"its process was ended {GRACE:g} s after each limit, at {seconds:g} s"
                 break
             except BrokenProcessPool:
                 self._process = 0  # there is nobody to kill
                 self._kill()
         if len(task.runs) < 2:
             return Outcome(rows=[], why=f"{why} ({task.runs[0].policy})")
-        parts = [self.compute(replace(task, runs=(run,)), grace) for run in task.runs]
+        parts = [self.compute(replace(task, runs=(run,))) for run in task.runs]
         reasons = dict.fromkeys(part.why for part in parts if part.why)
         return Outcome(
             rows=[row for part in parts for row in part.rows], why="; ".join(reasons) or None
@@ -210,9 +207,7 @@ def expect_jobs(jobs: int) -> None:
         raise SystemExit(1)
 
 
-def _on_cluster(
-    tasks: Sequence[Task], address: str, grace: float | None
-) -> Generator[tuple[Task, Outcome]]:
+def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Outcome]]:
     """Compute tasks on a Dask cluster, and yield outcomes as they arrive."""
     require("distributed", "--cluster")
     distributed = import_module("distributed")
@@ -226,7 +221,7 @@ def _on_cluster(
         with client:
             most, executor = 2 * _count_threads(client), client.get_executor(pure=False)
             yield from _in_batches(
-                lambda batch: executor.submit(work, [_with_contents(one) for one in batch], grace),
+                lambda batch: executor.submit(work, [_with_contents(one) for one in batch]),
                 tasks,
                 most,
             )

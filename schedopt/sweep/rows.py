@@ -156,7 +156,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         What was given of the options that the policy or its reference knows.
     termination : str
         How the policy ended: ``completed``, ``not-applicable``, ``unstable``, or ``time-limit``
-        where its process was ended since it went on beyond the time limit and the grace.
+        where its process was ended since it went on long after the time limit.
     confidence : float or None
         Where the objective was simulated: the half-width of its 95% interval; None of replays,
         which are exact, and of runs that are too short to tell.

@@ -58,7 +58,6 @@ def bench(
     constraints: Sequence[Constraint] = (),
     time_limit: float | None = None,
     certificate: bool = False,
-    grace: float | None = None,
     jobs: int = 1,
     cluster: str | None = None,
     output: str | Path | None = None,
@@ -85,12 +84,9 @@ def bench(
         Seconds for each reference; where it is not proven by then, its bound says how far it is.
     certificate : bool
         Whether to re-prove the bounds of the references; rows say for which that went well.
-    grace : float, optional
-        Seconds beyond the time limit of each run after which an instance that is still computed
-        is ended, with its process, and each of its policies tried alone. Without it, and without a
-        time limit, nothing is.
     jobs : int
-        Processes. One without a grace is this very process.
+        Processes; one is this very process. In others a run that goes on long after its time limit
+        is ended, and each policy of the instance is tried alone.
     cluster : str, optional
         The address of a Dask scheduler, whose workers do the work instead.
     output : path, optional
@@ -120,8 +116,8 @@ def bench(
     """
     expect_jobs(jobs)
     expect(len(seeds) > 0, "one seed at the least", "none", "seeds")
-    for name, value in {"time limit": time_limit, "grace": grace}.items():
-        expect(value is None or 0 <= value < float("inf"), "seconds, 0 or more", value, name)
+    within = time_limit is None or 0 <= time_limit < float("inf")
+    expect(within, "seconds, 0 or more", time_limit, "time limit")
     files_of_policies = tuple(from_file.read(path) for path in policy_files)
     for file in files_of_policies:
         from_file.load(file)
@@ -146,7 +142,7 @@ def bench(
     todo = [left for task in tasks if (left := _without_done(task, rows)).runs]
     try:
         with stoppable():
-            outcomes = compute_tasks(todo, jobs, grace, cluster)
+            outcomes = compute_tasks(todo, jobs, cluster)
             done, total = len(tasks) - len(todo), len(tasks)
             for task, why in keep_rows(rows, outcomes, done, total, progress):
                 failures.append(why if task.source.label in why else f"{task.source.label}: {why}")

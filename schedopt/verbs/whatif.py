@@ -25,7 +25,6 @@ def whatif(
     what: AnyInstance | str | Path,
     vary: Sequence[str],
     *,
-    unit: str | None = None,
     formulation: str | None = None,
     solver: str | None = None,
     constraints: Sequence[Constraint] = (),
@@ -46,10 +45,8 @@ def whatif(
     vary : sequence of str
         ``PLACE=VALUES``. Places are names with points between: ``processors``, ``deadline``,
         ``jobs.hero.reward``, ``rules.cap.at_most.fx`` (a side constraint by its name, or by kind
-        and position), ``option.fill``. Values have commas between, or are ``FIRST:LAST:STEP``.
-    unit : str, optional
-        What times are in where values have units, such as ``12h``: ``s``, ``m``, ``h`` or ``d``;
-        the instance's own if left out.
+        and position), ``option.fill``. Values have commas between, or are ``FIRST:LAST:STEP``;
+        times may have units, such as ``12h``, or be by the clock.
     formulation, solver, constraints, time_limit, gap, seed, options
         As `solve` takes them.
     jobs : int
@@ -87,8 +84,8 @@ def whatif(
     }
     if not vary:
         raise InputError("PLACE=VALUES", found="nothing", place="--vary")
-    record, own = problem_of(what), str(unit or getattr(what, "unit", "s"))
-    varied = [Vary.of(text, lambda text: record.quantity(text, what, own)) for text in vary]
+    record = problem_of(what)
+    varied = [Vary.of(text, lambda text: record.quantity(text, what)) for text in vary]
     document = msgspec.json.decode(to_json(what))
     rules = tuple(msgspec.json.decode(to_json(list(constraints))))
     variants = []

@@ -294,6 +294,7 @@ def test_a_policy_that_kills_or_hangs_its_process_costs_its_own_row_alone(
 ) -> None:
     monkeypatch.setattr(pool, "MOST_STARTS", 1)  # each start takes seconds
     monkeypatch.setattr(pool, "READING", 3.0)
+    monkeypatch.setattr(pool, "GRACE", 0.5)
     with pytest.raises(BenchError) as caught:
         names = ["greedy", "quits", "exits", "core"]
         bench(generated=FEW[:1], policies=names, jobs=2)
@@ -301,9 +302,9 @@ def test_a_policy_that_kills_or_hangs_its_process_costs_its_own_row_alone(
     assert [row.policy for row in caught.value.rows] == ["greedy", "exits", "core"]
     assert [sound(row) for row in caught.value.rows] == [True, False, True]
     with pytest.raises(BenchError) as caught:
-        bench(generated=FEW[:1], policies=["hangs"], time_limit=1.0, grace=0.5)
+        bench(generated=FEW[:1], policies=["hangs"], time_limit=1.0, jobs=2)
     (failure,) = caught.value.failures
-    assert "its process was ended after 6 s: the time limits and the grace (hangs)" in failure
+    assert "its process was ended 0.5 s after each limit, at 6 s (hangs)" in failure
 
 
 def task(*names: str, **more: Any) -> Task:

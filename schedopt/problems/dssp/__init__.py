@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
@@ -66,13 +65,12 @@ class Dssp(Problem["Instance"]):
             return two_phase(self, name, constraints)
         return with_seats(super().policy(name), constraints)
 
-    def quantity(self, text: str, instance: Instance, unit: str) -> float:
-        """Return a length of time, such as ``12h``, or a time by the clock, in a unit."""
+    def quantity(self, text: str, instance: Instance) -> float:
+        """Return a length of time, such as ``12h``, or a time by the clock, in the file's unit."""
         from schedopt.instances.dssp.clock import dates_of, time_of
-        from schedopt.instances.times import SECONDS
 
-        own = pick_name(unit, SECONDS, "a unit of time")
-        return time_of(text, own, dates_of(instance.start, own) if instance.start else None)
+        unit, start = instance.unit, instance.start
+        return time_of(text, unit, dates_of(start, unit) if start else None)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number for a fill that is given in words."""
