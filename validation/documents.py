@@ -301,7 +301,7 @@ def _rebuilt_solution(checker: Any, instance: Any, result: Document) -> Any | No
     if kind not in getattr(checker, "ANSWERS", {}).get(result.formulation or "", (kind,)):
         return None
     fields = structs.asdict(solution)
-    own = {named: fields[named]} if instance.made(fields[named]) else {}
+    own = {named: fields[named]} if instance.are_latest(fields[named]) else {}
     with suppress(msgspec.ValidationError):
         given = {k: v for k, v in fields.items() if v is not UNSET} | dict.fromkeys(own, ())
         return structs.replace(msgspec.convert(given, kind), **own)

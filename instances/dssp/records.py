@@ -382,12 +382,12 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         self.__dict__["_named"] = names, places
         return names, places
 
-    def made(self, names: object) -> bool:
-        """Tell whether names are the very ones that `named` returned last."""
+    def are_latest(self, names: object) -> bool:
+        """Tell whether names are the very ones that `names_and_positions` returned last."""
         return names is self.__dict__.get("_named", (None, None))[0] is not None
 
     def places_of(self, names: tuple[str, ...]) -> NDArray[np.intp] | None:
-        """Return the positions, ascending, of what `named` returned last; None of other names."""
+        """Return the positions of names that `names_and_positions` returned last; None of others."""
         known, places = self.__dict__.get("_named", ((), None))
         return places if names is known or names == known else None
 

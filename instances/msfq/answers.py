@@ -248,7 +248,7 @@ class Replayed(_Packed, LogAnswer, kw_only=True):
     by : dict
         ``user``, ``group``, ``queue`` and ``need``: for each name, what its jobs got.
     schedule : bytes
-        When each job started, `packed`.
+        When each job started: see `pack_starts`.
     note : str, optional
         What is to be said beside the numbers.
     """
@@ -279,7 +279,7 @@ class Bracketed(_Packed, LogAnswer, kw_only=True):
     bounds : dict of str to float
         Lower bounds on the objective by name.
     schedule : bytes
-        When each job started under the best, `packed`.
+        When each job started under the best: see `pack_starts`.
     """
 
     policy: str

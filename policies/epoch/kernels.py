@@ -158,7 +158,7 @@ def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
 
 @njit(cache=True)
 def _allot_epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -> None:
-    """Share all nodes among some jobs, after `done` others, as `instances.epoch.allotted` does."""
+    """Share all nodes among some jobs, after `done` others, as `epoch.even_shares` does."""
     count = len(members)
     low, high = 1, total // count + 1
     if max(minima[members[0]], minima[members[-1]]) < high:

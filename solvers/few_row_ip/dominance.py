@@ -44,7 +44,7 @@ def useful_counts(
 ) -> Integers:
     """Return how often each column is taken at most in some best choice.
 
-    ``objectives``, ``uses``, ``room``, ``counts``: as of `bestin_order`; as many of a column as
+    ``objectives``, ``uses``, ``room``, ``counts``: as of `best_in_order`; as many of a column as
     ``counts`` says fit by themselves.
     """
     at, most, before = np.arange(len(counts)), counts, np.inf

@@ -1,6 +1,6 @@
 """Jobs that pay for servers: each job's cheapest start, and the servers in use, compiled.
 
-All numbers are whole, and no sum overflows: `prices.Priced` sees to it.
+All numbers are whole, and no sum overflows: `prices.PriceSearch` sees to it.
 """
 
 from typing import Any, NamedTuple
