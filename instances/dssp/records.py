@@ -387,7 +387,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return names is self.__dict__.get("_named", (None, None))[0] is not None
 
     def places_of(self, names: tuple[str, ...]) -> NDArray[np.intp] | None:
-        """Return the positions of names that `names_and_positions` returned last; None of others."""
+        """Return positions of names that `names_and_positions` returned last; None of others."""
         known, places = self.__dict__.get("_named", ((), None))
         return places if names is known or names == known else None
 
