@@ -39,15 +39,22 @@ NUMBERS: Mapping[object, tuple[type, str]] = {
 }
 """How flags of a kind are read, and what they expect."""
 
-KINDS: Mapping[str, object] = {
+KINDS: dict[str, object] = {
     getattr(kind, "__name__", str(kind)): kind for kind in (bool, int, float, str)
 } | {str(kind): kind for kind in (int | None, float | None, str | None)}
+KINDS |= {"Text | None": str | None, "str | Pairs": str | None}  # in Python also numbers, mappings
 """Annotations of parameters that are flags as they are."""
 
 REPEATED: Mapping[str, tuple[str, object]] = {
     "options": ("option", list[str] | None),
     "constraints": ("constraints", list[Path] | None),
     "policy_files": ("policy_file", list[Path] | None),
+    "capacity": ("capacity", list[str] | None),
+    "seats": ("seats", list[str] | None),
+    "resources": ("resource", list[str] | None),
+    "pools": ("pool", list[str] | None),
+    "cap": ("cap", list[str] | None),
+    "floor": ("floor", list[str] | None),
 }
 """Parameters of functions whose flags are repeated: the flag of each, and its type."""
 
@@ -100,7 +107,7 @@ def verb(
         names = {p.name for p in own}
         derived = [p for p in _flags_of(like) if p.name not in names]
         parameters = [
-            p.replace(annotation=Annotated[p.annotation, _info(p, helps[p.name])])
+            p.replace(annotation=Annotated[p.annotation, _info(p, helps[p.name.rstrip("_")])])
             for p in sorted([*own, *derived], key=lambda p: p.kind)
         ]
 

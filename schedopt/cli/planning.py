@@ -1,6 +1,7 @@
 """The verb of an operator: plan."""
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -8,6 +9,7 @@ from schedopt.cli import output as out
 from schedopt.cli.common import verb
 from schedopt.instances.errors import InputError
 from schedopt.solvers.stopping import finishing, stopped
+from schedopt.verbs import plan as planning
 
 EXAMPLE = (
     "schedopt plan jobs.csv --processors 30 --from 20:00 --until 06:00 --seats houdini=8 "
@@ -15,34 +17,17 @@ EXAMPLE = (
 )
 
 
-@verb(EXAMPLE)
+@verb(EXAMPLE, planning.plan)
 def plan(
     table: Path,
     *,
-    processors: int | None = None,
-    from_: str | None = None,
-    until: str | None = None,
-    capacity: list[str] | None = None,
-    seats: list[str] | None = None,
-    resource: list[str] | None = None,
-    pool: list[str] | None = None,
-    cap: list[str] | None = None,
-    floor: list[str] | None = None,
-    constraints: list[Path] | None = None,
-    reward: str | None = None,
-    priority: str | None = None,
-    groups: str | None = None,
-    unit: str | None = None,
     farm: Path | None = None,
     save_farm: Path | None = None,
-    risk: str | None = None,
-    time_limit: float | None = 10.0,
-    seed: int = 0,
-    threads: int | None = None,
     output: list[Path] | None = None,
     template: str | None = None,
     report: Path | None = None,
     json: bool = False,
+    **given: Any,
 ) -> None:
     """Plan a night: a table of jobs in, a plan out in which nobody selected is late.
 
@@ -55,50 +40,27 @@ def plan(
     Parameters
     ----------
     table : A table of jobs (.csv, .parquet), an instance (.json), or example:NAME.
-    processors : How many there are.
-    from_ : When the night starts.
-    until : When jobs are due, after which nothing runs.
-    capacity : TIME=N: from then on there are N processors; repeatable.
-    seats : NAME=N: how many seats there are of what a column seats:NAME counts; repeatable.
-    resource : NAME=N, or NAME=TIME=N,...: how much there is of a column holds:NAME; repeatable.
-    pool : NAME=N, or NAME=TIME=N,...: processors of a pool; repeatable.
-    cap : GROUPING:GROUP=SHARE: the most of the machine that the group gets; repeatable.
-    floor : The same, the least that it gets, or all that it asks for; repeatable.
-    reward : Of priorities: linear, size, banded, or priority:urgent=8,high=4,normal=2,low=1.
-    priority : Which are more important: lower (the default) or higher.
-    groups : Columns that are groupings, with commas between.
-    unit : What plain numbers are in: s, m, h or d.
     farm : A JSON file of what is the same every night; flags go before it.
     save_farm : Write that file from the flags.
-    risk : Choose under risk: mean, cvar:Q or chance:Q.
     time_limit : Seconds, or a time such as 10m; none waits for the proof.
     output : The plan as .csv, .parquet, .sh or .png; the result as .json; repeatable.
     report : An .html page of the plan: pictures, tables.
     """
     from schedopt.terminal.progress import live
     from schedopt.terminal.results import planned as show
-    from schedopt.verbs.plan import plan as run
 
-    files = [file for file in (farm, *(constraints or ())) if file]
+    files = [file for file in (farm, *given["constraints"]) if file]
     outputs = output or []
     _expect_files(outputs, save_farm, report, [table, *files], template)
-    given = {"processors": processors, "from_": from_, "until": until, "capacity": capacity}
-    given |= {"seats": seats, "resources": resource, "pools": pool, "cap": cap}
-    given |= {"floor": floor, "reward": reward, "priority": priority, "groups": groups}
-    given |= {"unit": unit, "template": template}
     with live(table.name) as watch:
-        made = run(
+        made = planning.plan(
             table,
+            **given,
+            template=template,
             farm=farm,
             save_farm=save_farm,
-            constraints=constraints or (),
-            risk=risk,
-            time_limit=time_limit,
-            seed=seed,
-            threads=threads,
             watch=watch,
             tell=out.say,
-            **given,
         )
     with finishing():
         try:

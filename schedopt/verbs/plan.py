@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 INSTANCES = (".json", ".json.gz")
 TIME_LIMIT = 10.0  # seconds of solving, unless told
+Text = str | int | float
+Pairs = Mapping[str, object] | Sequence[str] | None
+"""Such as ``{"houdini": 8}``, or ``["houdini=8"]``."""
 
 
 class NightPlan(Tonight):
@@ -81,6 +84,20 @@ class NightPlan(Tonight):
 def plan(
     table: Source | AnyInstance,
     *,
+    processors: int | None = None,
+    from_: Text | None = None,
+    until: Text | None = None,
+    capacity: Pairs = None,
+    seats: Pairs = None,
+    resources: Pairs = None,
+    pools: Pairs = None,
+    cap: Pairs = None,
+    floor: Pairs = None,
+    reward: str | Pairs = None,
+    priority: str | None = None,
+    groups: str | None = None,
+    unit: str | None = None,
+    template: str | Path | None = None,
     farm: str | Path | None = None,
     save_farm: str | Path | None = None,
     constraints: Rules = (),
@@ -90,7 +107,6 @@ def plan(
     threads: int | None = None,
     watch: Watch | None = None,
     tell: Callable[[str], None] | None = None,
-    **given: object,
 ) -> NightPlan:
     """Plan a night: which jobs run when, so that nobody selected is late and all rules hold.
 
@@ -99,6 +115,35 @@ def plan(
     table : path, frame or Instance
         A table of jobs (CSV, Parquet, a frame of pandas or polars), or an instance or the
         path of its .json.
+    processors : int, optional
+        How many there are.
+    from_ : str or number, optional
+        When the night starts.
+    until : str or number, optional
+        When jobs are due, after which nothing runs.
+    capacity : mapping, or texts, optional
+        TIME=N: from then on there are N processors, repeatable. In Python a mapping as well, as of
+        all that follows: ``seats={"houdini": 8}``.
+    seats : mapping, or texts, optional
+        NAME=N: how many seats there are of what a column seats:NAME counts, repeatable.
+    resources : mapping, or texts, optional
+        NAME=N, or NAME=TIME=N,...: how much there is of a column holds:NAME, repeatable.
+    pools : mapping, or texts, optional
+        NAME=N, or NAME=TIME=N,...: processors of a pool, repeatable.
+    cap : mapping, or texts, optional
+        GROUPING:GROUP=SHARE: the most of the machine that the group gets, repeatable.
+    floor : mapping, or texts, optional
+        GROUPING:GROUP=SHARE: the least that it gets, or all that it asks for, repeatable.
+    reward : str, or mapping of priorities, optional
+        Of priorities: linear, size, banded, or priority:urgent=8,high=4,normal=2,low=1.
+    priority : str, optional
+        Which are more important: lower (the default) or higher.
+    groups : str, optional
+        Columns that are groupings, with commas between.
+    unit : str, optional
+        What plain numbers are in: s, m, h or d.
+    template : str or path, optional
+        What writes the plan as a script.
     farm : path, optional
         A JSON file of what is the same every night; what is given beside it goes before it.
     save_farm : path, optional
@@ -106,19 +151,14 @@ def plan(
     constraints : Constraint or path, or iterable of them
         Side constraints beyond those of the farm.
     risk : str, optional
-        ``mean``, ``cvar:Q`` or ``chance:Q``: what is maximized over scenarios of run times, where
-        they are uncertain; jobs are then chosen under risk, and dispatched.
+        Choose under risk: mean, cvar:Q or chance:Q. That is maximized over scenarios of run times,
+        where they are uncertain, and what is chosen is dispatched.
     time_limit : float, optional
-        Seconds; None waits for the proof.
+        Seconds, or a time such as 10m; none waits for the proof.
     seed, threads, watch
         As `solve` has them.
     tell : callable, optional
         Called with lines on what became of the table.
-    **given
-        ``processors``, ``from_``, ``until``, ``capacity``, ``seats``, ``resources``,
-        ``pools``, ``cap``, ``floor``, ``reward``, ``unit``, ``groups``, ``priority`` and
-        ``template``, each as its flag: of several things a mapping, such as
-        ``seats={"houdini": 8}``.
 
     Returns
     -------
@@ -126,7 +166,10 @@ def plan(
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
     """
     what, record = _instance_or_table(table)
-    told = given | {"farm": farm, "risk": risk, "tell": tell}
+    told: dict[str, object] = {"processors": processors, "from_": from_, "until": until}
+    told |= {"capacity": capacity, "seats": seats, "resources": resources, "pools": pools}
+    told |= {"cap": cap, "floor": floor, "reward": reward, "priority": priority, "groups": groups}
+    told |= {"unit": unit, "template": template, "farm": farm, "risk": risk, "tell": tell}
     told["constraints"] = lambda night: read_rules(constraints, record.name, night)
     again = partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch)
     made = record.tonight(what, told, again)

@@ -15,7 +15,6 @@ from builders.jobtable import FARM, csv
 import schedopt
 from schedopt.cli.planning import plan as command
 from schedopt.instances.dssp import jobtable
-from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.tonight import FLAG_OF, PREFIXES
 
 WORDS = ["--reward", "priority:urgent=8,high=4,normal=2,low=1"]
@@ -74,8 +73,6 @@ def test_a_frame_in_python() -> None:
     assert made.frame().to_dicts() == made.rows
     assert "echo 1" in made.script()
     assert made.line in repr(made)
-    with pytest.raises(InputError, match="did you mean 'seats'"):
-        schedopt.plan(frame, **EVENING, seat={"houdini": 2})
 
 
 def test_dates_of_a_table_are_of_tonight_and_plain_hours_are_enough(tmp_path: Path) -> None:

@@ -133,8 +133,6 @@ def merge_farm(file: str | Path | None, given: Mapping[str, object]) -> Farm:
     told: dict[str, object] = dict(given) | named
     if told.get("capacity") and not isinstance(told["capacity"], str):
         told["capacity"] = pairs(told["capacity"], "--capacity", "TIME=N")
-    for key in told.keys() - set(Farm.__struct_fields__):
-        pick_name(key, Farm.__struct_fields__, "a word of plan")
     own = {key: value for key, value in told.items() if value is not None and value != ()}
     return msgspec.structs.replace(farm, **own)
 
