@@ -14,12 +14,14 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import schedopt
+from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import simulate
 from schedopt.policies.registry import registered
+from schedopt.solvers.hesrpt.direct import split_evenly
 from schedopt.solvers.hesrpt.dominance import count_sets
 from schedopt.solvers.hesrpt.lagrangian import RentBound, nearest_falling, upper_envelope
 from schedopt.solvers.hesrpt.lagrangian_search import LagrangianSearch
@@ -220,3 +222,26 @@ def test_a_policys_schedule_does_not_stand_for_a_given_order(seed: int, least: f
     result = schedopt.solve(allocation(Random(seed)), threads=1)  # noqa: S311
     assert result.violations == ()
     assert result.proven and result.objective == pytest.approx(least, rel=1e-6)
+
+
+@tried(40, st.integers(0, 10**6))
+def test_an_even_split_keeps_the_rules_of_groups_that_overlap(seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    jobs = tuple(
+        Job(
+            name=f"j{i}",
+            size=draw.choice((10.0, draw.uniform(1, 100))),
+            groups={"team": "ab"[i % 2], "floor": "cd"[i] if i < 2 else draw.choice("cd")},
+        )
+        for i in range(12)
+    )
+    rules = (
+        FairShare(by="team", at_most={"a": draw.choice((0.5, 0.8))}, at_least={"b": 0.3}),
+        FairShare(by="floor", at_most={"d": 0.7}, at_least={"c": draw.choice((0.2, 0.4))}),
+    )
+    night = msgspec.structs.replace(cluster([1], Power(p=0.5)), jobs=jobs, constraints=rules)
+    found, split = schedopt.solve(night, time_limit=0), split_evenly(night, Allocation(night).rules)
+    assert split is not None
+    worth = night.objective_of(split)
+    even = msgspec.structs.replace(found, solution=split, objective=worth, bound=None, gap=None)
+    assert not schedopt.check(night, even.written()).violations
