@@ -310,7 +310,7 @@ def test_a_picture_of_one_log_has_bars(rows: RowTable) -> None:
     )
 
 
-def test_the_table_leads_with_it(rows: RowTable) -> None:
+def test_table_and_page_lead_with_it(rows: RowTable, tmp_path: Path) -> None:
     (shown,) = measured_tables(rows)
     assert shown.heads[:4] == ("policy", "response", "over the bound", "± of batches")
     (standing, *_), bound = summary(rows), rows[0].reference_bound or 0.0
@@ -320,9 +320,6 @@ def test_the_table_leads_with_it(rows: RowTable) -> None:
     best = min(rows, key=lambda row: row.objective or 0.0).policy
     assert shown.rows[0][0] == best
     assert leader(summary(rows), overview(rows)[0]).startswith(f"{best}: ")
-
-
-def test_a_page_has_it_too(rows: RowTable, tmp_path: Path) -> None:
     write(rows, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     section = text[text.index("<h2>What is measured") : text.index("<h2>msfq")]

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from builders.cli import refused, run
 from builders.effort import tried
-from builders.reports import EVIL
 from builders.reports import row as plain_row
 from hypothesis import strategies as st
 
@@ -169,19 +168,6 @@ def test_a_bench_returns_rows_that_show_what_they_say() -> None:
     assert (repr(RowTable()), RowTable()._repr_html_()) == ("<0 rows>", "")
 
 
-def test_many_rows_of_long_and_evil_names_stay_short_and_harmless() -> None:
-    rows = RowTable(
-        plain_row(instance=f"{name}{i}", policy=name, message="x" * 500)
-        for i in range(200)
-        for name in EVIL
-    )
-    assert len(repr(rows)) < 100
-    shown = rows._repr_html_()
-    assert len(shown) < 10_000
-    for tag in ("<script", "<img", "<b ", "<a "):
-        assert tag not in shown
-
-
 def test_frames_hold_every_field() -> None:
     rows = RowTable(
         [plain_row(gap=0.25), plain_row(policy="none", objective=None, options={"fill": 0.5})]
@@ -319,14 +305,9 @@ def test_the_summary_says_what_counting_by_hand_gives(rows: list[Row]) -> None:
             assert found[name].mean == pytest.approx(fmean(mine["gaps"]))
             assert found[name].median == pytest.approx(median(mine["gaps"]))
             assert found[name].worst == max(mine["gaps"])
-
-
-@tried(60, random_rows().filter(bool))
-def test_the_profile_begins_with_the_wins(rows: list[Row]) -> None:
-    standings = {standing.contender: standing for standing in summary(rows)}
     for profile in profiles(rows):
-        standing = standings[profile.contender]
-        assert sum(ratio == 1.0 for ratio in profile.ratios) == standing.wins
+        first = sum(ratio == 1.0 for ratio in profile.ratios)
+        assert first == found[profile.contender].wins
 
 
 # --- the verb, and the picture ---------------------------------------------------------------
