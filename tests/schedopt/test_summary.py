@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from builders.cli import refused, run
 from builders.effort import tried
+from builders.reports import EVIL
 from builders.reports import row as plain_row
 from hypothesis import strategies as st
 
@@ -166,6 +167,19 @@ def test_a_bench_returns_rows_that_show_what_they_say() -> None:
     assert "99.80%" in shown
     assert "optimum proven for 1" in shown
     assert (repr(RowTable()), RowTable()._repr_html_()) == ("<0 rows>", "")
+
+
+def test_many_rows_of_long_and_evil_names_stay_short_and_harmless() -> None:
+    rows = RowTable(
+        plain_row(instance=f"{name}{i}", policy=name, message="x" * 500)
+        for i in range(200)
+        for name in EVIL
+    )
+    assert len(repr(rows)) < 100
+    shown = rows._repr_html_()
+    assert len(shown) < 10_000
+    for tag in ("<script", "<img", "<b ", "<a "):
+        assert tag not in shown
 
 
 def test_frames_hold_every_field() -> None:
