@@ -15,7 +15,7 @@ import msgspec
 
 from schedopt.archive.entries import Entry, asking, entries
 from schedopt.archive.judging import Judgement, submit
-from schedopt.instances.archived import folder_of, groups, instance_path
+from schedopt.instances.examples import folder_of, groups, instance_path
 from schedopt.instances.files import dump, encode, load, write_bytes
 from schedopt.solvers.stopping import ENDING, finishing, stoppable, stopped
 from schedopt.verbs.solve import solve

@@ -1,16 +1,116 @@
-"""msfq instances by name: one-or-all systems, random systems of several classes, random logs."""
+"""msfq instances by name: one-or-all systems, random systems of several classes, random logs.
+
+Random logs are those of a model of rigid jobs: needs, run times, arrivals by hour. Source: Lublin
+and Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid
+jobs", JPDC 63, 2003; parameters for jobs of all kinds together, as in their program.
+"""
 
 from collections.abc import Mapping
+from math import log2
 from typing import Any
 
 import numpy as np
 
 from schedopt.instances.arithmetic import divisors
 from schedopt.instances.errors import expect
-from schedopt.instances.msfq import rigid
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs
 from schedopt.instances.msfq.records import Instance, JobClass
-from schedopt.instances.options import Option, is_count, number, one_of, whole
+from schedopt.instances.options import Option, is_count, is_number, number, one_of, whole
 from schedopt.instances.recipes import Recipe, by_name, stream
+
+SERIAL, POWER_OF_TWO = 0.244, 0.576
+"""Shares of the jobs that need one server, and of those whose need is made a power of 2."""
+SMALLEST, BELOW_LARGEST, SMALL = 0.8, 2.5, 0.86
+"""Of the two-stage uniform of log2(need): its least, how far its middle lies below its largest, and
+the share below the middle."""
+SHORT, LONG = (4.2, 0.94), (312.0, 0.03)  # shape and scale of the two gammas of ln(run)
+SLOPE, LEVEL = -0.0054, 0.78  # the chance of the first of them is slope * need + level
+RUSH, ALL_DAY = (10.2303, 0.4871), 1.0225
+"""Shape and scale of ln(time between arrivals) at rush hour; what the shape is multiplied by."""
+DAY = (8.1737, 3.9631)
+"""Shape and scale of the half hour of the day at which jobs come, from `DAWN` on."""
+DAWN, BUCKETS, BUCKET = 11, 48, 1800.0
+LONGEST_RUN, LONGEST_GAP = 12.0, 13.0  # of ln(seconds): what is above is drawn again
+
+OPTIONS = {
+    "jobs": Option(5000, "a whole number from 1 to 10^7", lambda v: is_count(v, 10**7)),
+    "servers": Option(
+        128, "a whole number from 8 to 10^6", lambda v: is_count(v, 10**6) and v >= 8
+    ),
+    "load": Option(
+        None, "a number between 0 and 1", lambda v: v is None or (is_number(v) and 0 < v < 1)
+    ),
+    "objective": one_of("mean", ("mean", "weighted"), "mean or weighted"),
+}
+
+
+def make_log(seed: int, values: Mapping[str, Any]) -> Instance:
+    """Make a log; times are in seconds from a midnight."""
+    draw = stream(seed)
+    count, servers = values["jobs"], values["servers"]
+    need = needs(draw, count, servers)
+    run = runs(draw, need)
+    gaps = np.exp(_truncated_gamma(draw, RUSH[0] * ALL_DAY, RUSH[1], LONGEST_GAP, count))
+    if values["load"] is not None:
+        gaps *= float(need @ run) / (values["load"] * servers * float(gaps.sum()))
+    name = f"lublin-feitelson-{count}-{servers}-{seed}"
+    bare = Instance(
+        name=name, servers=servers, objective=values["objective"], log=f"{name}.parquet"
+    )
+    return bare.with_jobs(Jobs(submit=np.rint(arrivals(gaps)), need=need, run=run))
+
+
+def needs(draw: np.random.Generator, count: int, servers: int) -> Ints:
+    """Draw needs, shape (count,)."""
+    kind = draw.random(count)
+    largest = log2(servers)
+    middle = max(SMALLEST, largest - BELOW_LARGEST)
+    small = draw.random(count) <= SMALL
+    low, high = np.where(small, SMALLEST, middle), np.where(small, middle, largest)
+    powers = low + (high - low) * draw.random(count)
+    even = kind <= SERIAL + POWER_OF_TWO
+    powers = np.where(even, np.floor(powers + 0.5), powers)
+    drawn = np.where(kind <= SERIAL, 1.0, np.floor(2.0**powers + 0.5))
+    return np.clip(drawn, 1, servers).astype(np.int32)
+
+
+def runs(draw: np.random.Generator, need: Ints) -> Floats:
+    """Draw run times in whole seconds, 1 or more, shape (jobs,)."""
+    first = draw.random(len(need)) <= np.clip(SLOPE * need + LEVEL, 0.0, 1.0)
+    logs = np.empty(len(need))
+    for chosen, (shape, scale) in ((first, SHORT), (~first, LONG)):
+        logs[chosen] = _truncated_gamma(draw, shape, scale, LONGEST_RUN, int(chosen.sum()))
+    return np.maximum(1.0, np.floor(np.exp(logs)))
+
+
+def weights() -> Floats:
+    """Return the relative arrival density of each half hour of the day."""
+    from scipy.stats import gamma
+
+    edges = np.arange(DAWN, DAWN + BUCKETS + 1) - 0.5
+    parts = np.diff(gamma.cdf(edges, DAY[0], scale=DAY[1]))
+    densities: Floats = np.roll(parts, DAWN - 1) * BUCKETS / parts.sum()
+    return densities
+
+
+def arrivals(gaps: Floats) -> Floats:
+    """Return arrival times, shape (jobs,), from interarrival times without a daily cycle."""
+    passed = np.cumsum(gaps) / BUCKET
+    day, left = np.divmod(passed, BUCKETS)
+    spent = np.concatenate([[0.0], np.cumsum(weights())])
+    spent[-1] = BUCKETS
+    times: Floats = (day * BUCKETS + np.interp(left, spent, np.arange(BUCKETS + 1.0))) * BUCKET
+    return times
+
+
+def _truncated_gamma(
+    draw: np.random.Generator, shape: float, scale: float, most: float, count: int
+) -> Floats:
+    """Draw from a gamma distribution cut off above, shape (count,)."""
+    drawn = draw.gamma(shape, scale, count)
+    while (over := drawn > most).any():
+        drawn[over] = draw.gamma(shape, scale, int(over.sum()))
+    return drawn
 
 
 def _one_or_all(seed: int, values: Mapping[str, Any]) -> Instance:
@@ -92,8 +192,8 @@ GENERATORS: dict[str, Recipe] = by_name(
     ),
     Recipe(
         "lublin-feitelson",
-        rigid.make_log,
-        rigid.OPTIONS,
+        make_log,
+        OPTIONS,
         "a log: needs, run times that go with them, arrivals by the hour of the day",
         "Lublin and Feitelson, JPDC 63, 2003",
         beside=True,

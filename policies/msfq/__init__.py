@@ -2,7 +2,7 @@
 
 from schedopt.policies import registry
 from schedopt.policies.msfq import quickswap, rules
-from schedopt.policies.msfq.logs import catalogue, log_policy
+from schedopt.policies.msfq.logs import log_policy, registration
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import FlatRule, FlatState, Job, Rule, Running, State
 
@@ -14,9 +14,9 @@ __all__ = [
     "Running",
     "State",
     "admission_rule",
-    "catalogue",
     "log_policy",
     "quickswap",
+    "registration",
     "rules",
 ]
 

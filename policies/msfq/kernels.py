@@ -17,7 +17,7 @@ from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, refill, size_of
 from schedopt.policies.msfq.rule import FlatState, NextStart
 from schedopt.solvers.compiling import compiled
-from schedopt.solvers.kernels.heap import pop, push
+from schedopt.solvers.kernels import pop, push
 
 BUCKETS = 96 * 128
 """Of the histogram: 128 to each power of two, from 2^-40 to 2^56."""

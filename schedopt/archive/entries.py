@@ -7,8 +7,8 @@ from typing import Any, Literal
 import msgspec
 
 from schedopt.formulations.protocol import Sense
-from schedopt.instances.archived import folder_of, groups, instance_path, result_path
 from schedopt.instances.errors import InputError, quote
+from schedopt.instances.examples import folder_of, groups, instance_path, result_path
 from schedopt.instances.files import companion_files, decode, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of

@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec import UNSET, structs
 
 from schedopt.archive import entries
-from schedopt.instances.archived import folder_of, instance_path, result_path
 from schedopt.instances.errors import InputError, quote
+from schedopt.instances.examples import folder_of, instance_path, result_path
 from schedopt.instances.files import decode, encode, load, read_bytes
 from schedopt.instances.tables import Table
 from schedopt.problems import problem as record_of

@@ -55,7 +55,7 @@ def bench(
     """
     from schedopt.sweep.rows import FORMATS
     from schedopt.sweep.sources import instance_files, parse_seeds
-    from schedopt.terminal import bench_tables
+    from schedopt.terminal import results
     from schedopt.terminal.progress import bar
     from schedopt.verbs.load import read_constraints
 
@@ -81,12 +81,12 @@ def bench(
     except benching.BenchError as error:
         rows, failures = error.rows, error.failures
     except SweepInterrupt as stop:
-        _tell_interrupted(stop, output, json=json, show=bench_tables.summary)
+        _tell_interrupted(stop, output, json=json, show=results.summary)
     try:
         if json:
             out.print_bytes(to_lines(rows))
         else:
-            bench_tables.summary(rows)
+            results.summary(rows)
     finally:  # the report is made even if nobody reads the output
         _say_some(failures, MOST_FAILURES)
         if report is not None:
@@ -135,14 +135,14 @@ def summary(file: Path, *, compare: str | None = None, json: bool = False) -> No
     from schedopt.analysis.statistics import against
     from schedopt.analysis.statistics import summary as summarize
     from schedopt.sweep.rows import read_rows
-    from schedopt.terminal import bench_tables
+    from schedopt.terminal import results
 
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
     pairs = [] if compare is None else against(rows, compare)
     found = {"summary": summarize(rows), "pairs": pairs}
-    out.deliver(found, lambda: bench_tables.summary(rows, pairs), json=json)
+    out.deliver(found, lambda: results.summary(rows, pairs), json=json)
 
 
 @verb(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from schedopt.instances.constraints import check_added
-from schedopt.instances.encoding import to_json
+from schedopt.instances.decoding import to_json
 from schedopt.instances.errors import MOST_FOUND, InputError, shorten
 from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.protocol import AnyInstance

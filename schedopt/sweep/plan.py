@@ -7,7 +7,7 @@ from typing import Any
 
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.encoding import to_json
+from schedopt.instances.decoding import to_json
 from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.options import Options, check_options
 from schedopt.policies import from_file

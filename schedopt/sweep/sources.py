@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from schedopt import __version__
 from schedopt.instances import files
-from schedopt.instances.archived import PREFIX, members, result_path
-from schedopt.instances.encoding import to_json
+from schedopt.instances.decoding import to_json
 from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.examples import ARCHIVE_PREFIX, members, result_path
 from schedopt.instances.files import companion_files
 from schedopt.instances.options import Options, check_options, split
 from schedopt.instances.protocol import AnyInstance
@@ -71,9 +71,9 @@ class FileSource(Source):
 
     def best_known(self) -> bytes | None:
         """Return the best known result of an instance of the archive."""
-        if not self.label.startswith(PREFIX):
+        if not self.label.startswith(ARCHIVE_PREFIX):
             return None
-        return files.read_bytes(result_path(self.label.removeprefix(PREFIX)))
+        return files.read_bytes(result_path(self.label.removeprefix(ARCHIVE_PREFIX)))
 
     def facts(self) -> SourceFacts:
         """Return what planning needs."""

@@ -13,7 +13,7 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import expect_held
-from schedopt.instances.encoding import to_json
+from schedopt.instances.decoding import to_json
 from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.files import encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name

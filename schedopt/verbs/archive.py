@@ -7,7 +7,7 @@ import msgspec
 
 from schedopt.archive.entries import Entry, entries, entry_of, group
 from schedopt.archive.judging import Verdict, submit, verify
-from schedopt.instances.archived import PREFIX, groups, names_in
+from schedopt.instances.examples import ARCHIVE_PREFIX, groups, names_in
 from schedopt.instances.naming import pick_name
 
 __all__ = ["describe", "list_groups", "select_entries", "submit", "verify_entries"]
@@ -37,7 +37,7 @@ def list_groups() -> list[dict[str, Any]]:
 def select_entries(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
     """Return entries with their groups: of groups, of single instances, or of all."""
     found = []
-    for name in [text.removeprefix(PREFIX) for text in names] or groups():
+    for name in [text.removeprefix(ARCHIVE_PREFIX) for text in names] or groups():
         if "/" in name:
             found.append(entry_of(name))
         else:
@@ -48,7 +48,7 @@ def select_entries(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
 
 def describe(name: str) -> dict[str, Any]:
     """Return everything known of a group, or of an instance given as ``GROUP/NAME``."""
-    name = name.removeprefix(PREFIX)
+    name = name.removeprefix(ARCHIVE_PREFIX)
     own: dict[str, Any] = msgspec.to_builtins(group(name.partition("/")[0]))
     if "/" not in name:
         return own | {"entries": [msgspec.to_builtins(entry) for entry in entries(name)]}

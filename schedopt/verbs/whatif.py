@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.encoding import to_json
+from schedopt.instances.decoding import to_json
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
 from schedopt.instances.options import Options

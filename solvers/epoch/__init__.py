@@ -14,7 +14,7 @@ TABLES = {
 
 
 _SOLVE = "schedopt.solvers.epoch.solving"
-_CERTIFY = "schedopt.solvers.epoch.certificate:certificate"
+_CERTIFY = "schedopt.solvers.epoch.bounding:certificate"
 
 
 MOST_JOBS = 1_000

@@ -15,9 +15,15 @@ from schedopt.solvers.engine import Certificate
 from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.solvers.hesrpt.decision_diagram import Diagram, Pass
 from schedopt.solvers.hesrpt.direct import prices as closed_prices
-from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, completes_after, count_sets
+from schedopt.solvers.hesrpt.dominance import (
+    MOST_JOBS,
+    MOST_SETS,
+    Ints,
+    completes_after,
+    count_sets,
+)
 from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
-from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves
+from schedopt.solvers.hesrpt.speedup_kernels import Floats, curves
 from schedopt.solvers.result import Limits, Result
 
 SLACK = 1e-11

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.hesrpt.epochs import Bounds, Rules, bounds_of
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Speedup, Whole, points
 from schedopt.solvers.compiling import compiled, small
-from schedopt.solvers.kernels.bisection import last_at_most
+from schedopt.solvers.kernels import last_at_most
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

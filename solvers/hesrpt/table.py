@@ -68,7 +68,7 @@ ENGINES = (
     ),
     Engine(
         "rents",
-        solve="schedopt.solvers.hesrpt.lagrangian_search:solve",
+        solve="schedopt.solvers.hesrpt.lagrangian:solve",
         accepts=_has_many_orders,
         worth_trying=_has_many_sets,
         description="flow times without arrivals, with caps and floors of jobs and of disjoint "

@@ -6,8 +6,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from schedopt.solvers.mip import Answer, MatrixRun, Start
-from schedopt.solvers.mip.matrix import Matrix
+from schedopt.solvers.mip import Answer, Matrix, MatrixRun, Start
 from schedopt.solvers.result import Limits, Termination
 
 TOLERANCE = 1e-8

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.extras import require
-from schedopt.solvers.mip import Answer, MatrixRun, Start
-from schedopt.solvers.mip.matrix import Matrix
+from schedopt.solvers.mip import Answer, Matrix, MatrixRun, Start
 from schedopt.solvers.result import Limits, Termination
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pyomo.gdp import Disjunct
 from pyomo.repn import generate_standard_repn
 
 from schedopt.instances.errors import InputError
-from schedopt.solvers.mip.matrix import LARGEST_BOUND, Floats, Matrix, scale_of
+from schedopt.solvers.mip import LARGEST_BOUND, Floats, Matrix, scale_of
 
 
 def translate(model: pyo.ConcreteModel) -> Matrix:

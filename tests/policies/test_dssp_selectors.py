@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job, Selected
-from schedopt.policies.dssp import by_rewards, selectors
+from schedopt.policies.dssp import selectors
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers.dssp.selection.knapsack.items import Items
 from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
@@ -174,7 +174,7 @@ def test_large_whole_numbers_are_compared_exactly() -> None:
     [
         ("dp-profits", [(0.5, 1)], None, r"whole rewards.*0\.5"),
         ("dp-profits", [(1e12 + 1, 3), (1e12, 4)], None, "GiB"),
-        ("fptas", [(3, 3), (4, 4)], (by_rewards, "MEMORY", 100), "fptas needs"),
+        ("fptas", [(3, 3), (4, 4)], (selectors, "MEMORY", 100), "fptas needs"),
         (
             "greedy-three-quarters",
             [(1, 1)] * 3,

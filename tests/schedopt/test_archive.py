@@ -16,7 +16,7 @@ from builders.cli import ROOT, refused, run
 import schedopt
 from schedopt.archive import judging
 from schedopt.archive.entries import Entry, digest, group
-from schedopt.instances import archived
+from schedopt.instances import examples
 from schedopt.verbs import archive
 
 QUICK = "epoch-planted-8x2"
@@ -35,11 +35,11 @@ def test_it_holds_what_it_promises() -> None:
         assert entry.objective_by.date
         assert entry.objective_by.by
         assert entry.made
-    assert {entry["group"] for entry in archive.list_groups()} == set(archived.groups())
-    assert all(group(name).licence for name in archived.groups())
+    assert {entry["group"] for entry in archive.list_groups()} == set(examples.groups())
+    assert all(group(name).licence for name in examples.groups())
 
 
-@pytest.mark.parametrize("group", archived.groups())
+@pytest.mark.parametrize("group", examples.groups())
 def test_the_first_of_each_group_is_re_proved(group: str) -> None:
     (verdict,) = archive.verify_entries(
         [f"{group}/{archive.describe(group)['entries'][0]['name']}"]
@@ -52,7 +52,7 @@ def test_the_first_of_each_group_is_re_proved(group: str) -> None:
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An archive of one group, which tests may spoil."""
     shutil.copytree(ROOT / "archive" / QUICK, tmp_path / "archive" / QUICK)
-    monkeypatch.setenv(archived.PLACE, str(tmp_path / "archive"))
+    monkeypatch.setenv(examples.PLACE, str(tmp_path / "archive"))
     return tmp_path / "archive" / QUICK
 
 
@@ -156,7 +156,7 @@ def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "did you mean" in refused("solve", f"archive:{QUICK}/{QUICK}-1")
     with pytest.raises(schedopt.InputError, match=r"^found 'hesrpt-unequal'; expected a group"):
         schedopt.bench("archive:hesrpt-unequal", policies=["equi"])
-    monkeypatch.setenv(archived.PLACE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(examples.PLACE, str(tmp_path / "nothing"))
     assert "comes with a clone of the repository" in refused("archive", "list")
 
 

@@ -23,7 +23,7 @@ from schedopt.problems import problems
 from schedopt.problems.dssp import to_tables as dssp
 from schedopt.solvers.result import Result
 from schedopt.tables import Table, count, text
-from schedopt.terminal import bench_tables, console, listings, results
+from schedopt.terminal import console, listings, results
 
 EVIL = (
     "[bold red]x[/]",
@@ -170,7 +170,7 @@ def test_several_policies_are_a_table(screen: StringIO) -> None:
 def test_bench_tables_take_any_name(screen: StringIO) -> None:
     rows = [row(instance=n, policy=n, objective=8.0 - i) for i, n in enumerate(EVIL)]
     rows += [row(instance=n, policy="other", objective=7.5) for n in EVIL]
-    bench_tables.summary(rows, against(rows, EVIL[0]))
+    results.summary(rows, against(rows, EVIL[0]))
     lines = seen(screen)
     for name in EVIL:
         assert any(expected(name) in line for line in lines)

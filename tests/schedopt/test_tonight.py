@@ -13,7 +13,7 @@ from builders.cli import refused, run
 from builders.jobtable import FARM, csv
 
 import schedopt
-from schedopt.cli.planning import plan as command
+from schedopt.cli.solving import plan as command
 from schedopt.instances.dssp import jobtable
 from schedopt.problems.dssp.tonight import FLAG_OF, PREFIXES
 

@@ -130,7 +130,7 @@ def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.Monkey
     ],
 )
 def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
-    from schedopt.solvers.dssp.selection.branch_and_bound.scaling import nearly_multiples
+    from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import nearly_multiples
 
     assert nearly_multiples(np.array(sizes)) is near
     assert nearly_multiples(np.array([-size for size in sizes])) is near

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from schedopt.policies.dssp.by_rewards import optimum
+from schedopt.policies.dssp.selectors import optimum
 from schedopt.solvers.dssp.selection.knapsack import bounds
 from schedopt.solvers.dssp.selection.knapsack import kernels as core_kernels
 from schedopt.solvers.dssp.selection.knapsack import search as core_module

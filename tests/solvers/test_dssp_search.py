@@ -14,7 +14,7 @@ from schedopt.formulations.dssp import Schedule
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
-from schedopt.solvers.dssp.schedule import solving, tournament
+from schedopt.solvers.dssp.schedule import dispatch_kernels, solving
 from schedopt.solvers.dssp.schedule.dispatch_kernels import order_of
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
 from schedopt.solvers.dssp.schedule.dispatch_search import DispatchSearch, search
@@ -126,27 +126,27 @@ NUMBERS = st.lists(
 
 @given(NUMBERS)
 def test_comparable_numbers_are_ordered_as_the_keys_are(keys: list[float]) -> None:
-    numbers = tournament.comparable(np.array(keys))
+    numbers = dispatch_kernels.comparable(np.array(keys))
     assert numbers.min() >= 0
-    assert numbers.max() < tournament.NOBODY
+    assert numbers.max() < dispatch_kernels.NOBODY
     below = np.array(keys)[:, None] < np.array(keys)
     assert np.array_equal(numbers[:, None] < numbers, below)
 
 
 @given(st.integers(1, 20), st.lists(st.tuples(st.integers(0, 19), st.integers(0, 5)), max_size=60))
 def test_the_first_of_the_least_wins_the_final(count: int, changes: list[tuple[int, int]]) -> None:
-    half = tournament.leaves_for(count)
-    best, who = np.full(2 * half, tournament.NOBODY), np.zeros(2 * half, np.int64)
-    tournament.begin(best, who)
-    keys = [tournament.NOBODY] * half
+    half = dispatch_kernels.leaves_for(count)
+    best, who = np.full(2 * half, dispatch_kernels.NOBODY), np.zeros(2 * half, np.int64)
+    dispatch_kernels.begin(best, who)
+    keys = [dispatch_kernels.NOBODY] * half
     for at, key in changes:
         leaf = at % count
-        keys[leaf] = key if key else tournament.NOBODY
-        tournament.replay(best, who, leaf, keys[leaf])
+        keys[leaf] = key if key else dispatch_kernels.NOBODY
+        dispatch_kernels.replay(best, who, leaf, keys[leaf])
         assert best[1] == min(keys)
         assert who[1] == keys.index(min(keys))
         others = [other for i, other in enumerate(keys) if i != leaf]
-        assert tournament.without(best, leaf) == min(others, default=tournament.NOBODY)
+        assert dispatch_kernels.without(best, leaf) == min(others, default=dispatch_kernels.NOBODY)
 
 
 @given(

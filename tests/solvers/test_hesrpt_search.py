@@ -23,8 +23,12 @@ from schedopt.policies.hesrpt.simulator import simulate
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.direct import split_evenly
 from schedopt.solvers.hesrpt.dominance import count_sets
-from schedopt.solvers.hesrpt.lagrangian import RentBound, nearest_falling, upper_envelope
-from schedopt.solvers.hesrpt.lagrangian_search import LagrangianSearch
+from schedopt.solvers.hesrpt.lagrangian import (
+    LagrangianSearch,
+    RentBound,
+    nearest_falling,
+    upper_envelope,
+)
 from schedopt.solvers.hesrpt.order_search import BestOrder, order_search
 from schedopt.solvers.hesrpt.speedup_kernels import curves, speed
 

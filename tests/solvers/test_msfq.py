@@ -19,7 +19,7 @@ from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import registered
-from schedopt.solvers.msfq.optimal_policy.policy_cost import bound_policy_cost, edge_slopes
+from schedopt.solvers.msfq.optimal_policy.relative_values import bound_policy_cost, edge_slopes
 from schedopt.solvers.msfq.threshold.approximation import area, paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
 from schedopt.solvers.result import Result

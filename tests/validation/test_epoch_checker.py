@@ -17,7 +17,7 @@ from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import numbered_jobs
 from schedopt.instances.errors import InputError
 from schedopt.solvers import door
-from schedopt.solvers.epoch.certificate import certificate
+from schedopt.solvers.epoch.bounding import certificate
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation import documents
 from schedopt.validation.epoch.bound import reprove

@@ -1,16 +1,74 @@
-"""The checker of partitions: epochs, their lengths, and how evenly each shares the nodes."""
+"""The checker of partitions, and what it shares with the checker of rectangles."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import Constraint
+from schedopt.instances.constraints import Apart, Constraint, Together, label
 from schedopt.instances.epoch import Instance, Partitioned
+from schedopt.instances.errors import quote
 from schedopt.solvers.result import Document
-from schedopt.validation.epoch.jobs import check_constraints, check_jobs
 from schedopt.validation.report import Report, same
+
+
+def check_jobs(
+    instance: Instance, names: list[str], nodes: list[int], claim: Document, report: Report
+) -> None:
+    """Check that every job runs once, on no fewer nodes than its minimum.
+
+    ``nodes`` are each job's A_j, wherever it runs, under its name; the objective is their sum.
+    """
+    index, count = instance.index, len(instance.jobs)
+    of = np.array([index.get(name, count) for name in names], dtype=np.intp)
+    if len(names) != count or (np.bincount(of, minlength=count)[:count] != 1).any():
+        times = Counter(names)
+        for name in times.keys() - index.keys():
+            report.violations.append(f"no job is called {quote(name)}")
+        for name in index:
+            if times[name] != 1:
+                report.violations.append(f"{name} runs {times[name]} times, not once")
+    needs = np.append(instance.minima, 1)[of]
+    for i in np.flatnonzero(np.array(nodes) < needs).tolist():
+        report.violations.append(f"{names[i]} gets {nodes[i]} nodes, needs {needs[i]}")
+    total = float(sum(nodes))
+    report.expect(
+        claim.objective is not None and same(total, claim.objective),
+        f"objective: the allotments sum to {total:.12g}, not {claim.objective}",
+    )
+
+
+def check_constraints(
+    epoch_of: Mapping[str, object],
+    constraints: Sequence[Constraint],
+    report: Report,
+    most_at_once: Callable[[Sequence[str]], int] | None = None,
+) -> None:
+    """Check side constraints: which jobs share an epoch.
+
+    ``epoch_of`` is a mark for each job's epoch, which only jobs of one epoch share.
+    ``most_at_once`` tells how many of some jobs run at once at most, where marks do not. A kind of
+    one's own brings a method ``broken(epoch_of)``.
+    """
+    for position, constraint in enumerate(constraints):
+        name = label(constraint, position)
+        own = getattr(constraint, "broken", None)
+        if own is not None:
+            report.violations.extend(f"{name}: {what}" for what in own(epoch_of))
+            continue
+        jobs = list(dict.fromkeys(getattr(constraint, "jobs", None) or ()))
+        marks = Counter(epoch_of[job] for job in jobs if job in epoch_of)
+        if isinstance(constraint, Together):
+            split = ", ".join(jobs)
+            report.expect(len(marks) <= 1, f"{name}: {split} are in {len(marks)} epochs")
+        elif isinstance(constraint, Apart):
+            most = max(marks.values(), default=0) if most_at_once is None else most_at_once(jobs)
+            where = "share an epoch" if most_at_once is None else "run at once"
+            report.expect(most <= 1, f"{name}: {most} of {', '.join(jobs)} {where}")
+        else:
+            report.unjudged.append(f"{name}: no checker knows {constraint.kind()}")
 
 
 def check(

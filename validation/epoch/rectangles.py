@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.epoch import Instance, Rectangle, Scheduled
 from schedopt.solvers.result import Document
-from schedopt.validation.epoch.jobs import check_constraints, check_jobs
+from schedopt.validation.epoch.partition import check_constraints, check_jobs
 from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]

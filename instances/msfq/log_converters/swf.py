@@ -21,7 +21,7 @@ from schedopt.instances.decimals import fits_double, may_lose
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
-from schedopt.instances.msfq.log_converters.times import is_zone
+from schedopt.instances.msfq.log_converters.table import is_zone
 from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import MOST_NEED, Floats
 from schedopt.instances.times import NUMBER as DECIMAL

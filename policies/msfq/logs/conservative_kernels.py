@@ -17,7 +17,7 @@ from schedopt.policies.msfq.logs.event_loop_kernels import (
     loop_of,
 )
 from schedopt.solvers.compiling import compiled
-from schedopt.solvers.kernels.bisection import last_at_most
+from schedopt.solvers.kernels import last_at_most
 
 LOW, HIGH, EARLY = range(3)
 """Places in ``at``: the bounds of the profile, and whether a job has just ended that was planned to

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import inline, specialize
 from schedopt.solvers.compiling import compiled
-from schedopt.solvers.kernels.heap import pop, push
+from schedopt.solvers.kernels import pop, push
 
 CAME, WAITING, RUNNING, EVENTS, FRONT, STUCK = range(6)
 """Places in ``whole``; ``STUCK`` says that jobs wait for ever."""

@@ -16,9 +16,9 @@ from msgspec.structs import replace as with_fields
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
+from schedopt.instances.decoding import to_json
 from schedopt.instances.dssp import Instance, Scheduled, refuse_nights
 from schedopt.instances.dssp.planned import Floats
-from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.tables import Source
 from schedopt.problems.dssp import planning

@@ -11,7 +11,7 @@ from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.dssp.schedule import dispatch_kernels as kernels
 from schedopt.solvers.dssp.schedule.machine_arrays import is_plain, machine_arrays, task_kinds
 from schedopt.solvers.dssp.schedule.simulation_kernels import History, simulate
-from schedopt.solvers.kernels.heap import pop, push
+from schedopt.solvers.kernels import pop, push
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.dssp.schedule.dispatch_kernels import sort
 from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, MachineArrays, TaskKinds
-from schedopt.solvers.kernels.heap import before, pop, push
+from schedopt.solvers.kernels import before, pop, push
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 FEW = 8_000

@@ -177,7 +177,7 @@ SAMPLED = Engine(
 CERTAIN = (
     certified_engine(
         "core",
-        solve="schedopt.solvers.dssp.selection.knapsack.engine:solve",
+        solve="schedopt.solvers.dssp.selection.knapsack.search:solve",
         accepts=plain,
         worth_trying=has_many_jobs,
         description=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",

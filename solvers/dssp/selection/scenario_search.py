@@ -17,7 +17,7 @@ from schedopt.solvers.door import solve as solve_any
 from schedopt.solvers.dssp.selection.scenario_prices import ScenarioRelaxation
 from schedopt.solvers.dssp.selection.service_order_search import LARGE, ServiceOrderSearch
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.kernels.subgradient import Ascent
+from schedopt.solvers.kernels import Ascent
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result, plain_version
 

@@ -6,7 +6,7 @@ All numbers are whole, and no sum overflows: `prices.PriceSearch` sees to it.
 from typing import Any, NamedTuple
 
 from schedopt.solvers.compiling import compiled, njit
-from schedopt.solvers.kernels.bisection import last_at_most
+from schedopt.solvers.kernels import last_at_most
 
 
 class LogJobs(NamedTuple):

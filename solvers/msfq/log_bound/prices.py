@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
 from schedopt.instances.arithmetic import exact_sum
 from schedopt.solvers.clock import now
-from schedopt.solvers.kernels.subgradient import Ascent
+from schedopt.solvers.kernels import Ascent
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
 
 Floats = NDArray[np.float64]

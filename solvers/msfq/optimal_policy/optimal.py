@@ -16,9 +16,8 @@ from schedopt.formulations.msfq.process import Process, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.msfq.optimal_policy import policy_iteration
-from schedopt.solvers.msfq.optimal_policy.equations import Equations, pad_edge
-from schedopt.solvers.msfq.optimal_policy.policy_cost import bound_policy_cost, edge_slopes
-from schedopt.solvers.msfq.optimal_policy.tables import Decisions, as_table
+from schedopt.solvers.msfq.optimal_policy.equations import Decisions, Equations, as_table, pad_edge
+from schedopt.solvers.msfq.optimal_policy.relative_values import bound_policy_cost, edge_slopes
 from schedopt.solvers.msfq.searching import QueueSearch, run_search
 from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.msfq.threshold.exact import exact

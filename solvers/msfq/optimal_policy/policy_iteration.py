@@ -20,9 +20,8 @@ import numpy as np
 
 from schedopt.formulations.msfq.process import Process
 from schedopt.solvers.msfq.optimal_policy import relative_values as on
-from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, pad_edge
+from schedopt.solvers.msfq.optimal_policy.equations import Decisions, Equations, Floats, pad_edge
 from schedopt.solvers.msfq.optimal_policy.relative_values import SLACK, Tail
-from schedopt.solvers.msfq.optimal_policy.tables import Decisions
 
 MOST_STEPS = 14
 """Policies at most between two changes of prices; more come on boxes that are too narrow, where

@@ -20,7 +20,7 @@ from schedopt.formulations.msfq.process import Process, State
 from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.mip.highs import version
 from schedopt.solvers.msfq.linear import Program, Solved
-from schedopt.solvers.msfq.optimal_policy.tables import as_table
+from schedopt.solvers.msfq.optimal_policy.equations import as_table
 from schedopt.solvers.msfq.searching import changes_in
 from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run, make_result

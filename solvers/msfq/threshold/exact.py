@@ -27,8 +27,14 @@ from schedopt.formulations.msfq.process import Curve, System
 from schedopt.instances.msfq import Thresholded
 from schedopt.solvers.msfq.searching import QueueSearch, run_search
 from schedopt.solvers.msfq.threshold import approximation
-from schedopt.solvers.msfq.threshold.cycle_means import QUANTITIES, Point, busy_gap, rewards_of
-from schedopt.solvers.msfq.threshold.series import circle, series
+from schedopt.solvers.msfq.threshold.series import (
+    QUANTITIES,
+    Point,
+    busy_gap,
+    circle,
+    rewards_of,
+    series,
+)
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Threshold

@@ -10,6 +10,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
     FREE,
     ProgramArrays,
+    ScaledProgram,
     Values,
 )
 from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import (
@@ -19,7 +20,6 @@ from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import (
     apply,
     whole_multipliers,
 )
-from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 
 ROUNDS = 3
 """Relaxations at a node: each may fix columns, then the rest is relaxed again."""

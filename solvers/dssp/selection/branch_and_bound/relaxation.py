@@ -11,9 +11,9 @@ from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
     FREE,
     Integers,
     ProgramArrays,
+    ScaledProgram,
     Values,
 )
-from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 from schedopt.solvers.few_row_ip.lagrangian import run_highs
 from schedopt.solvers.mip.highs import load_highs
 

@@ -26,7 +26,7 @@ from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.dssp.selection import SMALL
 from schedopt.solvers.dssp.selection.branch_and_bound import program_arrays
 from schedopt.solvers.dssp.selection.branch_and_bound.branching import BranchAndBound, deadline
-from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ScaledProgram
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip import Answer, Engine, MatrixRun, Start, engine_of
 from schedopt.solvers.result import Limits, Result, Termination
