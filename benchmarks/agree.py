@@ -290,11 +290,11 @@ def _hold_bound(seed: int) -> str:
     result = solve(queue, formulation="optimal-policy", threads=1, time_limit=FEW_SECONDS / 20)
     if result.bound is None:
         return "withheld"
-    for found in evaluate(queue, BLIND, options={"arrivals": 200_000}, seed=seed):
-        if found.objective is None or not isinstance(found.confidence, float):
+    for evaluated in evaluate(queue, BLIND, options={"arrivals": 200_000}, seed=seed):
+        if evaluated.objective is None or not isinstance(evaluated.confidence, float):
             continue  # too short a run to say anything
-        if found.objective + 3 * found.confidence < result.bound * (1 - NEAR):
-            return f"{found.policy} gets {found.objective}, below the bound {result.bound}"
+        if evaluated.objective + 3 * evaluated.confidence < result.bound * (1 - NEAR):
+            return f"{evaluated.policy} gets {evaluated.objective}, below the bound {result.bound}"
     return "agreed"
 
 

@@ -222,8 +222,8 @@ def solve_beside(night: Instance) -> Beside:
     for name in (OURS, *RIVALS):
         limits = Limits(time_limit=PART, threads=1)
         solver = None if name == OURS else name
-        took, found = cpu_time(partial(door.solve, Selection(night), limits, solver=solver))
-        seen[name] = found.objective or 0.0, 1.0 if found.gap is None else found.gap, took
+        took, result = cpu_time(partial(door.solve, Selection(night), limits, solver=solver))
+        seen[name] = result.objective or 0.0, 1.0 if result.gap is None else result.gap, took
     return seen
 
 

@@ -141,17 +141,17 @@ def measure(kind: Kind, size: int) -> Point:
 
 def series(name: str, largest: int) -> list[Point]:
     """Measure the sizes of a kind, each in a process of its own, until one takes too long."""
-    found: list[Point] = []
+    points: list[Point] = []
     for size in KINDS[name].sizes:
         if size > largest:
             break
         command = [sys.executable, "-m", "benchmarks.growth", name, str(size)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
         point = Point(*json.loads(done.stdout.splitlines()[-1]))
-        found.append(point)
+        points.append(point)
         if point.seconds > LIMIT / 4 or not point.proven:
             break
-    return found
+    return points
 
 
 def exponent(points: list[Point]) -> tuple[str, str]:
@@ -194,13 +194,13 @@ def draw(found: dict[str, list[Point]]) -> None:
 def growth(largest: int = 10**9) -> Measured:
     """Measure every kind of work, print the table, and draw."""
     yield "growth"
-    found = {name: points for name in KINDS if (points := series(name, largest))}
-    for name, points in found.items():
+    curves = {name: points for name in KINDS if (points := series(name, largest))}
+    for name, points in curves.items():
         last, (slope, bend) = points[-1], exponent(points)
         size = f"{last.size:,} {KINDS[name].unit}" + ("" if last.proven else " (not proven)")
         beside = {"largest": size, "MB": last.memory, "exponent": slope, "bend": bend}
         yield row(name, last.seconds, "s", **beside)
-    draw(found)
+    draw(curves)
 
 
 if __name__ == "__main__":

@@ -130,9 +130,9 @@ def program() -> Measured:
         best = hesrpt_total(instance.sizes, p, instance.servers) / jobs
         order = [int(j) for j in np.argsort(-instance.sizes, kind="stable")]
         model = Allocation(instance).ordered(order)
-        seconds, found = best_of(1, partial(solve_program, model))
-        error = abs(instance.objective_of(found.solution) / best - 1)
-        of_bound = abs((found.bound or 0.0) / best - 1)
+        seconds, result = best_of(1, partial(solve_program, model))
+        error = abs(instance.objective_of(result.solution) / best - 1)
+        of_bound = abs((result.bound or 0.0) / best - 1)
         worst, beside = max(error, of_bound), {"of value": error, "of bound": of_bound}
         what = f"{jobs} jobs, p = {p:g}: relative error"
         yield row(what, worst, most=2e-6, seconds=seconds, **beside)

@@ -154,9 +154,9 @@ def _snakemake(jobs: Jobs, which: str) -> str:
         np.savez(file := Path(folder) / "jobs.npz", **jobs._asdict())
         words = (str(PLUGIN), "-m", "benchmarks.ready", "--snakemake", which, str(file))
         done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603
-    found = json.loads(done.stdout.splitlines()[-1])
-    reached = f"{found['values'][0]:,}" if found["values"] else "gave up"
-    return f"{found['seconds']:.2f} s, {reached}"
+    answer = json.loads(done.stdout.splitlines()[-1])
+    reached = f"{answer['values'][0]:,}" if answer["values"] else "gave up"
+    return f"{answer['seconds']:.2f} s, {reached}"
 
 
 def _rivals(jobs: Jobs, ours: list[int]) -> dict[str, str]:
@@ -176,10 +176,10 @@ def _rivals(jobs: Jobs, ours: list[int]) -> dict[str, str]:
 def _row(what: str, jobs: Jobs, most: float | None, *, rivals: bool = False) -> Any:
     counts = np.ones(jobs.goals.shape[1], dtype=np.int64)
     solve = partial(best_in_order, *jobs, counts)
-    found = solve()
-    priority, cores = found.values
-    beside: dict[str, Any] = {"priority": priority, "cores": cores, "proven": found.proven}
-    beside |= _rivals(jobs, found.values) if rivals else {}
+    answer = solve()
+    priority, cores = answer.values
+    beside: dict[str, Any] = {"priority": priority, "cores": cores, "proven": answer.proven}
+    beside |= _rivals(jobs, answer.values) if rivals else {}
     return row(what, 1000 * cpu(solve, 3), "ms", most=most, **beside)
 
 

@@ -32,9 +32,9 @@ def page(path: Path) -> str:
             parts.append(f"{source}\n\n")
             continue
         parts.append(f"```python\n{source}\n```\n\n")
-        for found in cell["outputs"]:
+        for shown in cell["outputs"]:
             number += 1
-            parts.append(output(found, path.stem, number))
+            parts.append(output(shown, path.stem, number))
     parts.append(f"This page is `notebooks/{path.name}` with its stored outputs.\n")
     return "".join(parts)
 

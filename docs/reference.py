@@ -112,13 +112,13 @@ def records_of(record: Any) -> list[Any]:
 
     from schedopt.instances.constraints import Constraint
 
-    found: dict[Any, None] = {}
+    records: dict[Any, None] = {}
 
     def visit(info: Any) -> None:
         if isinstance(info, inspect.StructType):
-            if info.cls in found or (found and issubclass(info.cls, Constraint)):
+            if info.cls in records or (records and issubclass(info.cls, Constraint)):
                 return
-            found[info.cls] = None
+            records[info.cls] = None
             for field in info.fields:
                 visit(field.type)
         for part in ("item_type", "value_type", "type"):
@@ -129,7 +129,7 @@ def records_of(record: Any) -> list[Any]:
                 visit(inner)
 
     visit(inspect.type_info(record))
-    return list(found)
+    return list(records)
 
 
 def heading(record: Any) -> str:

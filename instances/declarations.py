@@ -15,7 +15,7 @@ import msgspec
 import msgspec.inspect
 from typing_extensions import dataclass_transform
 
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, quote
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]

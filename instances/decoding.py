@@ -1,34 +1,16 @@
-"""JSON: written from records and arrays, and read strictly, without doubled keys."""
-
-from __future__ import annotations
+"""Strict decoding of JSON into records: no doubled keys, whole numbers as JSON Schema has them."""
 
 import gc
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import msgspec
 
 from schedopt.instances.decode_errors import decode_error, flaw_of
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import at_place
-
-
-def to_json(record: object, *, order: Literal["sorted"] | None = None) -> bytes:
-    """Return a record, or what is made of dictionaries and lists, as JSON."""
-    return msgspec.json.encode(record, enc_hook=_of_numpy, order=order)
-
-
-def to_builtins(record: object) -> Any:
-    """Return a record as what JSON knows, and dates, are made of."""
-    return msgspec.to_builtins(record, enc_hook=_of_numpy)
-
-
-def _of_numpy(value: Any) -> Any:
-    if not hasattr(value, "dtype"):
-        raise TypeError(f"{type(value).__name__} is nothing that JSON knows")
-    return value.tolist()
-
 
 T = TypeVar("T")
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)

@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from schedopt.instances import plugins
-from schedopt.instances.decoding import decode, decode_part, to_json
+from schedopt.instances.decoding import decode, decode_part
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, listing, quote, suggestion
 from schedopt.instances.examples import PREFIX, locate
 from schedopt.instances.protocol import AnyInstance

@@ -40,13 +40,13 @@ def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
     """Return the groups of each grouping, in order of first appearance."""
     grouped = len(jobs) and hasattr(jobs[0], "groups")
     given: list[dict[str, str]] = list(map(attrgetter("groups"), jobs)) if grouped else []
-    found: dict[str, Codes] = {}
+    codes: dict[str, Codes] = {}
     for by in dict.fromkeys(chain.from_iterable(filter(None, given))):
         own: list[str | None] = list(map(methodcaller("get", by), given))
         names = [name for name in dict.fromkeys(own) if name is not None]
         code = {None: -1} | dict(zip(names, range(len(names)), strict=True))
-        found[by] = names, np.fromiter(map(code.__getitem__, own), np.intp, len(own))
-    return found
+        codes[by] = names, np.fromiter(map(code.__getitem__, own), np.intp, len(own))
+    return codes
 
 
 def groups_of(codes: Mapping[str, Codes]) -> dict[str, dict[str, list[int]]]:

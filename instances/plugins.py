@@ -23,8 +23,8 @@ def points(kind: str) -> dict[str, EntryPoint]:
     """Return the entry points of a kind by name; of two of one name, what Python finds first."""
     from importlib.metadata import entry_points  # which no start need wait for
 
-    found = entry_points(group=f"schedopt.{kind}")
-    return {point.name: point for point in reversed(tuple(found))}
+    points = entry_points(group=f"schedopt.{kind}")
+    return {point.name: point for point in reversed(tuple(points))}
 
 
 def of(kind: str, problem: str) -> dict[str, EntryPoint]:

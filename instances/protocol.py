@@ -11,7 +11,7 @@ from typing_extensions import TypeIs
 
 from schedopt.instances.constraints import Ruled
 from schedopt.instances.declarations import CheckedRecord, Name
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.naming import Codes, codes_of, groups_of, index_of
 from schedopt.instances.showing import Shown
 

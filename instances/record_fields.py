@@ -29,9 +29,9 @@ def parse_docstring(docstring: str) -> Docstring:
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
     listed = "".join(f"{sections.get(title, '')}\n" for title in ("Attributes", "Parameters"))
     notes = {
-        name.rstrip("_"): " ".join(found[2].split())
-        for found in _NOTE.finditer(listed)
-        for name in found[1].split(", ")
+        name.rstrip("_"): " ".join(note[2].split())
+        for note in _NOTE.finditer(listed)
+        for name in note[1].split(", ")
     }
     text = " ".join(f"{lead} {sections.get('Notes', '')}".split())
     return Docstring(text.replace(":: ", ": "), notes)

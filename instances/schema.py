@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from schedopt.instances.declarations import EXAMPLES
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.files import PROBLEMS, instance_type, write_bytes
 from schedopt.instances.record_fields import Docstring, docstring_of, parse_docstring
 

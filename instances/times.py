@@ -52,20 +52,20 @@ def seconds_of(text: str) -> Fraction | None:
     """Return the seconds of a duration with units, or of hours, minutes and seconds."""
     if len(text) > MOST:
         return None
-    if found := _HMS.fullmatch(text):
-        expect_held(found[3])
-        hours, minutes, seconds = map(Fraction, found.groups())
+    if match := _HMS.fullmatch(text):
+        expect_held(match[3])
+        hours, minutes, seconds = map(Fraction, match.groups())
         return 3600 * hours + 60 * minutes + seconds
     total, at, seen = Fraction(0), 0, list[str]()
     while at < len(text):
-        found = _PART.match(text, at)
-        unit = SPELLED.get(found[2].lower()) if found else None
-        if found is None or unit is None:
+        match = _PART.match(text, at)
+        unit = SPELLED.get(match[2].lower()) if match else None
+        if match is None or unit is None:
             return None
-        expect_held(found[1])
-        total += Fraction(found[1]) * SECONDS[unit]
+        expect_held(match[1])
+        total += Fraction(match[1]) * SECONDS[unit]
         seen.append(unit)
-        at = found.end()
+        at = match.end()
     descending = sorted(set(seen), key=SECONDS.__getitem__, reverse=True)
     return total if seen and seen == descending else None
 
@@ -103,10 +103,10 @@ class Dates:
     @classmethod
     def of(cls, text: str, unit: int = 1) -> Dates:
         """Read a start; `InputError` if it is none, or has neither an offset nor a zone."""
-        found = _ZONED.fullmatch(text)
+        match = _ZONED.fullmatch(text)
         try:
-            at = datetime.fromisoformat(found[1] if found else text)
-            zone = ZoneInfo(found[2]) if found else None
+            at = datetime.fromisoformat(match[1] if match else text)
+            zone = ZoneInfo(match[2]) if match else None
         except (ValueError, OSError, ZoneInfoNotFoundError):
             raise InputError(EXPECTED, found=quote(text)) from None
         if zone is not None and at.tzinfo is None:

@@ -168,6 +168,6 @@ def solve_cones(
     solver = clarabel.DefaultSolver(
         nothing, costs, matrix, np.concatenate(cones.right), cone, settings
     )
-    found = solver.solve()
-    status = _STATUS.get(str(found.status).rsplit(".", 1)[-1], "failed")
-    return status, np.array(found.x), np.array(found.z)
+    solved = solver.solve()
+    status = _STATUS.get(str(solved.status).rsplit(".", 1)[-1], "failed")
+    return status, np.array(solved.x), np.array(solved.z)

@@ -17,7 +17,7 @@ from numba.core import caching, event
 from numba.core.types import unliteral
 
 from schedopt.solvers.clock import compiling
-from schedopt.solvers.compiling import OURS, cache_folder
+from schedopt.solvers.kernel_store import OURS, cache_folder
 
 INSIDE = {"cache": False, "no_cpython_wrapper": True}
 """Options of numba for a kernel that other kernels alone call: it is kept as part of them."""

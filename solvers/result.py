@@ -14,7 +14,7 @@ from typing_extensions import TypeVar
 
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.protocol import Identity, identity
 from schedopt.instances.showing import table
 

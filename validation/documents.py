@@ -15,7 +15,8 @@ from msgspec import UNSET, Struct, structs
 
 from schedopt.instances import extras, plugins
 from schedopt.instances.constraints import Constraint, check_added, label
-from schedopt.instances.decoding import convert, garbage_collection_off, to_json
+from schedopt.instances.decoding import convert, garbage_collection_off
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, quote
 from schedopt.instances.files import instance_type, module_path
 from schedopt.instances.protocol import identity

@@ -192,14 +192,14 @@ class Declared:
 
     def _chosen_columns(self, value: Value) -> list[int]:
         """Return the columns that are chosen; refuse parts of them, as a relaxed model has."""
-        found = [value(x) for x in self._native_model().x]
-        if any(abs(part - round(part)) > PART for part in found):
+        values = [value(x) for x in self._native_model().x]
+        if any(abs(part - round(part)) > PART for part in values):
             raise InputError(
                 "0 or 1 for each job: parts of jobs are no selection",
                 found="a model that was relaxed",
                 place="model",
             )
-        return [i for i, part in enumerate(found) if part > 1 / 2]
+        return [i for i, part in enumerate(values) if part > 1 / 2]
 
     def _choice_of_columns(self) -> Choice:
         """Return the choice as declared: columns, rewards and rows."""
@@ -263,10 +263,10 @@ class Declared:
         """
         if self._native is not None:
             return self._native.side_constraints()
-        found: Side = {}
+        sides: Side = {}
         for name, row in self.stated:
-            found.setdefault(name, []).append(row)
-        return found
+            sides.setdefault(name, []).append(row)
+        return sides
 
     def hint(self, solution: Selected | SelectedNights) -> Hints:
         """Yield each native variable with 1 where its column is in a solution, else 0."""

@@ -129,14 +129,14 @@ def whole_rows(row: Row) -> list[GridRow]:
         high = None if upper is None else max(-total - 1, min(total + 1, upper))
         return [GridRow(jobs, coefficients, low, high, exact=True)]
     unit = 1 + max(max(total, abs(lower or 0)) // LARGEST_SUM, largest // LARGEST)
-    found = []
+    whole = []
     if upper is not None:
         above = [-(-c // unit) for c in coefficients]
-        found.append(GridRow(jobs, above, None, max(upper // unit, -LARGEST_SUM), exact=False))
+        whole.append(GridRow(jobs, above, None, max(upper // unit, -LARGEST_SUM), exact=False))
     if lower is not None:
         below = [c // unit for c in coefficients]
-        found.append(GridRow(jobs, below, -(-lower // unit), None, exact=False))
-    return found
+        whole.append(GridRow(jobs, below, -(-lower // unit), None, exact=False))
+    return whole
 
 
 def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
@@ -150,8 +150,10 @@ def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
     if total == 0.0:
         return [0] * jobs, 1.0, 0
     parts = _parts_of_reward(night, grid) if late else 1
-    if parts and (found := _decimal_rewards(rewards, min(LARGEST_SUM / total, 1e6 * parts), parts)):
-        whole, scale = found
+    if parts and (
+        scaled := _decimal_rewards(rewards, min(LARGEST_SUM / total, 1e6 * parts), parts)
+    ):
+        whole, scale = scaled
         if not late or max(whole) <= LARGEST:
             return whole, scale, 0
     room = 2.0**52 / grid.horizon if late else LARGEST_SUM

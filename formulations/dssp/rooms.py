@@ -52,11 +52,11 @@ def valley_levels(amounts: Iterable[int]) -> list[int]:
             bumps.append(sorted((rising[-1], amount)))
         if rising[-1] < amount:
             rising.append(amount)
-    found = [0]
+    levels = [0]
     for low, high in sorted(bumps, key=lambda bump: bump[1]):
-        if low > found[-1]:
-            found.append(high)
-    return found
+        if low > levels[-1]:
+            levels.append(high)
+    return levels
 
 
 def number_processors(there: Steps, tasks: Sequence[Task]) -> dict[int, list[int]]:
@@ -271,5 +271,5 @@ class Rooms:
             ]
             for i, numbers in number_processors(valley.there, tasks).items():
                 on[i] = *on.get(i, ()), *map(valley.numbers.__getitem__, numbers)
-        found: Scheduled = schedule.schedule_at(run, begin, on)
-        return found
+        scheduled: Scheduled = schedule.schedule_at(run, begin, on)
+        return scheduled

@@ -328,7 +328,7 @@ def _pool_and_resource_rows(
 
 def _closed_under_union(sets: set[frozenset[str]]) -> set[frozenset[str]]:
     """Return the sets and all unions of them."""
-    found: set[frozenset[str]] = set()
+    unions: set[frozenset[str]] = set()
     for one in sets:
-        found |= {one} | {one | other for other in found}
-    return found
+        unions |= {one} | {one | other for other in unions}
+    return unions

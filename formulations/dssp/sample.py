@@ -103,26 +103,26 @@ class Sample:
 
     def in_time(self, chosen: Mask) -> Mask:
         """Tell which jobs are selected and in time, shape (scenarios, jobs)."""
-        found: Mask = self.fits & chosen
+        in_time: Mask = self.fits & chosen
         for row in self.rows:
             run = chosen[row.jobs]
             jobs, work = row.jobs[run], row.work[run]
             if len(jobs):
-                found[:, jobs] &= np.cumsum(self.drawn[:, jobs] * work, axis=1) <= row.room
-        return found
+                in_time[:, jobs] &= np.cumsum(self.drawn[:, jobs] * work, axis=1) <= row.room
+        return in_time
 
     def value(self, chosen: Mask) -> float | None:
         """Return the value of a choice under the measure; None where that forbids it."""
         return self.worth(self.in_time(chosen), chosen)
 
-    def worth(self, found: Mask, chosen: Mask) -> float | None:
+    def worth(self, in_time: Mask, chosen: Mask) -> float | None:
         """Return the value of jobs in time, given as shape (scenarios, jobs)."""
         if self.measure.kind == "chance":
-            kept = bool((found[:, chosen].sum(axis=0) >= self.least).all())
+            kept = bool((in_time[:, chosen].sum(axis=0) >= self.least).all())
             return fsum(self.rewards[chosen].tolist()) if kept else None
         if self.measure.kind == "mean":
-            return fsum((self.rewards * found.sum(axis=0)).tolist()) / self.count
-        return worst_mean(found @ self.rewards, self.measure.level)
+            return fsum((self.rewards * in_time.sum(axis=0)).tolist()) / self.count
+        return worst_mean(in_time @ self.rewards, self.measure.level)
 
     def judged(self, chosen: Mask, night: Instance, seed: int) -> dict[str, float]:
         """Return a selection's value in these scenarios and in fresh ones, with its interval.
@@ -143,12 +143,12 @@ class Sample:
 
     def _estimate(self, chosen: Mask) -> tuple[float, float]:
         """Return a choice's value under the measure, and the half-width of its 95% interval."""
-        found = self.in_time(chosen)
+        in_time = self.in_time(chosen)
         if self.measure.kind == "chance":
-            share = float(found[:, chosen].mean(axis=0).min(initial=1.0))
+            share = float(in_time[:, chosen].mean(axis=0).min(initial=1.0))
             return share, wilson(share, self.count)
-        values = found @ self.rewards
-        value = self.worth(found, chosen) or 0.0
+        values = in_time @ self.rewards
+        value = self.worth(in_time, chosen) or 0.0
         if self.measure.kind == "cvar":
             tail = (1 - self.measure.level) * self.count
             level = float(np.sort(values)[int(tail)])
@@ -196,13 +196,13 @@ def _by_density(night: Instance, fits: Mask) -> NDArray[np.intp]:
 
 def _largest_path_factors(night: Instance) -> Integers:
     """Return the largest factor by which each path fits from release to deadline, in millionths."""
-    found = []
+    factors = []
     paths = night.planned.paths.fractions
     for path, release, due in zip(paths, night.releases, night.deadlines, strict=True):
         length = as_written(float(due)) - as_written(float(release))
         most = min(2**60, int(MILLION * length / path)) if path else 2**60
-        found.append(most if length >= 0 else -1)
-    return np.array(found, dtype=np.int64)
+        factors.append(most if length >= 0 else -1)
+    return np.array(factors, dtype=np.int64)
 
 
 class SoloFeasibility:
@@ -226,13 +226,13 @@ class SoloFeasibility:
 
     def __call__(self, drawn: Integers) -> Mask:
         """Tell which jobs end in time in scenarios, shape (scenarios, jobs)."""
-        found = np.zeros(drawn.shape, dtype=np.bool_)
+        feasible = np.zeros(drawn.shape, dtype=np.bool_)
         for j, (chain, together) in enumerate(zip(self.chains, self.together, strict=True)):
             own = drawn[:, chain]
-            found[:, j] = own.max(axis=1) <= together
-            for s in np.flatnonzero(~found[:, j] & (own.min(axis=1) <= together)).tolist():
-                found[s, j] = not self._is_late(j, own[s].tolist())
-        return found
+            feasible[:, j] = own.max(axis=1) <= together
+            for s in np.flatnonzero(~feasible[:, j] & (own.min(axis=1) <= together)).tolist():
+                feasible[s, j] = not self._is_late(j, own[s].tolist())
+        return feasible
 
     def _largest_factor(self, j: int, last: int) -> int:
         """Return the largest factor with which a job ends in time; nearly always the last."""
@@ -266,14 +266,14 @@ def _service_order(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]
         for name in names:
             followers[name].append(j)
     ready = sorted((int(rank[j]), j) for j, names in enumerate(after) if not names)
-    found = list[int]()
+    served = list[int]()
     while ready:
-        found.append(j := heappop(ready)[1])
+        served.append(j := heappop(ready)[1])
         for k in followers[night.jobs[j].name]:
             after[k].remove(night.jobs[j].name)
             if not after[k]:
                 heappush(ready, (int(rank[k]), k))
-    return np.array(found, dtype=np.intp)
+    return np.array(served, dtype=np.intp)
 
 
 def _service_row(row: Row, rank: NDArray[np.intp], most: int) -> ServiceRow:

@@ -207,10 +207,10 @@ class Schedule(WholeModel):
 
     def _accept_rule(self, rule: Constraint, name: str) -> None:
         """Add a side constraint as rows of the model."""
-        found = list(rows(rule, self.instance, self.instance.exact_capacity()))
+        declared = list(rows(rule, self.instance, self.instance.exact_capacity()))
         if isinstance(rule, Seats):  # what it means between two times the seats say better
-            found = [row for row in found if len(row.jobs) == 1 and row.upper == 0]
-        self._rows[name] = found
+            declared = [row for row in declared if len(row.jobs) == 1 and row.upper == 0]
+        self._rows[name] = declared
 
     def _state(self, rule: Constraint, name: str) -> None:
         """State a side constraint, enforced by a literal of its own."""

@@ -72,25 +72,25 @@ class Season(Declared):
         """Equation 2 on each night."""
         stated = window_rows(self.instance, self._able, self.fill)
         by_night = zip(*map(self.calendar.nightly, stated), strict=True)
-        found: list[Row] = []
+        nightly: list[Row] = []
         for n, tonight in enumerate(by_night, start=1):
             if n in self._apart:
                 own = window_rows(self.calendar.own[n][0], self._apart[n], self.fill)
-                found += [self.calendar.on_night(row, n) for row in own]
+                nightly += [self.calendar.on_night(row, n) for row in own]
             else:
-                found += tonight
-        return found
+                nightly += tonight
+        return nightly
 
     @cached_property
     def capacity(self) -> list[Row]:
         """Equation 2 on each night, and that each job is run once at most."""
-        found = list(self.nightly)
+        declared = list(self.nightly)
         for j, nights in enumerate(self.calendar.of_job):
             if self._able[j] and len(nights) > 1:
                 columns = list(nights.values())
                 what = f"once: {self.instance.jobs[j].name}"
-                found.append(Row(what, columns, [1.0] * len(columns), upper=1.0))
-        return found
+                declared.append(Row(what, columns, [1.0] * len(columns), upper=1.0))
+        return declared
 
     def _rows(self, constraint: Constraint) -> Iterable[Row]:
         return season_rows(constraint, self.calendar)

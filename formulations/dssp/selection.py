@@ -116,8 +116,8 @@ class Selection(Declared):
 
     def columns(self, solution: Selected | SelectedNights) -> Iterable[int]:
         """Yield the columns that are 1 in a solution."""
-        found: list[int] = self.instance.positions(solution).tolist()
-        return found
+        columns: list[int] = self.instance.positions(solution).tolist()
+        return columns
 
     @property
     def single_capacity(self) -> bool:

@@ -155,9 +155,9 @@ def _next_time_of_day(start: datetime, at: time) -> datetime:
 
 
 def _time_of_day(text: str) -> time | None:
-    if not (found := _TIME.fullmatch(text)):
+    if not (match := _TIME.fullmatch(text)):
         return None
-    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return time(hours, minutes, seconds)
 
 
@@ -189,8 +189,8 @@ def stages_of(text: str, clock: Clock) -> Stages:
     for stage in text.removesuffix(";").split(";"):
         tasks: list[float] = []
         for part in map(str.strip, re.split(r"[+,]", stage)):
-            found = _TASKS.fullmatch(part)
-            digits, length = found.groups() if found else ("1", part)
+            match = _TASKS.fullmatch(part)
+            digits, length = match.groups() if match else ("1", part)
             if len(digits) > 7 or not 1 <= int(digits) <= room:
                 raise InputError(f"from 1 to {room} tasks", found=quote(part))
             room -= int(digits)

@@ -80,14 +80,14 @@ def random_matching(seed: int, values: Mapping[str, Any]) -> Instance:
     """Draw triples for `matching`; planted: a perfect matching is among them."""
     draw = stream(seed)
     size, count = values["size"], values["triples"]
-    found: dict[Triple, None] = {}
+    drawn: dict[Triple, None] = {}
     if values["planted"]:
         columns = [draw.permutation(size).tolist() for _ in range(3)]
-        found.update(dict.fromkeys(zip(*columns, strict=True)))
-    while len(found) < min(max(count, len(found)), size**3):
+        drawn.update(dict.fromkeys(zip(*columns, strict=True)))
+    while len(drawn) < min(max(count, len(drawn)), size**3):
         a, b, c = draw.integers(0, size, 3).tolist()
-        found[a, b, c] = None
-    triples = list(found)
+        drawn[a, b, c] = None
+    triples = list(drawn)
     return matching(size, [triples[i] for i in draw.permutation(len(triples))])
 
 

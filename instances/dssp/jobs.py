@@ -278,9 +278,9 @@ def with_counts(night: N) -> N:
 
     It is for writing alone: nothing that is worked out from it holds.
     """
-    found = copy(night)
-    msgspec.structs.force_setattr(found, "jobs", tuple(map(_with_counts, found.jobs)))
-    return found
+    counted = copy(night)
+    msgspec.structs.force_setattr(counted, "jobs", tuple(map(_with_counts, counted.jobs)))
+    return counted
 
 
 def _with_counts(job: Job) -> Job:
@@ -292,6 +292,6 @@ def _with_counts(job: Job) -> Job:
     )
     if EqualTasks not in map(type, stages):
         return job
-    found = copy(job)
-    msgspec.structs.force_setattr(found, "stages", stages)
-    return found
+    counted = copy(job)
+    msgspec.structs.force_setattr(counted, "stages", stages)
+    return counted

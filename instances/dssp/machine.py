@@ -223,7 +223,7 @@ class Machine:
     @cached_property
     def layers(self) -> list[Layer]:
         """The processors in layers that leave together."""
-        found: list[Layer] = []
+        layers: list[Layer] = []
         first = 0
         for pool, there in self.pools.items():
             falls = (after for before, after in pairwise(there.amounts) if after < before)
@@ -231,9 +231,9 @@ class Machine:
             for below, size in pairwise(cuts):
                 low, top = Fraction(below), Fraction(size)
                 own = Steps(there.times, tuple(min(max(a, low), top) - low for a in there.amounts))
-                found.append(Layer(pool, first, size - below, own))
+                layers.append(Layer(pool, first, size - below, own))
                 first += size - below
-        return found
+        return layers
 
     def of_job(self, job: Job) -> Sequence[str]:
         """Return the pools that a job's tasks may run on, in the file's order."""
@@ -241,8 +241,8 @@ class Machine:
 
     def starts(self, job: Job, at: Fraction, length: Fraction) -> Fraction | None:
         """Return the earliest start of a job's task if alone; None if never."""
-        found = [self._starts(self.pools[name], job, at, length) for name in self.of_job(job)]
-        return min((time for time in found if time is not None), default=None)
+        starts = [self._starts(self.pools[name], job, at, length) for name in self.of_job(job)]
+        return min((time for time in starts if time is not None), default=None)
 
     def _starts(self, pool: Steps, job: Job, at: Fraction, length: Fraction) -> Fraction | None:
         asks = [(pool, Fraction(job.processors))]
@@ -250,9 +250,9 @@ class Machine:
         while True:
             begin = at
             for steps, need in asks:
-                if (found := steps.fits(begin, length, need)) is None:
+                if (earliest := steps.fits(begin, length, need)) is None:
                     return None
-                begin = found
+                begin = earliest
             if begin == at:
                 return at
             at = begin

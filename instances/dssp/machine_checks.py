@@ -39,12 +39,12 @@ NAMES = {"changes": "capacity"}
 
 def features_of(night: Instance) -> dict[str, str]:
     """Return an instance's keys beyond jobs on an unchanging machine, with their places."""
-    found = {NAMES.get(key, key): NAMES.get(key, key) for key in OF_FILES if getattr(night, key)}
+    features = {NAMES.get(key, key): NAMES.get(key, key) for key in OF_FILES if getattr(night, key)}
     for key, used in OF_JOBS.items():
         if any(map(used, night.jobs)):
             j = next(j for j, job in enumerate(night.jobs) if used(job))
-            found.setdefault(key, f"jobs[{j}].{key}")
-    return found
+            features.setdefault(key, f"jobs[{j}].{key}")
+    return features
 
 
 def refuse_features(night: Instance, who: str, known: Collection[str] = ()) -> None:

@@ -59,10 +59,10 @@ def selected_nights(
     own = nights_apart(season)
 
     def of_night(n: int) -> answers.SelectedNight:
-        found = selected(own.get(n, season), np.asarray(nights[n - 1], np.int64), fill)
-        room = found.capacity if n in own else UNSET
+        night = selected(own.get(n, season), np.asarray(nights[n - 1], np.int64), fill)
+        room = night.capacity if n in own else UNSET
         return answers.SelectedNight(
-            selected=found.selected, demand=found.demand, shares=found.shares, capacity=room
+            selected=night.selected, demand=night.demand, shares=night.shares, capacity=room
         )
 
     every = tuple(of_night(n) for n in range(1, len(nights) + 1))

@@ -72,12 +72,12 @@ AT_RISK = {
 
 def at_risk(whose: str, **given: object) -> dict[str, Any]:
     """Return the options of a formulation under risk, checked and complete; none without it."""
-    found = {key: value for key, value in given.items() if value is not None}
-    check_options(found, AT_RISK, whose)
-    if found and "risk" not in found:
-        key = next(iter(found))
-        raise InputError("--risk beside it", found=f"{key}={found[key]}", place="option")
-    return {"risk": None, "scenarios": SCENARIOS.default, "seed": 0} | found if found else {}
+    asked = {key: value for key, value in given.items() if value is not None}
+    check_options(asked, AT_RISK, whose)
+    if asked and "risk" not in asked:
+        key = next(iter(asked))
+        raise InputError("--risk beside it", found=f"{key}={asked[key]}", place="option")
+    return {"risk": None, "scenarios": SCENARIOS.default, "seed": 0} | asked if asked else {}
 
 
 def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
@@ -85,15 +85,15 @@ def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
     spreads = [job.spread for job in night.jobs]
     wide, sigma = _uniform(spreads), _sigmas(spreads)
     tailed = np.flatnonzero(sigma)
-    found = np.empty((count, len(spreads)), dtype=np.int64)
+    units = np.empty((count, len(spreads)), dtype=np.int64)
     for s in range(count):
         uniform, angle = stream(seed, use, s).random((2, len(spreads)))
         factor = 1 + wide * (2 * uniform - 1)
         if tailed.size:
             normal = np.sqrt(-2 * np.log1p(-uniform[tailed])) * np.cos(2 * pi * angle[tailed])
             factor[tailed] = np.exp(sigma[tailed] * normal - sigma[tailed] ** 2 / 2)
-        found[s] = np.clip(np.rint(MILLION * factor), 1, THOUSANDFOLD)
-    return found
+        units[s] = np.clip(np.rint(MILLION * factor), 1, THOUSANDFOLD)
+    return units
 
 
 def longest(night: Instance) -> int:

@@ -168,15 +168,15 @@ def _unique(names: Sequence[str]) -> list[str]:
 
 def _parents(tasks: Sequence[_Task], at: dict[str, int]) -> tuple[tuple[int, ...], ...]:
     """Return each task's predecessors, from what parents and children say together."""
-    found: list[dict[int, None]] = [{} for _ in tasks]
+    parents: list[dict[int, None]] = [{} for _ in tasks]
     for i, task in enumerate(tasks):
         for field, others in (("parents", task.parents), ("children", task.children)):
             for k, other in enumerate(others):
                 with at_place(f"{SPECIFIED}[{i}].{field}[{k}]"):
                     pick_name(other, at, "the id of a task")
                 before, after = (at[other], i) if field == "parents" else (i, at[other])
-                found[after][before] = None
-    return tuple(map(tuple, found))
+                parents[after][before] = None
+    return tuple(map(tuple, parents))
 
 
 def _runtimes(execution: _Execution, at: dict[str, int]) -> tuple[float, ...]:

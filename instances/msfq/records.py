@@ -13,7 +13,7 @@ import msgspec
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import CheckedRecord, Name
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, expect, quote
 from schedopt.instances.extras import require
 from schedopt.instances.msfq.answers import Answer

@@ -68,9 +68,9 @@ def clocks_of(draws: Floats) -> Floats:
 def schedule_of(night: Instance, jobs: Ints, outcome: Simulated, fill: float = 1.0) -> Scheduled:
     """Return the solution record of a simulation of some jobs, chosen under a fill of r."""
     done = [int(j) for j in jobs if np.isfinite(outcome.completion[j])]
-    found = outcome.schedule(night, done, fill)
+    schedule = outcome.schedule(night, done, fill)
     if len(done) == len(jobs):
-        return found
+        return schedule
     never = set(jobs.tolist()) - set(done)
     names = [night.jobs[j].name for j in sorted(never)]
-    return replace(found, note=f"never completed on this machine: {', '.join(names)}")
+    return replace(schedule, note=f"never completed on this machine: {', '.join(names)}")

@@ -57,17 +57,17 @@ def greedy_three_quarters(items: Items) -> Mask:
     tree = np.zeros((rank.size + 1, 2))
     at = np.empty_like(rank)
     at[order] = np.arange(1, rank.size + 1)
-    found = (_NONE, 0, 0)
+    best = (_NONE, 0, 0)
     # A few thousand pairs' worth of work between two looks at the keyboard.
     step = max(1, 4_000_000 // max(1, rank.size))
     ranks = RankedItems(rewards, weights, at, heavier, tree)
     for start in range(0, rank.size, step):
         value, *better = best_pair(ranks, items.room, start, start + step, value)
         if better[0] != _NONE:
-            found = (better[0], better[1], better[2])
-    if found[0] == _NONE:
+            best = (better[0], better[1], better[2])
+    if best[0] == _NONE:
         return chosen
-    picked: Mask = below_pair(rewards, weights, items.room, order, *found)[ranked]
+    picked: Mask = below_pair(rewards, weights, items.room, order, *best)[ranked]
     # The tree's sums of real-valued rewards are rounded: what counts is what is picked.
     return picked if items.rewards[picked].sum() > items.rewards[chosen].sum() else chosen
 
@@ -97,7 +97,7 @@ def best_pair(
     """
     rewards, weights, at, heavier, tree = items
     n = rewards.size
-    found = (_NONE, 0, 0)
+    best = (_NONE, 0, 0)
     for k in range(start, min(stop, n)):
         if k > 0:
             _add_to_prefix_tree(tree, at[k - 1], weights[k - 1], rewards[k - 1])
@@ -122,8 +122,8 @@ def best_pair(
                 added, how = rewards[single], _SINGLE
             if rewards[i] + rewards[k] + added > value:
                 value = rewards[i] + rewards[k] + added
-                found = (how, i, k)
-    return value, found[0], found[1], found[2]
+                best = (how, i, k)
+    return value, best[0], best[1], best[2]
 
 
 @njit(cache=True)

@@ -2,7 +2,7 @@
 
 from schedopt.policies import registry
 from schedopt.policies.msfq import quickswap, rules
-from schedopt.policies.msfq.logs import log_policy, registration
+from schedopt.policies.msfq.logs import log_policy
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import FlatRule, FlatState, Job, Rule, Running, State
 
@@ -16,7 +16,6 @@ __all__ = [
     "admission_rule",
     "log_policy",
     "quickswap",
-    "registration",
     "rules",
 ]
 

@@ -286,11 +286,11 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 def overview(rows: Iterable[Row]) -> list[Overview]:
     """Return what the rows of each problem are about, in the order of the rows."""
-    found = []
+    overviews = []
     for problem, mine in group_rows(rows, "problem").items():
         files = {row.file for row in mine}
         unproven = {row.file for row in mine if not row.reference_proven}
-        found.append(
+        overviews.append(
             Overview(
                 problem=problem,
                 runs=len(mine),
@@ -304,7 +304,7 @@ def overview(rows: Iterable[Row]) -> list[Overview]:
                 ),
             )
         )
-    return found
+    return overviews
 
 
 def summary(rows: Iterable[Row]) -> list[Standing]:

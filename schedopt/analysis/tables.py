@@ -45,21 +45,21 @@ MOST_SHARES = 6  # groups whose shares a terminal shows
 
 
 def standings(
-    found: Sequence[statistics.Standing], overviews: Iterable[statistics.Overview]
+    ranked: Sequence[statistics.Standing], overviews: Iterable[statistics.Overview]
 ) -> Iterator[tuple[statistics.Overview, Table]]:
     """Yield each problem with the table of its contenders."""
     for what in overviews:
         gaps = "; gaps are over the bound" if what.from_bounds else ""
         instances = count_of(what.instances, "instance")
         title = f"{what.problem}: {instances}, optimum proven for {what.proven:,}{gaps}"
-        yield what, standing_table([of for of in found if of.problem == what.problem], title)
+        yield what, standing_table([of for of in ranked if of.problem == what.problem], title)
 
 
-def standing_table(found: Sequence[statistics.Standing], title: str = "") -> Table:
+def standing_table(ranked: Sequence[statistics.Standing], title: str = "") -> Table:
     """Return the table of some contenders; one run of each needs no averages."""
-    alone = title and all(of.runs <= 1 for of in found)
+    alone = title and all(of.runs <= 1 for of in ranked)
     columns = ALONE if alone else STANDING
-    lines = map(_standing, found)
+    lines = map(_standing, ranked)
     return Table.of(title, columns, ([line[of.title] for of in columns] for line in lines))
 
 
@@ -84,9 +84,9 @@ def _standing(of: statistics.Standing) -> dict[str, Value]:
     }
 
 
-def leader(found: Iterable[statistics.Standing], what: statistics.Overview) -> str:
+def leader(ranked: Iterable[statistics.Standing], what: statistics.Overview) -> str:
     """Say which contender of a problem is best, and how far from the references it is."""
-    best, *others = statistics.rank(of for of in found if of.problem == what.problem)
+    best, *others = statistics.rank(of for of in ranked if of.problem == what.problem)
     if not best.scored:
         return "No policy has a result that counts."
     equal = [
@@ -109,7 +109,7 @@ PAIR = (
 )
 
 
-def pairs(found: Iterable[statistics.Pair]) -> Table:
+def pairs(compared: Iterable[statistics.Pair]) -> Table:
     """Return contenders beside others; of few instances no interval is shown."""
     return Table.of(
         "instance by instance",
@@ -122,7 +122,7 @@ def pairs(found: Iterable[statistics.Pair]) -> Table:
                 if pair.compared >= statistics.FEW
                 else None,
             )
-            for pair in found
+            for pair in compared
         ),
     )
 

@@ -129,10 +129,10 @@ def group(name: str) -> Group:
 def entries(name: str) -> list[Entry]:
     """Return a group's entries, in the order of its file."""
     path = folder_of(name) / "entries.jsonl"
-    found = []
+    entries = []
     for number, line in enumerate(read_bytes(path).splitlines(), 1):
-        found.append(decode(line, Entry, file=f"{path}, line {number}"))
-    return found
+        entries.append(decode(line, Entry, file=f"{path}, line {number}"))
+    return entries
 
 
 def entry_of(path: str) -> tuple[str, Entry]:

@@ -141,7 +141,7 @@ def submit(file: Path, result_file: Path, by: str) -> Judgement:
     again = check(instance, joined)
     if not again.whole:
         return Judgement(group, None, None, [*again.violations, *again.unjudged])
-    found = entries.Provenance(
+    provenance = entries.Provenance(
         by=by, date=datetime.now(UTC).date().isoformat(), version=result.version
     )
     kind = str((joined.certificate or {}).get("kind", NEEDS_NONE))
@@ -152,8 +152,8 @@ def submit(file: Path, result_file: Path, by: str) -> Judgement:
         bound=joined.bound,
         gap=gap(joined.objective, joined.bound),
         certificate=kind if again.bound == "re-proved" else "",
-        objective_by=found if "objective" in better else entry.objective_by,
-        bound_by=found if "bound" in better else entry.bound_by,
+        objective_by=provenance if "objective" in better else entry.objective_by,
+        bound_by=provenance if "bound" in better else entry.bound_by,
         result=hashlib.sha256(encode(joined)).hexdigest(),
     )
     return Judgement(group, improved, joined, list(better.values()))
@@ -197,7 +197,7 @@ def _merge(known: Document, result: Document, better: Mapping[str, str]) -> Docu
 
 def _improvements(entry: entries.Entry, result: Document, bound: str) -> dict[str, str]:
     """Return what a result is better in, and how."""
-    found = {}
+    improvements = {}
     upward = entry.sense == "maximize"
     for what, ours, theirs, up in (
         ("objective", entry.objective, result.objective, upward),
@@ -208,7 +208,7 @@ def _improvements(entry: entries.Entry, result: Document, bound: str) -> dict[st
         ahead = 1.0 if ours is None else (theirs - ours if up else ours - theirs)
         apart = CLOSER * abs(ours or 0.0)
         if ahead > apart:
-            found[what] = f"{what} {theirs:.12g}, where {ours} was known"
+            improvements[what] = f"{what} {theirs:.12g}, where {ours} was known"
         elif what == "bound" and not entry.certificate and ahead >= -apart:
-            found[what] = f"bound {theirs:.12g} is re-proved, which was believed"
-    return found
+            improvements[what] = f"bound {theirs:.12g} is re-proved, which was believed"
+    return improvements

@@ -188,10 +188,10 @@ def _seconds(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        found = seconds_of(text)
-    if found is None:
+        seconds = seconds_of(text)
+    if seconds is None:
         raise typer.BadParameter(f"found {text!r}; expected {LENGTH}{comma(text)}")
-    return float(found)
+    return float(seconds)
 
 
 @app.callback(invoke_without_command=True)

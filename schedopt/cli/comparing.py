@@ -141,8 +141,8 @@ def summary(file: Path, *, compare: str | None = None, json: bool = False) -> No
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
     pairs = [] if compare is None else against(rows, compare)
-    found = {"summary": summarize(rows), "pairs": pairs}
-    out.deliver(found, lambda: results.summary(rows, pairs), json=json)
+    document = {"summary": summarize(rows), "pairs": pairs}
+    out.deliver(document, lambda: results.summary(rows, pairs), json=json)
 
 
 @verb(

@@ -152,13 +152,13 @@ def reproduce(
         names = None
     if output is not None:
         out.make_folder(output)
-    found: list[dict[str, Any]] = []
-    told = {"watch": lambda name: out.say(f"{name} ..."), "done": found.append}
+    reproduced: list[dict[str, Any]] = []
+    told = {"watch": lambda name: out.say(f"{name} ..."), "done": reproduced.append}
     with suppress(KeyboardInterrupt):
         reproducing.reproduce(names or (), quick=quick, output=output, **told)
     with finishing():
-        out.deliver(found, lambda: listings.reproductions(found), json=json)
-    held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
+        out.deliver(reproduced, lambda: listings.reproductions(reproduced), json=json)
+    held = all(claim["holds"] is not False for entry in reproduced for claim in entry["claims"])
     raise typer.Exit(out.FOUND if held else out.FAILED)
 
 
@@ -174,9 +174,9 @@ def list_(section: str | None = None, *, json: bool = False) -> None:
     from schedopt.verbs.explain import SECTIONS, sections
 
     wanted = None if section is None else [pick_name(section, SECTIONS, "a section")]
-    found = sections(wanted)
+    listed = sections(wanted)
     show = listings.overview if wanted is None else listings.contents
-    out.deliver(found, lambda: show(found), json=json)
+    out.deliver(listed, lambda: show(listed), json=json)
 
 
 @verb("schedopt explain fair-share")

@@ -104,16 +104,16 @@ def ready(
     goals = [name.strip() for name in order.split(",")]
     room = choosing.amounts(capacity, "--capacity")
     with at_place(file="standard input" if str(file) == "-" else None):
-        found = choosing.ready(choosing.source_of(file), room, goals, time_limit=time_limit)
+        answer = choosing.ready(choosing.source_of(file), room, goals, time_limit=time_limit)
     if json:
-        out.print_json(found)
+        out.print_json(answer)
         return
-    for name in found.start:
+    for name in answer.start:
         print(printable(name))
-    sums = zip(goals, found.objectives, strict=True)
+    sums = zip(goals, answer.objectives, strict=True)
     told = ", ".join(f"{goal} {value:,.10g}" for goal, value in sums)
-    proven = "proven" if found.proven else "not proven"
-    out.say(f"{len(found.start):,} start: {told}; {proven}, {found.seconds * 1000:.0f} ms")
+    proven = "proven" if answer.proven else "not proven"
+    out.say(f"{len(answer.start):,} start: {told}; {proven}, {answer.seconds * 1000:.0f} ms")
 
 
 @verb(
@@ -220,8 +220,8 @@ def list_(*, json: bool = False) -> None:
     from schedopt.terminal import listings
     from schedopt.verbs.archive import list_groups
 
-    found = list_groups()
-    deliver(found, lambda: listings.archive_groups(found), json=json)
+    groups = list_groups()
+    deliver(groups, lambda: listings.archive_groups(groups), json=json)
 
 
 @verb("schedopt archive show epoch-planted-16x4", of=archive)
@@ -235,8 +235,8 @@ def show(name: str, *, json: bool = False) -> None:
     from schedopt.terminal import listings
     from schedopt.verbs.archive import describe
 
-    found = describe(name)
-    deliver(found, lambda: listings.archive_entries(found), json=json)
+    entries = describe(name)
+    deliver(entries, lambda: listings.archive_entries(entries), json=json)
 
 
 @verb("schedopt archive verify hesrpt-unequal-8", of=archive)
@@ -254,9 +254,9 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
     from schedopt.verbs.archive import verify_entries
 
     with bar("entries") as progress:
-        found = list(verify_entries(names or (), progress))
-    deliver(found, lambda: listings.archive_verdicts(found), json=json)
-    raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
+        verdicts = list(verify_entries(names or (), progress))
+    deliver(verdicts, lambda: listings.archive_verdicts(verdicts), json=json)
+    raise typer.Exit(FAILED if any(verdict.wrong for verdict in verdicts) else FOUND)
 
 
 @verb('schedopt archive submit archive:GROUP/NAME result.json --by "me"', of=archive)

@@ -219,20 +219,20 @@ def deliver(
             show()
 
 
-def plan_of(instance: AnyInstance, found: Result) -> Plan | None:
+def plan_of(instance: AnyInstance, result: Result) -> Plan | None:
     """Return the plan that follows from a result, and say how its jobs are dispatched."""
     from schedopt.verbs import plan_table
 
-    if found.solution is None:
+    if result.solution is None:
         return None
-    run = plan_table.carried_out(instance, found)
+    run = plan_table.carried_out(instance, result)
     if run is None:
         say("the plan does not say when, since not every job has tasks")
-    elif run.message and run is not found:
+    elif run.message and run is not result:
         say(str(run.message))
     for violation in () if run is None else run.violations:
         say(f"violation: {violation}")
-    return plan_table.plan_of(instance, found, run)
+    return plan_table.plan_of(instance, result, run)
 
 
 def write_plan(columns: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
@@ -248,7 +248,7 @@ def write_plan(columns: pl.DataFrame | Plan, output: Path, template: str | None)
 
 
 def write_page(
-    instance: AnyInstance, found: Result, report: Path | None, run: Result | None = None
+    instance: AnyInstance, result: Result, report: Path | None, run: Result | None = None
 ) -> None:
     """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
     if report is None:
@@ -256,9 +256,9 @@ def write_page(
     from schedopt.report import result_page
     from schedopt.verbs.plan_table import carried_out
 
-    if run is None and found.solution is not None:
-        run = carried_out(instance, found)
-    result_page.write(instance, found, report, run)
+    if run is None and result.solution is not None:
+        run = carried_out(instance, result)
+    result_page.write(instance, result, report, run)
     say(f"wrote {report}: open it in a browser")
 
 

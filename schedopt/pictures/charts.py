@@ -21,12 +21,12 @@ FARTHEST = 4.0  # ratios beyond this are not drawn
 MOST = 8  # curves in a panel; of more, the first
 
 
-def profiles(found: Sequence[Profile]) -> Figure:
+def profiles(curves: Sequence[Profile]) -> Figure:
     """Draw for each contender the share of instances on which it is within a factor of the best."""
-    problems = list(dict.fromkeys(profile.problem for profile in found))
+    problems = list(dict.fromkeys(profile.problem for profile in curves))
     figure, grid = style.panels((9, 4.5 * len(problems)), len(problems))
     for axes, problem in zip(grid[:, 0], problems, strict=True):
-        mine = [profile for profile in found if profile.problem == problem]
+        mine = [profile for profile in curves if profile.problem == problem]
         axes.set_title(f"{problem}: {count_of(mine[0].instances, 'instance')}")
         if mine[0].instances == 1:
             _bars_of_one_instance(axes, mine)
@@ -46,9 +46,9 @@ def profiles(found: Sequence[Profile]) -> Figure:
     return figure
 
 
-def _bars_of_one_instance(axes: Axes, found: Sequence[Profile]) -> None:
+def _bars_of_one_instance(axes: Axes, curves: Sequence[Profile]) -> None:
     """Draw how far contenders are above the best on one instance, which has no profile."""
-    scored = [one for one in reversed(found) if one.ratios and isfinite(one.ratios[0])]
+    scored = [one for one in reversed(curves) if one.ratios and isfinite(one.ratios[0])]
     above = [100 * (one.ratios[0] - 1) for one in scored]
     axes.barh([style.label(one.contender) for one in scored], above)
     axes.set(xlim=(0, 1.05 * max([*above, 1.0])), xlabel="above the best, in %")

@@ -137,12 +137,12 @@ def names(results: Sequence[Result]) -> list[str]:
         one: set.intersection(*(set(own) for own, of in zip(words, who, strict=True) if of == one))
         for one in who
     }
-    found = [
+    labels = [
         (one[0], ", ".join([one[1], *(word for word in own if word not in common[one])]))
         for one, own in zip(who, words, strict=True)
     ]
-    twice = {one for one in found if found.count(one) > 1}
-    return [f"{one[1]} ({i})" if one in twice else one[1] for i, one in enumerate(found, start=1)]
+    twice = {one for one in labels if labels.count(one) > 1}
+    return [f"{one[1]} ({i})" if one in twice else one[1] for i, one in enumerate(labels, start=1)]
 
 
 def keys(results: Sequence[Result]) -> list[str]:
@@ -216,12 +216,12 @@ def sizes(instance: AnyInstance) -> Figure:
 
 def objectives(results: Sequence[Result], what: str = "objective") -> Figure:
     """Draw the objective of each result."""
-    found = {
+    heights = {
         name: result.objective
         for name, result in zip(keys(results), results, strict=True)
         if result.objective is not None
     }
-    return bars(results[0].instance, found, what)
+    return bars(results[0].instance, heights, what)
 
 
 def bars(title: str, values: Mapping[str, float], what: str) -> Figure:

@@ -310,10 +310,10 @@ class Problem(Generic[I]):
 
         ``run`` is what `carried_out` returned; `InputError` if no plan follows from a result.
         """
-        found = self._plan(instance, result, run)
-        if found is None:
+        plan = self._plan(instance, result, run)
+        if plan is None:
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
-        return found
+        return plan
 
     def sections(
         self, instance: I, result: Result, run: Result | None

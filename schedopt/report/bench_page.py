@@ -76,12 +76,12 @@ def sections(rows: Sequence[Row], failures: Sequence[str] = ()) -> Iterator[Sect
 
 def _of_problem(what: statistics.Overview, rows: Sequence[Row]) -> Section:
     """Return a problem's policies, each and beside the best one."""
-    found, record = statistics.rank(statistics.summary(rows)), problem(what.problem)
+    ranked, record = statistics.rank(statistics.summary(rows)), problem(what.problem)
     proven = f"optimum proven for {what.proven:,}"
     if what.re_proved:
         proven += f", re-proved from certificates for {what.re_proved:,}"
     runs = f"{count_of(what.runs, 'run')} on {count_of(what.instances, 'instance')}"
-    pairs = statistics.against(rows, found[0].contender)
+    pairs = statistics.against(rows, ranked[0].contender)
     beside = (tables.pairs(pairs),) if pairs else ()
     drawn = (
         statistics.profiles(rows) if what.instances > 1 else []
@@ -90,7 +90,7 @@ def _of_problem(what: statistics.Overview, rows: Sequence[Row]) -> Section:
         f"{what.problem}: {record.title}",
         words=f"{runs} to {record.sense}; {proven}." + f" {PROFILE}" * bool(drawn),
         pictures=(("Performance profiles", partial(charts.profiles, drawn)),) if drawn else (),
-        tables=(*(table for _, table in tables.standings(found, [what])), *beside),
+        tables=(*(table for _, table in tables.standings(ranked, [what])), *beside),
         terms=TERMS,
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from schedopt.instances.constraints import check_added
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import MOST_FOUND, InputError, shorten
 from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.protocol import AnyInstance
@@ -124,17 +124,17 @@ class References:
         key = to_json(told, order="sorted")
         if key not in self._solved:
             self._solved[key] = self._solve(question)
-        found = self._solved[key]
+        reference = self._solved[key]
         if question.bounding:
-            return found
-        if found.solution_status == "none":
-            return msgspec.structs.replace(found, termination="completed")
-        return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)
+            return reference
+        if reference.solution_status == "none":
+            return msgspec.structs.replace(reference, termination="completed")
+        return msgspec.structs.replace(reference, solution_status="feasible", bound=None, gap=None)
 
     def _solve(self, question: Question) -> Result:
         try:
-            if found := self._on_record(question):
-                return found
+            if recorded := self._on_record(question):
+                return recorded
             _warm(self.record.name)
             result = solve(
                 question.instance,

@@ -7,7 +7,7 @@ from typing import Any
 
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.options import Options, check_options
 from schedopt.policies import from_file
@@ -110,7 +110,7 @@ def runs(label: str, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> tuple
         sweep.certificate,
     )
     record = record_of(facts.problem)
-    found: dict[str, PlannedRun] = {}
+    planned: dict[str, PlannedRun] = {}
     for policy in of.policies:
         suits = ("", "beside" if facts.beside else "alone")
         if not sweep.policies and policy.suits not in suits:
@@ -122,5 +122,5 @@ def runs(label: str, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> tuple
         texts = from_file.digests_of(policy.name, facts.problem)
         for seed in sweep.seeds if policy.draws(own, facts.beside) else sweep.seeds[:1]:
             key = digest_of(common, policy.name, seed, own, texts)
-            found[key] = PlannedRun(key, policy.name, seed, own)
-    return tuple(found.values())
+            planned[key] = PlannedRun(key, policy.name, seed, own)
+    return tuple(planned.values())

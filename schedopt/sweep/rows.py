@@ -13,7 +13,7 @@ from msgspec import structs
 
 from schedopt.instances.csv_text import as_csv
 from schedopt.instances.decode_errors import flaw_of
-from schedopt.instances.decoding import to_builtins, to_json
+from schedopt.instances.encoding import to_builtins, to_json
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read_bytes, write_bytes
 

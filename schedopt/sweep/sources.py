@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from schedopt import __version__
 from schedopt.instances import files
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.examples import ARCHIVE_PREFIX, members, result_path
 from schedopt.instances.files import companion_files
@@ -149,31 +149,31 @@ def _text(value: Any) -> str:
 
 def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
     """Return instances as sources, each labelled by its name, which must be its own."""
-    found: dict[str, Contents] = {}
+    contents: dict[str, Contents] = {}
     for instance in instances:
-        if instance.name in found:
+        if instance.name in contents:
             raise InputError("instances, each of a name of its own", found=quote(instance.name))
         with TemporaryDirectory() as folder:
             path = Path(folder) / "instance.json"
             files.dump(instance, path)
             others = FileSource(path).with_contents().others
-        found[instance.name] = Contents(instance.name, files.encode(instance), others)
-    return list(found.values())
+        contents[instance.name] = Contents(instance.name, files.encode(instance), others)
+    return list(contents.values())
 
 
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:
     """Return the instance files among paths, folders opened, each file once."""
-    found: dict[Path, None] = {}
+    unique: dict[Path, None] = {}
     for path in map(Path, paths):
         try:
             if (archived := members(path)) is not None:
-                found.update(dict.fromkeys(archived))
+                unique.update(dict.fromkeys(archived))
             elif path.is_dir():
                 inside = sorted([*path.glob("*.json"), *path.glob("*.json.gz")])
-                found.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
+                unique.update(dict.fromkeys(p for p in inside if p.name != "schema.json"))
             else:
                 files.locate(path).stat()
-                found[path] = None
+                unique[path] = None
         except (FileNotFoundError, NotADirectoryError):
             raise InputError("a file that exists", found="nothing", file=str(path)) from None
         except InputError:  # is a ValueError
@@ -181,9 +181,9 @@ def instance_files(paths: Iterable[str | Path]) -> list[Path]:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError("a readable file", found=reason, file=str(path)) from None
-    if not found:
+    if not unique:
         raise InputError("instance files, or folders that hold some", found="none")
-    return list(found)
+    return list(unique)
 
 
 def generated_sources(

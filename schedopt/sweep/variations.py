@@ -13,7 +13,7 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import expect_held
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.files import encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name
@@ -229,12 +229,12 @@ def _names(holder: Any) -> dict[str, Any]:
     """Return the names in an object or a list, and their places."""
     if isinstance(holder, dict):
         return {key: key for key in holder}
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for i, one in enumerate(holder):
-        found.setdefault(str(i), i)
+        fields.setdefault(str(i), i)
         if isinstance(one, dict):
             kind = str(one.get("kind", ""))
             for name in (one.get("name"), kind and f"{kind}[{i}]", kind):
                 if isinstance(name, str) and name:
-                    found.setdefault(name, i)
-    return found
+                    fields.setdefault(name, i)
+    return fields

@@ -66,9 +66,9 @@ def doctor(findings: Sequence[Finding]) -> None:
     show(_list("", ("what", "state", "detail"), rows), [STYLES[one.ok] for one in findings])
 
 
-def reproductions(found: Sequence[Document]) -> None:
+def reproductions(entries: Sequence[Document]) -> None:
     """Show reproductions: each claim, the paper's numbers, ours, and the verdict."""
-    for entry in found:
+    for entry in entries:
         out.print()
         say(f"{entry['name']}: {entry['title']}", "bold")
         say(f"{entry['source']}. {entry['workload']}")
@@ -83,10 +83,10 @@ def reproductions(found: Sequence[Document]) -> None:
         say(f"{duration(entry['seconds'])}{plot}")
 
 
-def ledger(found: Sequence[Document]) -> None:
+def ledger(entries: Sequence[Document]) -> None:
     """Show all entries of the ledger, a line for each, with the recorded verdict."""
     heads = ("entry", "title", column.count("claims"), "verdict")
-    rows = ((of["name"], of["title"], len(of["claims"]), of["verdict"]) for of in found)
+    rows = ((of["name"], of["title"], len(of["claims"]), of["verdict"]) for of in entries)
     show(_list("", heads, rows))
     say("as last recorded, in full; run an entry again by its name, or `all`")
 
@@ -126,26 +126,26 @@ def _json(value: Any) -> str:
     return "" if value is None else dumps(value, ensure_ascii=False)
 
 
-def archive_groups(found: Sequence[Document]) -> None:
+def archive_groups(groups: Sequence[Document]) -> None:
     """Show the groups."""
     counts = map(column.count, ("instances", "proven", "re-proved", "open"))
     fields = ("group", "title", "instances", "proven", "certified", "open", "widest_gap")
-    rows = ([entry[key] for key in fields] for entry in found)
+    rows = ([entry[key] for key in fields] for entry in groups)
     show(_list("", ("group", "what", *counts, column.percent("widest gap")), rows))
     keys = ("instances", "proven", "believed", "open")
-    every, proven, believed, still = (sum(entry[key] for entry in found) for key in keys)
+    every, proven, believed, still = (sum(entry[key] for entry in groups) for key in keys)
     sure = f" ({believed} of them believed, without a certificate)" if believed else ""
     say(f"{every} instances: {proven} proven{sure}, {still} open")
 
 
-def archive_entries(found: Document) -> None:
+def archive_entries(entries: Document) -> None:
     """Show what is known of a group or of an instance."""
-    if "entries" not in found:
-        for key, value in found.items():
+    if "entries" not in entries:
+        for key, value in entries.items():
             say(f"{key}: {value}")
         return
-    say(f"{found['name']} {found['version']}: {found['title']}", "bold")
-    say(f"source: {found['source']}; licence: {found['licence']}")
+    say(f"{entries['name']} {entries['version']}: {entries['title']}", "bold")
+    say(f"source: {entries['source']}; licence: {entries['licence']}")
     numbers = column.number("best known"), column.number("bound"), column.percent("gap")
     rows = (
         (
@@ -154,22 +154,22 @@ def archive_entries(found: Document) -> None:
             entry["certificate"] or "believed",
             *(entry["objective_by"]["by"], entry["objective_by"]["date"]),
         )
-        for entry in found["entries"]
+        for entry in entries["entries"]
     )
     heads = ("instance", "status", *numbers, "bound re-proved from", "by", "on")
     show(_list("", heads, rows))
 
 
-def archive_verdicts(found: Sequence[Verdict]) -> None:
+def archive_verdicts(verdicts: Sequence[Verdict]) -> None:
     """Show what became of each entry that does not hold, and how many hold."""
-    for verdict in found:
+    for verdict in verdicts:
         for line in verdict.wrong:
             say(f"{verdict.group}/{verdict.name}: {line}", "red")
-    sound = [verdict for verdict in found if not verdict.wrong]
+    sound = [verdict for verdict in verdicts if not verdict.wrong]
     reproved = sum(verdict.bound == "re-proved" for verdict in sound)
     of = Counter(verdict.status for verdict in sound)
     believed = f"{of['believed']} believed to be optimal, " if of["believed"] else ""
     say(
-        f"{len(sound)} of {len(found)} entries hold: {of['proven']} proven, {believed}"
+        f"{len(sound)} of {len(verdicts)} entries hold: {of['proven']} proven, {believed}"
         f"{of['open']} open; {reproved} bounds re-proved, the others believed"
     )

@@ -21,15 +21,15 @@ REFRESHED = 0.2  # seconds between two looks at what a terminal shows
 @contextmanager
 def live(what: str) -> Iterator[Watch]:
     """Show a running solver's progress; without a terminal, as a line now and then."""
-    began, found = time.monotonic(), ", starting"
+    began, status = time.monotonic(), ", starting"
 
     def line() -> Text:
-        return text(f"{what}: {time.monotonic() - began:.0f} s{found}")
+        return text(f"{what}: {time.monotonic() - began:.0f} s{status}")
 
     def watch(seconds: float, objective: float | None, bound: float | None) -> None:
-        nonlocal found
+        nonlocal status
         apart = percent(gap(objective, bound))
-        found = f", best {number(objective)}, bound {number(bound)}, gap {apart}"
+        status = f", best {number(objective)}, bound {number(bound)}, gap {apart}"
 
     shown = err.status(line()) if err.is_terminal else None
     over = Event()

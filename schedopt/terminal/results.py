@@ -191,8 +191,8 @@ def summary(rows: Sequence[Row], pairs: Sequence[Pair] | None = None) -> None:
     measured = list(tables.measured_tables(rows))
     for table in measured:
         show(table)
-    found = standings(rows)
-    for what, table in tables.standings(found, overview(rows)):
+    ranked = standings(rows)
+    for what, table in tables.standings(ranked, overview(rows)):
         own = [row for row in rows if row.problem == what.problem]
         without = any(row.gap is None for row in own)
         if not measured or what.instances > 1 or without:  # of one log there is nothing to average

@@ -15,11 +15,11 @@ __all__ = ["describe", "list_groups", "select_entries", "submit", "verify_entrie
 
 def list_groups() -> list[dict[str, Any]]:
     """Return a line for each group: how many instances, how many proven, and the widest gap."""
-    found = []
+    listed = []
     for name in groups():
         own = entries(name)
         proven = [entry for entry in own if entry.status == "proven"]
-        found.append(
+        listed.append(
             {
                 "group": name,
                 "title": group(name).title,
@@ -31,19 +31,19 @@ def list_groups() -> list[dict[str, Any]]:
                 "widest_gap": max((entry.gap or 0.0 for entry in own), default=0.0),
             }
         )
-    return found
+    return listed
 
 
 def select_entries(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
     """Return entries with their groups: of groups, of single instances, or of all."""
-    found = []
+    selected = []
     for name in [text.removeprefix(ARCHIVE_PREFIX) for text in names] or groups():
         if "/" in name:
-            found.append(entry_of(name))
+            selected.append(entry_of(name))
         else:
             pick_name(name, groups(), "a group of the archive")
-            found += [(name, entry) for entry in entries(name)]
-    return found
+            selected += [(name, entry) for entry in entries(name)]
+    return selected
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -60,12 +60,12 @@ def verify_entries(
     names: Sequence[str] = (), watch: Callable[[int, int], None] | None = None
 ) -> Iterator[Verdict]:
     """Verify groups, or instances as ``GROUP/NAME``, or all, without any solver."""
-    found = select_entries(names)
-    for done, (name, entry) in enumerate(found, 1):
+    selected = select_entries(names)
+    for done, (name, entry) in enumerate(selected, 1):
         yield verify(name, entry)
         if watch:
-            watch(done, len(found))
-    for group_name in dict.fromkeys(name for name, _ in found):
+            watch(done, len(selected))
+    for group_name in dict.fromkeys(name for name, _ in selected):
         told = {entry.name for entry in entries(group_name)}
         for name in names_in(group_name):
             if name not in told:

@@ -39,10 +39,10 @@ def check(instance: AnyInstance, result: Any) -> Report:
         result = result.document()
     if isinstance(result, Document):
         return judge(instance, result)
-    found = [judged for _, judged in check_file(instance, result)]
-    if len(found) != 1:
-        raise InputError("one result", found=f"a list of {len(found)}", file=str(result))
-    return found[0]
+    checks = [judged for _, judged in check_file(instance, result)]
+    if len(checks) != 1:
+        raise InputError("one result", found=f"a list of {len(checks)}", file=str(result))
+    return checks[0]
 
 
 def question_in_words(document: Document, report: Report) -> str:
@@ -91,8 +91,8 @@ def check_file(instance: AnyInstance, path: str | Path) -> list[tuple[Document, 
         )
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
     data = read_bytes(path)
-    found = []
+    checks = []
     for i, result in enumerate(documents(data, path)):
         with at_place(f"[{i}]" * is_list(data), path):
-            found.append((result, judge(instance, result)))
-    return found
+            checks.append((result, judge(instance, result)))
+    return checks

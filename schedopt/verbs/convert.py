@@ -98,8 +98,8 @@ def _format_of(path: Source, as_jobs: bool) -> str:
     head = head_of(path).lstrip()
     endings = [ending.lower() for ending in Path(path).suffixes]
     plugged = {f".{name.partition('.')[2]}" for name in plugins.points("converters")}
-    if found := plugged.intersection(endings):
-        return found.pop()
+    if supported := plugged.intersection(endings):
+        return supported.pop()
     kind = next((ENDINGS[ending] for ending in endings if ending in ENDINGS), "workflow")
     if kind == "workflow" and not as_jobs and head and not head.startswith((b"{", b"//")):
         expected = (

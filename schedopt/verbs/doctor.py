@@ -66,10 +66,10 @@ def _engine_findings(record: Problem, formulation: str) -> Iterator[Finding]:
         except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
             yield Finding(name, False, f"{type(error).__name__}: {error}")
             continue
-        found = result.objective
-        optimum = found if optimum is None and result.proven else optimum
-        agrees = found is not None and (
-            optimum is None or abs(found - optimum) <= NEAR * max(1.0, abs(optimum))
+        objective = result.objective
+        optimum = objective if optimum is None and result.proven else optimum
+        agrees = objective is not None and (
+            optimum is None or abs(objective - optimum) <= NEAR * max(1.0, abs(optimum))
         )
         right = not result.violations and (agrees or not result.proven)
-        yield Finding(name, right, f"objective {found}, {result.termination}")
+        yield Finding(name, right, f"objective {objective}, {result.termination}")

@@ -111,8 +111,8 @@ def _constraints(record: Problem) -> Iterator[Explained]:
 
 
 def _field(field: Field) -> dict[str, object]:
-    found: dict[str, object] = msgspec.to_builtins(field)
-    return found | {"says": _plain(field.says)}
+    described: dict[str, object] = msgspec.to_builtins(field)
+    return described | {"says": _plain(field.says)}
 
 
 def _call(kind: type[Constraint], example: Mapping[str, object]) -> str:

@@ -61,8 +61,8 @@ def parse_results(data: bytes, path: str | Path) -> Result[Any] | list[Result[An
     told = b'"termination"' in data  # most often not, and then nobody looks twice
     if several or (told and "termination" in decode(data, dict[str, msgspec.Raw], file=str(path))):
         with at_place(file=path):
-            found: list[Result[Any]] = [result_of(one) for one in documents(data, path)]
-        return found if several else found[0]
+            results: list[Result[Any]] = [result_of(one) for one in documents(data, path)]
+        return results if several else results[0]
     return None
 
 
@@ -85,11 +85,11 @@ def _nearby_instances(name: str, file: str | Path | None) -> Iterator[AnyInstanc
     for path in beside:
         if path.name.lower().endswith(INSTANCES) and path != Path(file or "").absolute():
             try:
-                found = read(path)
+                instance = read(path)
             except (InputError, OSError):
                 continue  # another file that happens to be there
-            if found.name == name:
-                yield found
+            if instance.name == name:
+                yield instance
 
 
 def is_list(data: bytes) -> bool:

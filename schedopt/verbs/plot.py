@@ -129,11 +129,11 @@ def _read(path: str | Path) -> list[Any]:
     return held if isinstance(held, list) else [held]
 
 
-def _profiles(found: Sequence[Row]) -> Any:
+def _profiles(rows: Sequence[Row]) -> Any:
     from schedopt.analysis.statistics import profiles
     from schedopt.pictures import charts
 
-    profiled = profiles(found)
+    profiled = profiles(rows)
     if not profiled:
         raise InputError("a run with an objective that breaks no side constraint", found="none")
     return charts.profiles(profiled)

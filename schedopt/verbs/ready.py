@@ -84,8 +84,10 @@ def ready(
     numbers = {column: values for column, (values, _) in read.items()}
     scales = {column: scale for column, (_, scale) in read.items()}
     counts = np.bincount(jobs.kind, minlength=len(jobs.numbers))
-    found = _choose(numbers, scales, room, goals, counts, until=_end(began, time_limit))
-    return _starts(_names_of_counts(jobs, found.x), found, [scales[goal] for goal in goals], began)
+    choice = _choose(numbers, scales, room, goals, counts, until=_end(began, time_limit))
+    return _starts(
+        _names_of_counts(jobs, choice.x), choice, [scales[goal] for goal in goals], began
+    )
 
 
 def _choose(
@@ -124,13 +126,13 @@ def _names_of_counts(jobs: reading.Jobs, x: reading.Integers) -> tuple[str, ...]
 
 
 def _starts(
-    names: tuple[str, ...], found: LexicographicOptimum, scales: Sequence[int], began: float
+    names: tuple[str, ...], choice: LexicographicOptimum, scales: Sequence[int], began: float
 ) -> Starts:
     return Starts(
         start=names,
-        objectives=tuple(value / scale for value, scale in zip(found.values, scales, strict=True)),
-        bounds=tuple(value / scale for value, scale in zip(found.bounds, scales, strict=True)),
-        proven=found.proven,
+        objectives=tuple(value / scale for value, scale in zip(choice.values, scales, strict=True)),
+        bounds=tuple(value / scale for value, scale in zip(choice.bounds, scales, strict=True)),
+        proven=choice.proven,
         seconds=round(now() - began, 6),
     )
 
@@ -232,29 +234,29 @@ class Ready:
             raise InputError("a resource of the capacity", found=quote(unknown[0]))
         numbers = dict(zip(self._columns, self._numbers, strict=True))
         counts, until = np.ones(len(self), dtype=np.int64), _end(began, time_limit)
-        found = _choose(
+        choice = _choose(
             numbers, self._scales, free, self.order, counts, until=until, start=self._prices
         )
-        self._prices = found.prices[:1]
+        self._prices = choice.prices[:1]
         names, scales = list(self._names), [self._scales[goal] for goal in self.order]
-        started = tuple(names[j] for j in np.flatnonzero(found.x).tolist())
-        return _starts(started, found, scales, began)
+        started = tuple(names[j] for j in np.flatnonzero(choice.x).tolist())
+        return _starts(started, choice, scales, began)
 
 
 def amounts(text: str, place: str) -> dict[str, float]:
     """Read ``cores=500,mem_gb=2000``."""
-    found: dict[str, float] = {}
+    parsed: dict[str, float] = {}
     for part in filter(None, text.split(",")):
         name, _, amount = (piece.strip() for piece in part.partition("="))
         try:
             number = float(amount)
         except ValueError:
             number = None
-        if not name or name in found or number is None:
+        if not name or name in parsed or number is None:
             expected = "NAME=AMOUNT,..., each name once"
             raise InputError(expected, found=quote(part), place=place)
-        found[name] = number
-    return found
+        parsed[name] = number
+    return parsed
 
 
 def source_of(file: Path) -> Path | bytes:

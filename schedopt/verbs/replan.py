@@ -145,9 +145,9 @@ def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> A
         return given
     told = f"{asked.name}, digest {asked.digest[:12]}"
     if given is not None:
-        found = identity(given)
-        if found.digest != asked.digest:
-            other = f"{found.name}, digest {found.digest[:12]}"
+        digest = identity(given)
+        if digest.digest != asked.digest:
+            other = f"{digest.name}, digest {digest.digest[:12]}"
             raise InputError(f"the instance of the result: {told}", found=other)
         return given
     if (held := instance_of_result(plan, file)) is not None:

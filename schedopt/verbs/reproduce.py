@@ -58,12 +58,12 @@ def reproduce(
     for name in names:
         several = [other for other in known if other.startswith(f"{name}/")]
         wanted.update(dict.fromkeys(several or [pick_name(name, known, "a reproduction")]))
-    found = []
+    reproduced = []
     for name in wanted or known:
-        found.append(_run_entry(known[name], quick, output, watch))
+        reproduced.append(_run_entry(known[name], quick, output, watch))
         if done:
-            done(found[-1])
-    return found
+            done(reproduced[-1])
+    return reproduced
 
 
 def last_recorded() -> list[Told]:

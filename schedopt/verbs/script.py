@@ -52,9 +52,9 @@ READERS = re.compile(  # words before which, or among which, a word may be read 
 def templates() -> dict[str, str]:
     """Return the bundled templates by name, each with its text."""
     homes = [files("schedopt") / "templates", *map(files, plugins.values("templates"))]
-    found = [entry for home in reversed(homes) for entry in home.iterdir()]
-    found = [entry for entry in found if entry.name.endswith(ENDING)]
-    texts = {entry.name.removesuffix(ENDING): entry.read_text("utf-8") for entry in found}
+    listed = [entry for home in reversed(homes) for entry in home.iterdir()]
+    listed = [entry for entry in listed if entry.name.endswith(ENDING)]
+    texts = {entry.name.removesuffix(ENDING): entry.read_text("utf-8") for entry in listed}
     return dict(sorted(texts.items()))
 
 

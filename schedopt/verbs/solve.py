@@ -247,8 +247,8 @@ def _asked(model: Formulation) -> LazyQuestion:
 def _risk_out_of_sample(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:
     """Return a result's value in fresh scenarios, where it was decided under risk."""
     judged = getattr(model, "judged", None)
-    found = None if judged is None or result.solution is None else judged(result.solution)
-    return found or msgspec.UNSET
+    risk = None if judged is None or result.solution is None else judged(result.solution)
+    return risk or msgspec.UNSET
 
 
 def _certify(
@@ -289,9 +289,9 @@ def _explain(
     """Return a result with its explanation, which says what is not proven."""
     if result.solution is None:
         return with_note(result, "nothing to explain: there is no solution")
-    found = record.explain(model, result, limits, progress)
-    note = f"{found.unproven} of the prices are not proven" if found.unproven else ""
-    return with_note(msgspec.structs.replace(result, explanation=as_document(found)), note)
+    explanation = record.explain(model, result, limits, progress)
+    note = f"{explanation.unproven} of the prices are not proven" if explanation.unproven else ""
+    return with_note(msgspec.structs.replace(result, explanation=as_document(explanation)), note)
 
 
 def with_confirmation(result: Result, other: Result | None) -> Result:

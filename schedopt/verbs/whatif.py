@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
 from schedopt.instances.options import Options
@@ -109,8 +109,8 @@ def whatif(
         raise SweepInterrupt(rows.finish()) from None
     finally:
         with finishing():
-            found: list[Variation] = rows.finish()
-    return found
+            variations: list[Variation] = rows.finish()
+    return variations
 
 
 class CompleteMessageError(InputError):

@@ -45,8 +45,8 @@ def solve_relaxation(columns: Columns, until: float, most: int = MANY) -> Relaxe
     every = slice(None, None, 1 + count // most if count > most else 1)
     room = columns.room // every.step
     parts = (columns.cost[every], columns.rows[:, every], room, columns.most[every])
-    found = relax(*(part.astype(float) for part in parts), seconds=seconds)
-    return found if every.step == 1 else Relaxed(found.prices, np.zeros(count), True)
+    relaxed = relax(*(part.astype(float) for part in parts), seconds=seconds)
+    return relaxed if every.step == 1 else Relaxed(relaxed.prices, np.zeros(count), True)
 
 
 class Branch(NamedTuple):
@@ -114,13 +114,13 @@ class BranchAndBound:
         """
         for limit in LOOKS:
             target = self.value + 1
-            found = best_change(self.columns, root, target=target, limit=limit, until=self.until)
-            if found.x is not None:
-                self.offer(found.x)
-            if found.reach >= root.slack_above(target):
+            change = best_change(self.columns, root, target=target, limit=limit, until=self.until)
+            if change.x is not None:
+                self.offer(change.x)
+            if change.reach >= root.slack_above(target):
                 self.bound = self.value
-            elif found.reach >= 0:
-                self.bound = min(self.bound, (root.total - found.reach - 1) // root.scale)
+            elif change.reach >= 0:
+                self.bound = min(self.bound, (root.total - change.reach - 1) // root.scale)
                 self.bound = max(self.bound, self.value)
             if self.proven or now() >= self.until:
                 return
@@ -156,12 +156,12 @@ class BranchAndBound:
         spare = bound.slack_above(target)
         if spare < 0:
             return []
-        found = best_change(own, bound, target=target, limit=WAYS, until=self.until)
-        if found.x is not None:
+        change = best_change(own, bound, target=target, limit=WAYS, until=self.until)
+        if change.x is not None:
             x = low.copy()
-            x[at] += found.x
+            x[at] += change.x
             self.offer(x)
-        if found.reach >= spare:
+        if change.reach >= spare:
             return []
         loss = np.abs(bound.reduced)
         often = np.minimum(spare // np.maximum(loss, 1), own.most) if spare < 2**62 else own.most

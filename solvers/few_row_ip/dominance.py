@@ -58,9 +58,9 @@ def useful_counts(
         )
         keep = np.flatnonzero(most)
         at, most, values = at[keep], most[keep], [value[keep] for value in values]
-    found = np.zeros(len(counts), dtype=np.int64)
-    found[at] = most
-    return found
+    useful = np.zeros(len(counts), dtype=np.int64)
+    useful[at] = most
+    return useful
 
 
 def lexicographic_key(objectives: Sequence[Integers] | Integers) -> Integers:

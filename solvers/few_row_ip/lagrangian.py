@@ -63,10 +63,10 @@ def relax(cost: Floats, rows: Floats, room: Floats, most: Floats, *, seconds: fl
         by_rows=False,
         options=OPTIONS | {"time_limit": seconds},
     )
-    found = run_highs(engine) or Relaxed(np.zeros(m), np.zeros(n), True)
-    if not found.feasible:
-        return Relaxed(np.abs(found.prices) / size, np.zeros(n), False)
-    return found._replace(prices=np.maximum(-found.prices, 0.0) * top / size)
+    relaxed = run_highs(engine) or Relaxed(np.zeros(m), np.zeros(n), True)
+    if not relaxed.feasible:
+        return Relaxed(np.abs(relaxed.prices) / size, np.zeros(n), False)
+    return relaxed._replace(prices=np.maximum(-relaxed.prices, 0.0) * top / size)
 
 
 Integers = NDArray[np.int64]

@@ -111,7 +111,7 @@ def best_in_order(
     goals, asked = [row[keep] for row in goals], [row[keep] for row in asked]
     order, kind = _kinds([*goals, *asked])
     first = order[np.flatnonzero(np.diff(kind, prepend=-1))]
-    found = _choose_best(
+    choice = _choose_best(
         _OpenColumns.of(
             [row[first] for row in goals],
             [row[first] for row in asked],
@@ -123,8 +123,8 @@ def best_in_order(
     )
     before = np.cumsum(most[order]) - most[order]
     before -= before[np.searchsorted(kind, kind)]
-    x[at[order]] = np.clip(found.x[kind] - before, 0, most[order])
-    return replace(found, x=x)
+    x[at[order]] = np.clip(choice.x[kind] - before, 0, most[order])
+    return replace(choice, x=x)
 
 
 def _kinds(rows: Sequence[Integers]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

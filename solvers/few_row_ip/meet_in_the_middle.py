@@ -44,12 +44,12 @@ class Half(NamedTuple):
 
     def changes_of(self, number: int) -> list[int]:
         """Return the changes that a way makes."""
-        found, starts = [], [step.first for step in self.trail]
+        changes, starts = [], [step.first for step in self.trail]
         while number:
             step = self.trail[bisect_right(starts, number) - 1]
-            found.append(step.change)
+            changes.append(step.change)
             number = int(step.origin[number - step.first])
-        return found
+        return changes
 
 
 class BestChange(NamedTuple):

@@ -152,11 +152,11 @@ def _can_hold(attempt: Attempt) -> Holds:
 def _refuse_what_cannot_be_solved(model: Allocation) -> None:
     """Raise `InputError` where a changed program is not one that Clarabel takes."""
     problem = model.program(model.side_constraints())
-    for right, found in (
+    for right, what in (
         (problem.is_dcp(), "one that does not keep CVXPY's rules (DCP)"),
         (not problem.is_mixed_integer(), "one with whole or boolean variables"),
         (all(p.value is not None for p in problem.parameters()), "a parameter without a value"),
         (model.decodable(problem), "one without the allocation's own variables"),
     ):
         if not right:
-            raise InputError("a convex program over time and used", found=found, place="model")
+            raise InputError("a convex program over time and used", found=what, place="model")

@@ -127,7 +127,7 @@ class Diagram:
             most = min(4 * MOST_NODES, MOST_GAINS // len(grid.rents))
             parts = next((k for k in (4, 2) if k**3 * self.nodes <= most), 1)
         how = Pass(grid.rents.tolist(), parts, round(BEYOND / step))
-        found: list[Layer] = []
+        layers: list[Layer] = []
         front = _Frontier(
             np.zeros(1, np.int64),
             np.zeros(1, np.int64),
@@ -141,10 +141,10 @@ class Diagram:
                     yield
                 else:
                     front = following
-            found.append(layer)
-        self.layers = found
+            layers.append(layer)
+        self.layers = layers
         self.history.append(how)
-        self.nodes = sum(len(layer.base) for layer in found)
+        self.nodes = sum(len(layer.base) for layer in layers)
         before = self.paths
         self._remove_costly(goal, len(front.base))
         finer = FINER * self._widest < self.nodes < FEW_NODES

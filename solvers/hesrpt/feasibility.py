@@ -250,5 +250,5 @@ def _program_is_feasible(alone: Limits, teams: Limits, here: Sequence[int]) -> b
         rows += [row, -row]
         most += [float(high), -float(low)]
     box = [(float(alone[j,][0]), float(alone[j,][1])) for j in here]
-    found = linprog(np.zeros(len(here)), A_ub=np.array(rows), b_ub=most, bounds=box)
-    return bool(found.status != INFEASIBLE)
+    outcome = linprog(np.zeros(len(here)), A_ub=np.array(rows), b_ub=most, bounds=box)
+    return bool(outcome.status != INFEASIBLE)

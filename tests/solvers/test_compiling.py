@@ -19,7 +19,8 @@ from contract.dssp import schedule, selection
 import schedopt
 from schedopt.solvers import compiling as kernels_of
 from schedopt.solvers.clock import compiling, now
-from schedopt.solvers.compiling import COMPILING, Kernel, digest, njit, small
+from schedopt.solvers.compiling import COMPILING, Kernel, njit, small
+from schedopt.solvers.kernel_store import digest
 from schedopt.solvers.stopping import stoppable
 
 CALLEE = """

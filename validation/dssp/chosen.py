@@ -36,11 +36,11 @@ def check_chosen(
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
         try:
-            found = violations(constraint, facts, chosen)
+            broken = violations(constraint, facts, chosen)
         except UnknownKindError as error:
             report.unjudged.append(f"{name}: {error}")
         else:
-            report.violations.extend(f"{name}: {what}" for what in found)
+            report.violations.extend(f"{name}: {what}" for what in broken)
     return chosen
 
 

@@ -87,10 +87,10 @@ class Machine:
             if (down.pool or "") == pool and (down.night is None or self.night.nights == 1):
                 gone[as_written(down.start)] += down.processors
                 gone[as_written(down.end)] -= down.processors
-        times, found = sorted(gone), StepFunction()
+        times, reserved = sorted(gone), StepFunction()
         for time, away in zip(times, accumulate(gone[time] for time in times), strict=True):
-            found.append((time, max(Fraction(0), amount_at(points, time) - away)))
-        return self.without_after_end(found)
+            reserved.append((time, max(Fraction(0), amount_at(points, time) - away)))
+        return self.without_after_end(reserved)
 
     def together(
         self, names: Collection[str], most: Fraction | None = None, need: int = 0
@@ -100,20 +100,20 @@ class Machine:
         if key in self._joint:
             return self._joint[key]
         if most is not None:
-            found = StepFunction((time, min(there, most)) for time, there in self.together(names))
+            room = StepFunction((time, min(there, most)) for time, there in self.together(names))
         elif need:
-            found = StepFunction(
+            room = StepFunction(
                 (time, Fraction(there >= need)) for time, there in self.together(names)
             )
         else:
             pools = [self.pools[name] for name in names]
             times = sorted({time for points in pools for time, _ in points})
-            found = StepFunction(
+            room = StepFunction(
                 (time, sum((amount_at(points, time) for points in pools), Fraction(0)))
                 for time in times
             )
-        self._joint[key] = found
-        return found
+        self._joint[key] = room
+        return room
 
     def allowed_pools(self, job: Job) -> list[str]:
         """Return the pools that a job's tasks may run on."""
@@ -144,19 +144,19 @@ class Machine:
 
         ``longer``: jobs, and how many times as long they take; whoever is late ends all the same.
         """
-        found: dict[str, Fraction] = {}
+        starts: dict[str, Fraction] = {}
         waiting = [self.jobs[name] for name in (self.jobs if longer is None else longer)]
         while waiting:
-            ready = [job for job in waiting if all(name in found for name in job.after)]
+            ready = [job for job in waiting if all(name in starts for name in job.after)]
             for job in ready:
-                start = max([as_written(job.release), *(found[name] for name in job.after)])
+                start = max([as_written(job.release), *(starts[name] for name in job.after)])
                 more = Fraction(1) if longer is None else longer[job.name]
                 end = start if start == NEVER else self._alone(job, start, demand[job.name], more)
                 due = as_written(self.night.deadline if job.deadline is None else job.deadline)
                 late = longer is None and end > min(due, self.end)
-                found[job.name] = NEVER if late else end
-            waiting = [job for job in waiting if job.name not in found]
-        return found
+                starts[job.name] = NEVER if late else end
+            waiting = [job for job in waiting if job.name not in starts]
+        return starts
 
     def _alone(self, job: Job, start: Fraction, demand: Fraction, more: Fraction) -> Fraction:
         pools = self.allowed_pools(job)

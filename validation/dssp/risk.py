@@ -120,11 +120,11 @@ class _ServiceOrder:
 
     def _chain(self, j: int) -> list[int]:
         """Return a job and all its predecessors."""
-        night, found = self.facts.night, [j]
-        for i in found:
+        night, chain = self.facts.night, [j]
+        for i in chain:
             waits = {night.index[name] for name in night.jobs[i].after}
-            found += sorted(waits.difference(found))
-        return found
+            chain += sorted(waits.difference(chain))
+        return chain
 
     def _late(self, j: int, factors: Sequence[int]) -> bool:
         """Tell whether a job is late after its predecessors, with the machine to themselves."""
@@ -138,10 +138,10 @@ class _ServiceOrder:
     def _fits(self, j: int, drawn: Integers) -> NDArray[np.bool_]:
         """Tell in which scenarios a job's path fits its window."""
         own = drawn[:, self._chain(j)]
-        found = np.asarray(own.max(axis=1) <= self.limits[j])
-        for s in np.flatnonzero((own.min(axis=1) <= self.limits[j]) & ~found).tolist():
-            found[s] = not self._late(j, own[s].tolist())
-        return found
+        fits = np.asarray(own.max(axis=1) <= self.limits[j])
+        for s in np.flatnonzero((own.min(axis=1) <= self.limits[j]) & ~fits).tolist():
+            fits[s] = not self._late(j, own[s].tolist())
+        return fits
 
     def _windows(self, most: int) -> Iterator[Window]:
         """Yield the demand of the jobs between any release and any deadline."""

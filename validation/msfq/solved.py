@@ -134,13 +134,13 @@ def _lazy_times(system: System) -> tuple[list[float], list[float]] | None:
     """Return both classes' times at every threshold of the lazy variant, on truncated chains."""
     from schedopt.validation.msfq import chain
 
-    found = []
+    times = []
     for l in range(system.k):
         pair = chain.snap_bound(partial(chain.msfq_times, system, l, True), system)
         if pair is None:
             return None
-        found.append(pair)
-    return [small for small, _ in found], [large for _, large in found]
+        times.append(pair)
+    return [small for small, _ in times], [large for _, large in times]
 
 
 def least_objective(

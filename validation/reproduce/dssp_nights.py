@@ -72,7 +72,7 @@ def dispatch_nights(quick: bool) -> dict[str, tuple[Floats, Floats, float, float
     that never works); the idle share of the processor time before each processor's own release; and
     of that before the deadline.
     """
-    found = {}
+    dispatched = {}
     for name in SIX:
         done, release, gaps, idle = [], [], [], []
         for night in busy_nights(13_000, 8 if quick else 32):
@@ -88,8 +88,8 @@ def dispatch_nights(quick: bool) -> dict[str, tuple[Floats, Floats, float, float
             gaps.append(1 - lengths.sum() / last.sum())
             idle.append(1 - early.sum() / (PROCESSORS * DEADLINE))
         both = np.concatenate(done), np.concatenate(release)
-        found[name] = *both, float(np.mean(gaps)), float(np.mean(idle))
-    return found
+        dispatched[name] = *both, float(np.mean(gaps)), float(np.mean(idle))
+    return dispatched
 
 
 def over_time(answers: Answers, profile: Mapping[str, Floats], ylabel: str) -> Outcome:
@@ -126,14 +126,14 @@ def figure_3(quick: bool) -> Outcome:
 
 def figure_4(quick: bool) -> Outcome:
     """Show when processors are released, and how long they are idle."""
-    found = dispatch_nights(quick)
-    release = {name: of for name, (_, of, _, _) in found.items()}
+    dispatched = dispatch_nights(quick)
+    release = {name: of for name, (_, of, _, _) in dispatched.items()}
     busy = {n: np.array([np.mean(of > t) for t in TIMES]) for n, of in release.items()}
     lcpf, stcpu = (float(np.mean(release[n] > NIGHT + 1)) for n in ("lcpf", "stcpu"))
     spread = {n: float(np.subtract(*np.percentile(of, [95, 5]))) for n, of in release.items()}
     tidy, ragged = max(spread["lcpf"], spread["cpa"]), min(spread[n] for n in OTHERS)
-    gaps = [found[n][2] for n in ("lcpf", "stcpu")]
-    idle = [found[n][3] for n in ("stcpu", "priority", "lcpf")]
+    gaps = [dispatched[n][2] for n in ("lcpf", "stcpu")]
+    idle = [dispatched[n][3] for n in ("stcpu", "priority", "lcpf")]
     text = f"5% to 95% within {tidy:.1f} h against {ragged:.1f} h and more"
     answers: Answers = {
         "an-hour-later": (f"{lcpf:.1%} and {stcpu:.1%}", lcpf < 0.1 and stcpu > 2 * lcpf),
@@ -193,13 +193,13 @@ def sweep_budgets(reward: str, guessed: bool, quick: bool) -> Earned:
     nights = [with_rewards(night, reward) for night in busiest[: 4 if quick else 10]]
     planned = [with_predictions(n, seed) if guessed else n for seed, n in enumerate(nights)]
     selector = "greedy" if reward == "size" else "core"
-    found: Earned = {name: [] for name in FOUR}
+    earned: Earned = {name: [] for name in FOUR}
     for hours in budgets(quick):
         jobs = [selected_jobs(night, selector, hours / NIGHT) for night in planned]
         for name in FOUR:
             totals = [reward_in_time(n, name, some) for n, some in zip(planned, jobs, strict=True)]
-            found[name].append(float(np.mean(totals)))
-    return found
+            earned[name].append(float(np.mean(totals)))
+    return earned
 
 
 def at_best(swept: Earned, quick: bool) -> tuple[dict[str, float], float, dict[str, float]]:

@@ -244,8 +244,8 @@ def opt_epoch(quick: bool) -> Answers:
         nodes = int(draw.integers(1, 25))
         most = draw.integers(1, nodes, endpoint=True)
         minima = draw.integers(1, most, draw.integers(1, 9), endpoint=True).tolist()
-        found, _ = optima_by_method(instance_of(minima, nodes, int(draw.integers(0, 7))))
-        different.append(len(found) > 1)
+        optima, _ = optima_by_method(instance_of(minima, nodes, int(draw.integers(0, 7))))
+        different.append(len(optima) > 1)
     planted = [
         generators.GENERATORS["planted"](seed, nodes=16, epochs=epochs, inequity=k, most=8)
         for epochs in ((3,) if quick else (3, 6, 9))
@@ -267,15 +267,15 @@ def opt_epoch(quick: bool) -> Answers:
 
 def optima_by_method(instance: Instance) -> tuple[set[float], int]:
     """Return the optima that the methods find, and how many find none in their time."""
-    found = []
+    optima = []
     for name in ("epochs", "cp-sat", "model"):
         result = door.solve(Partition(instance), Limits(threads=1, time_limit=2.0), solver=name)
-        found.append(result.objective if result.proven else None)
+        optima.append(result.objective if result.proven else None)
     try:
-        found.append(overhead_of("paper-search", instance))
+        optima.append(overhead_of("paper-search", instance))
     except NotApplicableError:
-        found.append(None)
-    return {value for value in found if value is not None}, found.count(None)
+        optima.append(None)
+    return {value for value in optima if value is not None}, optima.count(None)
 
 
 # --- tables ----------------------------------------------------------------------------------
@@ -320,14 +320,14 @@ def table_2(quick: bool) -> Answers:
     seeds = 10 if quick else 60
     answers: Answers = {}
     for name, cells in PROPERTIES.items():
-        found = (
+        optimal = (
             _try_restriction(name, uniform(seeds, (8,), nodes=24)),
             _try_restriction(name, uniform(seeds, (11,))),
             _compare_areas(name, seeds),
             _compare_with_optimum(name, seeds),
             _time_hard_instance(name),
         )
-        for column, paper, (ours, cell) in zip(COLUMNS, cells, found, strict=True):
+        for column, paper, (ours, cell) in zip(COLUMNS, cells, optimal, strict=True):
             answers[f"{name}-{column}"] = ours, cell == paper
     return answers
 

@@ -242,14 +242,14 @@ def response_figure(axis: str, static: bool, quick: bool) -> Outcome:
     """Sweep an axis for static or dynamic jobs; judge the last sentence of section 5.2.2, too."""
 
     def measure(points: Points) -> tuple[Values, Answers]:
-        found = {
+        measured = {
             p: [relative_response(static, quick, p, at) for at in some]
             for p, some in points.items()
         }
-        _, halves, little = zip(*(one for some in found.values() for one in some), strict=True)
+        _, halves, little = zip(*(one for some in measured.values() for one in some), strict=True)
         text = f"intervals within {max(halves):.2%}, Little's law within {max(little):.1%}"
         sound = {"simulation": (text, max(halves) <= 0.01 and max(little) <= 0.1)}
-        return {policy: [ratio for ratio, _, _ in some] for policy, some in found.items()}, sound
+        return {policy: [ratio for ratio, _, _ in some] for policy, some in measured.items()}, sound
 
     def points(jobs: int, load: float) -> Points:
         every = points_of(axis, jobs, load, quick=quick, step=16 if quick else 8)

@@ -40,8 +40,8 @@ def figure_2(quick: bool) -> Outcome:
         errors = []
         for _ in range(20 if quick else 200):
             points = curves[name][1] * np.exp(0.03 * draw.standard_normal(len(k)))
-            found, _ = curve_fit(np.power, k, points, p0=0.5)
-            errors.append(abs(float(found[0]) - p))
+            fitted, _ = curve_fit(np.power, k, points, p0=0.5)
+            errors.append(abs(float(fitted[0]) - p))
         answers[name] = f"from points with 3% of noise p is found within {max(errors):.3f}", None
     return Outcome(answers, curves, "servers", "speedup")
 

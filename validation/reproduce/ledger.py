@@ -94,16 +94,16 @@ def runner(name: str) -> Runner:
     row, _, item = name.partition("/")
     for home in HOMES[row]:
         module = import_module(f"schedopt.validation.reproduce.{row}_{home}")
-        found: Runner | None = getattr(module, re.sub("[-.]", "_", item), None)
-        if found is not None:
-            return found
+        function: Runner | None = getattr(module, re.sub("[-.]", "_", item), None)
+        if function is not None:
+            return function
     raise KeyError(name)
 
 
 def run(name: str, quick: bool) -> Outcome:
     """Run an entry."""
-    found = runner(name)(quick)
-    return found if isinstance(found, Outcome) else Outcome(found)
+    outcome = runner(name)(quick)
+    return outcome if isinstance(outcome, Outcome) else Outcome(outcome)
 
 
 # --- runners ---------------------------------------------------------------------------------
@@ -124,9 +124,9 @@ def theorem(
         def runs(quick: bool) -> Answers:
             values: dict[str, list[Any]] = {claim: [] for claim in judges}
             for case in cases(quick):
-                found = measure(*case)
+                measured = measure(*case)
                 for claim, value in (
-                    found if isinstance(found, dict) else dict.fromkeys(judges, found)
+                    measured if isinstance(measured, dict) else dict.fromkeys(judges, measured)
                 ).items():
                     values[claim] += value if isinstance(value, list) else [value]
             return {

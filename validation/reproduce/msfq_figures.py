@@ -81,11 +81,11 @@ def figure_2(quick: bool) -> Outcome:
     arrivals = 2_000_000 if quick else 20_000_000
     options: dict[str, dict[str, int]] = {"msf": {}, "first-fit": {}, "nmsr": {}}
     options["msfq"] = {"threshold": K - 1}
-    found = {
+    times = {
         name: [simulate_policy(one_or_all_system(rate), name, arrivals, **own) for rate in rates]
         for name, own in options.items()
     }
-    means = {name: [result.mean_response_time for result in of] for name, of in found.items()}
+    means = {name: [result.mean_response_time for result in of] for name, of in times.items()}
 
     def overestimates(rate: float) -> tuple[float, float]:
         """Return by how much the analysis is over the exact mean, of all and of small jobs."""
@@ -96,7 +96,7 @@ def figure_2(quick: bool) -> Outcome:
         return float(of_all), float(theirs[0] / right[0] - 1)
 
     errors, light = [overestimates(rate)[0] for rate in rates], overestimates(1.0)[1]
-    at_7 = [found[name][rates.index(7.0)] for name in ("msf", "msfq")]
+    at_7 = [times[name][rates.index(7.0)] for name in ("msf", "msfq")]
     mean_7, half = [r.mean_response_time for r in at_7], [r.confidence or 0.0 for r in at_7]
     near = [abs(mean_7[i] - value) < 2 * half[i] for i, value in enumerate((322, 26.1))]
     beats = bool((np.array([means["msf"], means["nmsr"]]) > means["msfq"]).all())
@@ -158,9 +158,9 @@ def compare_by_rate(queues: Mapping[float, Instance], arrivals: int) -> tuple[An
     times: dict[float, Times] = {}
     words = []
     for rate, queue in queues.items():
-        found = {n: simulate_policy(queue, p, arrivals, **o) for n, (p, o) in COMPARED.items()}
-        times[rate] = {name: result.weighted_response_time for name, result in found.items()}
-        halves = {n: f" ± {r.confidence:.2g}" if r.confidence else "" for n, r in found.items()}
+        simulated = {n: simulate_policy(queue, p, arrivals, **o) for n, (p, o) in COMPARED.items()}
+        times[rate] = {name: result.weighted_response_time for name, result in simulated.items()}
+        halves = {n: f" ± {r.confidence:.2g}" if r.confidence else "" for n, r in simulated.items()}
         too_short = " (too short for an interval)"
         parts = [f"{n} {t:.4g}{halves[n] or too_short}" for n, t in times[rate].items()]
         words.append(f"at rate {rate:g}: {', '.join(parts)}")

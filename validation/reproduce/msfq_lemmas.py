@@ -176,8 +176,8 @@ def small_in_3(falling: bool = True) -> float:
 
 @lemma(falling=0.03, printed=0.03)
 def lemma_response_3(run: Cycles) -> Any:
-    found = run.response(0, 3)
-    return {"falling": (small_in_3(), found), "printed": (small_in_3(falling=False), found)}
+    measured = run.response(0, 3)
+    return {"falling": (small_in_3(), measured), "printed": (small_in_3(falling=False), measured)}
 
 
 @lemma(transform=0.03, equation=1e-12)
@@ -228,14 +228,14 @@ def lemma_phase_numbers(run: Cycles) -> Any:
 
 @lemma(length=0.03)
 def lemma_phase_3(run: Cycles) -> Pairs:
-    found = []
+    lengths = []
     for s in (0.1, 0.5, 2.0):
         step, product = busy_period(L1, K * M1, s), 1.0
         for j in range(K - 1, L, -1):
             step = j * M1 / (L1 + j * M1 + s - L1 * step)
             product *= step
-        found.append((product, transform(run.passes[run.whole, 1], s)))
-    return found
+        lengths.append((product, transform(run.passes[run.whole, 1], s)))
+    return lengths
 
 
 @lemma(length=0.03)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from schedopt.instances.decoding import to_json
+from schedopt.instances.encoding import to_json
 from schedopt.validation.reproduce.ledger import Claim, Entry
 
 WORDS = {True: "holds", False: "differs", None: "cannot be checked"}

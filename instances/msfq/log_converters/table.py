@@ -64,9 +64,9 @@ def lengths(column: pl.Series, unit: float = 1.0) -> Floats:
     """Return durations: numbers of a unit, or [[days-]hours:]minutes:seconds."""
 
     def seconds(text: str) -> float | None:
-        if not (found := _ELAPSED.fullmatch(text)):
+        if not (match := _ELAPSED.fullmatch(text)):
             return None
-        parts = (float(part or 0) for part in found.groups())
+        parts = (float(part or 0) for part in match.groups())
         return sum(part * each for part, each in zip(parts, (86400, 3600, 60, 1), strict=True))
 
     expected = "a number, or [[days-]hours:]minutes:seconds"

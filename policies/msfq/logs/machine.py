@@ -193,10 +193,10 @@ def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats | Ints:
 
     Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011.
     """
-    found: Floats | Ints = jobs.need
+    largest: Floats | Ints = jobs.need
     if jobs.needs is not None:
         for name, column, most in zip(jobs.needs.names, jobs.needs.amounts.T, amounts, strict=True):
             if name.startswith(LONG):
                 continue
-            found = np.maximum(found, column * (servers / max(most, 1)))
-    return found
+            largest = np.maximum(largest, column * (servers / max(most, 1)))
+    return largest

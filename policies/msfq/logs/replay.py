@@ -222,8 +222,8 @@ def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floa
     if not levels or (names := jobs.labels(by)) is None:
         return np.zeros(len(jobs))
     each = [levels.get(name, 0.0) for name in names.names]
-    found: Floats = np.array([*each, 0.0])[names.codes]
-    return found
+    by_code: Floats = np.array([*each, 0.0])[names.codes]
+    return by_code
 
 
 def _replay_conservative(jobs: Jobs, site: Site, log: Log) -> Floats:

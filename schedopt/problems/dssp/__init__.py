@@ -74,10 +74,10 @@ class Dssp(Problem["Instance"]):
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number for a fill that is given in words."""
-        found = dict(settings)
-        if "fill" in found:
-            found["fill"] = instance.fill(found["fill"])
-        return found
+        settled = dict(settings)
+        if "fill" in settled:
+            settled["fill"] = instance.fill(settled["fill"])
+        return settled
 
     def measured_by(self, policy: Policy) -> Options:
         """Return no options for schedules, whose bound depends on no choice."""

@@ -59,8 +59,8 @@ def explain(
     questions += [
         [*rules, Require(name=asked, jobs=(job.name,))] for job in out if job.name in able
     ]
-    found = _solve_each(model, questions, limits, progress)
-    without = {str(rule.name): next(found) for rule in rules}
+    solved = _solve_each(model, questions, limits, progress)
+    without = {str(rule.name): next(solved) for rule in rules}
     prices = tuple(_price(name, best, other, night.index) for name, other in without.items())
     left = []
     for job in out:
@@ -68,7 +68,7 @@ def explain(
         if job.name not in able:
             told = LeftOut(job=job.name, reason="never", words=reason.words, reward=job.reward)
         else:
-            told = _left_out(job, best, next(found), without, reason)
+            told = _left_out(job, best, next(solved), without, reason)
         left.append(told)
     return Explanation(
         left_out=tuple(left),

@@ -191,7 +191,7 @@ def observe_progress(
 ) -> tuple[list[Progress], list[str]]:
     """Return each job's progress at a time, and the assumptions that were made."""
     notes: list[str] = []
-    found = []
+    progress = []
     for job in night.jobs:
         told = state.jobs.get(job.name)
         with at_place(told.place if told else "", file=state.file):
@@ -201,16 +201,16 @@ def observe_progress(
             if known not in ("", *pools):
                 raise InputError(f"a pool of {job.name}", found=quote(known), place="pool")
             past = [task._replace(pool=known or task.pool) for task in begun.past]
-            found.append(replace(begun, past=past, at=at))
+            progress.append(replace(begun, past=past, at=at))
     if not night.pools:
-        return found, notes
+        return progress, notes
     free = {name: int(there.at(as_written(at))) for name, there in night.machine.pools.items()}
-    for begun in found:
+    for begun in progress:
         for _, width, pool in begun.running(at):
             if pool:
                 free[pool] -= width
     for n, job in enumerate(night.jobs):  # where no pool is stated, it is the first with room
-        begun, pools = found[n], [*night.machine.of_job(job)]
+        begun, pools = progress[n], [*night.machine.of_job(job)]
         past = [*begun.past]
         for i, task in enumerate(past):
             if not task.pool and task.end > at:
@@ -220,8 +220,8 @@ def observe_progress(
                 notes.append(
                     f"{job.name} is taken to run in pool {past[i].pool}: nobody says in which"
                 )
-        found[n] = replace(begun, past=past)
-    return found, [*dict.fromkeys(notes)]
+        progress[n] = replace(begun, past=past)
+    return progress, [*dict.fromkeys(notes)]
 
 
 def pool_of(night: Instance, processor: int) -> str:
@@ -324,7 +324,7 @@ def _planned_tasks(job: Job, old: PlannedNight, row: StateRow) -> tuple[list[Tas
 
 def _replay(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> list[Task]:
     """Return a job's tasks, stage after stage in the file's order, so many at a time."""
-    found = list(past)
+    starts = list(past)
     begun = {task[:2] for task in past}
     for s, stage in enumerate(job.stages or ()):
         free = sorted(max(start, task.end) for task in past if task.stage == s)[-wide:]
@@ -332,10 +332,10 @@ def _replay(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> lis
         for i, length in enumerate(stage):
             if (s, i) not in begun:
                 begin = heappop(free)
-                found.append(Task(s, i, begin, begin + length))
+                starts.append(Task(s, i, begin, begin + length))
                 heappush(free, begin + length)
         start = max(start, *free)
-    return found
+    return starts
 
 
 def tasks_left(job: Job, begun: Progress) -> list[list[tuple[int, int]]]:

@@ -281,13 +281,13 @@ def _chances(instance: Instance, result: Result[Chosen], run: Run | None) -> Map
 
 def _predecessors(instance: Instance, names: Sequence[str]) -> set[str]:
     """Return the jobs that must complete before some others."""
-    found: set[str] = set()
+    ancestors: set[str] = set()
     waiting = list(names)
     while waiting:
         before = instance.jobs[instance.index[waiting.pop()]].after
-        waiting += [name for name in before if name not in found]
-        found.update(before)
-    return found
+        waiting += [name for name in before if name not in ancestors]
+        ancestors.update(before)
+    return ancestors
 
 
 def _ranks(
@@ -314,8 +314,8 @@ def _starts_and_widths(schedule: Scheduled) -> dict[str, tuple[float, int]]:
     for task in schedule.tasks:
         wide = len(task.on)
         moments.setdefault(task.job, []).extend(((task.start, wide), (task.end, -wide)))
-    found = {}
+    placed = {}
     for job, changes in moments.items():
         changes.sort()  # what ends at an instant ends before anything starts at it
-        found[job] = changes[0][0], max(1, *accumulate(change for _, change in changes))
-    return found
+        placed[job] = changes[0][0], max(1, *accumulate(change for _, change in changes))
+    return placed

@@ -45,12 +45,12 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
         return {}
     kind = Season if isinstance(solution, SelectedNights) else Selection
     model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
-    found = left_out(model, solution, most)
-    found = {name: _reword(reason, result) for name, reason in found.items()}
+    by_job = left_out(model, solution, most)
+    by_job = {name: _reword(reason, result) for name, reason in by_job.items()}
     for one in (result.explanation or {}).get("left_out", ()):  # found by further solves
         why, _, rule = one["reason"].partition(":")
-        found[one["job"]] = Reason(why, rule, one["words"])
-    return found
+        by_job[one["job"]] = Reason(why, rule, one["words"])
+    return by_job
 
 
 def _reword(reason: Reason, result: Result) -> Reason:

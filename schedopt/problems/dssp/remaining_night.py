@@ -120,11 +120,11 @@ class RemainingNight:
             ends[end] = ends.get(end, Fraction(0)) + as_written(amount)
         times = sorted({now, *ends, *(time for time in there.times if time > now)})
         away = sum(ends.values(), Fraction(0))
-        found: list[tuple[float, float]] = [(0.0, 0.0)] if now else []
+        levels: list[tuple[float, float]] = [(0.0, 0.0)] if now else []
         for time in times:
             away -= ends.get(time, 0)
-            found.append((float(time), max(0.0, float(there.at(time) - away))))
-        return [one for i, one in enumerate(found) if i == 0 or one[1] != found[i - 1][1]]
+            levels.append((float(time), max(0.0, float(there.at(time) - away))))
+        return [one for i, one in enumerate(levels) if i == 0 or one[1] != levels[i - 1][1]]
 
     def _resource(self, there: Steps, use: Mapping[str, float]) -> tuple[tuple[float, float], ...]:
         """Return a resource less what running tasks hold."""
@@ -212,7 +212,7 @@ class RemainingNight:
 
     def _rules(self, rest: Instance) -> list[kinds.Constraint]:
         """Return the rules of the rest: each knows what has begun."""
-        found: list[kinds.Constraint] = []
+        rules: list[kinds.Constraint] = []
         used: dict[str, dict[str, Fraction]] = {}
         for job, begun in zip(self.night.jobs, self.progress, strict=True):
             for by, group in job.groups.items():
@@ -239,15 +239,15 @@ class RemainingNight:
             if isinstance(rule, kinds.FairShare):
                 total = passed if rule.of == "capacity" else everything
                 rule = self._share(rule, used.get(rule.by, {}), total, rest)
-            found.append(rule)
-        names = {rule.name for rule in found}
+            rules.append(rule)
+        names = {rule.name for rule in rules}
         if self.settled:
             name = _unused(BEGUN, names)
             settled = (job.name for job in self.night.jobs if job.name in self.settled)
-            found.append(kinds.Require(name=name, jobs=tuple(settled)))
+            rules.append(kinds.Require(name=name, jobs=tuple(settled)))
         for name, first in self.parts.items():
-            found.append(kinds.Imply(name=_unused(f"{BEGUN}: {name}", names), if_=first, then=name))
-        return found
+            rules.append(kinds.Imply(name=_unused(f"{BEGUN}: {name}", names), if_=first, then=name))
+        return rules
 
     def _share(
         self, rule: kinds.FairShare, used: Mapping[str, Fraction], total: Fraction, rest: Instance
@@ -289,11 +289,11 @@ def _unused(name: str, taken: Collection[str | None]) -> str:
 
 def _with_levels(night: Instance, levels: Sequence[Level]) -> Instance:
     """Return a night on the reported machine: each level holds until the next one."""
-    found: dict[str, dict[float, int]] = {}
+    by_name: dict[str, dict[float, int]] = {}
     for name, there in night.machine.pools.items():
-        found[name] = {float(span.start): int(span.amount) for span in there.spans()}
-        found[name] |= {level.time: level.processors for level in levels if level.pool == name}
-    points = {name: tuple(sorted(known.items())) for name, known in found.items()}
+        by_name[name] = {float(span.start): int(span.amount) for span in there.spans()}
+        by_name[name] |= {level.time: level.processors for level in levels if level.pool == name}
+    points = {name: tuple(sorted(known.items())) for name, known in by_name.items()}
     if night.pools:
         return replace(night, pools=points, down=())
     return replace(night, changes=points[""], down=())

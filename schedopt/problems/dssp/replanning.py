@@ -16,9 +16,9 @@ from msgspec.structs import replace as with_fields
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
-from schedopt.instances.decoding import to_json
 from schedopt.instances.dssp import Instance, Scheduled, refuse_nights
 from schedopt.instances.dssp.planned import Floats
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.tables import Source
 from schedopt.problems.dssp import planning
@@ -222,16 +222,16 @@ def _count_moved(old: PlannedNight, schedule: Scheduled) -> int:
 
 def _old_starts(rest: RemainingNight, old: PlannedNight) -> Floats:
     """Return when each task of the rest was to start; of jobs that were not to run, never."""
-    found: list[float] = []
+    by_task: list[float] = []
     for job in rest.instance.jobs:
         name, places = rest.tasks[job.name]
         starts = {task[:2]: task.start for task in old.tasks.get(name, ())}
         if places and starts:
-            found += [starts[place] for stage in places for place in stage]
+            by_task += [starts[place] for stage in places for place in stage]
         else:
             span = old.spans.get(name)
-            found += [inf if span is None else span[0]] * sum(map(len, job.stages or ()))
-    return np.array(found)
+            by_task += [inf if span is None else span[0]] * sum(map(len, job.stages or ()))
+    return np.array(by_task)
 
 
 # --- the plan of the whole night --------------------------------------------------------------

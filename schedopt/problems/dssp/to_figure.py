@@ -77,9 +77,9 @@ def _shares(documents: Documents, night: Instance | None) -> Figure:
     size = (8, 1.2 + 0.2 * len(look) + (0.25 + 0.15 * len(look)) * sum(lines))
     figure, grid = style.panels(size, len(lines), height_ratios=lines)
     for axes, (by, groups) in zip(grid[:, 0], by_grouping.items(), strict=True):
-        found = documents[0].solution
+        solution = documents[0].solution
         if night is not None and by in night.groups:
-            asked = [night.demands[night.groups[by][g]].sum() / found.capacity for g in groups]
+            asked = [night.demands[night.groups[by][g]].sum() / solution.capacity for g in groups]
             axes.barh(range(len(groups)), asked, 0.9, color=PALE, label="asked for")
         for k, (document, (name, colour)) in enumerate(zip(documents, look.items(), strict=True)):
             at = np.arange(len(groups)) + (k - (len(look) - 1) / 2) * 0.8 / len(look)
@@ -101,17 +101,17 @@ def _groups(documents: Documents) -> dict[str, list[str]]:
         for by, groups in document.solution.shares.items():
             of = most.setdefault(by, {})
             of |= {group: max(share, of.get(group, 0.0)) for group, share in groups.items()}
-    found = {}
+    by_job = {}
     for by, of in most.items():
         largest = set(sorted(of, key=of.__getitem__)[-GROUPS:])
-        found[by] = [group for group in of if group in largest]
-    return {by: groups for by, groups in found.items() if groups} or {"": [ALL]}
+        by_job[by] = [group for group in of if group in largest]
+    return {by: groups for by, groups in by_job.items() if groups} or {"": [ALL]}
 
 
-def _share(found: Any, by: str, group: str) -> float:
+def _share(solution: Any, by: str, group: str) -> float:
     if not by:
-        return float(found.demand / found.capacity)
-    return float(found.shares.get(by, {}).get(group, 0.0))
+        return float(solution.demand / solution.capacity)
+    return float(solution.shares.get(by, {}).get(group, 0.0))
 
 
 def _caps(
@@ -136,12 +136,12 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
     by = next(iter(solutions[0].nights[0].shares), "")
     size, share = (8, 1 + 2.2 * len(documents)), {"sharex": True, "sharey": True}
     figure, grid = style.panels(size, len(documents), **share)
-    named = {group for found in solutions for group in largest_groups(found, by)}
+    named = {group for solution in solutions for group in largest_groups(solution, by)}
     look = colours(sorted(named) if by else [ALL])
-    for axes, found, name in zip(grid[:, 0], solutions, style.keys(documents), strict=True):
-        base = np.zeros(len(found.nights))
+    for axes, solution, name in zip(grid[:, 0], solutions, style.keys(documents), strict=True):
+        base = np.zeros(len(solution.nights))
         for group, colour in look.items():
-            of = zip(nights_of(found), found.capacities, strict=True)
+            of = zip(nights_of(solution), solution.capacities, strict=True)
             heights = [n.shares[by].get(group, 0.0) if by else n.demand / room for n, room in of]
             axes.bar(1 + np.arange(len(base)), heights, 0.8, base, color=colour, label=label(group))
             base += heights

@@ -56,19 +56,19 @@ def jobs_in_time(instance: Instance, result: Result[planning.Chosen]) -> str:
     return planning.in_time(instance, run) if isinstance(run, Scheduled) else ""
 
 
-def _night_lines(night: Instance, result: Result[planning.Chosen], found: Selected) -> Lines:
+def _night_lines(night: Instance, result: Result[planning.Chosen], solution: Selected) -> Lines:
     total = len(night.jobs)
-    able = selectable(night, found.capacity / night.capacity())
-    never = int((~able & _left_out(night, found)).sum())
+    able = selectable(night, solution.capacity / night.capacity())
+    never = int((~able & _left_out(night, solution)).sum())
     if total and never == total:
         due = number(night.deadline)
         yield CAUTION, f"no job can be in time: are the deadline, {due}, and the jobs in one unit?"
-    verb = "run" if isinstance(found, Scheduled) else "selected"
+    verb = "run" if isinstance(solution, Scheduled) else "selected"
     hopeless = f" ({never:,} of the others can never be in time)" if never else ""
     # Rounded down: what is called 100% is all of it.
-    used = floor(1000 * found.demand / found.capacity) / 1000
+    used = floor(1000 * solution.demand / solution.capacity) / 1000
     share = f"their demand is {used:.1%} of the capacity"
-    yield "jobs", f"{len(found.selected):,} of {total:,} {verb}{hopeless}; {share}"
+    yield "jobs", f"{len(solution.selected):,} of {total:,} {verb}{hopeless}; {share}"
     if told := result.risk:
         asked = str(result.options.get("risk"))
         what = "least chance of a job" if asked.startswith("chance") else "reward"
@@ -116,11 +116,11 @@ def left_out_table(night: Instance, result: Result) -> Table | None:
     out = int(_left_out(night, result.solution).sum())
     if not out:
         return None
-    found = reasons(night, result, FEW if len(night.jobs) > MANY else REASONED)
-    kinds = Counter(f"by rule '{one.rule}'" if one.rule else one.kind for one in found.values())
+    left_out = reasons(night, result, FEW if len(night.jobs) > MANY else REASONED)
+    kinds = Counter(f"by rule '{one.rule}'" if one.rule else one.kind for one in left_out.values())
     told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-    jobs = sorted((night.jobs[night.index[name]] for name in found), key=lambda job: -job.reward)
-    some = f"of the first {len(found):,}: " if len(found) < out else ""
+    jobs = sorted((night.jobs[night.index[name]] for name in left_out), key=lambda job: -job.reward)
+    some = f"of the first {len(left_out):,}: " if len(left_out) < out else ""
     return Table.of(
         f"left out: {count_of(out, 'job')} ({some}{told})",
         (
@@ -131,17 +131,17 @@ def left_out_table(night: Instance, result: Result) -> Table | None:
         (
             (
                 *(job.name, job.reward, *(job.groups.get(by) for by in night.groups)),
-                *(str(found[job.name]), found[job.name].words),
+                *(str(left_out[job.name]), left_out[job.name].words),
             )
             for job in jobs
         ),
     )
 
 
-def _left_out(night: Instance, found: Selected | SelectedNights) -> NDArray[np.bool_]:
+def _left_out(night: Instance, left_out: Selected | SelectedNights) -> NDArray[np.bool_]:
     """Tell which jobs are left out, shape (J,)."""
     left = np.ones(len(night.jobs), dtype=np.bool_)
-    left[night.positions(found)] = False
+    left[night.positions(left_out)] = False
     return left
 
 
@@ -154,11 +154,11 @@ def tables(instance: Instance, result: Result[planning.Chosen]) -> Tables:
         yield from _by_group(instance, result, chosen)
 
 
-def _by_night(season: Instance, found: SelectedNights) -> Tables:
+def _by_night(season: Instance, solution: SelectedNights) -> Tables:
     """Yield a row for each night, and a last one for all of them."""
-    nights, rooms = found.nights, found.capacities
+    nights, rooms = solution.nights, solution.capacities
     for by in season.groups or {"": {}}:
-        groups = largest_groups(found, by) if by else []
+        groups = largest_groups(solution, by) if by else []
         of = [[night.shares[by][group] for night in nights] for group in groups]
         rows: list[tuple[Value, ...]] = [
             (n, len(night.selected), night.demand / room, *(share[n - 1] for share in of))
@@ -166,17 +166,17 @@ def _by_night(season: Instance, found: SelectedNights) -> Tables:
         ]
         filled = sum(night.demand for night in nights) / fsum(rooms)
         means = (sum(share) / len(nights) for share in of)
-        rows.append(("all", len(found.selected), filled, *means))
+        rows.append(("all", len(solution.selected), filled, *means))
         more = by and len(season.groups[by]) > MOST_BY_NIGHT
         heads = column.count("night"), column.count("jobs"), *map(column.share, ("filled", *groups))
         title = f"{by or 'nights'}{f' (the {MOST_BY_NIGHT} largest)' if more else ''}"
         yield Table.of(title, heads, rows)
 
 
-def largest_groups(found: SelectedNights, by: str) -> list[str]:
+def largest_groups(solution: SelectedNights, by: str) -> list[str]:
     """Return the groups of a grouping that get most over all nights, in alphabetical order."""
     total: Counter[str] = Counter()
-    for night in found.nights:
+    for night in solution.nights:
         total.update(night.shares.get(by, {}))
     return sorted(sorted(total, key=lambda group: -total[group])[:MOST_BY_NIGHT])
 
@@ -190,16 +190,16 @@ def shares(result: Result[planning.Chosen]) -> dict[str, dict[str, float]]:
     }
 
 
-def _by_group(night: Instance, result: Result[planning.Chosen], found: Selected) -> Tables:
-    out = _left_out(night, found)
+def _by_group(night: Instance, result: Result[planning.Chosen], solution: Selected) -> Tables:
+    out = _left_out(night, solution)
     rules = [*night.constraints, *result.constraints]
-    for by, shares in found.shares.items():
+    for by, shares in solution.shares.items():
         caps, floors = _bounds(rules, by, list(shares))
         largest = sorted(shares, key=shares.__getitem__, reverse=True)[:MOST]
         rows = []
         for group in sorted(largest, key=natural):
             jobs = night.groups[by][group]
-            demand = float(night.demands[jobs].sum()) / found.capacity
+            demand = float(night.demands[jobs].sum()) / solution.capacity
             bounds = shares[group], caps.get(group), floors.get(group)
             chosen = len(jobs) - int(out[jobs].sum())
             words = _bound_reached(*bounds, demand)

@@ -72,7 +72,7 @@ class Farm(
         began = None if self.from_ is None else str(self.from_).strip()
         plain = began is not None and re.fullmatch(r"\d?\d:\d\d(:\d\d)?", began)
         until = None if self.until is None else str(self.until)
-        found: dict[str, Text | None] = {
+        options: dict[str, Text | None] = {
             "processors": self.processors,
             "start": f"{TONIGHT}{began}" if plain else began,
             "deadline": until,
@@ -81,13 +81,13 @@ class Farm(
             "reward": self.reward if isinstance(self.reward, str) else None,
         }
         for key in ("unit", "groups", "priority"):
-            found[key] = getattr(self, key)
+            options[key] = getattr(self, key)
         if isinstance(self.reward, Mapping):
-            found["reward"] = f"{BY_WORD}{_as_option(self.reward)}"
+            options["reward"] = f"{BY_WORD}{_as_option(self.reward)}"
         for key, prefix in PREFIXES.items():
             for name, amount in getattr(self, key).items():
-                found[f"{prefix}{name}"] = _amount(_as_option(amount) or 0)
-        return {key: value for key, value in found.items() if value is not None}
+                options[f"{prefix}{name}"] = _amount(_as_option(amount) or 0)
+        return {key: value for key, value in options.items() if value is not None}
 
 
 def _as_option(given: Text | Pairs | None) -> Text | None:
@@ -108,16 +108,16 @@ def pairs(given: Any, flag: str, form: str, *, last: bool = False) -> dict[str, 
     """Return what a flag says of several things: a mapping, or texts such as ``houdini=8``."""
     if isinstance(given, Mapping):
         return dict(given)
-    found: dict[str, Text] = {}
+    amounts: dict[str, Text] = {}
     texts: Iterable[str] = [given] if isinstance(given, str) else given or ()
     for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
         name, value = name.strip(), value.strip()
-        if not sign or not name or not value or name in found:
-            expected = f"{form}, each once" if name in found else form
+        if not sign or not name or not value or name in amounts:
+            expected = f"{form}, each once" if name in amounts else form
             raise InputError(expected, found=quote(text), place=flag)
-        found[name] = _amount(value)
-    return found
+        amounts[name] = _amount(value)
+    return amounts
 
 
 def merge_farm(file: str | Path | None, given: Mapping[str, object]) -> Farm:
@@ -128,8 +128,8 @@ def merge_farm(file: str | Path | None, given: Mapping[str, object]) -> Farm:
         "resources": pairs(given.get("resources"), "--resource", "NAME=N, or NAME=TIME=N,..."),
         "pools": pairs(given.get("pools"), "--pool", "NAME=N, or NAME=TIME=N,..."),
     }
-    for key, found in named.items():
-        named[key] = getattr(farm, key) | found
+    for key, values in named.items():
+        named[key] = getattr(farm, key) | values
     told: dict[str, object] = dict(given) | named
     if told.get("capacity") and not isinstance(told["capacity"], str):
         told["capacity"] = pairs(told["capacity"], "--capacity", "TIME=N")
@@ -177,7 +177,7 @@ def shares(
     night: Instance, caps: Mapping[str, Text], floors: Mapping[str, Text]
 ) -> list[FairShare]:
     """Return the rules of ``--cap`` and ``--floor``: shares of the machine by group."""
-    found = []
+    rules = []
     for flag, given in (("cap", caps), ("floor", floors)):
         for key, value in given.items():
             by, _, group = key.partition(":")
@@ -189,8 +189,8 @@ def shares(
                 expected = "a share above 0 and up to 1, such as 0.4"
                 raise InputError(expected, found=quote(value), place=f"--{flag} {key}")
             bound: Any = {"at_most" if flag == "cap" else "at_least": {group: float(share)}}
-            found.append(FairShare(by=by, name=f"{flag} {key}", **bound))
-    return found
+            rules.append(FairShare(by=by, name=f"{flag} {key}", **bound))
+    return rules
 
 
 def rules_tonight(

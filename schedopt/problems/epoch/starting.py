@@ -34,21 +34,21 @@ def start(model: Formulation, seconds: float | None = None) -> Partitioned | Sch
             known.append(registered("epoch")[name].run(instance))
     if model.name == "rectangles":
         known.append(_rotation(instance))
-    for found in known:
-        if (best is None or found.overhead < best.overhead) and _keeps(found, rules):
-            best = found
+    for schedule in known:
+        if (best is None or schedule.overhead < best.overhead) and _keeps(schedule, rules):
+            best = schedule
     return best
 
 
-def _keeps(found: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bool:
+def _keeps(solution: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bool:
     from schedopt.validation.epoch import partition, rectangles
     from schedopt.validation.report import Report
 
     report = Report()
-    if isinstance(found, Partitioned):
-        partition.check_rules(found, rules, report)
+    if isinstance(solution, Partitioned):
+        partition.check_rules(solution, rules, report)
     else:
-        rectangles.check_rules(found, rules, report)
+        rectangles.check_rules(solution, rules, report)
     return report.ok
 
 

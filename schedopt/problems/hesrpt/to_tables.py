@@ -19,11 +19,11 @@ def lines(instance: Instance, result: Result[Allocated]) -> Lines:
 
 def tables(instance: Instance, result: Result[Allocated]) -> Tables:
     """Yield the jobs in the order in which they complete, with their shares at the start."""
-    found = result.solution
-    if found is None:
+    solution = result.solution
+    if solution is None:
         return
-    first = found.epochs[0].share if found.epochs else {}
-    more = f" (the first {MOST} of {len(found.order):,})" if len(found.order) > MOST else ""
+    first = solution.epochs[0].share if solution.epochs else {}
+    more = f" (the first {MOST} of {len(solution.order):,})" if len(solution.order) > MOST else ""
     yield Table.of(
         f"in order of completion{more}",
         (
@@ -37,8 +37,8 @@ def tables(instance: Instance, result: Result[Allocated]) -> Tables:
                 name,
                 instance.jobs[instance.index[name]].size,
                 first.get(name),
-                found.completion[name],
+                solution.completion[name],
             )
-            for name in found.order[:MOST]
+            for name in solution.order[:MOST]
         ),
     )

@@ -54,15 +54,15 @@ def start_times(
     now = Snapshot(queue, play(queue), at)
     if not len(now.waiting):
         return StartTimes((), 0, 0.0)
-    found = predicted(now, play, level=level, model=model, seed=seed)
-    names = found.rows if queue.jobs.name is None else queue.jobs.name[found.rows]
-    columns = (found.earliest, found.median, found.latest, found.requested)
+    predictions = predicted(now, play, level=level, model=model, seed=seed)
+    names = predictions.rows if queue.jobs.name is None else queue.jobs.name[predictions.rows]
+    columns = (predictions.earliest, predictions.median, predictions.latest, predictions.requested)
     rows = zip(map(str, names.tolist()), *(column.tolist() for column in columns), strict=True)
     told = (
         Start(job=job, earliest=low, median=middle, latest=high, requested=requested)
         for job, low, middle, high, requested in rows
     )
-    return StartTimes(tuple(told), found.calibrated_on, found.shift)
+    return StartTimes(tuple(told), predictions.calibrated_on, predictions.shift)
 
 
 def replay_options(

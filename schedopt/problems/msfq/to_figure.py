@@ -59,9 +59,9 @@ def results(documents: Sequence[Result[Any]], queue: Instance | None = None) -> 
     if all(isinstance(solution, Answer) for solution in solutions):
         return _classes(documents)
     if queue is not None and queue.log is not None:
-        found = _replays(documents, queue)
-        if found is not None:
-            return found
+        replays = _replays(documents, queue)
+        if replays is not None:
+            return replays
     return objectives(documents, OBJECTIVE)
 
 
@@ -130,8 +130,8 @@ def _classes(documents: Sequence[Result[Answer]]) -> Figure:
 
 
 def _entries(document: Result[Answer]) -> Sequence[ClassTime]:
-    found = document.solution.classes if document.solution else ()
-    return [entry for entry in found if entry.mean_response_time is not None]
+    classes = document.solution.classes if document.solution else ()
+    return [entry for entry in classes if entry.mean_response_time is not None]
 
 
 def _title(documents: Sequence[Result[Any]]) -> str:
@@ -196,14 +196,14 @@ def _needs(axes: Axes, jobs: Jobs) -> None:
 def _replays(documents: Sequence[Result[Any]], queue: Instance) -> Figure | None:
     """Draw servers that are busy, and those that waiting jobs want; None where none is."""
     drawn = [d for d in documents if isinstance(d.solution, Replayed | Bracketed)]
-    found = [d.solution.starts for d in drawn if d.solution]
+    replays = [d.solution.starts for d in drawn if d.solution]
     if not drawn:
         return None
     jobs = queue.jobs
     unit, word = _unit_of(jobs.span)
     figure, ((busy,), (waiting,)) = panels((9, 5.5), 2, sharex=True)
     styles = style.lines(keys(drawn))
-    for starts, (name, (colour, dash)) in zip(found, styles.items(), strict=True):
+    for starts, (name, (colour, dash)) in zip(replays, styles.items(), strict=True):
         edges = np.linspace(jobs.submit[0], (starts + jobs.run).max(), 4 * CELLS + 1)
         at = (edges[:-1] - edges[0]) / unit
         look = {"color": colour, "linestyle": dash, "linewidth": 1.0}
@@ -229,7 +229,7 @@ def _mean_held(begin: Floats, end: Floats, need: Any, edges: Floats) -> Floats:
         count = np.searchsorted(times[order], edges)
         held = np.concatenate([[0.0], np.cumsum(need[order])])
         moment = np.concatenate([[0.0], np.cumsum((need * times)[order])])
-        found: Floats = edges * held[count] - moment[count]
-        return found
+        areas: Floats = edges * held[count] - moment[count]
+        return areas
 
     return np.diff(area(begin) - area(end)) / np.diff(edges)

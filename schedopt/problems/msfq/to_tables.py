@@ -16,54 +16,54 @@ TAIL = "99"  # the percentile that is shown where it was measured
 
 def lines(queue: Instance, result: Result[answers.Answer | answers.LogAnswer]) -> Lines:
     """Yield the threshold, where the result has one, and both response times over all jobs."""
-    found = result.solution
-    if found is None:
+    solution = result.solution
+    if solution is None:
         return
     if (
-        isinstance(found, answers.Thresholded | answers.Simulated)
-        and found.threshold is not msgspec.UNSET
+        isinstance(solution, answers.Thresholded | answers.Simulated)
+        and solution.threshold is not msgspec.UNSET
     ):
-        yield "threshold", str(found.threshold)
-    yield "mean response time", number(found.mean_response_time)
-    yield "weighted by load", number(found.weighted_response_time)
-    if isinstance(found, answers.Replayed):
-        yield "mean wait", number(found.mean_wait)
-        yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
-        yield "utilization", f"{found.utilization:.1%}"
-    if isinstance(found, answers.Replayed) and found.confidence is not None:
+        yield "threshold", str(solution.threshold)
+    yield "mean response time", number(solution.mean_response_time)
+    yield "weighted by load", number(solution.weighted_response_time)
+    if isinstance(solution, answers.Replayed):
+        yield "mean wait", number(solution.mean_wait)
+        yield "mean bounded slowdown", number(solution.mean_bounded_slowdown)
+        yield "utilization", f"{solution.utilization:.1%}"
+    if isinstance(solution, answers.Replayed) and solution.confidence is not None:
         of = "for the process that the log is a part of; for the log itself it is exact"
-        yield "by batch means", f"± {number(found.confidence)} (95%) {of}"
-    if isinstance(found, answers.Bracketed):
-        yield "best policy", found.policy
+        yield "by batch means", f"± {number(solution.confidence)} (95%) {of}"
+    if isinstance(solution, answers.Bracketed):
+        yield "best policy", solution.policy
 
 
 def measures(result: Result[answers.Answer | answers.LogAnswer]) -> dict[str, float]:
     """Return what a replay of a log measures, as the tables of a bench head it."""
-    found = result.solution
-    if not isinstance(found, answers.Replayed):
+    solution = result.solution
+    if not isinstance(solution, answers.Replayed):
         return {}
-    told: dict[str, float | None] = {"response": found.mean_response_time}
-    told["± of batches"] = found.confidence
-    told["slowdown"] = found.mean_bounded_slowdown
+    told: dict[str, float | None] = {"response": solution.mean_response_time}
+    told["± of batches"] = solution.confidence
+    told["slowdown"] = solution.mean_bounded_slowdown
     told |= {
-        "wait": found.mean_wait,
-        "utilization": found.utilization,
-        "lost": found.loss_of_capacity,
-        "fairness": found.fairness,
+        "wait": solution.mean_wait,
+        "utilization": solution.utilization,
+        "lost": solution.loss_of_capacity,
+        "fairness": solution.fairness,
     }
     return {name: value for name, value in told.items() if value is not None}
 
 
 def tables(queue: Instance, result: Result[answers.Answer | answers.LogAnswer]) -> Tables:
     """Yield the response time of each class; of a log, by user, group, queue and need."""
-    found = result.solution
-    if isinstance(found, answers.Answer):
+    solution = result.solution
+    if isinstance(solution, answers.Answer):
         heads = "mean response time", "95% interval", f"{TAIL}th percentile"
         columns = (column.count("servers needed"), *map(column.number, heads))
-        rows = map(_row, found.classes[:MOST])
-        yield Table.of(f"by class{_more(len(found.classes))}", columns, rows)
-    elif isinstance(found, answers.Replayed):
-        for by, measures in found.by.items():
+        rows = map(_row, solution.classes[:MOST])
+        yield Table.of(f"by class{_more(len(solution.classes))}", columns, rows)
+    elif isinstance(solution, answers.Replayed):
+        for by, measures in solution.by.items():
             means = "mean response time", "mean wait", "mean bounded slowdown"
             columns = (column.text(by), column.count("jobs"), *map(column.number, means))
             largest = sorted(measures.items(), key=lambda pair: -pair[1].jobs)[:MOST]
@@ -72,14 +72,14 @@ def tables(queue: Instance, result: Result[answers.Answer | answers.LogAnswer]) 
                 for name, m in largest
             )
             yield Table.of(f"by {by}{_more(len(measures))}", columns, lines)
-    elif isinstance(found, answers.Bracketed):
-        known = sorted(found.bounds.items(), key=lambda pair: -pair[1])
+    elif isinstance(solution, answers.Bracketed):
+        known = sorted(solution.bounds.items(), key=lambda pair: -pair[1])
         yield Table.of("bounds", (column.text("by"), column.number("at least")), known)
         least = known[0][1] if known else 0.0
-        policies = sorted(found.policies.items(), key=lambda pair: pair[1])[:MOST]
+        policies = sorted(solution.policies.items(), key=lambda pair: pair[1])[:MOST]
         over = column.percent("over the bound")
         yield Table.of(
-            f"policies{_more(len(found.policies))}",
+            f"policies{_more(len(solution.policies))}",
             (column.text("policy"), column.number("response time"), over),
             ((name, value, value / least - 1 if least else None) for name, value in policies),
         )

@@ -137,10 +137,10 @@ class DispatchOrders:
 
     def with_predecessors(self, j: int) -> list[int]:
         """Return a job and all that it waits for."""
-        found = [j]
-        for i in found:
-            found += [other for other in self.before[i] if other not in found]
-        return found
+        chain = [j]
+        for i in chain:
+            chain += [other for other in self.before[i] if other not in chain]
+        return chain
 
     def run(self, jobs: JobMask, order: int, shift: Floats | None) -> Outcome:
         """Dispatch some jobs, and return what each earns.

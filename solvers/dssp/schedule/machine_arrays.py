@@ -69,11 +69,11 @@ class TaskKinds(NamedTuple):
 
 def machine_arrays(night: Instance) -> MachineArrays:
     """Return the machine of an instance with its seats; it is kept with the instance."""
-    found: MachineArrays | None = vars(night).get("_site")
-    if found is None:
+    arrays: MachineArrays | None = vars(night).get("_site")
+    if arrays is None:
         own = [rule for rule in night.constraints if isinstance(rule, Seats)]
-        found = vars(night)["_site"] = with_seats(night, own)
-    return found
+        arrays = vars(night)["_site"] = with_seats(night, own)
+    return arrays
 
 
 def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
@@ -138,11 +138,11 @@ def _in_units(there: Steps, needs: Sequence[Any]) -> tuple[list[int], list[int]]
 
 def _constant_until(there: Steps) -> list[float]:
     """Return until when what there is from each time on stays."""
-    until, found = float("inf"), list[float]()
+    until, levels = float("inf"), list[float]()
     for time, amount in zip(there.times[::-1], there.amounts[::-1], strict=True):
-        found.append(until if amount else -1.0)
+        levels.append(until if amount else -1.0)
         until = until if amount else float(time)
-    return found[::-1]
+    return levels[::-1]
 
 
 def _offsets(parts: Sequence[Sequence[Any]]) -> Ints:
@@ -169,15 +169,15 @@ def task_kinds(
     for other in (keys, latest):
         if other is not None:
             starts[1:] |= other[1:] != other[:-1]
-    found = np.flatnonzero(starts)
+    at = np.flatnonzero(starts)
     return TaskKinds(
-        np.append(found, count),
-        lengths[found],
-        np.zeros(len(found)) if keys is None else keys[found],
-        np.full(len(found), np.inf) if latest is None else latest[found],
-        tasks.job_of[found],
-        tasks.stage_of[found],
-        np.searchsorted(found, tasks.first_task),
+        np.append(at, count),
+        lengths[at],
+        np.zeros(len(at)) if keys is None else keys[at],
+        np.full(len(at), np.inf) if latest is None else latest[at],
+        tasks.job_of[at],
+        tasks.stage_of[at],
+        np.searchsorted(at, tasks.first_task),
         tasks.first_stage,
     )
 

@@ -40,15 +40,15 @@ class Simulated(NamedTuple):
         first = np.array([layer.first for layer in layers], dtype=np.int64)
         ends = history.starts + self.lengths[history.first]
         flat = _numbers(first, ends, history).tolist()
-        job_of, at, found = night.tasks.job_of, 0, dict[int, tuple[int, ...]]()
+        job_of, at, numbers = night.tasks.job_of, 0, dict[int, tuple[int, ...]]()
         order = np.arange(len(self.starts)) if self.order is None else self.order
         width = [night.jobs[j].processors for j in job_of[order[history.first]].tolist()]
         lines = zip(history.first, history.tasks, history.processors, width, strict=True)
         for first, tasks, taken, wide in lines:
             for i, task in enumerate(order[first : first + tasks].tolist()):
-                found[task] = tuple(flat[at + i * wide : at + (i + 1) * wide])
+                numbers[task] = tuple(flat[at + i * wide : at + (i + 1) * wide])
             at += taken
-        return found
+        return numbers
 
     def _history_by_task(self) -> History:
         """Return the history of tasks that start one by one."""

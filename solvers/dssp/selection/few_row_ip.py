@@ -84,22 +84,22 @@ def solve(model: Selection, task: EngineTask) -> Result[Any] | Partial:
         seconds = PATIENCE if seconds is None else min(PATIENCE, seconds / 2)
     until = np.inf if seconds is None else run.began + seconds
     counts = np.ones(len(read.at), dtype=np.int64)
-    found = best_in_order(read.worths[:, read.at], read.rows, read.room, counts, until=until)
+    choice = best_in_order(read.worths[:, read.at], read.rows, read.room, counts, until=until)
     best = np.zeros(model.width, dtype=np.int8)
-    best[read.at], best[read.fixed] = found.x, 1
+    best[read.at], best[read.fixed] = choice.x, 1
     names, message = model.instance.objectives or ("reward",), ""
     bounds = [
         Fraction(bound + int(worth[read.fixed].sum()), unit)
-        for bound, worth, unit in zip(found.bounds, read.worths, read.units, strict=True)
+        for bound, worth, unit in zip(choice.bounds, read.worths, read.units, strict=True)
     ]
-    if not found.proven:
-        k = [v == b for v, b in zip(found.values, found.bounds, strict=True)].index(False)
+    if not choice.proven:
+        k = [v == b for v, b in zip(choice.values, choice.bounds, strict=True)].index(False)
         message = f"not proven: of {names[k]}, those before it held, the bound is "
         message += f"{float(bounds[k]):.12g}"
-    told: Termination = "optimal" if found.proven else "time-limit"
-    decided = Decided(told, best, bounds[0], proven=found.proven, message=message)
+    told: Termination = "optimal" if choice.proven else "time-limit"
+    decided = Decided(told, best, bounds[0], proven=choice.proven, message=message)
     result = conclude(model, run, decided, solver=task.name, version=plain_version())
-    return result if found.proven or patient else Partial(result, bounds[0])
+    return result if choice.proven or patient else Partial(result, bounds[0])
 
 
 def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:

@@ -127,8 +127,8 @@ class ScenarioSearch:
         search = ServiceOrderSearch(self.sample, self.relaxation, self.prices, self.weights)
         if search.applicable:
             gap = max(self.limits.gap, SLIP)
-            found = search.run(lambda: self.value, self._update_incumbent, self._out_of_time, gap)
-            self.bound = min(self.bound, found + SLIP * abs(self.bound))
+            outcome = search.run(lambda: self.value, self._update_incumbent, self._out_of_time, gap)
+            self.bound = min(self.bound, outcome + SLIP * abs(self.bound))
 
     def _continue_selections(self, candidates: Iterator[None]) -> None:
         """Go on with selections as long as it pays."""
@@ -212,11 +212,11 @@ class ScenarioSearch:
         if not self.model.single_capacity:  # nor is it solved at once
             limits = replace(limits, gap=NEAR, time_limit=(limits.time_limit or 0) / TURNS or None)
         seconds = 10.0 if limits.time_limit is None else min(10.0, limits.time_limit)
-        found = solve_any(priced, replace(limits, time_limit=seconds)).solution
-        if found is None:
+        selection = solve_any(priced, replace(limits, time_limit=seconds)).solution
+        if selection is None:
             return None
         chosen = np.zeros(len(night.jobs), dtype=np.bool_)
-        chosen[list(self.model.columns(found))] = True
+        chosen[list(self.model.columns(selection))] = True
         return chosen
 
     def _by_average_reward(self, rewards: Floats) -> Iterator[None]:
@@ -232,12 +232,12 @@ class ScenarioSearch:
 
     def _service_rates(self, chosen: Mask) -> Floats:
         """Return in which part of the scenarios each job is in time, or would be if selected."""
-        found = self.sample.fits.copy()
+        rates = self.sample.fits.copy()
         for row in self.sample.rows:
             asked = self.sample.drawn[:, row.jobs] * row.work
             run = chosen[row.jobs]
-            found[:, row.jobs] &= np.cumsum(asked * run, axis=1) + asked * ~run <= row.room
-        return np.asarray(self.weights @ found, dtype=np.float64)
+            rates[:, row.jobs] &= np.cumsum(asked * run, axis=1) + asked * ~run <= row.room
+        return np.asarray(self.weights @ rates, dtype=np.float64)
 
     def _search_fill_levels(self, rewards: Floats) -> Iterator[None]:
         """Look for how far the machine can be filled, by planned times."""
@@ -270,8 +270,8 @@ class ScenarioSearch:
             prices = np.full(relaxed.size, 1e-3 * most / sample.count / weights.mean())
         steps, best = Ascent(kept=0.3, patience=12, length=1.0), (prices, weights)
         for _ in range(STEPS * self.rounds // ROUNDS):
-            found = relaxed.bound(prices, weights)
-            value = found.value + SLIP * most
+            bounded = relaxed.bound(prices, weights)
+            value = bounded.value + SLIP * most
             better = value < self.bound * (1 - 1e-7)
             if value < self.bound:
                 self.bound, best = value, (prices, weights)
@@ -281,9 +281,9 @@ class ScenarioSearch:
                 prices, weights = best
                 steps.halve()
                 continue
-            over = -np.concatenate((found.planned, found.priced))
+            over = -np.concatenate((bounded.planned, bounded.priced))
             lengths = np.concatenate(
-                (np.ones(len(found.planned)), np.tile(weights, len(relaxed.asked)))
+                (np.ones(len(bounded.planned)), np.tile(weights, len(relaxed.asked)))
             )
             goal = self.value if np.isfinite(self.value) else 0.9 * value
             following = steps.step(prices, over, lengths, value - goal)
@@ -291,7 +291,7 @@ class ScenarioSearch:
                 break
             prices = following
             if sample.measure.kind == "cvar":
-                away = found.earned - float(weights @ found.earned)
+                away = bounded.earned - float(weights @ bounded.earned)
                 if (square := float(away @ away)) > 1e-200:
                     part = steps.length * (value - goal) / square
                     weights = relaxed.project_weights(weights - 0.3 * part * away)

@@ -183,7 +183,7 @@ class ServiceOrderSearch:
 
     def _knapsacks(self, room: Integers, depth: int) -> Floats:
         """Return the most that the jobs from some depth on bring by what is left in scenarios."""
-        found = np.zeros(room.shape)
+        most = np.zeros(room.shape)
         for s, ranked in enumerate(self.ranked):
             jobs = ranked[ranked >= depth]
             jobs = jobs[self.possible[jobs] if self.chance else self.fits[s, jobs]]
@@ -191,8 +191,8 @@ class ServiceOrderSearch:
             free = asked == 0
             steps = np.concatenate(([0.0], np.cumsum(asked[~free], dtype=np.float64)))
             total = np.concatenate(([0.0], np.cumsum(worth[~free])))
-            found[:, s] = worth[free].sum() + np.interp(room[:, s], steps, total)
-        return found
+            most[:, s] = worth[free].sum() + np.interp(room[:, s], steps, total)
+        return most
 
 
 def _bound_of_open(waiting: list[tuple[int, Branches]]) -> list[float]:

@@ -103,18 +103,18 @@ class BoundSearch:
         """Bound each resource of each partition by relaxations, then improve prices."""
         model, weighted = self._model, self._model.instance.objective == "weighted"
         each = [
-            (part, found, name)
-            for part, found in zip(model.parts, self._found, strict=True)
+            (part, bounds, name)
+            for part, bounds in zip(model.parts, self._found, strict=True)
             for name in part.ticks
         ]
-        for part, found, name in each:
+        for part, bounds, name in each:
             left = self.until - now()
-            found[name] = relaxations.relaxation_bounds(
+            bounds[name] = relaxations.relaxation_bounds(
                 part.ticks[name], weighted=weighted, of=name, seconds=left
             )
         self._sum_partitions()
         yield
-        for part, found, name in each:
+        for part, bounds, name in each:
             if len(part.ticks[name].run) > relaxations.OPENED * (self.until - now()):
                 self.late = True  # to have prices to start from takes longer
                 continue
@@ -122,8 +122,8 @@ class BoundSearch:
             while not done:
                 done = search.advance(self._seconds)
                 if search.bound is not None:
-                    found[name]["prices"] = most = max(search.bound, 0.0)
-                    if most >= max(one.get("prices", 0.0) for one in found.values()):
+                    bounds[name]["prices"] = most = max(search.bound, 0.0)
+                    if most >= max(one.get("prices", 0.0) for one in bounds.values()):
                         part.prices, part.priced = search.best, name
                 self._sum_partitions()
                 yield
@@ -145,9 +145,9 @@ class BoundSearch:
         """Add up what partitions show."""
         sums: dict[str, Fraction] = {}
         weight = sum((part.weight for part in self._model.parts), Fraction(0))
-        for part, found in zip(self._model.parts, self._found, strict=True):
+        for part, part_bounds in zip(self._model.parts, self._found, strict=True):
             best: dict[str, float] = {}
-            for bounds in found.values():
+            for bounds in part_bounds.values():
                 for name, value in bounds.items():
                     best[name] = max(value, best.get(name, 0.0))
             if self._model.several:

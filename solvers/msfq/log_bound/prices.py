@@ -190,5 +190,5 @@ def _fast_machine_pieces(ticks: Ticks) -> tuple[Floats, Floats, Floats]:
             heappop(ready)
         pieces.append((now, until, ratio[job]))
         now = until
-    found = np.array(pieces)
-    return found[:, 0].copy(), found[:, 1].copy(), found[:, 2].copy()
+    array = np.array(pieces)
+    return array[:, 0].copy(), array[:, 1].copy(), array[:, 2].copy()

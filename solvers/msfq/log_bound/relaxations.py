@@ -56,8 +56,8 @@ def relaxation_bounds(
         halves = Fraction(servers * sum(w * p for w, p in zip(weight, run, strict=True)), 2)
         sums["busy-dates"] = _work_done(submit, work) - came + halves
     return {
-        name: max(0.0, rounded_down(ticks.mean_response_bound(Fraction(found) / servers)))
-        for name, found in sums.items()
+        name: max(0.0, rounded_down(ticks.mean_response_bound(Fraction(total) / servers)))
+        for name, total in sums.items()
     }
 
 

@@ -162,11 +162,11 @@ def lower_tail(process: Process, box: tuple[int, int], prices: tuple[float, floa
     `prices` are the increments of one more job at the edges of the box (I, J): a small one where no
     large one waits, a large one where no small one does.
     """
-    w, both, e = found = second_differences(process)
+    w, both, e = differences = second_differences(process)
     running = np.arange(process.system.k + 2.0)[:, None]
     running[-1] = 0.0
     top = prices[1] + both * (np.arange(box[0] + 1.0) + running)
     top[-1] += e
     side = prices[0] + both * np.arange(box[1] + 1.0) + w * running
     side[-1] += both
-    return Tail(top, side, found)
+    return Tail(top, side, differences)

@@ -169,7 +169,7 @@ def bound_policy_cost(
     `slopes` see `upper_tail`.
     """
     levels, k, width = decisions.shape
-    found, equations = None, Equations(pad_edge(decisions), process.system)
+    best, equations = None, Equations(pad_edge(decisions), process.system)
     lifts, raised, short = np.zeros(2), np.zeros(2), np.zeros(2)
     values = np.zeros((levels, k + 2, width))
     for _ in range(LIFTS):
@@ -182,15 +182,15 @@ def bound_policy_cost(
             yield
         last, short = short, _shortfalls(values, tail, decisions)
         cost = upper_bound(process, values, tail, decisions)
-        if found is None or cost < found.cost:
-            found = PolicyCost(cost, values.copy())
+        if best is None or cost < best.cost:
+            best = PolicyCost(cost, values.copy())
         if not (short > 0.0).any():
             break
         closed = np.full(2, CLOSED)
         np.divide(last - short, raised, out=closed, where=raised > 0.0)
         raised = np.where(short > 0.0, MORE * short / np.clip(closed, 0.05, 1.0), 0.0)
         lifts = lifts + raised
-    return found if found and np.isfinite(found.cost) else None
+    return best if best and np.isfinite(best.cost) else None
 
 
 def _shortfalls(values: Floats, tail: Tail, decisions: Decisions) -> Floats:
@@ -218,10 +218,10 @@ def upper_tail(
     """
     k, l1, lk, m1, mk = process.system
     more = 1.0 + SLACK
-    found = _endless_queue_terms(process, decisions[-1])
-    if found is None:
+    terms = _endless_queue_terms(process, decisions[-1])
+    if terms is None:
         return None
-    e, top = found
+    e, top = terms
     both = more * (process.large_cost + lk * e) / (k * m1 - l1)
     w = more * (process.small_cost + lk * both) / (k * m1 - l1)
     leads = decisions[-1, 0] == 2

@@ -91,8 +91,8 @@ def _stationary(point: Point) -> tuple[Any, float]:
     right[:k] = rows[:, 0]
     if lazy:
         matrix[k], right[k] = _equation_of_y(point)
-    found = np.linalg.solve(matrix, right)
-    return found[:k], float(found[k]) if lazy else 0.0
+    solved = np.linalg.solve(matrix, right)
+    return solved[:k], float(solved[k]) if lazy else 0.0
 
 
 def _equation_of_y(point: Point) -> Any:

@@ -117,11 +117,11 @@ def _with_time_until_large(point: Point, table: Any, tail: Any) -> tuple[Any, An
         offset[n] = (source[n] + n * m1 * offset[n - 1]) / pivot
         ratio[n] = l1 / pivot
     last = ratio[k - 1]  # f_k = p0 + p1 + p2 + (f_{k-1} - p0)·τ
-    found = np.empty_like(table)
-    found[:, k - 1] = (offset[k - 1] + last * (p0 + p1 + p2 - p0 * tau)) / (1.0 - last * tau)
+    longer = np.empty_like(table)
+    longer[:, k - 1] = (offset[k - 1] + last * (p0 + p1 + p2 - p0 * tau)) / (1.0 - last * tau)
     for n in range(k - 2, -1, -1):
-        found[:, n] = offset[n] + ratio[n] * found[:, n + 1]
-    return found, np.array([p0, p1, p2, found[:, k - 1] - p0]).T
+        longer[:, n] = offset[n] + ratio[n] * longer[:, n + 1]
+    return longer, np.array([p0, p1, p2, longer[:, k - 1] - p0]).T
 
 
 DECADES = 3.0
@@ -163,12 +163,12 @@ def series(point: Point, gap: float | None = None) -> tuple[Any, Any]:
 @lru_cache(maxsize=2)
 def _cached_steps(system: System, lazy: bool, gap: float | None) -> tuple[Any, list[Step] | None]:
     gaps = 1.0 - circle(system.k)[2] if gap is None else np.array([gap], dtype=np.complex128)
-    found: list[Step] = []
+    steps: list[Step] = []
     for step in _steps(system, lazy, gaps):
-        found.append(step)
-        if len(found) * step.falls.size > KEPT:
+        steps.append(step)
+        if len(steps) * step.falls.size > KEPT:
             return gaps, None
-    return gaps, found
+    return gaps, steps
 
 
 def _steps(system: System, lazy: bool, w: Any) -> Iterator[Step]:

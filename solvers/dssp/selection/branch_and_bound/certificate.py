@@ -134,10 +134,10 @@ def certify(
     program = model.program()
     seconds = LONGEST if limits.time_limit is None else limits.time_limit
     watch = seconds, branching.deadline(seconds)
-    found = _branchings(
+    branchings = _branchings(
         program, _cardinality_rows(program), _claim_in_units(model, program, result), watch
     )
-    return {"kind": "branchings", **found}
+    return {"kind": "branchings", **branchings}
 
 
 def _branchings(

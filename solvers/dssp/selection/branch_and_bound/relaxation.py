@@ -59,15 +59,15 @@ class Relaxation:
         every = np.arange(self._columns, dtype=np.int32)
         low, high = (values == 1).astype(float), (values != 0).astype(float)
         self._engine.changeColsBounds(self._columns, every, low, high)
-        found = run_highs(self._engine)
-        if found is None:
+        relaxed = run_highs(self._engine)
+        if relaxed is None:
             return None
-        scale = self._scaled.cost_scale if found.feasible else 1.0
+        scale = self._scaled.cost_scale if relaxed.feasible else 1.0
         with np.errstate(over="ignore", invalid="ignore"):
-            multipliers = -found.prices * self._scaled.row_scales / scale
+            multipliers = -relaxed.prices * self._scaled.row_scales / scale
         some = np.flatnonzero(np.isfinite(multipliers) & (multipliers != 0))
         pairs = list(zip(some.tolist(), multipliers[some].tolist(), strict=True))
-        return Relaxed(found.feasible, found.values, pairs)
+        return Relaxed(relaxed.feasible, relaxed.values, pairs)
 
 
 SPARE = 5

@@ -159,10 +159,10 @@ def summarize(numbers: Floats) -> NumberSummary:
 def valid(name: str, numbers: ArrayLike) -> tuple[Floats, NumberSummary]:
     """Return a row of numbers and a look at it, `ValueError` of a negative or infinite one."""
     array = np.ascontiguousarray(numbers, dtype=np.float64)
-    found = summarize(array) if array.ndim == 1 else None
-    if found is None or not (found.least >= 0 and found.most < inf):
+    summary = summarize(array) if array.ndim == 1 else None
+    if summary is None or not (summary.least >= 0 and summary.most < inf):
         raise ValueError(f"{name} must be a row of finite numbers that are not negative")
-    return array, found
+    return array, summary
 
 
 def divisor(numbers: Floats) -> float:

@@ -228,15 +228,15 @@ def split_by_key(
 
     Returns how many are between, and what those above weigh.
     """
-    found, weight = 0, 0.0
+    count, weight = 0, 0.0
     for i in range(keys.size):
         key = keys[i] - price * weights[i]
         over = key > high
         above[i] = over
         weight += weights[i] * over
-        between[found] = i
-        found += (key >= low) & (not over)
-    return found, weight
+        between[count] = i
+        count += (key >= low) & (not over)
+    return count, weight
 
 
 @njit(cache=True, plain=small(2000))
