@@ -308,20 +308,20 @@ def run_part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
             said = verdict(kind, seed)
         except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
             said = f"{type(error).__name__}: {error}"
-        known = said in WORDS[:-1]
-        counts[said if known else WORDS[-1]] += 1
-        quarrels += [] if known else [[seed, said[:300]]]
+        is_known_verdict = said in WORDS[:-1]
+        counts[said if is_known_verdict else WORDS[-1]] += 1
+        quarrels += [] if is_known_verdict else [[seed, said[:300]]]
     return {"kind": kind, "start": start, "count": count, **counts, "quarrels": quarrels}
 
 
 def remaining_parts(total: int, begins: str = "") -> Iterator[tuple[str, int]]:
     """Yield parts, one of each kind in turn, of the kinds that begin so."""
-    made, turn = 0, 0
-    while made < total:
+    drawn, turn = 0, 0
+    while drawn < total:
         for kind in (kind for kind in KINDS if kind.startswith(begins)):
             if turn % RARE.get(kind, 1) == 0:
                 yield kind, turn // RARE.get(kind, 1) * PART
-                made += PART
+                drawn += PART
         turn += 1
 
 

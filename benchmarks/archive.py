@@ -42,14 +42,14 @@ def solve_again(group: str, entry: Entry) -> Judgement:
 
 def improve(group: str) -> None:
     """Solve a group's entries that are not proven, or believed; stopped, keep what is new."""
-    folder, known = folder_of(group), {entry.name: entry for entry in entries(group)}
+    folder, recorded = folder_of(group), {entry.name: entry for entry in entries(group)}
     try:
-        for name, entry in known.items():
+        for name, entry in recorded.items():
             if entry.status == "proven" and entry.certificate:
                 continue
             judged = solve_again(group, entry)
             if judged.entry is not None and judged.result is not None:
-                known[name] = judged.entry
+                recorded[name] = judged.entry
                 text = gzip.compress(encode(judged.result), mtime=0)
                 write_bytes(folder / "results" / f"{name}.json.gz", text)
             print(f"{name}: {'; '.join(judged.why)}")
@@ -57,7 +57,7 @@ def improve(group: str) -> None:
                 raise KeyboardInterrupt
     finally:
         with finishing():
-            lines = b"".join(map(encode, known.values()))
+            lines = b"".join(map(encode, recorded.values()))
             write_bytes(folder / "entries.jsonl", lines)
 
 

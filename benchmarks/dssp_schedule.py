@@ -40,7 +40,7 @@ def night(jobs: int, tasks: int, processors: int, seed: int) -> Instance:
     draw = np.random.Generator(np.random.PCG64(seed))
     parts = draw.dirichlet(np.full(jobs, 2.0))
     counts = np.maximum(3, np.rint(parts * tasks)).astype(int)
-    made = []
+    drawn = []
     for j, count in enumerate(counts.tolist()):
         stages = int(draw.integers(2, 5))
         scale = float(np.exp(draw.normal(np.log(30), 0.5)))
@@ -48,13 +48,13 @@ def night(jobs: int, tasks: int, processors: int, seed: int) -> Instance:
         lengths = np.maximum(1, np.rint(scale * np.exp(0.4 * draw.standard_normal(count))))
         parts_of_job = tuple(tuple(part.tolist()) for part in np.split(lengths, cuts))
         reward = float(draw.integers(1, 500))
-        made.append(Job(name=f"job-{j:02d}", reward=reward, stages=parts_of_job))
-    demand = sum(length for job in made for stage in job.stages or () for length in stage)
+        drawn.append(Job(name=f"job-{j:02d}", reward=reward, stages=parts_of_job))
+    demand = sum(length for job in drawn for stage in job.stages or () for length in stage)
     return Instance(
         name=f"{jobs}-{tasks}-{processors}-{seed}",
         processors=processors,
         deadline=float(max(1, round(demand / DEMAND / processors))),
-        jobs=tuple(made),
+        jobs=tuple(drawn),
     )
 
 

@@ -183,12 +183,12 @@ def _night_of_teams(jobs: int, teams: int) -> tuple[Instance, FairShare]:
     demand, reward = draw.integers(1, 10**6, jobs), draw.integers(1, 1_000, jobs)
     owner = draw.integers(0, teams, jobs)
     names = [f"t{t:04d}" for t in range(teams)]
-    made = tuple(
+    drawn = tuple(
         Job(f"j{j}", reward=float(r), demand=float(d), critical_path=1.0, groups={"team": names[t]})
         for j, (d, r, t) in enumerate(zip(demand.tolist(), reward.tolist(), owner, strict=True))
     )
     room = int(demand.sum()) // 2
-    night = Instance(name="teams", processors=1, deadline=float(room), jobs=made)
+    night = Instance(name="teams", processors=1, deadline=float(room), jobs=drawn)
     part = np.bincount(owner, demand, minlength=teams) / room
     caps = (part * draw.uniform(0.3, 1.2, teams)).clip(0, 1)
     floors = np.minimum(caps, part) * draw.uniform(0, 0.5, teams)
@@ -213,7 +213,7 @@ class Crossing(NamedTuple):
     def worse(self) -> bool:
         """Whether a rival's value is larger or its gap smaller, beyond rounding, than ours."""
         (value, gap, _), *others = self.seen.values()
-        return any(value < theirs or gap > left + 1e-9 for theirs, left, _ in others)
+        return any(value < theirs or gap > remaining + 1e-9 for theirs, remaining, _ in others)
 
 
 def solve_beside(night: Instance) -> Beside:

@@ -131,12 +131,12 @@ def rectangles() -> Measured:
 def _rectangles(nodes: int, jobs: int, count: int, seed: int) -> Instance:
     """Draw minima up to half the nodes, and so many side constraints on pairs of jobs."""
     draw = np.random.Generator(np.random.PCG64(seed))
-    made = numbered_jobs(draw.integers(1, nodes // 2, jobs, endpoint=True).tolist())
+    drawn = numbered_jobs(draw.integers(1, nodes // 2, jobs, endpoint=True).tolist())
     rules: list[Together | Apart] = []
     for i in range(count):
         a, b = draw.choice(jobs, 2, replace=False).tolist()
-        rules.append((Together if i % 2 == 0 else Apart)(jobs=(made[a].name, made[b].name)))
-    return Instance(name="drawn", nodes=nodes, inequity=0, jobs=made, constraints=tuple(rules))
+        rules.append((Together if i % 2 == 0 else Apart)(jobs=(drawn[a].name, drawn[b].name)))
+    return Instance(name="drawn", nodes=nodes, inequity=0, jobs=drawn, constraints=tuple(rules))
 
 
 @measurement

@@ -79,13 +79,13 @@ STRANGE: tuple[Any, ...] = (
 @cache
 def cases(row: str) -> tuple[Case, ...]:
     """Return what is forged of a row: every kind of certificate."""
-    made = []
+    forged = []
     for asked in _certified(row):
         result = solve(asked, threads=1, certificate=True)
         if result.bound_checked and result.objective:
             instance = getattr(asked, "instance", asked)
-            made.append(Case(instance, tree_of(result), _worse(instance, result)))
-    return tuple(made)
+            forged.append(Case(instance, tree_of(result), _worse(instance, result)))
+    return tuple(forged)
 
 
 DRAWN = {
@@ -204,8 +204,8 @@ def forge_claim(seed: int, row: str) -> str:
     """Forge a claim and check it; return what became of it: ``passes`` is what must not be."""
     draw = Random(f"claim {seed}")  # noqa: S311
     case = draw.choice(cases(row))
-    told = seed % 2 or case.worse is None
-    return judge_claim(case, falsify(case.right, draw) if told else pretend(case, draw, row))
+    is_stated = seed % 2 or case.worse is None
+    return judge_claim(case, falsify(case.right, draw) if is_stated else pretend(case, draw, row))
 
 
 def judge_claim(case: Case, forged: Tree) -> str:
@@ -384,11 +384,11 @@ def verdict_on(instance: Any, tree: Tree) -> str:
         return "believed" if claim.formulation else "true"  # a policy bounds nothing
     proved, question = report.bound == "re-proved", claim.question or claim
     options = {key: value for key, value in question.options.items() if value is not None}
-    known = set(problem(claim.problem).formulation(claim.formulation).known_options)
+    supported = set(problem(claim.problem).formulation(claim.formulation).known_options)
     checker = import_module(f"schedopt.validation.{claim.problem}")
     rules = convert(question.constraints, checker.CONSTRAINTS, "question")
     added = tuple(rule for rule in rules if rule not in instance.constraints)
-    asked = (claim.formulation, {key: options[key] for key in known & options.keys()}, added)
+    asked = (claim.formulation, {key: options[key] for key in supported & options.keys()}, added)
     verdicts = [_by_optimum(claim, proved, instance, asked)]
     if not question_differences(report):
         verdicts.append(_by_optimum(claim, proved, instance, (claim.formulation, {}, ())))
@@ -423,10 +423,10 @@ def _by_optimum(
 def forge_questions(count: int, rows: tuple[str, ...] = ROWS) -> Counter[tuple[str, str, str]]:
     """Count row, part and fate of so many. Those that happen to be true are not counted."""
     fates: Counter[tuple[str, str, str]] = Counter()
-    seed = made = 0
-    while made < count:
+    seed = forged = 0
+    while forged < count:
         row, parts, became = forge_question(seed := seed + 1, rows)
-        made += became != "true"
+        forged += became != "true"
         became = f"passes: {seed}" if became == "passes" else became
         fates.update((row, part, became) for part in parts if became != "true")
     return fates
@@ -434,8 +434,8 @@ def forge_questions(count: int, rows: tuple[str, ...] = ROWS) -> Counter[tuple[s
 
 def main() -> None:
     """Forge so many, and say which pass; exit 1 if one does."""
-    given = [int(word) for word in sys.argv[1:]]
-    claims, asked = (given + [3_000, 5_000][len(given) :])[:2]
+    seeds = [int(word) for word in sys.argv[1:]]
+    claims, asked = (seeds + [3_000, 5_000][len(seeds) :])[:2]
     fates = forge_questions(asked)
     for seed in range(claims):
         became = forge_claim(seed, row := ROWS[seed % len(ROWS)])

@@ -90,8 +90,8 @@ def partition(size: int) -> Work:
 
 def rows(size: int) -> Work:
     """Compare two selectors with the optimum on small instances."""
-    made = generated_sources("dssp", "uncorrelated", seeds=range(size), options={"jobs": 30})
-    return partial(schedopt.bench, generated=made, policies=["greedy", "greedy-half"])
+    sources = generated_sources("dssp", "uncorrelated", seeds=range(size), options={"jobs": 30})
+    return partial(schedopt.bench, generated=sources, policies=["greedy", "greedy-half"])
 
 
 JOBS = (10**3, 10**4, 10**5, 10**6)

@@ -166,9 +166,9 @@ def gaps() -> Measured:
     """Print what is left between the best allocation and the bound on all orders."""
     yield f"(h3) jobs of unequal speedups, N = {SERVERS}, limit {FEW_SECONDS:.0f} s"
     for jobs, kind in MANY:
-        times, left = _solve_seeds(jobs, kind, FEW_SEEDS, FEW_SECONDS)
+        times, remaining = _solve_seeds(jobs, kind, FEW_SEEDS, FEW_SECONDS)
         what = f"{jobs:,} jobs, {kind}: largest gap"
-        yield row(what, max(left), most=MOST_GAP, seconds=max(times))
+        yield row(what, max(remaining), most=MOST_GAP, seconds=max(times))
 
 
 def arriving(p: float | None, load: float, seed: int) -> Instance:
@@ -185,12 +185,12 @@ def arriving(p: float | None, load: float, seed: int) -> Instance:
         weights = random.integers(1, 4, ARRIVING, endpoint=True).astype(float)
     mean = float(np.mean(sizes / SERVERS**powers))
     arrivals = np.concatenate([[0.0], np.cumsum(gaps * mean / load)]).round(6).tolist()
-    made = weighted(sizes, weights, [Power(p=float(p)) for p in powers])
+    night = weighted(sizes, weights, [Power(p=float(p)) for p in powers])
     jobs = tuple(
         msgspec.structs.replace(job, arrival=at)
-        for job, at in zip(made.jobs, arrivals, strict=True)
+        for job, at in zip(night.jobs, arrivals, strict=True)
     )
-    return msgspec.structs.replace(made, name=f"arriving-{seed}", jobs=jobs)
+    return msgspec.structs.replace(night, name=f"arriving-{seed}", jobs=jobs)
 
 
 @measurement
@@ -205,16 +205,16 @@ def regret() -> Measured:
         "kind: total weighted flow time by the clairvoyant optimum, mean (worst)"
     )
     for p, load in product((0.5, 0.9, None), (0.5, 0.9)):
-        known: list[Any] = []
+        proven: list[Any] = []
         for seed in range(1, INSTANCES + 1):
             jobs = arriving(p, load, seed)
             mean = float(np.mean([job.speedup.p for job in jobs.jobs]))
             options = {"p": mean} if p is None else {}
             rows = bench([jobs], policies=ONLINE, options=options, time_limit=LIMIT)
-            known += rows if rows[0].reference_proven else ()
-        over = {n: [1.0 + one.gap for one in known if one.policy == n] for n in ONLINE}
+            proven += rows if rows[0].reference_proven else ()
+        over = {n: [1.0 + one.gap for one in proven if one.policy == n] for n in ONLINE}
         what = f"{'own p, weights 1-4' if p is None else f'p = {p:g}'}, load {load:g}: proven"
-        yield row(what, len(known) // len(ONLINE), least=INSTANCES, **_mean_and_worst(over, ".3f"))
+        yield row(what, len(proven) // len(ONLINE), least=INSTANCES, **_mean_and_worst(over, ".3f"))
 
 
 def _mean_and_worst(values: dict[str, list[float]], form: str) -> dict[str, object]:
@@ -239,8 +239,8 @@ def sharing(sizes: Sequence[int] = (8, 16, 60, 500)) -> Measured:
             night = unlike(jobs, "mixed", seed)
             if speedup:
                 same = {"weight": 1.0, "speedup": speedup}
-                made = tuple(msgspec.structs.replace(job, **same) for job in night.jobs)
-                night = msgspec.structs.replace(night, jobs=made)
+                weighted = tuple(msgspec.structs.replace(job, **same) for job in night.jobs)
+                night = msgspec.structs.replace(night, jobs=weighted)
             k = np.array([1.0, 2, 4, 8, 16, 32, 64])
             average = np.mean([job.speedup.at(k) for job in night.jobs], axis=0)
             options = {"p": min(1.0, float(curve_fit(np.power, k, average, p0=0.5)[0][0]))}

@@ -47,11 +47,11 @@ HOST, LOAD = 8, 0.95
 
 def convert_logs() -> Iterator[Path]:
     """Yield an instance for each log that is there."""
-    made = BUILD / "logs"
-    made.mkdir(parents=True, exist_ok=True)
+    folder = BUILD / "logs"
+    folder.mkdir(parents=True, exist_ok=True)
     for name, file in SWF.items():
         if (log := DATA / "swf" / f"{file}.swf.gz").exists():
-            yield _kept(made / f"{name}.json", log, {})
+            yield _kept(folder / f"{name}.json", log, {})
     philly = DATA / "gpu" / "philly.csv.gz"
     if not philly.exists():
         return
@@ -63,12 +63,12 @@ def convert_logs() -> Iterator[Path]:
         widest = max(int(job["num_gpus"]) for job in jobs)
         if len(jobs) <= FEW or widest == 1:  # where every job needs one, nothing is packed
             continue
-        table = made / f"{cluster}.csv"
+        table = folder / f"{cluster}.csv"
         with table.open("w", newline="") as text:
             written = csv.DictWriter(text, rows[0].keys())
             written.writeheader()
             written.writerows(jobs)
-        yield _kept(made / f"{cluster}.json", table, titles | {"processors": _gpus(jobs, widest)})
+        yield _kept(folder / f"{cluster}.json", table, titles | {"processors": _gpus(jobs, widest)})
 
 
 def _gpus(jobs: list[dict[str, str]], widest: int) -> int:
@@ -81,8 +81,8 @@ def _gpus(jobs: list[dict[str, str]], widest: int) -> int:
 
 def _kept(path: Path, log: Path, options: dict[str, Any]) -> Path:
     if not path.exists():
-        made = schedopt.convert(log, name=path.stem, options={"as": "jobs", **options})
-        schedopt.dump(made, path)
+        converted = schedopt.convert(log, name=path.stem, options={"as": "jobs", **options})
+        schedopt.dump(converted, path)
     return path
 
 
@@ -107,7 +107,7 @@ def table(rows: list[Row], lines: list[list[str]]) -> Measured:
         bound = f"{first.reference_bound:,.4g}" if first.reference_bound else "–"
         bound += "" if first.bound_checked else " (believed)"
         any_policy = (first.reference or 0.0) / (first.reference_bound or 1.0) - 1.0
-        told = {
+        columns = {
             "jobs": len(log.jobs),
             "servers": log.servers,
             "load": f"{log.load:.2f}",
@@ -117,7 +117,7 @@ def table(rows: list[Row], lines: list[list[str]]) -> Measured:
         lines.append(
             [
                 first.instance,
-                *(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in told.values()),
+                *(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in columns.values()),
                 *gaps.values(),
             ]
         )
@@ -125,7 +125,7 @@ def table(rows: list[Row], lines: list[list[str]]) -> Measured:
         yield row(
             first.instance,
             gaps["saf"].strip("*"),
-            **told,
+            **columns,
             **{name: gap.strip("*") for name, gap in gaps.items()},
         )
     yield row(f"bounds re-proved: {met} of {len(lines)}")
@@ -137,11 +137,11 @@ def page(lines: list[list[str]], seconds: float) -> None:
     marks = ["---", *["---:"] * (len(heads) - 1)]
     laid = [f"| {' | '.join(line)} |" for line in (heads, marks, *lines)]
     day = f"{datetime.now(tz=UTC):%d %B %Y}".lstrip("0")
-    told = f"Measured on {day} by `make logs` ({machine('numba')}); {seconds:.0f} s of CPU."
+    about = f"Measured on {day} by `make logs` ({machine('numba')}); {seconds:.0f} s of CPU."
     path = DOCS / "logs.md"
     text = path.read_text()
     begin, end = text.index("| log |"), text.index("\n\n![")
-    text = text[:begin] + "\n".join([*laid, "", told]) + text[end:]
+    text = text[:begin] + "\n".join([*laid, "", about]) + text[end:]
     path.write_text(text)
 
 
@@ -174,11 +174,11 @@ def draw(rows: list[Row], names: list[str]) -> None:
 
 def main() -> None:
     """Print the table of logs; of those beside the project write it, too."""
-    given = [Path(path) for path in sys.argv[1:]]
-    paths = given or list(convert_logs())
+    arguments = [Path(path) for path in sys.argv[1:]]
+    paths = arguments or list(convert_logs())
     if not paths:
         sys.exit("none of the logs is there")
-    kept = None if given else BUILD / "logs.jsonl"
+    kept = None if arguments else BUILD / "logs.jsonl"
 
     def benched() -> list[Row]:
         return schedopt.bench(
@@ -188,7 +188,7 @@ def main() -> None:
     seconds, rows = cpu_time(benched)
     lines: list[list[str]] = []
     table(rows, lines)
-    if not given:
+    if not arguments:
         page(lines, seconds)
         draw(rows, [line[0] for line in lines])
 

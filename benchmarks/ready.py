@@ -111,8 +111,8 @@ def solve_in_order(solver: str, goals: Any, uses: Any, room: Any) -> tuple[list[
         weigh(model.Objective(), goal)
         model.Objective().SetMaximization()
         status = model.Solve(exactly)
-        known = status in (model.OPTIMAL, model.FEASIBLE)
-        values.append(round(model.Objective().Value()) if known else 0)
+        has_answer = status in (model.OPTIMAL, model.FEASIBLE)
+        values.append(round(model.Objective().Value()) if has_answer else 0)
         if status != model.OPTIMAL:
             return values, False
         weigh(model.Constraint(float(values[-1]), model.infinity()), goal)

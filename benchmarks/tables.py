@@ -175,9 +175,9 @@ def agree(*values: float | None) -> None:
 
     Raises `SystemExit` with the values.
     """
-    known = [value for value in values if value is not None]
-    if known and max(known) - min(known) > 1e-9 * abs(max(known)):
-        raise SystemExit(f"the methods disagree: {', '.join(map(repr, known))}")
+    present = [value for value in values if value is not None]
+    if present and max(present) - min(present) > 1e-9 * abs(max(present)):
+        raise SystemExit(f"the methods disagree: {', '.join(map(repr, present))}")
 
 
 def machine(*packages: str) -> str:

@@ -161,8 +161,8 @@ def formats() -> str:
         ]
     text.append("## A result\n\n`solve`, `evaluate` and `check` write and read this document.\n\n")
     text += [describe_record(record.__name__, record) for record in (Document, Seconds)]
-    told = "A Group is `group.json`, an Entry a line of `entries.jsonl`."
-    text.append(f"## The archive\n\n{told}\n\n")
+    words = "A Group is `group.json`, an Entry a line of `entries.jsonl`."
+    text.append(f"## The archive\n\n{words}\n\n")
     text += [
         describe_record(record.__name__, record) for record in (Group, Entry, Provenance, Origin)
     ]
@@ -207,11 +207,11 @@ def policies() -> str:
         " Where a policy leaves a choice open, the file's order decides.\n\n"
     ]
     for row in problems():
-        known = row.policies().values()
-        rows = ((f"`{p.name}`", plain(p.summary), plain(p.source)) for p in known)
+        registered = row.policies().values()
+        rows = ((f"`{p.name}`", plain(p.summary), plain(p.source)) for p in registered)
         taken = (
             (f"`{name}`", f"`{p.name}`", plain(of.expected), code(of.default))
-            for p in known
+            for p in registered
             for name, of in p.options.items()
         )
         text.append(f"## {row.name}\n\n{table(('policy', 'what it does', 'source'), rows)}")
@@ -242,10 +242,10 @@ def generators() -> str:
     """Every generator with its options."""
     from schedopt.problems import problems
 
-    told = (
+    words = (
         "`schedopt generate PROBLEM --generator NAME --seed N`: the same seed, the same instance."
     )
-    return f"# Generators\n\n{told}\n\n" + "".join(
+    return f"# Generators\n\n{words}\n\n" + "".join(
         f"## {row.name}: {name}\n\n{plain(recipe.summary)}. Source: {plain(recipe.source)}\n\n"
         f"{options(recipe.options)}"
         for row in problems()

@@ -59,11 +59,11 @@ def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]], end: str = "\
 
 def as_csv_bytes(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
     """Return columns by title as a CSV, in which truth values are lower case."""
-    told = (
+    texts = (
         [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
         for cells in columns.values()
     )
-    return as_csv(columns, zip(*told, strict=True)).encode()
+    return as_csv(columns, zip(*texts, strict=True)).encode()
 
 
 def escape_columns(

@@ -91,14 +91,14 @@ class Whole(Sequence[Fraction]):
     @classmethod
     def of_fractions(cls, numbers: Iterable[Fraction]) -> Whole:
         """Return fractions in their largest common unit that divides 1."""
-        given = list(numbers)
-        if all(number.denominator == 1 for number in given):
-            whole = np.empty(len(given), dtype=object)
-            whole[:] = [number.numerator for number in given]
+        fractions = list(numbers)
+        if all(number.denominator == 1 for number in fractions):
+            whole = np.empty(len(fractions), dtype=object)
+            whole[:] = [number.numerator for number in fractions]
             return cls(whole, 1)
-        scale = lcm(*(number.denominator for number in given))
-        whole = np.empty(len(given), dtype=object)
-        whole[:] = [number.numerator * (scale // number.denominator) for number in given]
+        scale = lcm(*(number.denominator for number in fractions))
+        whole = np.empty(len(fractions), dtype=object)
+        whole[:] = [number.numerator * (scale // number.denominator) for number in fractions]
         return cls(whole, scale)
 
     @cached_property

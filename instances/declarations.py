@@ -83,8 +83,8 @@ class CheckedRecord(Record, metaclass=_Checking):
 
 def build_unchecked(record: type[G], **fields: Any) -> G:
     """Return a record of fields that the reader has checked."""
-    made: G = msgspec.StructMeta.__call__(record, **fields)
-    return made
+    built: G = msgspec.StructMeta.__call__(record, **fields)
+    return built
 
 
 def _checked(record: Any, given: dict[str, Any]) -> dict[str, Any]:

@@ -20,8 +20,8 @@ PLACE = "SCHEDOPT_ARCHIVE"
 
 def archive_folder() -> Path:
     """Return the folder of the archive; `InputError` if it is not there."""
-    given = os.environ.get(PLACE)
-    folder = Path(given) if given else Path(__file__).resolve().parent.parent / "archive"
+    named = os.environ.get(PLACE)
+    folder = Path(named) if named else Path(__file__).resolve().parent.parent / "archive"
     if not folder.is_dir() or not any(folder.glob("*/entries.jsonl")):
         raise InputError(
             "the archive, which comes with a clone of the repository and not with the package: "

@@ -101,12 +101,12 @@ _MORE = f"(the environment variable {MOST_READ} may say more)"
 
 def most_read(most: int) -> int:
     """Return how many bytes may be read of a file: ``most``, or what `MOST_READ` says."""
-    given = os.environ.get(MOST_READ)
-    if given is None:
+    setting = os.environ.get(MOST_READ)
+    if setting is None:
         return most
-    if not (given.isdecimal() and given.isascii() and 1 <= int(given[:9]) <= 10**8):
-        raise InputError("MiB, from 1 to 100000000", found=quote(given), place=MOST_READ)
-    return int(given) * 2**20
+    if not (setting.isdecimal() and setting.isascii() and 1 <= int(setting[:9]) <= 10**8):
+        raise InputError("MiB, from 1 to 100000000", found=quote(setting), place=MOST_READ)
+    return int(setting) * 2**20
 
 
 def check_rows(rows: int, each: int) -> None:

@@ -39,10 +39,10 @@ Codes = tuple[list[str], NDArray[np.intp]]
 def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
     """Return the groups of each grouping, in order of first appearance."""
     grouped = len(jobs) and hasattr(jobs[0], "groups")
-    given: list[dict[str, str]] = list(map(attrgetter("groups"), jobs)) if grouped else []
+    groups: list[dict[str, str]] = list(map(attrgetter("groups"), jobs)) if grouped else []
     codes: dict[str, Codes] = {}
-    for by in dict.fromkeys(chain.from_iterable(filter(None, given))):
-        own: list[str | None] = list(map(methodcaller("get", by), given))
+    for by in dict.fromkeys(chain.from_iterable(filter(None, groups))):
+        own: list[str | None] = list(map(methodcaller("get", by), groups))
         names = [name for name in dict.fromkeys(own) if name is not None]
         code = {None: -1} | dict(zip(names, range(len(names)), strict=True))
         codes[by] = names, np.fromiter(map(code.__getitem__, own), np.intp, len(own))

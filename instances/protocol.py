@@ -34,14 +34,14 @@ def _log(instance: Any) -> str:
     """Return a digest of the jobs of a log, empty where there is none."""
     if getattr(instance, "log", None) is None:
         return ""
-    jobs, made = instance.jobs, hashlib.sha256()
+    jobs, sums = instance.jobs, hashlib.sha256()
     for column in (jobs.submit, jobs.need, jobs.run):
-        made.update(column.astype(float).tobytes())
+        sums.update(column.astype(float).tobytes())
     if jobs.needs is not None:
-        made.update(jobs.needs.amounts.tobytes())
+        sums.update(jobs.needs.amounts.tobytes())
     if instance.partitions:
-        made.update(",".join(jobs.partition.names).encode() + jobs.partition.codes.tobytes())
-    return made.hexdigest()
+        sums.update(",".join(jobs.partition.names).encode() + jobs.partition.codes.tobytes())
+    return sums.hexdigest()
 
 
 class AnyInstance(Ruled, Protocol):

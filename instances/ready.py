@@ -227,14 +227,14 @@ def slots(numbers: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def group_equal_rows(rows: Iterable[NDArray[Any]]) -> tuple[Positions, Positions] | None:
     """Return one row of each kind, and each row's kind; None if most differ. No number is -0.0."""
-    given = list(rows)
-    numbers = np.zeros(len(given[0]) if given else 0, dtype=np.uint64)
-    for row in given:
+    listed = list(rows)
+    numbers = np.zeros(len(listed[0]) if listed else 0, dtype=np.uint64)
+    for row in listed:
         numbers = mix_hashes(numbers, row.view(np.uint64))
     slot, holder = slots(numbers)
     first = np.flatnonzero(holder >= 0)
     some = holder[slot]
-    if 2 * len(first) > len(slot) or any((row[some] != row).any() for row in given):
+    if 2 * len(first) > len(slot) or any((row[some] != row).any() for row in listed):
         return None
     number = np.zeros(len(holder), dtype=np.intp)
     number[first] = np.arange(len(first))

@@ -74,14 +74,14 @@ def read_starts(
     with at_place(file=source if isinstance(source, str | Path) else None):
         table = Table.read(source)
         start = Column("start" if "start" in table.titles else column, needed=True)
-        given = list(table.declared((Column("job", needed=True), start), "starts", others=True))
+        declared = list(table.declared((Column("job", needed=True), start), "starts", others=True))
         rows = [str(row) for row in range(count)]
-        told = {row.text("job") for row in given}
-        by_name = names is not None and (told != set(rows) or set(names) == set(rows))
-        known = {name: row for row, name in enumerate(names if names and by_name else rows)}
+        named = {row.text("job") for row in declared}
+        by_name = names is not None and (named != set(rows) or set(names) == set(rows))
+        rows_by_name = {name: row for row, name in enumerate(names if names and by_name else rows)}
         starts: dict[int, float] = {}
-        for row in given:
-            job = known.get(row.text("job"))
+        for row in declared:
+            job = rows_by_name.get(row.text("job"))
             if job is None:
                 raise row.wrong(
                     "job", "a job's name" if by_name else f"a row from 0 to {count - 1}"
@@ -92,7 +92,7 @@ def read_starts(
             starts[job] = float(text) if NUMBER.fullmatch(text) else inf
             if not isfinite(starts[job]):
                 raise row.wrong(start.name, "a finite number")
-        if missing := [job for job, row in known.items() if row not in starts]:
+        if missing := [job for job, row in rows_by_name.items() if row not in starts]:
             found = f"{len(starts)}, without job {quote(missing[0])}"
             raise InputError(f"a start of each of {count} jobs", found=found, place="column 'job'")
     return [starts[row] for row in range(count)]

@@ -187,14 +187,14 @@ class Table:
 
         `InputError` if a column that is needed is missing, or one is ``what`` does not know.
         """
-        at, known = self.positions(), {column.name: column for column in columns}
-        for column in known.values():
+        at, by_name = self.positions(), {column.name: column for column in columns}
+        for column in by_name.values():
             if column.needed and column.name not in at:
                 expected = f"a column {column.name!r} of {what}"
                 raise InputError(expected, found=", ".join(self.titles), place=self.head)
         for title in () if others else at:
             with at_place(self.head):
-                pick_name(title, known, f"a column of {what}")
+                pick_name(title, by_name, f"a column of {what}")
         for place, cells in self.rows:
             yield Row(place, cells, at, clock)
 

@@ -115,8 +115,8 @@ class Dates:
             with expect_calendar_date(text):
                 local = at.astimezone(zone)
             if local.utcoffset() != at.utcoffset():
-                told = local.isoformat()[-6:]
-                raise InputError(f"the zone's own offset, {told} then", found=quote(text))
+                offset = local.isoformat()[-6:]
+                raise InputError(f"the zone's own offset, {offset} then", found=quote(text))
             return cls(local, unit)
         if at.tzinfo is None:
             raise InputError(EXPECTED, found=quote(text))

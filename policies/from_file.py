@@ -58,8 +58,8 @@ def load(file: PolicyFile) -> tuple[Policy, ...]:
     where it fails, or says that it registers nothing.
     """
     if file.path in _LOADED:
-        known, registered = _LOADED[file.path]
-        if known.text == file.text:
+        loaded, registered = _LOADED[file.path]
+        if loaded.text == file.text:
             return registered
         _unload(file.path)
     for problem in PROBLEMS:

@@ -43,8 +43,8 @@ def as_array(found: Any, who: str, what: str, kind: type, *sizes: int) -> NDArra
     except ValueError:  # lists of several lengths
         fits = False
     if not fits or array.shape not in [(size,) for size in sizes]:
-        told = f"{array.shape} of {array.dtype}" if isinstance(found, np.ndarray) else quote(found)
-        raise InputError(expected, found=told)
+        shape = f"{array.shape} of {array.dtype}" if isinstance(found, np.ndarray) else quote(found)
+        raise InputError(expected, found=shape)
     if kind is float and np.isnan(array).any():
         raise InputError(expected, found="nan")
     return array if kind is bool else array.astype(np.float64, copy=False)
@@ -103,8 +103,8 @@ class Policy:
 
     def draws(self, options: Mapping[str, Any], beside: bool) -> bool:
         """Whether another seed may make another run, on an instance with files beside it or not."""
-        given = any(options.get(name) is not None for name in self.replays)
-        return self.random and not (given or (beside and "beside" in self.replays))
+        replayed = any(options.get(name) is not None for name in self.replays)
+        return self.random and not (replayed or (beside and "beside" in self.replays))
 
 
 _POLICIES: dict[str, dict[str, Policy]] = {}

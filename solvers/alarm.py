@@ -15,18 +15,16 @@ def alarm(holder: Result, claim: Result, near: float = 0.0) -> str:
     value, bound = holder.objective, claim.bound
     if holder.solution is None or value is None:
         return ""
-    message = (
-        f"{holder.found_by or holder.policy or 'the start'} found a solution worth {value:.15g}"
-    )
+    words = f"{holder.found_by or holder.policy or 'the start'} found a solution worth {value:.15g}"
     by = claim.proved_by or claim.bounded_by or claim.solver or "the bound"
     if claim.termination == "infeasible":
-        return f"{message}, and {by} proved that there is none: one of the two is wrong"
+        return f"{words}, and {by} proved that there is none: one of the two is wrong"
     if bound is None:
         return ""
     beyond = value - bound if claim.sense == "maximize" else bound - value
     if beyond <= max(NOISE, near) * max(abs(value), abs(bound)):
         return ""
-    return f"{message}, and {by} proved the bound {bound:.15g}: one of the two is wrong"
+    return f"{words}, and {by} proved the bound {bound:.15g}: one of the two is wrong"
 
 
 def with_alarm(result: Result, what: str) -> Result:

@@ -75,7 +75,7 @@ def solve(
     limits = limits or Limits()
     began = now()
     start = cache(start)
-    known: Partial | None = None
+    partial: Partial | None = None
     result: Result | None = None
     if solver is None:
         candidates = _candidates(model, limits, began)
@@ -84,21 +84,21 @@ def solve(
     for engine, read in candidates:
         own = remaining_limits(limits, began)
         task = EngineTask(own, start, reading=read, name=engine.name, alone=solver is not None)
-        if known is not None:
+        if partial is not None:
             task = replace(
-                task, incumbent=known.result.solution, bound=known.bound, hints=known.hints
+                task, incumbent=partial.result.solution, bound=partial.bound, hints=partial.hints
             )
         before = now() - began
         handed, last = _run(engine, model, task)
         asked_start = start() if start.cache_info().currsize else None
         credited = _with_credit(model, handed.result, engine.name, asked_start)
-        result = credited if known is None else _merge(model, known.result, credited, before)
+        result = credited if partial is None else _merge(model, partial.result, credited, before)
         if stopped() and not (result.proven or result.termination == "infeasible"):
             result = msgspec.structs.replace(result, termination="interrupted")
         alarmed = result.termination == "error" != credited.termination
         if last or alarmed or result.termination == "interrupted" or stopped():
             break
-        known = Partial(result, _tighter_bound(model, known, handed), handed.hints)
+        partial = Partial(result, _tighter_bound(model, partial, handed), handed.hints)
     if result is None:
         result = _out_of_time(model, limits)
     result = _with_fallback(model, result, trivial)
@@ -173,9 +173,9 @@ def certificate(
     for engine in engines(model.problem, model.name):
         if engine.certify not in tried and engine.accepts(model):
             tried.add(engine.certify)
-            made: Certificate | None = resolve(engine.certify)(model, result, limits, holds)
-            if made is not None:
-                return made
+            document: Certificate | None = resolve(engine.certify)(model, result, limits, holds)
+            if document is not None:
+                return document
     return None
 
 

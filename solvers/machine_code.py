@@ -29,16 +29,16 @@ def dispatcher(function: FunctionType, options: Mapping[str, Any], inside: bool 
     numba would make a version of it for each constant that another kernel hands it: not here.
     """
     all_options = {**options, "no_cfunc_wrapper": True, **(INSIDE if inside else {})}
-    made = numba.njit(**all_options)(function)
-    template = getattr(made, "get_call_template", None)
+    compiled = numba.njit(**all_options)(function)
+    template = getattr(compiled, "get_call_template", None)
     if template is not None:  # None under NUMBA_DISABLE_JIT
 
         def of_any_constant(args: Iterable[object], names: Mapping[str, object]) -> object:
             types = {name: unliteral(of) for name, of in names.items()}
             return template(tuple(map(unliteral, args)), types)
 
-        made.get_call_template = of_any_constant
-    return made
+        compiled.get_call_template = of_any_constant
+    return compiled
 
 
 class _KernelLocator(caching._CacheLocator):

@@ -226,11 +226,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             who = getattr(self, f"{what}_by") or None
             if who is not None:
                 did.setdefault(who, []).append(what)
-        told = [
+        names = [
             ", ".join(whats[:-1]) + " and " * (len(whats) > 1) + f"{whats[-1]} by {who}"
             for who, whats in did.items()
         ]
-        return ", ".join(told) or f"by {self.solver or self.policy}"
+        return ", ".join(names) or f"by {self.solver or self.policy}"
 
 
 class Document(Outcome, frozen=True, kw_only=True):

@@ -204,8 +204,8 @@ def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Terminatio
     try:
         while True:
             spent = now() - run.began
-            left = STEP if limits.time_limit is None else min(STEP, limits.time_limit - spent)
-            done = search.advance(max(left, 0.0))
+            remaining = STEP if limits.time_limit is None else min(STEP, limits.time_limit - spent)
+            done = search.advance(max(remaining, 0.0))
             spent = now() - run.began
             value, bound = search.value, search.bound
             run.note(value, bound)

@@ -154,22 +154,22 @@ def _options_of(checker: Any, instance: Any, result: Document, report: Report) -
     """
     said = getattr(checker, "asks", None)  # a problem of one's own may have no options
     asks: Mapping[str, Any] = said(instance, result.formulation or None) if said else {}
-    told = result.options
+    options = result.options
     question = getattr(result, "question", UNSET)
-    asked = question.options if question else told
+    asked = question.options if question else options
     for key in asks:
         report.expect(
-            asked.get(key) == told.get(key),
-            f"question: {key}={asked.get(key)}, where the options say {told.get(key)}",
+            asked.get(key) == options.get(key),
+            f"question: {key}={asked.get(key)}, where the options say {options.get(key)}",
         )
     if result.formulation:  # without a question its options may be engines' own, but no other's
         others = () if question else getattr(checker, "ANSWERS", ())
         known = {key for other in others for key in (said(instance, other) if said else ())}
-        for key in (asked.keys() if question else known & told.keys()) - asks.keys():
+        for key in (asked.keys() if question else known & options.keys()) - asks.keys():
             report.violations.append(f"question: no option of {result.formulation} is {quote(key)}")
     stated = {key: asked.get(key, default) for key, default in asks.items()}
     report.settings += [f"{key}={value}" for key, value in stated.items() if value != asks[key]]
-    return stated if result.formulation else {**told, **stated}
+    return stated if result.formulation else {**options, **stated}
 
 
 def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str]:
@@ -216,17 +216,17 @@ def _judge_bound(
         return
     judge = _prover_of(claim.problem)
     unaided = getattr(judge, "UNAIDED", ())  # formulations whose bound needs no certificate
-    given = claim.certificate is not UNSET
-    if judge is None or not (given or claim.formulation in unaided):
+    claimed = claim.certificate is not UNSET
+    if judge is None or not (claimed or claim.formulation in unaided):
         report.bound = f"believed, from {claim.solver}"
-        report.expect(not given, f"a certificate, which nobody re-proves for {claim.problem}")
+        report.expect(not claimed, f"a certificate, which nobody re-proves for {claim.problem}")
         return
-    if report.late and not given:
+    if report.late and not claimed:
         report.bound = f"believed, from {claim.solver}"
         return
     wrong = judge.reprove(instance, constraints, claim.certificate or {}, _as_plain_json(claim))
     report.bound = f"believed, from {claim.solver}" if wrong else "re-proved"
-    if wrong and (given or isinstance(wrong, Refuted)):
+    if wrong and (claimed or isinstance(wrong, Refuted)):
         report.violations.append(f"bound: {wrong}")
     elif wrong:
         report.unchecked.append(f"bound: {wrong}")
@@ -279,9 +279,9 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
     kind = type(solution) if record else checker.solution_type(solution)
     known_answers: Mapping[str, tuple[type, ...]] = getattr(checker, "ANSWERS", {})
     if result.formulation and known_answers and result.formulation not in known_answers:
-        known = listing(known_answers)
+        expected = listing(known_answers)
         found = quote(result.formulation)
-        raise InputError(f"a formulation of {result.problem}{known}", found=found)
+        raise InputError(f"a formulation of {result.problem}{expected}", found=found)
     answers = known_answers.get(result.formulation or "", (kind,))
     raw = solution if text is None else msgspec.Raw(text)
     return convert(raw, kind if kind in answers else answers[0], "solution")
@@ -303,8 +303,8 @@ def _rebuilt_solution(checker: Any, instance: Any, result: Document) -> Any | No
     fields = structs.asdict(solution)
     own = {named: fields[named]} if instance.are_latest(fields[named]) else {}
     with suppress(msgspec.ValidationError):
-        given = {k: v for k, v in fields.items() if v is not UNSET} | dict.fromkeys(own, ())
-        return structs.replace(msgspec.convert(given, kind), **own)
+        stated = {k: v for k, v in fields.items() if v is not UNSET} | dict.fromkeys(own, ())
+        return structs.replace(msgspec.convert(stated, kind), **own)
     return None
 
 

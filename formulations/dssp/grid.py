@@ -94,8 +94,8 @@ class Grid:
 
 def _times_in_units(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:
     """Return times in units; most jobs share a few times."""
-    known = {time: rounded(as_written(time)) for time in set(times.tolist())}
-    return np.array([known[time] for time in times.tolist()], dtype=np.int64)
+    exact = {time: rounded(as_written(time)) for time in set(times.tolist())}
+    return np.array([exact[time] for time in times.tolist()], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -150,10 +150,8 @@ def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
     if total == 0.0:
         return [0] * jobs, 1.0, 0
     parts = _parts_of_reward(night, grid) if late else 1
-    if parts and (
-        scaled := _decimal_rewards(rewards, min(LARGEST_SUM / total, 1e6 * parts), parts)
-    ):
-        whole, scale = scaled
+    if parts and (exact := _decimal_rewards(rewards, min(LARGEST_SUM / total, 1e6 * parts), parts)):
+        whole, scale = exact
         if not late or max(whole) <= LARGEST:
             return whole, scale, 0
     room = 2.0**52 / grid.horizon if late else LARGEST_SUM

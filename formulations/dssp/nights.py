@@ -161,9 +161,9 @@ def season_rows(constraint: kinds.Constraint, calendar: Calendar) -> Iterator[Ro
 
     Raises `InputError` if the kind says nothing about seasons.
     """
-    known = sorted(kind.kind() for kind in season_rows.registry if kind is not object)
+    supported = sorted(kind.kind() for kind in season_rows.registry if kind is not object)
     raise InputError(
-        f"a kind that a season can take{listing(known)}", found=repr(constraint.kind())
+        f"a kind that a season can take{listing(supported)}", found=repr(constraint.kind())
     )
 
 

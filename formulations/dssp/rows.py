@@ -79,9 +79,9 @@ def rows(constraint: kinds.Constraint, night: Instance, capacity: Fraction) -> I
     """
     own = getattr(constraint, "rows", None)
     if own is None:
-        known = sorted(kind.kind() for kind in rows.registry if kind is not object)
+        supported = sorted(kind.kind() for kind in rows.registry if kind is not object)
         raise InputError(
-            f"a kind that a selection can take{listing(known)}", found=repr(constraint.kind())
+            f"a kind that a selection can take{listing(supported)}", found=repr(constraint.kind())
         )
     yield from own(night, float(capacity))
 

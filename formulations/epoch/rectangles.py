@@ -182,8 +182,8 @@ class Rectangles(WholeModel):
     @property
     def _interchangeable_jobs(self) -> list[int]:
         """Positions, by minimum, of the jobs in no side constraint."""
-        told = {job for rule in self.rules.values() for _, job in rule.jobs_named()}
-        return [j for j in self.instance.ascending if self.instance.jobs[j].name not in told]
+        ruled = {job for rule in self.rules.values() for _, job in rule.jobs_named()}
+        return [j for j in self.instance.ascending if self.instance.jobs[j].name not in ruled]
 
     def in_order(self, copy: CpModel) -> None:
         """Add symmetry-breaking rows for interchangeable jobs to a copy of the model.

@@ -302,8 +302,8 @@ class Allocation:
             self.rules.take(constraint, name)
             self.added.append(constraint)
         if self._is_built:
-            known = len(self._rows)
-            self._native.state([row for _, row in self._rules_are_kept()[known:]])
+            count = len(self._rows)
+            self._native.state([row for _, row in self._rules_are_kept()[count:]])
         if natives:
             self.model.constraints.extend(natives)
         self.seconds += time.perf_counter() - began
@@ -343,8 +343,8 @@ class Allocation:
 
     def decodable(self, program: cp.Problem) -> bool:
         """Tell whether an allocation can be read from a program: it has its variables."""
-        known = {variable.id for variable in program.variables()}
-        return {self._d.id, self._a.id} <= known
+        variables = {variable.id for variable in program.variables()}
+        return {self._d.id, self._a.id} <= variables
 
     def ordered(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> Allocation:
         """Return the program of another order (positions, from the last), with the same rules."""

@@ -45,14 +45,14 @@ def positions(instance: Instance, order: str | Sequence[str]) -> Order:
 
 def smiths_order(instance: Instance) -> Order:
     """Return the order by time over weight at even shares: Smith's rule on divided servers."""
-    known: Order | None = instance.__dict__.get("_smiths")
-    if known is None:
+    order: Order | None = instance.__dict__.get("_smiths")
+    if order is None:
         count = len(instance.jobs)
         even = np.full(count, instance.servers / count)
         rates = instance.each("at", np.arange(count), even)
         by = -instance.sizes / rates / instance.costs
-        instance.__dict__["_smiths"] = known = np.argsort(by, kind="stable").astype(np.int64)
-    return known.copy()
+        instance.__dict__["_smiths"] = order = np.argsort(by, kind="stable").astype(np.int64)
+    return order.copy()
 
 
 Timeline = tuple[list[int], dict[str, int]]

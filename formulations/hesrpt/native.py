@@ -82,18 +82,18 @@ class Native:
 
 def digest(*roots: Any) -> str:
     """Return a digest of all that constraints, or an objective, say."""
-    made = sha256()
+    sums = sha256()
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
-        made.update(repr((type(node).__name__, getattr(node, "shape", None))).encode())
+        sums.update(repr((type(node).__name__, getattr(node, "shape", None))).encode())
         if isinstance(node, cp.Constant):
             value = node.value
             dense = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
-            made.update(dense.tobytes())
+            sums.update(dense.tobytes())
         elif isinstance(node, cp.Variable):
-            made.update(repr((node.id, sorted(node.attributes.items()))).encode())
+            sums.update(repr((node.id, sorted(node.attributes.items()))).encode())
         else:
-            made.update(repr(node.get_data()).encode())
+            sums.update(repr(node.get_data()).encode())
         waiting += node.args
-    return made.hexdigest()
+    return sums.hexdigest()

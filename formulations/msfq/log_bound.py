@@ -158,8 +158,8 @@ class LogBound(WithoutConstraints):
 
     def __init__(self, queue: Instance, *, rounds: int = 400, cells: int = 50_000) -> None:
         began = time.perf_counter()
-        given = {"rounds": rounds, "cells": cells}
-        self.options: Settings = check_options(given, self.known_options, "bound")
+        options = {"rounds": rounds, "cells": cells}
+        self.options: Settings = check_options(options, self.known_options, "bound")
         if queue.log is None:
             raise InputError("an instance of a log", found="one of classes", place="log")
         self.instance = queue

@@ -59,8 +59,8 @@ class OptimalPolicy(WithoutConstraints):
 
     def __init__(self, queue: Instance, *, tolerance: float = 1e-6, most: int = MOST) -> None:
         began = time.perf_counter()
-        given = {"tolerance": tolerance, "most": most}
-        self.options: Settings = check_options(given, self.known_options, "optimal-policy")
+        options = {"tolerance": tolerance, "most": most}
+        self.options: Settings = check_options(options, self.known_options, "optimal-policy")
         self.instance = queue
         self.certificate: dict[str, object] | None = None
         self.system = system = one_or_all(queue, "an optimal policy")

@@ -184,7 +184,7 @@ def stages_of(text: str, clock: Clock) -> Stages:
     """
     if re.fullmatch(r"\d+", text):
         raise InputError(EXPECTED, found=quote(text))
-    made: list[tuple[float, ...]] = []
+    stages: list[tuple[float, ...]] = []
     room = MOST_TASKS
     for stage in text.removesuffix(";").split(";"):
         tasks: list[float] = []
@@ -201,5 +201,5 @@ def stages_of(text: str, clock: Clock) -> Stages:
                     raise
                 found_words = quote(part) if part else "an empty part"
                 raise InputError(EXPECTED, found=found_words) from None
-        made.append(tuple(tasks))
-    return tuple(made)
+        stages.append(tuple(tasks))
+    return tuple(stages)

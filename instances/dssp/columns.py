@@ -111,8 +111,8 @@ def _known_spelling(title: str, groupings: Sequence[str]) -> str:
     for prefix in (SEATS, HOLDS):
         if plain.startswith(prefix) and title[len(prefix) :].strip():
             return f"{prefix}{title[len(prefix) :].strip()}"
-    known = plain in KNOWN and (plain in ALWAYS or title not in groupings)
-    return plain if known else title
+    is_known = plain in KNOWN and (plain in ALWAYS or title not in groupings)
+    return plain if is_known else title
 
 
 def _check(

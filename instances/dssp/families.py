@@ -118,12 +118,12 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
         most *= draw.uniform(0.6, 1.1, size)
         most[draw.random(size) < 0.3] = room
         caps.append((owner, most))
-    known = _fill_capacity(-ratio * draw.lognormal(0.0, 0.5, count), demand, room, caps)
+    selection = _fill_capacity(-ratio * draw.lognormal(0.0, 0.5, count), demand, room, caps)
     names = {by: numbered_names(f"{by}-", values[f"{by}s"]) for by in owners}
     rules: list[SideConstraint] = []
     for (by, owner), (_, most) in zip(owners.items(), caps, strict=True):
         size = values[f"{by}s"]
-        least = np.bincount(owner[known], demand[known], minlength=size)
+        least = np.bincount(owner[selection], demand[selection], minlength=size)
         least *= draw.uniform(0.7, 1.0, size) * (draw.random(size) < 0.3)
         rules.append(
             kinds.FairShare(
@@ -135,10 +135,10 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
         )
     jobs = numbered_names("job-", count)
     if values["rules"] == "all":
-        rules += _draw_counts(draw, names, owners, known)
-        rules += _draw_resources(draw, jobs, known)
-        rules += _draw_job_sets(draw, jobs, known)
-    made = tuple(
+        rules += _draw_counts(draw, names, owners, selection)
+        rules += _draw_resources(draw, jobs, selection)
+        rules += _draw_job_sets(draw, jobs, selection)
+    built = tuple(
         Job(
             name=jobs[j],
             reward=float(reward[j]),
@@ -153,7 +153,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
         description=f"{count} jobs under rules that cross (seed {seed}).",
         processors=1,
         deadline=float(room),
-        jobs=made,
+        jobs=built,
         constraints=tuple(rules),
     )
 
@@ -162,8 +162,8 @@ def _fill_capacity(key: Any, demand: Ints, room: int, caps: Any) -> Ints:
     """Return jobs by a key, the least first, that fit the capacity and the groups' caps."""
     rooms, taken = [most.copy() for _, most in caps], []
     for j in np.argsort(key, kind="stable").tolist():
-        left = [most[owner[j]] for most, (owner, _) in zip(rooms, caps, strict=True)]
-        if demand[j] <= min((room, *left)):
+        remaining = [most[owner[j]] for most, (owner, _) in zip(rooms, caps, strict=True)]
+        if demand[j] <= min((room, *remaining)):
             taken.append(j)
             room -= demand[j]
             for most, (owner, _) in zip(rooms, caps, strict=True):
@@ -239,10 +239,10 @@ def _group_fair(families: Mapping[str, Recipe], seed: int, values: Mapping[str, 
     That selection goes by reward for demand times a factor of the item's group, so that bounds bind
     from below in groups that the optimum without them neglects, and from above in others.
     """
-    given = dict(values)
-    family, bounded = given.pop("family"), given.pop("bounds")
-    night: Instance = families[family](seed, **given)
-    draw = stream(seed, given["groups"])
+    settings = dict(values)
+    family, bounded = settings.pop("family"), settings.pop("bounds")
+    night: Instance = families[family](seed, **settings)
+    draw = stream(seed, settings["groups"])
     names = sorted(night.groups["team"])
     owner = np.array([names.index(job.groups["team"]) for job in night.jobs])
     demand = np.array([job.demand for job in night.jobs])

@@ -134,8 +134,8 @@ class JobReader:
             if self.worths:
                 return replace(job, reward=self.worths[row.text("priority")])
             if self.columns.reward:
-                made = REWARDS[self.columns.reward](priority, job.planned_demand)
-                return replace(job, reward=made)
+                computed = REWARDS[self.columns.reward](priority, job.planned_demand)
+                return replace(job, reward=computed)
         return job
 
     def _priority(self, row: Row) -> float | None:

@@ -258,7 +258,7 @@ def written_out(jobs: Sequence[Job]) -> None:
     for j, stages in enumerate(map(attrgetter("stages"), jobs)):
         if stages is None or EqualTasks not in map(type, stages):
             continue
-        made: list[Stage] = []
+        lengths: list[Stage] = []
         for s, stage in enumerate(stages):
             if isinstance(stage, EqualTasks):
                 if (room := room - stage.tasks) < 0:
@@ -266,11 +266,11 @@ def written_out(jobs: Sequence[Job]) -> None:
                     place = f"jobs[{j}].stages[{s}].tasks"
                     raise InputError(expected, found="more in all", place=place)
                 stage = (stage.time,) * stage.tasks  # noqa: PLW2901
-            made.append(stage)
+            lengths.append(stage)
         job = jobs[j]
-        msgspec.structs.force_setattr(job, "stages", tuple(made))
+        msgspec.structs.force_setattr(job, "stages", tuple(lengths))
         with at_place(f"jobs[{j}]"):
-            job._check_stages(tuple(made))
+            job._check_stages(tuple(lengths))
 
 
 def with_counts(night: N) -> N:

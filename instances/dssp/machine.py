@@ -92,8 +92,8 @@ class Steps:
             return self
         gone = [(as_written(start), Fraction(-count)) for count, start, _ in away]
         back = [(as_written(end), Fraction(count)) for count, _, end in away]
-        left = Steps.summed(chain(self.changes(), gone, back))
-        return left.map_amounts(lambda amount: max(NONE, amount))
+        remaining = Steps.summed(chain(self.changes(), gone, back))
+        return remaining.map_amounts(lambda amount: max(NONE, amount))
 
     def up_to(self, end: float | None) -> Steps:
         """Return the amount, none of it from a time on."""
@@ -144,8 +144,8 @@ class Steps:
             return start
         whole = self.until(start) + work
         i = bisect_left(self._sums, whole) - 1
-        left = whole - self._sums[i]
-        return self.times[i] + left / self.amounts[i] if self.amounts[i] else None
+        remaining = whole - self._sums[i]
+        return self.times[i] + remaining / self.amounts[i] if self.amounts[i] else None
 
     def fits(self, start: Fraction, length: Fraction, need: Fraction) -> Fraction | None:
         """Return the earliest time from which an amount lasts for some time; None if never."""
@@ -181,7 +181,7 @@ class Machine:
     @classmethod
     def of(cls, night: Instance, n: int | None = None) -> Machine:
         """Read the machine of an instance; of several nights, what all have, or that of one."""
-        pools = {name: Steps.of(given) for name, given in night.pools.items()}
+        pools = {name: Steps.of(steps) for name, steps in night.pools.items()}
         if not pools:
             pools = {"": Steps.of(night.changes, night.processors)}
         away: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
@@ -189,7 +189,7 @@ class Machine:
             if down.night in (None, n) or night.nights == 1:
                 away[down.pool or ""].append((down.processors, down.start, down.end))
         pools = {name: there.less(away[name]) for name, there in pools.items()}
-        resources = {name: Steps.of(given) for name, given in night.resources.items()}
+        resources = {name: Steps.of(steps) for name, steps in night.resources.items()}
         return cls(
             {name: there.up_to(night.end) for name, there in pools.items()},
             {name: there.up_to(night.end) for name, there in resources.items()},
@@ -297,9 +297,9 @@ def completions(night: Instance) -> list[Fraction | None]:
     ends: list[Fraction | None] = [None] * len(jobs)
     for j in in_order(jobs, night.index)[0]:
         before = [ends[night.index[name]] for name in jobs[j].after]
-        known = [end for end in before if end is not None]
-        if len(known) == len(before):
-            start = max(chain(known, [as_written(jobs[j].release)]))
+        ended = [end for end in before if end is not None]
+        if len(ended) == len(before):
+            start = max(chain(ended, [as_written(jobs[j].release)]))
             end, due = machine.completes(jobs[j], start, demands[j]), night.deadlines[j]
             due = due if night.end is None else min(due, night.end)
             if end is not None and end <= as_written(due):

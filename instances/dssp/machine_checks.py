@@ -56,16 +56,16 @@ def refuse_features(night: Instance, who: str, known: Collection[str] = ()) -> N
 
 def check_machine(night: Instance) -> None:
     """Raise `InputError` if the machine, or what jobs ask of it, cannot be."""
-    given, pools = night.processors, night.pools
+    processors, pools = night.processors, night.pools
     if pools:
         what = "`pools` or `processors`, not both"
-        expect(not given, what, given, "processors")
+        expect(not processors, what, processors, "processors")
         expect(not night.changes, "`pools` or `capacity`, not both", night.changes, "capacity")
         for name, size in pools.items():
             if not isinstance(size, tuple):
                 expect(size >= 1, "a whole number >= 1", size, f"pools.{name}")
     else:
-        expect(given >= 1, "a number >= 1, or `pools`", given, "processors")
+        expect(processors >= 1, "a number >= 1, or `pools`", processors, "processors")
     _check_times(night)
     if not night.features and not any(map(attrgetter("pools"), night.jobs)):
         return
@@ -102,12 +102,12 @@ def _check_times(night: Instance) -> None:
                     pick_name(down.pool or "", night.pools, "one of the file's `pools`")
             words = f"at most {night.nights}, the file's `nights`"
             expect((down.night or 1) <= night.nights, words, down.night, "night")
-    for name, given in night.resources.items():
-        if isinstance(given, tuple):
-            _ascending(given, f"resources.{name}")
+    for name, amounts in night.resources.items():
+        if isinstance(amounts, tuple):
+            _ascending(amounts, f"resources.{name}")
         else:
-            expect(0 <= given < inf, "a finite amount", given, f"resources.{name}")
-            expect_held(given, f"resources.{name}")
+            expect(0 <= amounts < inf, "a finite amount", amounts, f"resources.{name}")
+            expect_held(amounts, f"resources.{name}")
     if night.end is not None:
         expect(0 < night.end < inf, "a finite number > 0", night.end, "end")
     with at_place("unit"):
@@ -133,14 +133,14 @@ def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:
 
 def _check_needs(night: Instance, job: Job) -> None:
     """Raise `InputError` if a job needs what there is not."""
-    for key, known, what in (
+    for key, declared, what in (
         ("after", night.index, "a job"),
         ("pools", night.pools, "one of the file's `pools`"),
     ):
         names = getattr(job, key) or ()
         for i, name in enumerate(names):
             with at_place(f"{key}[{i}]"):
-                pick_name(name, known, what)
+                pick_name(name, declared, what)
         refuse_twice(names, key, "a name")
     machine = night.machine
     for name, amount in job.holds.items():

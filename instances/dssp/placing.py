@@ -24,8 +24,8 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Sele
     """
     at = np.asarray(chosen)
     if at.dtype != np.bool_:
-        at, given = np.zeros(len(night.jobs), dtype=np.bool_), at.astype(np.intp)
-        at[given] = True
+        at, positions = np.zeros(len(night.jobs), dtype=np.bool_), at.astype(np.intp)
+        at[positions] = True
     names, picked = night.names_and_positions(at)
     demands, capacity = night.demands[picked], night.capacity(fill)
     shares: dict[str, dict[str, float]] = {}

@@ -137,7 +137,7 @@ def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadlin
 def _exact_sums(predicted: Sequence[float | None], tasks: Sequence[tuple[float, ...]]) -> Whole:
     """Return what is predicted of each job, else the sum of its tasks' lengths."""
     parts = [
-        own if known is None else (known,) for known, own in zip(predicted, tasks, strict=True)
+        own if total is None else (total,) for total, own in zip(predicted, tasks, strict=True)
     ]
     flat = np.fromiter(chain(*parts), dtype=np.float64)
     starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]

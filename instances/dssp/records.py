@@ -163,19 +163,19 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
                     raise InputError(expected, found=quote(night), place=f"jobs[{j}].{field}")
 
     def _check_objectives(self) -> None:
-        given = self.objectives
-        if not given:
+        objectives = self.objectives
+        if not objectives:
             return
-        expect(given[0] == "reward", "'reward' first", given[0], "objectives[0]")
-        known = {"reward", "demand"}.union(*(job.values for job in self.jobs))
-        for i, name in enumerate(given):
+        expect(objectives[0] == "reward", "'reward' first", objectives[0], "objectives[0]")
+        columns = {"reward", "demand"}.union(*(job.values for job in self.jobs))
+        for i, name in enumerate(objectives):
             where = f"objectives[{i}]"
-            expect(name in known, f"a name of jobs' values{listing(known)}", name, where)
-            expect(name not in given[:i], "each objective once", name, where)
+            expect(name in columns, f"a name of jobs' values{listing(columns)}", name, where)
+            expect(name not in objectives[:i], "each objective once", name, where)
         expect(
-            self.nights == 1 or len(given) == 1,
+            self.nights == 1 or len(objectives) == 1,
             "`reward` alone, of several nights",
-            list(given),
+            list(objectives),
             "objectives",
         )
 
@@ -200,9 +200,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def column(self, field: str) -> Floats:
         """Return a number of each job as given, or NaN, read-only: checkers rely on it."""
         if field not in self._columns:
-            given = np.array(list(map(attrgetter(field), self.jobs)), dtype=np.float64)
-            given.flags.writeable = False
-            self._columns[field] = given
+            values = np.array(list(map(attrgetter(field), self.jobs)), dtype=np.float64)
+            values.flags.writeable = False
+            self._columns[field] = values
         return self._columns[field]
 
     @cached_property
@@ -217,9 +217,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def demands(self) -> Floats:
         """T_1(j) as planned, shape (J,), in processor time."""
-        given = self.column("demand")
-        if not np.isnan(given).any():
-            return given.copy()
+        stated = self.column("demand")
+        if not np.isnan(stated).any():
+            return stated.copy()
         return self._floats(
             job.planned_demand if job.demand is None else job.demand for job in self.jobs
         )
@@ -388,8 +388,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     def places_of(self, names: tuple[str, ...]) -> NDArray[np.intp] | None:
         """Return positions of names that `names_and_positions` returned last; None of others."""
-        known, places = self.__dict__.get("_named", ((), None))
-        return places if names is known or names == known else None
+        names_before, places = self.__dict__.get("_named", ((), None))
+        return places if names is names_before or names == names_before else None
 
     @cached_property
     def _labels(self) -> NDArray[np.object_]:

@@ -114,5 +114,5 @@ def _uniform(spreads: Sequence[Spread]) -> Floats:
 
 
 def _sigmas(spreads: Sequence[Spread]) -> Floats:
-    given = [s.sigma if isinstance(s, Lognormal) else 0.0 for s in spreads]
-    return np.array(given, dtype=np.float64)
+    sigmas = [s.sigma if isinstance(s, Lognormal) else 0.0 for s in spreads]
+    return np.array(sigmas, dtype=np.float64)

@@ -68,22 +68,22 @@ def convert(path: str | Path, **options: Any) -> Instance:
     if nights > 1:
         notes.append(f"a night for each of {nights} days, and patience for {patience} more")
     labels = {by: jobs.labels(by) for by in GROUPINGS}
-    made = []
+    converted = []
     for rank, (need, run, length) in enumerate(
         zip(jobs.need.tolist(), jobs.run.tolist(), planned.tolist(), strict=True)
     ):
         codes = {by: (of.names, of.codes[rank]) for by, of in labels.items() if of is not None}
         day = int((jobs.submit[rank] - began) // DAY) + 1
-        known = np.isfinite(length)
-        made.append(
+        has_length = np.isfinite(length)
+        converted.append(
             Job(
                 name=str(rank) if jobs.name is None else str(jobs.name[rank]),
                 reward=REWARDS[values["reward"]](float(rank), run * need),
                 priority=float(rank),
                 groups={by: names[code] for by, (names, code) in codes.items() if code >= 0},
                 stages=((run,) * need,),
-                demand=length * need if known else None,
-                critical_path=length if known else None,
+                demand=length * need if has_length else None,
+                critical_path=length if has_length else None,
                 first_night=day if nights > 1 else 1,
                 last_night=min(nights, day + patience) if nights > 1 else None,
             )
@@ -94,5 +94,5 @@ def convert(path: str | Path, **options: Any) -> Instance:
         processors=log.servers,
         deadline=float(values["deadline"]),
         nights=nights,
-        jobs=tuple(made),
+        jobs=tuple(converted),
     )

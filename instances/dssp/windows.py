@@ -58,8 +58,8 @@ def windows(
     ends = np.cumsum(count[::-1], axis=0)[::-1] > 0
     starts = np.cumsum(count, axis=1) > 0
     asked = np.cumsum(np.cumsum(asked[::-1], axis=0), axis=1)[::-1]
-    given, due = _cumulative_capacity(rate, releases), _cumulative_capacity(rate, deadlines)
-    room = due[None, :] - given[:, None]
+    opened, due = _cumulative_capacity(rate, releases), _cumulative_capacity(rate, deadlines)
+    room = due[None, :] - opened[:, None]
     room = room * (1 - 1e-9) - 1e-12 * due.max()  # rounding never hides one that matters
     tight = ends & starts & (asked > room)
     kept: list[Window] = []

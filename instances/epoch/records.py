@@ -219,11 +219,11 @@ def partitioned(
     A policy may state a smaller ``inequity`` than the instance's, and how many assignments it
     ``tested``. `ValueError` if the jobs of an epoch do not fit.
     """
-    jobs, made = len(instance.jobs), []
+    jobs, packed = len(instance.jobs), []
     most = instance.inequity if inequity is None else inequity
     minimum_of, name_of = instance.minima.tolist().__getitem__, instance.names.__getitem__
     for members in epochs:
         nodes = _allotted(tuple(map(minimum_of, members)), instance.nodes, most)
         held = dict(zip(map(name_of, members), nodes, strict=True))
-        made.append(Epoch(duration=len(nodes) / jobs, nodes=held))
-    return Partitioned(epochs=tuple(made), tested=tested)
+        packed.append(Epoch(duration=len(nodes) / jobs, nodes=held))
+    return Partitioned(epochs=tuple(packed), tested=tested)

@@ -149,9 +149,9 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
     @cached_property
     def _distinct(self) -> tuple[tuple[Speedup | Whole, ...], NDArray[np.intp]]:
-        known: dict[Any, int] = {}
-        kinds = [known.setdefault(job.speedup or self.speedup, len(known)) for job in self.jobs]
-        distinct: tuple[Any, ...] = tuple(known)
+        numbers: dict[Any, int] = {}
+        kinds = [numbers.setdefault(job.speedup or self.speedup, len(numbers)) for job in self.jobs]
+        distinct: tuple[Any, ...] = tuple(numbers)
         if self.whole:
             distinct = tuple(Whole(base) for base in distinct)
         return distinct, np.array(kinds, dtype=np.intp)
@@ -260,16 +260,16 @@ def allocated(
     names, name_of = instance.names, instance.names.__getitem__
     ends = np.asarray(completion, dtype=np.float64)
     first_first = np.argsort(ends, kind="stable").tolist() if order is None else order
-    made = []
+    intervals = []
     for start, end, jobs, shares in epochs:
         if end > start:
             some = shares > 0
             who, parts = np.asarray(jobs)[some].tolist(), shares[some].tolist()
             share = dict(zip(map(name_of, who), parts, strict=True))
-            made.append(Epoch(start=float(start), end=float(end), share=share))
+            intervals.append(Epoch(start=float(start), end=float(end), share=share))
     return Allocated(
         order=tuple(map(name_of, first_first)),
         completion=dict(zip(names, ends.tolist(), strict=True)),
-        epochs=tuple(made),
+        epochs=tuple(intervals),
         proportions=proportions,
     )

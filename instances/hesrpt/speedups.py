@@ -79,9 +79,9 @@ class Amdahl(_Speedup, frozen=True, tag="amdahl"):
     def servers_for(self, rate: Any) -> Any:
         """Return the least k with s(k) >= rate; infinity beyond the limit 1/(1 - f)."""
         r, f = np.asarray(rate, dtype=np.float64), self.parallel
-        left = 1 - (1 - f) * r
+        remaining = 1 - (1 - f) * r
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(left > 0, f * r / left, inf)
+            return np.where(remaining > 0, f * r / remaining, inf)
 
     def knee(self, size_by_alpha: Any) -> Any:
         """Return the k at which one more server shortens x/s(k) by alpha: x·f/k² = alpha."""

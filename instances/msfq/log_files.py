@@ -90,8 +90,8 @@ def table_of(jobs: Jobs) -> pl.DataFrame:
     for key in GROUPINGS:
         labels = jobs.labels(key)
         if labels is not None:
-            known = pl.Series(key, [*labels.names, None], dtype=pl.String)
-            columns[key] = known.gather(np.where(labels.codes < 0, len(known) - 1, labels.codes))
+            names = pl.Series(key, [*labels.names, None], dtype=pl.String)
+            columns[key] = names.gather(np.where(labels.codes < 0, len(names) - 1, labels.codes))
     if jobs.name is not None:
         columns["name"] = pl.Series("name", jobs.name.tolist(), dtype=pl.String)
     return pl.DataFrame(columns)
@@ -101,8 +101,8 @@ def _whole(name: str, values: Floats) -> pl.Series:
     """Return a column of whole numbers where all are, unknown ones left empty."""
     import polars as pl
 
-    known = np.isfinite(values)
-    whole = bool(np.all((values[known] == np.floor(values[known])) & (values[known] < 2**53)))
+    finite = np.isfinite(values)
+    whole = bool(np.all((values[finite] == np.floor(values[finite])) & (values[finite] < 2**53)))
     column = pl.Series(name, values, nan_to_null=True)
     return column.cast(pl.Int64) if whole else column
 
@@ -174,11 +174,11 @@ def read_numbers(
         raise InputError("a column of numbers", found=str(column.dtype), place=place)
     if (lost := lost_cell(column)) is not None:
         _refuse(column, np.arange(len(column)) == lost, rows, HELD)
-    told = texts.is_in(list(words)).to_numpy()
+    is_word = texts.is_in(list(words)).to_numpy()
     if words:
         told_numbers = texts.replace_strict(words, default=None, return_dtype=pl.Float64)
         numbers = numbers.fill_null(told_numbers)
-    return numbers.fill_null(float("nan")).to_numpy(writable=True), told
+    return numbers.fill_null(float("nan")).to_numpy(writable=True), is_word
 
 
 def _refuse(column: pl.Series, bad: NDArray[np.bool_], rows: str, expected: str) -> None:

@@ -36,9 +36,9 @@ class Labels(NamedTuple):
     @classmethod
     def of(cls, names: Sequence[str | None]) -> Labels:
         """Make labels of names, numbered in the order in which they come; None is unknown."""
-        known: dict[str, int] = {}
-        codes = [-1 if name is None else known.setdefault(name, len(known)) for name in names]
-        return cls(np.array(codes, dtype=np.int32), tuple(known))
+        numbers: dict[str, int] = {}
+        codes = [-1 if name is None else numbers.setdefault(name, len(numbers)) for name in names]
+        return cls(np.array(codes, dtype=np.int32), tuple(numbers))
 
     def take(self, rows: NDArray[np.generic]) -> Labels:
         """Return the entries of some jobs, by number or mask."""
@@ -240,11 +240,11 @@ def check_jobs(
 
 
 def _floats(column: ArrayLike, key: str) -> Floats:
-    given = np.asarray(column)
-    if given.dtype.kind in "iuO":
-        for row, value in enumerate(given.tolist()):
+    values = np.asarray(column)
+    if values.dtype.kind in "iuO":
+        for row, value in enumerate(values.tolist()):
             expect_held(value, f"{key}[{row}]")
-    return given.astype(np.float64)
+    return values.astype(np.float64)
 
 
 def _length(column: Sized | None) -> int | None:

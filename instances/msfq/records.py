@@ -245,11 +245,17 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         import numpy as np
 
         jobs = self.jobs
-        known = set(self.resources).union(*(part.resources for part in self.partitions.values()))
+        resources = set(self.resources).union(
+            *(part.resources for part in self.partitions.values())
+        )
         named = set(jobs.needs.names) if jobs.needs else set()
-        for name in sorted(named ^ known):
-            expected = f"a column 'need:{name}'" if name in known else f"{quote(name)} in resources"
-            raise InputError(expected, found="none", place="log" if name in known else "resources")
+        for name in sorted(named ^ resources):
+            expected = (
+                f"a column 'need:{name}'" if name in resources else f"{quote(name)} in resources"
+            )
+            raise InputError(
+                expected, found="none", place="log" if name in resources else "resources"
+            )
         if not self.partitions:
             return [Part("", np.arange(len(jobs)), self)]
         if jobs.partition is None:
@@ -269,7 +275,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
             if not len(rows):
                 continue
             part = self.partitions[name]
-            has = {resource: part.resources.get(resource, 0) for resource in sorted(known)}
+            has = {resource: part.resources.get(resource, 0) for resource in sorted(resources)}
             one = msgspec.structs.replace(
                 self, servers=part.servers, resources=has, partitions={}, constraints=()
             )
@@ -364,5 +370,5 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
 
 
 def _remade(data: bytes, jobs: Jobs | None) -> Instance:
-    made = msgspec.json.decode(data, type=Instance)
-    return made if jobs is None else made.with_jobs(jobs)
+    restored = msgspec.json.decode(data, type=Instance)
+    return restored if jobs is None else restored.with_jobs(jobs)

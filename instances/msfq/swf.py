@@ -43,14 +43,14 @@ def convert(
     `instances.msfq.log_converters.convert`; errors are those of either. ``tell`` is called with
     lines on what became of the log.
     """
-    given = {key: value for key, value in options.items() if key != "as"}
+    rest = {key: value for key, value in options.items() if key != "as"}
     check_options({"as": options.get("as", "classes")}, {"as": KIND}, "convert")
     if options.get("as") == "jobs":
-        return log_converters.convert(path, tell, **given)
-    made = classes(path, **given)
-    if tell is not None and made.description:
-        tell(made.description)
-    return made
+        return log_converters.convert(path, tell, **rest)
+    queue = classes(path, **rest)
+    if tell is not None and queue.description:
+        tell(queue.description)
+    return queue
 
 
 def classes(path: str | Path, **options: Any) -> Instance:
@@ -80,15 +80,15 @@ def classes(path: str | Path, **options: Any) -> Instance:
     runs_of: dict[int, list[float]] = defaultdict(list)
     for servers, length in zip(need, run, strict=True):
         runs_of[servers].append(length)
-    made = []
+    kinds = []
     for servers, runs in sorted(runs_of.items()):
         empirical = values["sizes"] == "empirical"
         shape: AnyShape = Empirical(values=tuple(runs)) if empirical else Exponential()
         rate, mean = len(runs) / span, fsum(runs) / len(runs)
-        made.append(JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape))
+        kinds.append(JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape))
     if trace is not None:  # the arrivals, in the order and at the times of the log
         rows = zip(jobs.submit.tolist(), need, run, strict=True)
         write_bytes(trace, as_csv(COLUMNS, rows).encode())
     words = (log.description or "").removesuffix(".")
     words += "; processors rounded up to powers of two" * powers
-    return replace(log, log=None, start=None, classes=tuple(made), description=f"{words}.")
+    return replace(log, log=None, start=None, classes=tuple(kinds), description=f"{words}.")

@@ -104,20 +104,20 @@ def best_pair(
         below = tree.copy()
         heaviest, single = n - 1, k - 1
         for i in heavier:
-            left = room - weights[k] - weights[i]
-            if left < 0:
+            remaining = room - weights[k] - weights[i]
+            if remaining < 0:
                 break
             if i <= k:
                 continue
             # `left` shrinks from partner to partner: what is too heavy now stays so.
-            while heaviest >= 0 and weights[heavier[heaviest]] > left:
+            while heaviest >= 0 and weights[heavier[heaviest]] > remaining:
                 j = heavier[heaviest]
                 if j < k:
                     _add_to_prefix_tree(below, at[j], -weights[j], -rewards[j])
                 heaviest -= 1
-            while single >= 0 and weights[single] > left:
+            while single >= 0 and weights[single] > remaining:
                 single -= 1
-            added, how = _prefix_reward(below, left), _PREFIX
+            added, how = _prefix_reward(below, remaining), _PREFIX
             if single >= 0 and rewards[single] > added:
                 added, how = rewards[single], _SINGLE
             if rewards[i] + rewards[k] + added > value:
@@ -157,22 +157,22 @@ def below_pair(
     """Build the selection that `best_pair` found, and fill it up with whatever fits."""
     chosen = np.zeros(rewards.size, dtype=np.bool_)
     chosen[i] = chosen[k] = True
-    left = room - weights[i] - weights[k]
-    most = left
+    remaining = room - weights[i] - weights[k]
+    most = remaining
     if how == _SINGLE:
         single = k - 1
-        while weights[single] > left:
+        while weights[single] > remaining:
             single -= 1
         chosen[single] = True
-        left -= weights[single]
+        remaining -= weights[single]
     else:
         for j in order:
             if j < k and weights[j] <= most:
-                if weights[j] > left:
+                if weights[j] > remaining:
                     break
                 chosen[j] = True
-                left -= weights[j]
-    add_greedily(chosen, weights, left, order)
+                remaining -= weights[j]
+    add_greedily(chosen, weights, remaining, order)
     return chosen
 
 

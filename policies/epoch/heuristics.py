@@ -46,19 +46,19 @@ def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Pack
 def _run_heuristic(name: str, instance: Instance) -> tuple[Plan, int]:
     """Return what a policy plans for the jobs by non-increasing minimum, and what it tested."""
     minima = instance.minima[instance.descending].tolist()
-    made = Plan(*([0] * len(minima) for _ in Plan._fields))
+    built = Plan(*([0] * len(minima) for _ in Plan._fields))
     code, nodes, k = CODES.get(name, BUDDY), instance.nodes, instance.inequity
-    return made, run_as_python(plan, code, minima, nodes, k, MOST_LOOKED_AT, made)
+    return built, run_as_python(plan, code, minima, nodes, k, MOST_LOOKED_AT, built)
 
 
 def _epochs_of_plan(name: str, instance: Instance) -> Partitioned:
     if name == "paper-search" and len(instance.jobs) > MOST_JOBS:
         raise NotApplicableError(f"a recursion over epochs: at most {MOST_JOBS} jobs")
-    made, tested = _run_heuristic(name, instance)
+    plan, tested = _run_heuristic(name, instance)
     if tested < 0:
         raise NotApplicableError(f"no end after {MOST_LOOKED_AT:,} slots of assignments")
     order, equal = instance.descending, name == "equi-epoch"
-    members = [[order[i] for i in some] for _, some in groupby(made.turn, made.start.__getitem__)]
+    members = [[order[i] for i in some] for _, some in groupby(plan.turn, plan.start.__getitem__)]
     return partitioned(instance, members, inequity=0 if equal else None, tested=tested or None)
 
 
@@ -70,15 +70,15 @@ def _rectangles_of_plan(name: str, instance: Instance) -> Scheduled:
         raise NotApplicableError(
             f"BUDDY is for 2^j jobs: {total} is no power of two (see buddy-star)"
         )
-    made, _ = _run_heuristic(name, instance)
+    plan, _ = _run_heuristic(name, instance)
     pieces = {
         names[instance.descending[i]]: Rectangle(
-            nodes=made.nodes[i],
-            start=made.start[i] / total,
-            end=(made.start[i] + made.length[i]) / total,
-            first=made.first[i],
+            nodes=plan.nodes[i],
+            start=plan.start[i] / total,
+            end=(plan.start[i] + plan.length[i]) / total,
+            first=plan.first[i],
         )
-        for i in made.turn
+        for i in plan.turn
     }
     return Scheduled(rectangles=pieces)
 

@@ -130,20 +130,20 @@ def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
     max(M, largest - k, 1) nodes if as many are left. With k = 0 the largest job alone decides how
     many fit.
     """
-    divisors, left, done = _divisors(total), list(range(end)), len(minima) - end
-    while len(left) > 0:
-        largest = minima[left[0]]
+    divisors, remaining, done = _divisors(total), list(range(end)), len(minima) - end
+    while len(remaining) > 0:
+        largest = minima[remaining[0]]
         if k == 0:
             i = 0
-            while divisors[i] > len(left) or largest * divisors[i] > total:
+            while divisors[i] > len(remaining) or largest * divisors[i] > total:
                 i += 1
-            taken, rest = left[: divisors[i]], left[divisors[i] :]
+            taken, rest = remaining[: divisors[i]], remaining[divisors[i] :]
         else:
             floor, spare = max(1, largest - k), total
-            taken, rest = left[:0], left[:0]
-            for i, j in enumerate(left):
+            taken, rest = remaining[:0], remaining[:0]
+            for i, j in enumerate(remaining):
                 if spare < floor:
-                    rest.extend(left[i:])
+                    rest.extend(remaining[i:])
                     break
                 width = max(minima[j], floor)
                 if width <= spare:
@@ -153,7 +153,7 @@ def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
                     rest.append(j)
         _allot_epoch(minima, taken, total, done, made)
         done += len(taken)
-        left = rest
+        remaining = rest
 
 
 @njit(cache=True)
@@ -195,22 +195,22 @@ def _search_epochs(minima: Any, total: int, k: int, most: int, made: Plan) -> in
     fewest, level, looked_at, tested = jobs + 1, 0, 0, 0
     while level >= 0:
         at = level * jobs
-        left = [j for j in range(jobs) if epoch[j] >= level]
-        if len(left) == 0:
+        remaining = [j for j in range(jobs) if epoch[j] >= level]
+        if len(remaining) == 0:
             best, fewest = epoch[:], level
             level -= 1
             continue
         if counts[level] < 0:
-            floor = max(1, minima[left[0]] - k)
-            counts[level] = min(len(left), 1 + (total - minima[left[0]]) // floor)
+            floor = max(1, minima[remaining[0]] - k)
+            counts[level] = min(len(remaining), 1 + (total - minima[remaining[0]]) // floor)
             slots[at] = 0
-        taken = left[:0]
+        taken = remaining[:0]
         while len(taken) == 0 and counts[level] > 0 and level + 1 < fewest:
             if cut(slots, at, counts[level], total, k):
                 looked_at += counts[level]
                 if looked_at > most:
                     return -1
-                taken = _largest_filling_jobs(minima, left, slots, at, counts[level])
+                taken = _largest_filling_jobs(minima, remaining, slots, at, counts[level])
             else:
                 counts[level] -= 1
                 slots[at] = 0
@@ -218,11 +218,11 @@ def _search_epochs(minima: Any, total: int, k: int, most: int, made: Plan) -> in
             level -= 1
             continue
         tested += 1
-        for j in left:
+        for j in remaining:
             epoch[j] = jobs
         for j in taken:
             epoch[j] = level
-        if k > 0 and taken[-1] == left[len(taken) - 1]:
+        if k > 0 and taken[-1] == remaining[len(taken) - 1]:
             counts[level] = 0  # uninterrupted from the largest: all others leave dominated sets
         level += 1
         counts[level] = -1
@@ -293,11 +293,11 @@ def overheads(code: int, minima: Ints, total: int, k: int) -> tuple[Floats, Ints
     trials, jobs = minima.shape
     sums, tested = np.zeros(trials), np.zeros(trials, np.int64)
     epochs = np.zeros(trials, np.int64)
-    made = _empty_plan(jobs)
+    built = _empty_plan(jobs)
     for t in range(trials):
-        tested[t] = plan(code, minima[t], total, k, UNLIMITED, made)
-        sums[t] = made.nodes.sum()
-        epochs[t] = made.nodes.sum() // total
+        tested[t] = plan(code, minima[t], total, k, UNLIMITED, built)
+        sums[t] = built.nodes.sum()
+        epochs[t] = built.nodes.sum() // total
     return sums, tested, epochs
 
 
@@ -326,10 +326,10 @@ def simulate_closed_system(
     """
     total, jobs, demand, beta, minimum = work
     slot = np.arange(jobs)
-    left = demand[:jobs].copy()
+    remaining = demand[:jobs].copy()
     started = np.zeros(jobs)
     order = np.empty(jobs, np.int64)
-    sorted_, rate, made = np.empty(jobs, np.int64), np.empty(jobs), _empty_plan(jobs)
+    sorted_, rate, planned = np.empty(jobs, np.int64), np.empty(jobs), _empty_plan(jobs)
     now = begin = responses = 0.0
     for done in range(len(demand) - jobs):
         for i in range(jobs):  # by non-increasing minimum, the order of the slots on ties
@@ -340,23 +340,23 @@ def simulate_closed_system(
             order[at] = i
         for i in range(jobs):
             sorted_[i] = minimum[slot[order[i]]]
-        plan(code, sorted_, total, k, UNLIMITED, made)
+        plan(code, sorted_, total, k, UNLIMITED, planned)
         wait, first = np.inf, 0
         for i in range(jobs):
             j = order[i]
-            share = made.length[i] / jobs
-            rate[j] = share * speedup(made.nodes[i], beta[slot[j]], total, static)
-            if left[j] / rate[j] < wait:
-                wait, first = left[j] / rate[j], j
+            share = planned.length[i] / jobs
+            rate[j] = share * speedup(planned.nodes[i], beta[slot[j]], total, static)
+            if remaining[j] / rate[j] < wait:
+                wait, first = remaining[j] / rate[j], j
         now += wait
         for j in range(jobs):
-            left[j] -= wait * rate[j]
+            remaining[j] -= wait * rate[j]
         if done == warm - 1:
             begin = now
         if done >= warm:
             responses += now - started[first]
         slot[first] = jobs + done
-        left[first], started[first] = demand[jobs + done], now
+        remaining[first], started[first] = demand[jobs + done], now
     return responses, now - begin
 
 

@@ -35,7 +35,7 @@ def simulate(instance: Instance, share_function: ShareFunction, *, record: bool 
     above 0 and their shares; there are none unless they are to be recorded. `StalledError` if
     nothing is served and nothing arrives any more.
     """
-    left, completion = instance.sizes.copy(), np.zeros(len(instance.jobs))
+    remaining, completion = instance.sizes.copy(), np.zeros(len(instance.jobs))
     coming = np.argsort(instance.arrivals, kind="stable")
     arrivals = instance.arrivals[coming]
     here = np.zeros(0, dtype=np.intp)
@@ -51,18 +51,18 @@ def simulate(instance: Instance, share_function: ShareFunction, *, record: bool 
                 epochs.append((now, until, here, np.zeros(0)))
             now = until
             continue
-        jobs = here[np.argsort(left[here], kind="stable")]
-        shares = share_function(instance, jobs, left[jobs])
+        jobs = here[np.argsort(remaining[here], kind="stable")]
+        shares = share_function(instance, jobs, remaining[jobs])
         rates = instance.each("at", jobs, shares * instance.servers)
         needs = np.full(len(jobs), np.inf)
-        np.divide(left[jobs], rates, out=needs, where=rates > 0)
+        np.divide(remaining[jobs], rates, out=needs, where=rates > 0)
         end, step = _next_event(now, float(needs.min()), until)
         if record:
             used = shares > 0
             epochs.append((now, end, jobs[used], shares[used]))
         done = needs <= step * (1 + TOGETHER)
-        left[jobs] -= step * rates
-        left[jobs[done]] = 0.0
+        remaining[jobs] -= step * rates
+        remaining[jobs[done]] = 0.0
         completion[jobs[done]] = end
         now, here = end, np.sort(jobs[~done])
     return completion, epochs

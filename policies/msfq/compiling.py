@@ -19,10 +19,10 @@ def inline(function: Any, **parts: Any) -> Any:
     """
     if hasattr(function, "py_func"):
         return function
-    known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    namespace = {name: function.__globals__.get(name) for name in function.__code__.co_names}
     called = {
         name: inline(of)
-        for name, of in known.items()
+        for name, of in namespace.items()
         if isinstance(of, FunctionType) and of is not function and name not in parts
     }
     own = FunctionType(

@@ -101,20 +101,17 @@ def next_start(state: FlatState, free: int) -> int:
     raise NotImplementedError
 
 
-NOTE_PHASES, LEAN = False, False
+NOTE_PHASES = False
 
 
 @cache
-def advance_by(rule: NextStart, phases: bool, lean: bool) -> Any:
+def advance_by(rule: NextStart, phases: bool) -> Any:
     """Return `advance` compiled for a rule, the rule a constant in it.
 
-    With ``phases`` those of MSFQ are noted. Where it is lean, it is for exponential sizes that are
-    drawn as jobs complete, and knows neither traces nor each job's own response time nor samples at
-    given times.
+    With ``phases`` those of MSFQ are noted.
     """
-    name = "_".join(filter(None, ("advance", rule.__name__, "lean" * lean)))
-    parts = {"next_start": inline(rule), "NOTE_PHASES": phases, "LEAN": lean}
-    return specialize(advance, name, parts, nogil=True)
+    parts = {"next_start": inline(rule), "NOTE_PHASES": phases}
+    return specialize(advance, f"advance_{rule.__name__}", parts, nogil=True)
 
 
 def advance(  # noqa: PLR0915 - in pieces it is half as fast
@@ -161,7 +158,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         if pick_at > DRAWN_AHEAD - 3:
             pick_at = refill(sim.draw, sim.picks, pick_at)
         kind, c, pick = ARRIVAL, 0, 0.0
-        if not LEAN and sized:
+        if sized:
             at = next_arrival if number < inputs.arrivals else np.inf
             if heap and sim.ends[0] <= at:
                 at, kind = sim.ends[0], COMPLETION
@@ -182,7 +179,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         ):
             sim.whole[DONE] = 1
             break
-        if not LEAN and sampled:
+        if sampled:
             while sim.whole[TICK] < inputs.grid.size and inputs.grid[sim.whole[TICK]] < at:
                 for i in range(count):
                     counters.samples[sim.whole[TICK], i] = state.waiting[i] + state.running[i]
@@ -193,10 +190,10 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 counting = True
                 sim.real[BEGAN], busy_since, busy_area = now, now, 0.0
                 _begin_counting(now, sim.since, counters, phase)
-            if not LEAN and traced:
+            if traced:
                 c = inputs.trace_classes[number]
             else:
-                if not LEAN and sized:
+                if sized:
                     pick = sim.picks[pick_at] * inputs.total_rate
                     pick_at += 1
                 while c < count - 1 and pick >= inputs.rates[c]:
@@ -206,7 +203,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             job = spare & NATURAL
             spare = int(pool[job, AFTER])
             pool[job, CAME_AT], pool[job, WHICH] = now, number
-            if not LEAN and sized:
+            if sized:
                 of_class[job] = c
                 if traced:
                     pool[job, TAKES] = inputs.trace_sizes[number]
@@ -236,7 +233,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                     for i in range(count):
                         counters.levels[batch, i] = state.waiting[i] + state.running[i]
             number += 1
-            if not LEAN and sized and number < inputs.arrivals:
+            if sized and number < inputs.arrivals:
                 next_arrival = (
                     inputs.trace_times[number]
                     if traced
@@ -244,7 +241,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 )
                 gap_at += 1
         elif kind == COMPLETION:
-            if not LEAN and sized:
+            if sized:
                 job = sim.ended[0] & PLACE
                 heap = pop(sim.ends, sim.ended, heap)
                 c = of_class[job] & NATURAL
@@ -278,7 +275,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         else:
             state.memory[0] = (state.memory[0] + 1) % count
             next_turn = now + exponential(sim.turn) * inputs.holding[state.memory[0]]
-        if not LEAN and inputs.together:
+        if inputs.together:
             coming = next_arrival if number < inputs.arrivals else np.inf
             if coming == now or (heap and sim.ends[0] == now):
                 continue
@@ -298,9 +295,9 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             busy_area += (inputs.k - free) * (now - busy_since)
             busy_since = now
             free -= state.needs[c]
-            if not LEAN and each:
+            if each:
                 counters.starts[int(pool[job, WHICH])] = now
-            if not LEAN and sized:
+            if sized:
                 both = int(pool[job, WHICH]) << PLACE_BITS | job
                 heap = push(sim.ends, sim.ended, heap, now + pool[job, TAKES], both)
             else:

@@ -61,8 +61,8 @@ def times(
             inside -= 1
         else:
             kind, job = kinds[arrived], arrived
-            known = sizes[job] if run.estimates else None
-            state.arrive(Job(job, kind, state.needs[kind], arrival, known))
+            size = sizes[job] if run.estimates else None
+            state.arrive(Job(job, kind, state.needs[kind], arrival, size))
             arrived, inside = arrived + 1, inside + 1
             outcome.most = max(outcome.most, inside)
         if run.together and state.now in ([end for end, _ in ends[:1]] + at[arrived : arrived + 1]):

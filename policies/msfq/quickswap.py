@@ -41,12 +41,12 @@ def _next_of_two_classes(state: FlatState, free: int) -> int:
     """Return what starts next where two classes run at the most."""
     memory, waiting = state.memory, state.waiting
     count = len(state.needs)
-    left = 3 + 2 * count
+    remaining = 3 + 2 * count
     if not memory[1]:  # the first question after an event
         memory[1] = 1
         anyone = another = False
         for c in range(count):
-            if waiting[c] > memory[left + c]:
+            if waiting[c] > memory[remaining + c]:
                 anyone = True
                 another = another or c != memory[3 + count + memory[0]]
         if another and _may_pass(state):
@@ -60,7 +60,7 @@ def _next_of_two_classes(state: FlatState, free: int) -> int:
         _pass_turn(state)
     memory[1] = 0
     for i in range(count):
-        memory[left + i] = waiting[i]
+        memory[remaining + i] = waiting[i]
     return NONE
 
 
@@ -141,13 +141,13 @@ def _class_limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[i
             expected = f"a whole number from 0 to {max(room) - 1}"
             raise InputError(expected, found=quote(threshold), place="option threshold")
         return tuple(min(threshold, most - 1) for most in room)
-    given = _whole_number(threshold, "option threshold")
-    if len(given) != len(room) or any(
-        not 0 <= l < most for l, most in zip(given, room, strict=False)
+    limit = _whole_number(threshold, "option threshold")
+    if len(limit) != len(room) or any(
+        not 0 <= l < most for l, most in zip(limit, room, strict=False)
     ):
         expected = f"one for each class, below {', '.join(map(str, room))}"
         raise InputError(expected, found=quote(threshold), place="option threshold")
-    return given
+    return limit
 
 
 def _class_cycle(queue: Instance, order: str) -> tuple[int, ...]:
@@ -155,11 +155,11 @@ def _class_cycle(queue: Instance, order: str) -> tuple[int, ...]:
     by_need = sorted(range(len(needs)), key=lambda c: needs[c])
     if order in ("descending", "ascending"):
         return tuple(by_need if order == "ascending" else by_need[::-1])
-    given = _whole_number(order, "option order")
-    if sorted(given) != sorted(needs):
+    whole = _whole_number(order, "option order")
+    if sorted(whole) != sorted(needs):
         expected = f"the needs {', '.join(map(str, needs))}, each once"
         raise InputError(expected, found=quote(order), place="option order")
-    return tuple(needs.index(need) for need in given)
+    return tuple(needs.index(need) for need in whole)
 
 
 def _whole_number(text: str, place: str) -> tuple[int, ...]:

@@ -59,10 +59,10 @@ def exponentials(s: Any, numbers: Any) -> None:
 @compiled
 def refill(s: Any, numbers: Any, used: int) -> int:
     """Refill the numbers in (0, 1), unused ones first; return how many are used."""
-    left = numbers.size - used
-    for i in range(left):
+    remaining = numbers.size - used
+    for i in range(remaining):
         numbers[i] = numbers[used + i]
-    for i in range(left, numbers.size):
+    for i in range(remaining, numbers.size):
         numbers[i] = uniform(s)
     return 0
 

@@ -69,11 +69,10 @@ def simulate(
 def _simulate_compiled(queue: Instance, name: str, rule: FlatRule, run: Experiment) -> Measured:
     from schedopt.policies.msfq import kernels
 
-    lean = not (run.sized or run.each or len(run.grid))
     inputs, counters = _inputs(queue, rule, run), _counters(run, len(queue.classes))
     state, simulator = flat_state_of(queue, rule), _simulator(queue, rule, run)
     pool, of_class = _spare_places(0, INITIAL_JOB_SLOTS), np.zeros(INITIAL_JOB_SLOTS, np.int64)
-    advance = kernels.advance_by(rule.next_start, rule.phases, lean)
+    advance = kernels.advance_by(rule.next_start, rule.phases)
     whole, real = simulator.whole, simulator.real
     while True:
         whole[kernels.PAUSE] = whole[kernels.NUMBER] + SLICE

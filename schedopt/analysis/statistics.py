@@ -152,9 +152,9 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 def against(rows: Iterable[Row], a: str) -> list[Pair]:
     """Compare one contender with every other on each problem; `InputError` if it has no rows."""
     problems = scores_by_problem(rows)
-    known = dict.fromkeys(name for scores in problems for name in scores.of)
-    if a not in known:
-        hint = suggestion(a, known) or listing(known)
+    compared = dict.fromkeys(name for scores in problems for name in scores.of)
+    if a not in compared:
+        hint = suggestion(a, compared) or listing(compared)
         raise InputError(f"a policy in the rows{hint}", found=quote(a))
     return [
         pair

@@ -174,5 +174,5 @@ def digest(path: Path) -> str:
 
 def asking(problem: str, formulation: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that change a formulation's question."""
-    known = record_of(problem).formulation(formulation).known_options
-    return {name: options[name] for name in options if name in known and known[name].asks}
+    supported = record_of(problem).formulation(formulation).known_options
+    return {name: options[name] for name in options if name in supported and supported[name].asks}

@@ -47,11 +47,11 @@ def verify(group: str, entry: entries.Entry) -> Verdict:
     """Recompute an entry from its files: the digests, the solution, the bound, the numbers."""
     name, wrong, bound = f"{group}/{entry.name}", [], ""
     try:
-        for what, path, told in (
+        for what, path, recorded in (
             ("instance", instance_path(name), entry.instance),
             ("result", result_path(name), entry.result),
         ):
-            if entries.digest(path) != told:
+            if entries.digest(path) != recorded:
                 wrong.append(f"the {what} is not that of the entry: {path.name} has another digest")
         result = entries.document(group, entry)
         expect_solution_of(entry, result, result_path(name).name)
@@ -82,7 +82,7 @@ def _wrong_starts(group: str, entry: entries.Entry) -> Iterator[str]:
 
 def _differences(entry: entries.Entry, result: Document, bound: str) -> list[str]:
     """Return the fields in which an entry differs from its result."""
-    told = (
+    differences = (
         ("objective", entry.objective, result.objective),
         ("bound", entry.bound, result.bound),
         ("gap", entry.gap, gap(result.objective, result.bound)),
@@ -92,7 +92,7 @@ def _differences(entry: entries.Entry, result: Document, bound: str) -> list[str
     )
     wrong = [
         f"{what}: {ours}, where the result says {theirs}"
-        for what, ours, theirs in told
+        for what, ours, theirs in differences
         if ours != theirs
     ]
     wrong += [f"question: {what}" for what in _other_question(entry, result)]
@@ -106,10 +106,10 @@ def _differences(entry: entries.Entry, result: Document, bound: str) -> list[str
 
 def _other_question(entry: entries.Entry, result: Document) -> list[str]:
     """Return the fields in which a result answers another question than its entry."""
-    given = result.question.options if result.question else result.options
+    asked = result.question.options if result.question else result.options
     asks, wanted = (
         entries.asking(entry.problem, entry.formulation, options)
-        for options in (given, entry.options)
+        for options in (asked, entry.options)
     )
     other = []
     if result.formulation and asks != wanted:

@@ -153,9 +153,9 @@ def reproduce(
     if output is not None:
         out.make_folder(output)
     reproduced: list[dict[str, Any]] = []
-    told = {"watch": lambda name: out.say(f"{name} ..."), "done": reproduced.append}
+    hooks = {"watch": lambda name: out.say(f"{name} ..."), "done": reproduced.append}
     with suppress(KeyboardInterrupt):
-        reproducing.reproduce(names or (), quick=quick, output=output, **told)
+        reproducing.reproduce(names or (), quick=quick, output=output, **hooks)
     with finishing():
         out.deliver(reproduced, lambda: listings.reproductions(reproduced), json=json)
     held = all(claim["holds"] is not False for entry in reproduced for claim in entry["claims"])

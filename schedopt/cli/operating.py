@@ -61,23 +61,23 @@ def replan(
     out.expect_writable(rest, out.DOCUMENTS, read)
     night = replanning.instance_of(plan, None if instance is None else load(instance))
     given["constraints"] = read_rules(rules, problem_name(night), night)
-    made = replanning.replan(plan, at=at, state=state, instance=night, **given)
+    replanned = replanning.replan(plan, at=at, state=state, instance=night, **given)
     with finishing():
         if rest is not None:
-            dump(made.rest, rest)
+            dump(replanned.rest, rest)
         out.deliver(
-            made.result.written(),
-            lambda: show(made),
+            replanned.result.written(),
+            lambda: show(replanned),
             json=json,
             output=output,
             template=template,
-            plan=lambda: made.plan,
+            plan=lambda: replanned.plan,
         )
-        for note in made.notes:
+        for note in replanned.notes:
             out.say(note)
     if stopped():
         raise typer.Exit(out.INTERRUPTED)
-    raise typer.Exit(out.status(made.result))
+    raise typer.Exit(out.status(replanned.result))
 
 
 @verb("schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 --order priority,cores")
@@ -111,9 +111,9 @@ def ready(
     for name in answer.start:
         print(printable(name))
     sums = zip(goals, answer.objectives, strict=True)
-    told = ", ".join(f"{goal} {value:,.10g}" for goal, value in sums)
+    totals = ", ".join(f"{goal} {value:,.10g}" for goal, value in sums)
     proven = "proven" if answer.proven else "not proven"
-    out.say(f"{len(answer.start):,} start: {told}; {proven}, {answer.seconds * 1000:.0f} ms")
+    out.say(f"{len(answer.start):,} start: {totals}; {proven}, {answer.seconds * 1000:.0f} ms")
 
 
 @verb(
@@ -153,19 +153,19 @@ def start_times(
 
     out.expect_writable(output, (".csv",), [file])
     queue = load(file)
-    told = predicting.start_times(queue, at, policy, **given)
-    rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
+    answer = predicting.start_times(queue, at, policy, **given)
+    rows = [[getattr(row, name) for name in COLUMNS] for row in answer.rows]
     if output is not None:
         write_bytes(output, as_csv(COLUMNS, rows).encode())
     if json:
-        out.print_json(told.rows)
+        out.print_json(answer.rows)
     elif output is None:
         clock, level = predicting.clock(queue), given["level"]
         cells = ((str(job), *map(clock, times)) for job, *times in rows[:ROWS])
         show(column.Table.of(f"starts, at {level:.0%}", map(column.text, COLUMNS), cells))
         if len(rows) > ROWS:
             out.say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
-    out.say(f"{len(rows):,} wait; intervals calibrated on {told.judged:,} starts before then")
+    out.say(f"{len(rows):,} wait; intervals calibrated on {answer.judged:,} starts before then")
 
 
 @verb("schedopt check-starts log.json starts.csv --policy easy", name="check-starts")

@@ -208,8 +208,8 @@ def deliver(
             columns = plan()
             if columns is not None:
                 write_plan(columns, output, template)
-            told = "wrote {}" if columns is not None else "there is no solution: {} is not written"
-            say(told.format(output))
+            text = "wrote {}" if columns is not None else "there is no solution: {} is not written"
+            say(text.format(output))
         elif output is not None:
             dump(document, output, indent=1)
     finally:  # what was found is told, whatever becomes of the file

@@ -209,7 +209,7 @@ def plan(
     outputs = output or []
     _expect_files(outputs, save_farm, report, [table, *files], template)
     with live(table.name) as watch:
-        made = planning.plan(
+        planned = planning.plan(
             table,
             **given,
             template=template,
@@ -220,19 +220,19 @@ def plan(
         )
     with finishing():
         try:
-            for path in outputs if made.run is not None else ():
-                if path.suffix.lower() == ".png" and not any(row["run"] for row in made.rows):
+            for path in outputs if planned.run is not None else ():
+                if path.suffix.lower() == ".png" and not any(row["run"] for row in planned.rows):
                     out.say(f"no job runs: {path} is not written")
                     continue
-                made.write(path, template)
+                planned.write(path, template)
                 out.say(f"wrote {path}")
-            if report is not None and made.run is not None:
-                out.write_page(made.instance, made.result, report, run=made.run)
+            if report is not None and planned.run is not None:
+                out.write_page(planned.instance, planned.result, report, run=planned.run)
         finally:  # what was found is told, whatever becomes of the files
-            out.print_json(made.document()) if json else show(made)
+            out.print_json(planned.document()) if json else show(planned)
     if stopped():
         raise typer.Exit(out.INTERRUPTED)
-    raise typer.Exit(out.status(made.result))
+    raise typer.Exit(out.status(planned.result))
 
 
 def _expect_files(

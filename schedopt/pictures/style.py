@@ -198,10 +198,10 @@ def label_clock_times(axes: Axes, dates: Dates, unit: float) -> None:
         local = (midnight + timedelta(minutes=n * step)).astimezone(UTC)
         at = dates.since(local) / unit
         if axes.get_xlim()[0] <= at <= axes.get_xlim()[1] and at not in ticks:
-            told = local.astimezone(dates.start.tzinfo)
+            wall = local.astimezone(dates.start.tzinfo)
             ticks.append(at)
-            texts.append(f"{told:%H:%M}" if told.date() == day else f"{told:%H:%M}\n{told:%d %b}")
-            day = told.date()
+            texts.append(f"{wall:%H:%M}" if wall.date() == day else f"{wall:%H:%M}\n{wall:%d %b}")
+            day = wall.date()
     axes.set_xticks(ticks, texts)
     axes.set_xlabel(f"time ({dates.start.tzinfo})")
 

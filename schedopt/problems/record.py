@@ -104,11 +104,11 @@ class Problem(Generic[I]):
 
     def formulation(self, name: str | None = None) -> FormulationType:
         """Return a formulation by name, the default without one; `InputError` if there is none."""
-        known = self.formulation_homes
+        homes = self.formulation_homes
         chosen = (
-            pick_name(name, known, f"a formulation of {self.name}") if name else next(iter(known))
+            pick_name(name, homes, f"a formulation of {self.name}") if name else next(iter(homes))
         )
-        kind: FormulationType = resolve(known[chosen])
+        kind: FormulationType = resolve(homes[chosen])
         return kind
 
     def default_formulation(self, instance: I) -> str:
@@ -133,8 +133,8 @@ class Problem(Generic[I]):
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name, for these side constraints; `InputError` if there is none."""
-        known = self.policies()
-        return known[pick_name(name, known, f"a policy of {self.name}")]
+        policies = self.policies()
+        return policies[pick_name(name, policies, f"a policy of {self.name}")]
 
     def generators(self) -> Mapping[str, Recipe]:
         """Return the generators of random instances by name; the first is the default."""
@@ -145,10 +145,10 @@ class Problem(Generic[I]):
 
     def generator(self, name: str | None = None) -> Recipe:
         """Return a generator by name, the default without one; `InputError` if there is none."""
-        known = self.generators()
-        if not known:
+        kinds = self.generators()
+        if not kinds:
             raise InputError(f"a problem with generators: {self.name} has none")
-        return known[pick_name(name or next(iter(known)), known, f"a generator of {self.name}")]
+        return kinds[pick_name(name or next(iter(kinds)), kinds, f"a generator of {self.name}")]
 
     def known_converters(self) -> Mapping[str, Converter]:
         """Return the converters by format; those of plug-ins by the ending of files."""

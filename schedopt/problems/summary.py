@@ -211,21 +211,21 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     seconds: float
 
 
-def explanation_tables(told: Explanation) -> Tables:
+def explanation_tables(explanation: Explanation) -> Tables:
     """Yield the tables of an explanation."""
     text, number = tables.text, tables.number
-    if told.left_out:
+    if explanation.left_out:
         columns = text("job"), text("reason"), number("worth"), number("needed"), text("why")
         rows = (
             (of.job, of.reason, of.reward, _proven(of.needed, of.proven, None), of.words)
-            for of in told.left_out
+            for of in explanation.left_out
         )
         yield Table.of("left out", columns, rows)
-    if told.rules:
+    if explanation.rules:
         heads = text("rule"), number("reward lost"), text("in without it"), text("out without it")
         prices = (
             (of.rule, _proven(of.cost, of.proven, "unknown"), *map(_named, (of.gains, of.loses)))
-            for of in told.rules
+            for of in explanation.rules
         )
         yield Table.of("what each rule costs", heads, prices)
 

@@ -62,8 +62,8 @@ def write(rows: Sequence[Row], path: str | Path, *, failures: Sequence[str] = ()
 def sections(rows: Sequence[Row], failures: Sequence[str] = ()) -> Iterator[Section]:
     """Yield the parts of the page."""
     standings, problems = statistics.summary(rows), statistics.overview(rows)
-    told = {what.problem: tables.leader(standings, what) for what in problems}
-    yield Section("In short", facts=told)
+    leaders = {what.problem: tables.leader(standings, what) for what in problems}
+    yield Section("In short", facts=leaders)
     if failures:
         table = Table.of("not used", [column.text("instance")], [[line] for line in failures])
         yield Section("Not used", tables=(table,))

@@ -85,8 +85,8 @@ def _section(part: Section) -> str:
 
 
 def _definitions(pairs: Mapping[str, str]) -> str:
-    told = "".join(f"<dt>{plain(name)}</dt><dd>{plain(is_)}</dd>" for name, is_ in pairs.items())
-    return told and f"<dl>{told}</dl>"
+    items = "".join(f"<dt>{plain(name)}</dt><dd>{plain(is_)}</dd>" for name, is_ in pairs.items())
+    return items and f"<dl>{items}</dl>"
 
 
 def _table(table: Table, terms: Mapping[str, str]) -> str:

@@ -54,15 +54,15 @@ def sections(instance: AnyInstance, result: Result, run: Result | None) -> Itera
         "objective": f"{number(result.objective)} ({record.goal(instance)})",
         "bound": bound and f"{bound}: no solution can be better",
         "by": result.credit,
-        **{name: told for name, told in record.lines(instance, result) if name != CAUTION},
+        **{name: text for name, text in record.lines(instance, result) if name != CAUTION},
         "rules that cannot hold together": ", ".join(result.conflict),
         "violations": "; ".join(result.violations),
         "note": str(result.message or ""),
     }
-    yield Section("In short", facts={name: told for name, told in facts.items() if told})
+    yield Section("In short", facts={name: text for name, text in facts.items() if text})
     yield from record.sections(instance, result, run)
     if result.explanation:
-        told = msgspec.convert(result.explanation, Explanation)
+        why = msgspec.convert(result.explanation, Explanation)
         words = "Each by solving again: with the job asked for, or without the rule."
-        tables = tuple(table.without_empty_columns() for table in explanation_tables(told))
+        tables = tuple(table.without_empty_columns() for table in explanation_tables(why))
         yield Section("Why, and at what price", words=words, tables=tables, terms=PRICES)

@@ -120,8 +120,8 @@ class References:
         question = self.record.question(self._instance, policy, run.options, constraints)
         if question is None:
             return self.without_solution("not-applicable")
-        told = [question.instance.name, question.formulation, question.ruled, question.options]
-        key = to_json(told, order="sorted")
+        identity = [question.instance.name, question.formulation, question.ruled, question.options]
+        key = to_json(identity, order="sorted")
         if key not in self._solved:
             self._solved[key] = self._solve(question)
         reference = self._solved[key]

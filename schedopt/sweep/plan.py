@@ -81,7 +81,7 @@ def problem_plans(sweep: Sweep, problems: Sequence[str]) -> dict[str, ProblemPla
 
 def _choose_policies(names: Sequence[str], problems: Sequence[str]) -> dict[str, list[Policy]]:
     """Return the policies of each problem; a name that is of none of them is an error."""
-    known = {problem: record_of(problem).policies() for problem in problems}
+    policies = {problem: record_of(problem).policies() for problem in problems}
     chosen: dict[str, list[Policy]] = {problem: [] for problem in problems}
     for name in dict.fromkeys(names):
         errors = []
@@ -93,14 +93,14 @@ def _choose_policies(names: Sequence[str], problems: Sequence[str]) -> dict[str,
         if len(errors) == len(problems) == 1:
             raise errors[0]
         if errors and len(errors) == len(problems):
-            every = [policy for of in known.values() for policy in of]
+            every = [policy for of in policies.values() for policy in of]
             hint = suggestion(name, every) or listing(every)
             raise InputError(f"a policy of {' or '.join(problems)}{hint}", found=quote(name))
     for problem, own in chosen.items():
         if names and not own:
-            expected = f"a policy of {problem}{listing(known[problem])}, which instances are of"
+            expected = f"a policy of {problem}{listing(policies[problem])}, which instances are of"
             raise InputError(expected, found="none")
-    return {problem: own or list(known[problem].values()) for problem, own in chosen.items()}
+    return {problem: own or list(policies[problem].values()) for problem, own in chosen.items()}
 
 
 def runs(label: str, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> tuple[PlannedRun, ...]:

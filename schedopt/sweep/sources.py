@@ -203,8 +203,8 @@ def generated_sources(
         raise InputError(expected, found=f"{len(numbers)}", place="--generate")
     if any(seed < 0 for seed in numbers):
         raise InputError("whole numbers >= 0", found=quote(min(numbers)), place="seeds")
-    given = check_options(options or {}, chosen.options, chosen.name)
-    return [GeneratedSource(problem, chosen.name, seed, given) for seed in numbers]
+    checked = check_options(options or {}, chosen.options, chosen.name)
+    return [GeneratedSource(problem, chosen.name, seed, checked) for seed in numbers]
 
 
 def parse_generated(text: str) -> list[GeneratedSource]:

@@ -59,13 +59,13 @@ def bar(what: str) -> Iterator[Advance]:
     columns = TextColumn(what, markup=False), BarColumn(), MofNCompleteColumn()
     progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     try:
-        task, told = progress.add_task(what, total=None), ticking(what)
+        task, status = progress.add_task(what, total=None), ticking(what)
 
         def advance(done: int, total: int) -> None:
             progress.start()  # a thread: until then this process may be copied
             progress.update(task, completed=done, total=total)
             if not err.is_terminal:
-                told(done, total)
+                status(done, total)
 
         yield advance
     finally:

@@ -98,13 +98,13 @@ def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def planned(made: NightPlan) -> None:
+def planned(plan: NightPlan) -> None:
     """Show a plan: how good it is, what runs when, and what is left out and why."""
-    style = STYLES["optimal" if made.result.proven else made.result.solution_status]
-    say(made.line, style)
-    if made.result.violations:
-        result(made.instance, made.result)
-    runs = sorted((row for row in made.rows if row["run"]), key=lambda row: row["rank"] or 0)
+    style = STYLES["optimal" if plan.result.proven else plan.result.solution_status]
+    say(plan.line, style)
+    if plan.result.violations:
+        result(plan.instance, plan.result)
+    runs = sorted((row for row in plan.rows if row["run"]), key=lambda row: row["rank"] or 0)
     if runs:
         hidden = {"run", "reason", "rank", "late"}
         hidden |= {"start", "end"} if "start_time" in runs[0] else set()
@@ -114,7 +114,7 @@ def planned(made: NightPlan) -> None:
         ).table()
         heads = tuple(replace(of, title=of.title.removesuffix("_time")) for of in table.columns)
         _show_some_rows(replace(table, title="", columns=heads), ROWS, "--output plan.csv")
-    dropped = problem_of(made.instance).dropped(made.instance, made.result)
+    dropped = problem_of(plan.instance).dropped(plan.instance, plan.result)
     if dropped is not None and runs:
         _show_some_rows(dropped, DROPPED, "--output plan.csv")
 
@@ -126,10 +126,10 @@ def _by_clock(title: str, value: Value) -> Value:
     return value
 
 
-def replanned(made: Replanned) -> None:
+def replanned(plan: Replanned) -> None:
     """Show the result on the rest of a night, and what became of each job."""
-    result(made.rest, made.result)
-    count = Counter(change.change for change in made.changes)
+    result(plan.rest, plan.result)
+    count = Counter(change.change for change in plan.changes)
     out.print()
     say(", ".join(f"{count[what]:,} {what}" for what in ("kept", "moved", "added", "dropped")))
     changed = Table.of(
@@ -141,7 +141,7 @@ def replanned(made: Replanned) -> None:
         ),
         (
             (of.job, of.change, of.was_time or of.was, of.now_time or of.now, of.why)
-            for of in made.changes
+            for of in plan.changes
             if of.change != "kept"
         ),
     )

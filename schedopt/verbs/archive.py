@@ -52,8 +52,8 @@ def describe(name: str) -> dict[str, Any]:
     own: dict[str, Any] = msgspec.to_builtins(group(name.partition("/")[0]))
     if "/" not in name:
         return own | {"entries": [msgspec.to_builtins(entry) for entry in entries(name)]}
-    told: dict[str, Any] = msgspec.to_builtins(entry_of(name)[1])
-    return {"group": own} | told
+    described: dict[str, Any] = msgspec.to_builtins(entry_of(name)[1])
+    return {"group": own} | described
 
 
 def verify_entries(
@@ -66,7 +66,7 @@ def verify_entries(
         if watch:
             watch(done, len(selected))
     for group_name in dict.fromkeys(name for name, _ in selected):
-        told = {entry.name for entry in entries(group_name)}
+        listed = {entry.name for entry in entries(group_name)}
         for name in names_in(group_name):
-            if name not in told:
+            if name not in listed:
                 yield Verdict(group_name, name, "", "", ["an instance without an entry"])

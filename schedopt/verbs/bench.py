@@ -131,13 +131,13 @@ def bench(
         policy_files=files_of_policies,
     )
     texts = ([one] if isinstance(one, Source) else parse_generated(one) for one in generated)
-    made = [source for sources in texts for source in sources]
-    files, loaded = _read_sources(paths, bool(made))
+    to_generate = [source for sources in texts for source in sources]
+    files, loaded = _read_sources(paths, bool(to_generate))
     target = None if output is None else Path(output)
     journal = _journal_of(target)
     if target is not None:
         refuse_overwriting((source.path for source in files), target)
-    tasks, failures = plan_tasks([*files, *loaded, *made], sweep)
+    tasks, failures = plan_tasks([*files, *loaded, *to_generate], sweep)
     rows = Journal(journal, [run.key for task in tasks for run in task.runs], Row)
     todo = [left for task in tasks if (left := _without_done(task, rows)).runs]
     try:
@@ -180,9 +180,9 @@ def _read_sources(
     paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance], generated: bool
 ) -> tuple[list[FileSource], list[Source]]:
     """Return the files among what is given, and the instances in memory."""
-    given = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
-    there = [path for path in given if isinstance(path, str | Path)]
-    loaded: list[Source] = [*in_memory(one for one in given if is_instance(one))]
+    asked = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
+    there = [path for path in asked if isinstance(path, str | Path)]
+    loaded: list[Source] = [*in_memory(one for one in asked if is_instance(one))]
     some = there or not (generated or loaded)
     return [FileSource(path) for path in instance_files(there)] if some else [], loaded
 

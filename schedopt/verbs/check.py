@@ -48,12 +48,12 @@ def check(instance: AnyInstance, result: Any) -> Report:
 def question_in_words(document: Document, report: Report) -> str:
     """Return a result's question in words, and how it differs from the file's own."""
     what = document.formulation or f"policy {document.policy}"
-    told = question_differences(report)
+    differences = question_differences(report)
     if not report.asked:
         return f"answers {what}; it does not say which question: there is nothing to compare"
-    if not told:
+    if not differences:
         return f"answers {what}, as the file stands"
-    return f"answers {what} with {' and '.join(told)}, not the file as it stands"
+    return f"answers {what} with {' and '.join(differences)}, not the file as it stands"
 
 
 def question_differences(report: Report) -> list[str]:
@@ -71,14 +71,14 @@ def verdict_in_words(document: Document, report: Report) -> str:
         return (
             f"holds ({document.solution_status}, objective {document.objective}); bound re-proved"
         )
-    told = f"the solution holds (objective {document.objective})"
+    verdict = f"the solution holds (objective {document.objective})"
     if document.policy:
-        return f"{told}; that the policy made it is believed"
+        return f"{verdict}; that the policy made it is believed"
     if document.solution_status == "optimal":
         hint = " (solve with --certificate to have it re-proved)"
         hint *= "believed" in report.bound and not document.risk
-        return f"{told}; that it is optimal is {report.bound}{hint}"
-    return f"{told}; bound {document.bound}: {report.bound}" if report.bound else told
+        return f"{verdict}; that it is optimal is {report.bound}{hint}"
+    return f"{verdict}; bound {document.bound}: {report.bound}" if report.bound else verdict
 
 
 def check_file(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Report]]:

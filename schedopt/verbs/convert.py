@@ -61,14 +61,14 @@ def convert(
             found=f"{len(files)} files",
         )
     module = import_module(converter.home)
-    known = check_options(given, module.OPTIONS, f"convert to {record.name}")
+    own = check_options(given, module.OPTIONS, f"convert to {record.name}")
     more = {"tell": tell} if converter.tells else {}
-    made: AnyInstance = module.convert(
-        files if converter.several else files[0], **({"name": name} if name else {}) | known | more
+    instance: AnyInstance = module.convert(
+        files if converter.several else files[0], **({"name": name} if name else {}) | own | more
     )
-    if tell is not None and made.description and not converter.tells:
-        tell(made.description)
-    return made
+    if tell is not None and instance.description and not converter.tells:
+        tell(instance.description)
+    return instance
 
 
 def _pick_problem(kind: str, wanted: object, given: Options) -> Problem:

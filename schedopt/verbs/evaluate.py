@@ -118,11 +118,11 @@ def warm(policy: Policy, instance: AnyInstance) -> None:
 
     A user's own policy runs on the user's instances alone, and beforehand where it has a trial.
     """
-    known = record_of(policy.problem).policies()
+    policies = record_of(policy.problem).policies()
     for part in policy.name.split("+"):
-        if part not in known:
+        if part not in policies:
             continue
-        one = known[part]
+        one = policies[part]
         if is_own(policy.problem, part):
             _warm(policy.problem, part)
             continue

@@ -70,10 +70,10 @@ def explain(name: str) -> list[Explained]:
     InputError
         If nothing does, with the nearest name.
     """
-    known: dict[str, list[Explained]] = {}
+    by_name: dict[str, list[Explained]] = {}
     for entry in everything():
-        known.setdefault(entry.name, []).append(entry)
-    return known[pick_name(name, known, "a side constraint, policy, formulation or generator")]
+        by_name.setdefault(entry.name, []).append(entry)
+    return by_name[pick_name(name, by_name, "a side constraint, policy, formulation or generator")]
 
 
 def everything() -> Iterator[Explained]:

@@ -36,8 +36,8 @@ def generate(
     chosen = record_of(problem).generator(generator)
     if seed < 0:
         raise InputError("a whole number >= 0", found=quote(seed), place="seed")
-    made: AnyInstance = chosen(seed, **check_options(options or {}, chosen.options, chosen.name))
-    return made
+    drawn: AnyInstance = chosen(seed, **check_options(options or {}, chosen.options, chosen.name))
+    return drawn
 
 
 def new(problem: str, *, comments: bool = True) -> str:

@@ -58,8 +58,8 @@ def parse_results(data: bytes, path: str | Path) -> Result[Any] | list[Result[An
     from schedopt.validation.documents import result_of
 
     several = is_list(data)
-    told = b'"termination"' in data  # most often not, and then nobody looks twice
-    if several or (told and "termination" in decode(data, dict[str, msgspec.Raw], file=str(path))):
+    maybe = b'"termination"' in data  # most often not, and then nobody looks twice
+    if several or (maybe and "termination" in decode(data, dict[str, msgspec.Raw], file=str(path))):
         with at_place(file=path):
             results: list[Result[Any]] = [result_of(one) for one in documents(data, path)]
         return results if several else results[0]

@@ -63,10 +63,10 @@ def write(
     model.add(*read_rules(constraints, model.problem, model.instance))
     try:
         with TemporaryDirectory(dir=path.absolute().parent, prefix=".schedopt-") as folder:
-            made = Path(folder) / f"model{ending}"
+            file = Path(folder) / f"model{ending}"
             model.model.name = re.sub(r"[^A-Za-z0-9_.-]", "_", model.instance.name)[:LONGEST]
-            model.model.write(str(made), io_options={"labeler": Labels()})
-            made.replace(path)
+            model.model.write(str(file), io_options={"labeler": Labels()})
+            file.replace(path)
     except OSError as error:
         raise InputError("a place to write to", found=error.strerror, file=str(path)) from None
 

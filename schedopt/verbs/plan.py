@@ -166,16 +166,16 @@ def plan(
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
     """
     what, record = _instance_or_table(table)
-    told: dict[str, object] = {"processors": processors, "from_": from_, "until": until}
-    told |= {"capacity": capacity, "seats": seats, "resources": resources, "pools": pools}
-    told |= {"cap": cap, "floor": floor, "reward": reward, "priority": priority, "groups": groups}
-    told |= {"unit": unit, "template": template, "farm": farm, "risk": risk, "tell": tell}
-    told["constraints"] = lambda night: read_rules(constraints, record.name, night)
+    flags: dict[str, object] = {"processors": processors, "from_": from_, "until": until}
+    flags |= {"capacity": capacity, "seats": seats, "resources": resources, "pools": pools}
+    flags |= {"cap": cap, "floor": floor, "reward": reward, "priority": priority, "groups": groups}
+    flags |= {"unit": unit, "template": template, "farm": farm, "risk": risk, "tell": tell}
+    flags["constraints"] = lambda night: read_rules(constraints, record.name, night)
     again = partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch)
-    made = record.tonight(what, told, again)
+    planned = record.tonight(what, flags, again)
     if save_farm is not None:
-        dump(made.farm, Path(save_farm), indent=1)
-    return NightPlan(**vars(made))
+        dump(planned.farm, Path(save_farm), indent=1)
+    return NightPlan(**vars(planned))
 
 
 def _instance_or_table(table: object) -> tuple[object, Problem]:

@@ -92,10 +92,10 @@ def read(path: str | Path) -> pl.DataFrame | None:
             heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
             if heads[:4] != [*FIXED[:4]]:
                 return None
-            given = schema(heads)
+            columns = schema(heads)
             with at_place(file=path):
-                check_cells(data, [title for title in heads if given[title] != pl.String])
-            table = pl.read_csv(BytesIO(data), schema_overrides=given)
+                check_cells(data, [title for title in heads if columns[title] != pl.String])
+            table = pl.read_csv(BytesIO(data), schema_overrides=columns)
             texts = [name for name in table.columns if table[name].dtype == pl.String]
             table = unescape_columns(table, texts).rename(
                 {name: unescape_cell(name) for name in table.columns}

@@ -53,8 +53,8 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
 def _draw(what: Any, instance: AnyInstance | str | Path | None) -> Any:
     """Return the figure that suits what is given."""
     alone = isinstance(what, str | Path | Result) or is_instance(what) or _is_frame(what)
-    given = [what] if alone else [*what]
-    items = [item for one in given for item in (_read(one) if _is_path(one) else [one])]
+    drawn = [what] if alone else [*what]
+    items = [item for one in drawn for item in (_read(one) if _is_path(one) else [one])]
     kinds = {_kind(item) for item in items}
     if len(kinds) > 1 or (len(items) > 1 and kinds & {"an instance", "a plan"}):
         expected = "one instance, one plan, or results or rows alone"
@@ -74,8 +74,8 @@ def _draw(what: Any, instance: AnyInstance | str | Path | None) -> Any:
             from schedopt.pictures.charts import variations
 
             return variations(items)
-    if instance is None and len(items) == 1 and _is_path(given[0]):
-        instance = instance_of_result(items[0], given[0])
+    if instance is None and len(items) == 1 and _is_path(drawn[0]):
+        instance = instance_of_result(items[0], drawn[0])
     return _draw_results(items, instance)
 
 

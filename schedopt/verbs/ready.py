@@ -84,10 +84,8 @@ def ready(
     numbers = {column: values for column, (values, _) in read.items()}
     scales = {column: scale for column, (_, scale) in read.items()}
     counts = np.bincount(jobs.kind, minlength=len(jobs.numbers))
-    choice = _choose(numbers, scales, room, goals, counts, until=_end(began, time_limit))
-    return _starts(
-        _names_of_counts(jobs, choice.x), choice, [scales[goal] for goal in goals], began
-    )
+    best = _choose(numbers, scales, room, goals, counts, until=_end(began, time_limit))
+    return _starts(_names_of_counts(jobs, best.x), best, [scales[goal] for goal in goals], began)
 
 
 def _choose(

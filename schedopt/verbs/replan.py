@@ -83,12 +83,12 @@ def replan(
     )
     added = [*rules, *(rule for rule in constraints if rule not in rules)]
     with stoppable():  # all solves together
-        made = record.replan(night, old, at, state, again, stay=stay, constraints=added)
+        replanned = record.replan(night, old, at, state, again, stay=stay, constraints=added)
     if not isinstance(old, list):
-        return made
+        return replanned
     taken = "those of the file, --constraints and --state are taken"
     note = f"a plan as a table says neither its rules nor what became of the machine: {taken}"
-    return replace(made, notes=(*made.notes, note))
+    return replace(replanned, notes=(*replanned.notes, note))
 
 
 def _old_plan(
@@ -143,14 +143,14 @@ def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> A
         if given is None:
             raise InputError("--instance FILE: the result does not say which night it is of")
         return given
-    told = f"{asked.name}, digest {asked.digest[:12]}"
+    wanted = f"{asked.name}, digest {asked.digest[:12]}"
     if given is not None:
         digest = identity(given)
         if digest.digest != asked.digest:
             other = f"{digest.name}, digest {digest.digest[:12]}"
-            raise InputError(f"the instance of the result: {told}", found=other)
+            raise InputError(f"the instance of the result: {wanted}", found=other)
         return given
     if (held := instance_of_result(plan, file)) is not None:
         return held
     where = "its folder and the examples" if file else "the examples"
-    raise InputError(f"--instance FILE: {told}, is not in {where}")
+    raise InputError(f"--instance FILE: {wanted}, is not in {where}")

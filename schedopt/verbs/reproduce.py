@@ -53,14 +53,14 @@ def reproduce(
         If there is no such reproduction, nothing can be written to the folder, or this is not a
         clone of the repository.
     """
-    known = _entries()
+    entries = _entries()
     wanted: dict[str, None] = {}
     for name in names:
-        several = [other for other in known if other.startswith(f"{name}/")]
-        wanted.update(dict.fromkeys(several or [pick_name(name, known, "a reproduction")]))
+        several = [other for other in entries if other.startswith(f"{name}/")]
+        wanted.update(dict.fromkeys(several or [pick_name(name, entries, "a reproduction")]))
     reproduced = []
-    for name in wanted or known:
-        reproduced.append(_run_entry(known[name], quick, output, watch))
+    for name in wanted or entries:
+        reproduced.append(_run_entry(entries[name], quick, output, watch))
         if done:
             done(reproduced[-1])
     return reproduced

@@ -81,11 +81,11 @@ def write(plan: pl.DataFrame, path: str | Path, template: str | Path = PLAIN) ->
 
 def read_template(template: str | Path) -> tuple[list[str], str]:
     """Return a template's lines, and its name in messages."""
-    known = templates()
-    if str(template) in known:
-        return known[str(template)].split("\n"), f"template {template}"
+    bundled = templates()
+    if str(template) in bundled:
+        return bundled[str(template)].split("\n"), f"template {template}"
     if not Path(template).suffix:
-        what = f"a template{listing(known)}, or a file ending in {ENDING}"
+        what = f"a template{listing(bundled)}, or a file ending in {ENDING}"
         raise InputError(what, found=quote(str(template)), place="template")
     with at_place(file=template):
         lines = decode_utf8(read_bytes(template)).replace("\r\n", "\n").split("\n")
@@ -126,8 +126,8 @@ def _fill(plan: pl.DataFrame, lines: list[str]) -> str:
         with at_place(f"line {at}"):
             _expect_words(command.replace("\\\n", " "), rows, risky[0].strip() if risky else "")
         at += command.count("\n") + 1
-    made = [line for row in rows for line in _block(block, row, first + 2)]
-    return "\n".join([*lines[:first], *made, *lines[last + 1 :]])
+    filled = [line for row in rows for line in _block(block, row, first + 2)]
+    return "\n".join([*lines[:first], *filled, *lines[last + 1 :]])
 
 
 def _expect_words(command: str, rows: list[dict[str, Any]], risky: str) -> None:

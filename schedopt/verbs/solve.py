@@ -156,8 +156,8 @@ class _Clock:
         limit = self.limits.time_limit
         if limit is None:
             return self.limits
-        left = max(0.0, limit - (now() - self._began))
-        return replace(self.limits, time_limit=left / (1 + self._beyond))
+        remaining = max(0.0, limit - (now() - self._began))
+        return replace(self.limits, time_limit=remaining / (1 + self._beyond))
 
     def seconds_to_check(self) -> float | None:
         """Return the seconds that a check may take, None where it may take any."""
@@ -239,8 +239,8 @@ def _against_start(model: Formulation, result: Result, start: object) -> Result:
 
 
 def _asked(model: Formulation) -> LazyQuestion:
-    known = model.known_options
-    asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
+    names = model.known_options
+    asks = {key: value for key, value in model.options.items() if key in names and names[key].asks}
     return LazyQuestion(model.instance, model.name, asks, tuple(model.added))
 
 
@@ -298,9 +298,9 @@ def with_confirmation(result: Result, other: Result | None) -> Result:
     """Return a result confirmed by another method, if any; on disagreement nothing is optimal."""
     if other is None:
         return with_note(result, "not confirmed: there is no second method")
-    told = f"{other.solver}: {other.termination}, objective {other.objective}"
+    summary = f"{other.solver}: {other.termination}, objective {other.objective}"
     if not (other.proven or other.termination == "infeasible"):
-        return with_note(result, f"not confirmed: {told} without a proof")
+        return with_note(result, f"not confirmed: {summary} without a proof")
     if result.proven and other.proven:
         agree = gap(result.objective, other.objective) or 0.0
         if agree <= AGREE:
@@ -309,7 +309,7 @@ def with_confirmation(result: Result, other: Result | None) -> Result:
         return with_note(result, f"confirmed by {other.solver}")
     elif not result.proven and result.termination != "infeasible":
         return result
-    return with_alarm(result, f"two methods disagree: {told}")
+    return with_alarm(result, f"two methods disagree: {summary}")
 
 
 def _with_check(model: Formulation, result: Result, seconds: float | None) -> Result:

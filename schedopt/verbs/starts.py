@@ -80,11 +80,11 @@ def log_of(
         expected = "how many processors the machine of a plain log has"
         raise InputError(expected, found="nothing", place="--servers")
     machine = {} if servers is None else {"processors": servers}
-    made = convert(path, options=AS_IT_IS | machine, tell=tell)
-    if any(words in (made.description or "") for words in CHANGED):
+    queue = convert(path, options=AS_IT_IS | machine, tell=tell)
+    if any(words in (queue.description or "") for words in CHANGED):
         expected = "jobs in order of submit, all of which can be replayed"
-        raise InputError(expected, found=made.description, file=str(path))
-    return made
+        raise InputError(expected, found=queue.description, file=str(path))
+    return queue
 
 
 def start_times(
@@ -125,9 +125,9 @@ def start_times(
     StartTimes
         A row for each waiting job in the order of submission.
     """
-    given = {"level": level, "model": model, "options": options or {}, "seed": seed}
+    asked = {"level": level, "model": model, "options": options or {}, "seed": seed}
     time = time_of(at, queue) if isinstance(at, str) else at
-    return problem_of(queue).start_times(queue, time, policy, **given)
+    return problem_of(queue).start_times(queue, time, policy, **asked)
 
 
 def time_of(text: str, queue: AnyInstance) -> float:

@@ -146,16 +146,16 @@ def _nothing_remains(stack: Stack, d: int) -> bool:
 @njit(cache=True)
 def _open_epoch(data: Data, stack: Stack, d: int, epochs: int) -> bool:
     """Open an epoch, if possible: its leader, the kinds that it may hold, how full it must be."""
-    left, frame = stack.left[d], stack.frame[d]
+    remaining, frame = stack.left[d], stack.frame[d]
     equal = data.inequity == 0
     kinds, first, owned = len(data.top), 0, 0
-    while left[first] == 0:
+    while remaining[first] == 0:
         first += 1
     floor = 1 if equal else max(1, data.top[first] - data.inequity)
     many, below = 0, kinds
     for t in range(first, kinds):
-        owned += left[t] * data.best_width[t]
-        if left[t] == 0:
+        owned += remaining[t] * data.best_width[t]
+        if remaining[t] == 0:
             continue
         if data.free[t] and (equal or data.top[t] < floor):
             below = min(below, t)
@@ -194,7 +194,7 @@ def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
     if stack.owner[place] == frame[STAMP]:
         return place
     stack.owner[place] = frame[STAMP]
-    table, left, many = stack.table[place], stack.left[d], frame[MANY]
+    table, remaining, many = stack.table[place], stack.left[d], frame[MANY]
     t, spare, gained = frame[BELOW], 0, 0
     filled = 0  # the rooms up to here are done
     most = data.rooms[0]
@@ -203,7 +203,7 @@ def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
         while filled < until:
             table[many, filled] = gained
             filled += 1
-        while t < len(data.top) and (not data.free[t] or left[t] <= spare):
+        while t < len(data.top) and (not data.free[t] or remaining[t] <= spare):
             t, spare = t + 1, 0
         if t < len(data.top):
             gained += data.best_width[t]
@@ -212,7 +212,7 @@ def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
         kind, width = stack.kinds[d, c], stack.width[d, c]
         for room in range(most + 1):
             best = table[c + 1, room]
-            for q in range(1, min(left[kind], room // width) + 1):
+            for q in range(1, min(remaining[kind], room // width) + 1):
                 best = max(best, table[c + 1, room - q * width] + q * data.best_width[kind])
             table[c, room] = best
     return place
@@ -252,12 +252,12 @@ def _fill_up_epoch(data: Data, stack: Stack, d: int) -> bool:
     One is where a free job that is left fits beside the others, or in place of a smaller one:
     then a partition with this filling can be changed into one with the other.
     """
-    left, frame = stack.left[d], stack.frame[d]
+    remaining, frame = stack.left[d], stack.frame[d]
     floor, room = frame[FLOOR], frame[ROOM]
     tail = 0
     for t in range(frame[BELOW], len(data.top)):
         if data.free[t]:
-            tail += min(left[t], room // floor - tail)
+            tail += min(remaining[t], room // floor - tail)
     frame[TAIL] = tail
     spare = room - tail * floor
     if data.inequity == 0:  # full to the last place, the leader in one
@@ -269,7 +269,7 @@ def _fill_up_epoch(data: Data, stack: Stack, d: int) -> bool:
             continue
         if wider > 0 and stack.take[d, c] > 0 and wider - width <= spare:
             return False
-        if left[kind] > stack.take[d, c]:
+        if remaining[kind] > stack.take[d, c]:
             wider = width
     return wider == 0 or (wider > spare and (tail == 0 or wider - floor > spare))
 
@@ -300,7 +300,7 @@ def _find_failure(
     data: Data, stack: Stack, memory: Memory, d: int, epochs: int
 ) -> tuple[int, bool]:
     """Return the place in memory of what is left in as many epochs as are left."""
-    left, kinds = stack.left[d], len(data.top)
+    remaining, kinds = stack.left[d], len(data.top)
     mask = len(memory.slots) - 1
     key = stack.frame[d, KEY] + (epochs - d) * 0x9E3779B97F4A7C1
     slot = (key ^ (key >> 29)) & mask
@@ -309,7 +309,7 @@ def _find_failure(
         same = row[kinds] == epochs - d
         t = 0
         while same and t < kinds:
-            same = row[t] == left[t]
+            same = row[t] == remaining[t]
             t += 1
         if same:
             return slot, True
@@ -323,8 +323,8 @@ def _remember_failure(data: Data, stack: Stack, memory: Memory, d: int, epochs: 
     stored = stack.at[STORED]
     if stored == len(memory.rows):
         return
-    slot, known = _find_failure(data, stack, memory, d, epochs)
-    if not known:
+    slot, is_known = _find_failure(data, stack, memory, d, epochs)
+    if not is_known:
         memory.slots[slot] = stored + 1
         for t in range(len(data.top)):
             memory.rows[stored, t] = stack.left[d, t]

@@ -87,11 +87,11 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items:
     for together, jobs in named:
         for j in jobs[1:] if together else ():
             bundle[root(j)] = root(jobs[0])
-    told = {root(j) for _, jobs in named for j in jobs}
+    ruled = {root(j) for _, jobs in named for j in jobs}
     members: dict[int, list[int]] = {}
     order = np.array(instance.descending, dtype=np.intp)
-    if told:
-        bundled = np.array([root(j) in told for j in order.tolist()])
+    if ruled:
+        bundled = np.array([root(j) in ruled for j in order.tolist()])
         for j in order[bundled].tolist():
             members.setdefault(root(j), []).append(j)
         order = order[~bundled]

@@ -45,9 +45,9 @@ class Completion:
     @staticmethod
     def fits(items: Items) -> bool:
         """Tell whether the tables of a search are small enough."""
-        left = items.jobs * len(items.kinds) if items.inequity == 0 else 0
+        remaining = items.jobs * len(items.kinds) if items.inequity == 0 else 0
         return (
-            max(left, _most_kinds_in_epoch(items) * (int(_room_of_epoch(items)[0]) + 1))
+            max(remaining, _most_kinds_in_epoch(items) * (int(_room_of_epoch(items)[0]) + 1))
             <= MOST_CELLS
         )
 
@@ -112,9 +112,9 @@ def _most_kinds_in_epoch(items: Items) -> int:
     if items.inequity == 0:
         return sum(not kind.free for kind in items.kinds)
     tops = np.array([kind.top for kind in items.kinds])
-    told = np.append(np.cumsum([not kind.free for kind in items.kinds][::-1])[::-1], 0)
+    ruled = np.append(np.cumsum([not kind.free for kind in items.kinds][::-1])[::-1], 0)
     below = np.searchsorted(-tops, items.inequity - tops, side="right")  # a leader's reach
-    return int((below - np.arange(len(tops)) + told[below]).max())
+    return int((below - np.arange(len(tops)) + ruled[below]).max())
 
 
 def _room_of_epoch(items: Items) -> NDArray[np.int64]:

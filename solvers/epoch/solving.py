@@ -63,14 +63,14 @@ class RectangleSearch:
         self._narrow = [narrow.get(t, 0) for t in range(len(kinds))]
         self._clashes = [frozenset(row.nonzero()[0].tolist()) for row in items.clash]
         self._ends = self._reachable()
-        left = tuple(kind.count for kind in kinds)
-        rest = sum(n * width for n, width in zip(left, self._narrow, strict=True))
+        remaining = tuple(kind.count for kind in kinds)
+        rest = sum(n * width for n, width in zip(remaining, self._narrow, strict=True))
         self._least = max(nodes, rest)
         self._best = inf if solution is None else float(solution.overhead)
         self._done = len(narrow) < len(kinds) or bool(items.clash.diagonal().any())
         self._failed: dict[State, float] = {}
         self._started: list[tuple[int, int, int, int]] = []  # kind, width, start, end
-        self._work = self._branch_on_starts((0, (), left, 0), 0, rest)
+        self._work = self._branch_on_starts((0, (), remaining, 0), 0, rest)
 
     @staticmethod
     def fits(items: Items) -> bool:
@@ -113,7 +113,7 @@ class RectangleSearch:
 
         The items that are left take `rest` nodes at least.
         """
-        now, running, left, first = state
+        now, running, remaining, first = state
         yield
         free = self._items.nodes - sum(nodes for _, nodes, _ in running)
         if free == 0:
@@ -123,20 +123,20 @@ class RectangleSearch:
                 return
             running = tuple(piece for piece in running if piece[0] > now)
             free = self._items.nodes - sum(nodes for _, nodes, _ in running)
-            state = now, running, left, first
+            state = now, running, remaining, first
         if cost + max(rest, self._failed.get(state, 0)) >= self._best:
             return
         barred = frozenset[int]().union(*(self._clashes[t] for *_, t in running if t >= 0))
         for choice in range(first, len(self._choices)):
             kind, width, nodes, height = self._choices[choice]
-            if not left[kind] or nodes > free or kind in barred:
+            if not remaining[kind] or nodes > free or kind in barred:
                 continue
             spent, to_come, end = cost + nodes, rest - self._narrow[kind], now + height
             if spent + to_come >= self._best or end > self.units:
                 continue
             if self._ends and not self._ends >> end & 1:  # a node free then is filled by nothing
                 continue
-            after = (*left[:kind], left[kind] - 1, *left[kind + 1 :])
+            after = (*remaining[:kind], remaining[kind] - 1, *remaining[kind + 1 :])
             self._started.append((kind, width, now, end))
             added = _with_piece(running, (end, nodes, kind if self._clashes[kind] else -1))
             yield from self._branch_on_starts((now, added, after, choice), spent, to_come)
@@ -242,11 +242,11 @@ def by_cpsat(
     start, bound = task.incumbent, task.bound
     if not task.confirming and bound is None:
         start, bound = task.heuristic(), least_overhead(model)
-    told, copy = None if bound is None else float(bound), None
-    if isinstance(model, Rectangles) and (start is None or start.overhead != told):
+    objective_bound, copy = None if bound is None else float(bound), None
+    if isinstance(model, Rectangles) and (start is None or start.overhead != objective_bound):
         copy = cpsat.copy_model(model)
         model.in_order(copy)
-    return cpsat.solve(model, task.limits, hint=start, bound=told, copy=copy)
+    return cpsat.solve(model, task.limits, hint=start, bound=objective_bound, copy=copy)
 
 
 class _SearchRun:

@@ -97,8 +97,8 @@ class BranchAndBound:
         if self.value < int(np.maximum(columns.cost, 0) @ columns.most):
             self.prices = solve_relaxation(columns, self.until).prices
         root = bound_of(columns, self.prices)
-        if start is not None and (known := bound_of(columns, start)).value < root.value:
-            root, self.prices = known, start  # as where time was over
+        if start is not None and (tighter := bound_of(columns, start)).value < root.value:
+            root, self.prices = tighter, start  # as where time was over
         self.bound = max(root.value, self.value)
         if not self.proven and look:
             self._look_through_core(root)
@@ -181,8 +181,8 @@ class BranchAndBound:
         cut = min(max(cut, int(low[column])), int(high[column]) - 1)
         down, up_ = high.copy(), low.copy()
         down[column], up_[column] = cut, cut + 1
-        known = min(branch.bound, base + bound.value)
-        return [Branch(known, low, down), Branch(known, up_, high)]
+        upper = min(branch.bound, base + bound.value)
+        return [Branch(upper, low, down), Branch(upper, up_, high)]
 
 
 def narrow_to_core(

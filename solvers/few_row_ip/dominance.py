@@ -107,11 +107,11 @@ def _counts_beside(
         taken = table.ravel()[below]
         so_far = np.cumsum(asked[twins])
         taken[some][twins] -= so_far[last] - so_far + asked[twins]
-        left = amount - (taken << shift)
-        most[left < use] = 0
+        remaining = amount - (taken << shift)
+        most[remaining < use] = 0
         if not once:
-            part = np.flatnonzero((left >= 0) & (left < use * most))
-            most[part] = left[part] // use[part]
+            part = np.flatnonzero((remaining >= 0) & (remaining < use * most))
+            most[part] = remaining[part] // use[part]
     return most
 
 

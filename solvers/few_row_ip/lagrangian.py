@@ -40,8 +40,8 @@ def run_highs(engine: Any) -> Relaxed | None:
     if status == HighsModelStatus.kOptimal:
         return Relaxed(np.asarray(solution.row_dual), values, True)
     if status == HighsModelStatus.kInfeasible:
-        _, known, ray = engine.getDualRay()
-        return Relaxed(np.asarray(ray), values, False) if known else None
+        _, has_ray, ray = engine.getDualRay()
+        return Relaxed(np.asarray(ray), values, False) if has_ray else None
     return None
 
 

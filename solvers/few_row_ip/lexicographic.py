@@ -37,24 +37,24 @@ def greedy_choice(objectives: Integers, rows: Integers, room: Integers, most: In
 
 def _take_in_order(order: Positions, rows: Integers, room: Integers, most: Integers) -> Integers:
     """Take columns in an order, each as often as it fits."""
-    x, left = np.zeros(len(most), dtype=np.int64), room.copy()
+    x, remaining = np.zeros(len(most), dtype=np.int64), room.copy()
     start, size = 0, BLOCK
     while start < len(order):
         at, start, size = order[start : start + size], start + size, 2 * size
         while True:
-            for r in np.argsort(left / np.maximum(room, 1)).tolist():  # the scarcest first
-                at = at[rows[r, at] <= left[r]]
+            for r in np.argsort(remaining / np.maximum(room, 1)).tolist():  # the scarcest first
+                at = at[rows[r, at] <= remaining[r]]
             if not len(at):
                 break
             block = at[:BLOCK]
             used = np.cumsum(rows[:, block] * most[block], axis=1, dtype=float)  # may be large
-            count = int((used <= SURE * left[:, None]).all(axis=0).sum())
+            count = int((used <= SURE * remaining[:, None]).all(axis=0).sum())
             x[block[:count]] = most[block[:count]]
-            left = left - rows[:, block[:count]] @ most[block[:count]]
+            remaining = remaining - rows[:, block[:count]] @ most[block[:count]]
             if count < len(block):
                 use, last = rows[:, block[count]], int(block[count])
-                x[last] = min([int(most[last]), *(left[use > 0] // use[use > 0]).tolist()])
-                left = left - use * x[last]
+                x[last] = min([int(most[last]), *(remaining[use > 0] // use[use > 0]).tolist()])
+                remaining = remaining - use * x[last]
             at = at[count + (count < len(block)) :]
     return x
 
@@ -151,19 +151,19 @@ def _choose_best(
             rest = exact_sum(np.maximum(open_.goals[k], 0) * open_.most)
             bounds.append(int(objectives[k] @ open_.base) + rest)
             continue
-        look, known = True, None
+        look, relaxed = True, None
         if len(open_.at) > 2 * NEAR:
             columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
             near = start[k] if k < len(start) else None
             bound, x, look = narrow_to_core(columns, open_.x, start=near, until=until)
-            open_.x, known = x, bound.prices / bound.scale
+            open_.x, relaxed = x, bound.prices / bound.scale
             open_.close_columns(bound, bound.slack_above(columns.worth(x)))
         step = int(np.gcd.reduce(open_.goals[k])) or 1
         columns, common = open_.columns(k, step)
         search = BranchAndBound(columns, open_.x, until)
-        if known is not None:
-            known = known * common / step
-        root = search.run(start=known, look=look)
+        if relaxed is not None:
+            relaxed = relaxed * common / step
+        root = search.run(start=relaxed, look=look)
         open_.x = search.x
         before = int(objectives[k] @ open_.base)
         values.append(before + step * search.value)

@@ -94,8 +94,8 @@ def best_change(
         return BestChange(None, reach)
     x = base.copy()
     for first, half, number in zip((0, 1), halves, best, strict=True):
-        made = first + 2 * np.array(half.changes_of(number), dtype=np.intp)
-        np.add.at(x, near[made], times[made])
+        changes = first + 2 * np.array(half.changes_of(number), dtype=np.intp)
+        np.add.at(x, near[changes], times[changes])
     return BestChange(x, reach)
 
 
@@ -132,12 +132,12 @@ def _list_ways(moves: Integers, spare: int, limit: int, row: int, until: float) 
             break
         if now() >= until:
             return None
-        made = np.flatnonzero(table[0] <= least - loss)
-        fresh = table.take(made, axis=1)
+        ways = np.flatnonzero(table[0] <= least - loss)
+        fresh = table.take(ways, axis=1)
         trail.append(Step(number, k, fresh[-1].copy()))
         fresh[:-1] += moves[:, k, None]
-        fresh[-1] = np.arange(number, number + len(made))
-        number += len(made)
+        fresh[-1] = np.arange(number, number + len(ways))
+        number += len(ways)
         table = np.concatenate((table, fresh), axis=1)
         if table.shape[1] <= 2 * limit:
             continue

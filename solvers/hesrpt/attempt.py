@@ -76,8 +76,8 @@ class Attempt:
 
     def out_of_time(self, spare: float = 0.0) -> bool:
         """Tell whether no more than the reserved time is left."""
-        left = self.seconds_left()
-        return left is not None and left <= spare
+        remaining = self.seconds_left()
+        return remaining is not None and remaining <= spare
 
     def end_status(self) -> Termination:
         """Return the status of a search that has come to its end."""
@@ -125,7 +125,7 @@ class Attempt:
         `spare` is the time in seconds that writing the solution takes: it is left, up to half of
         the limit.
         """
-        known = self.value
+        best = self.value
         try:
             while True:
                 left = self.seconds_left()
@@ -139,7 +139,7 @@ class Attempt:
                     return False
         finally:
             left = self.seconds_left()
-            if search.value < known and (left is None or spare <= max(left, 0.0) + BEYOND):
+            if search.value < best and (left is None or spare <= max(left, 0.0) + BEYOND):
                 self.take(search.solution(), search.name)
 
     def take_program(self, order: list[int], arrived: dict[str, int] | None = None) -> float:
@@ -156,8 +156,8 @@ class Attempt:
                 return inf
         except TimeoutError:
             return -inf
-        known = inf if self.solution is None else self.value
-        solved = solve_program(program, self.seconds_left(), known)
+        incumbent = inf if self.solution is None else self.value
+        solved = solve_program(program, self.seconds_left(), incumbent)
         own = -inf if solved.bound is None else solved.bound
         if solved.solution is not None:
             self.take(solved.solution, "clarabel", own)

@@ -34,9 +34,9 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
 def _best_order(attempt: Attempt) -> Termination:
     """Solve the program of the given order, or of the best by prices."""
     model = attempt.model
-    given = model.last_first.tolist() if model.given else None
+    order = model.last_first.tolist() if model.given else None
     attempt.take_even_split()
-    search = order_search(model.instance, model.rules, given)
+    search = order_search(model.instance, model.rules, order)
     attempt.run_search(search)
     played, attempt.solution = attempt.solution, None  # a program's is wanted, if a worse one
     own = attempt.take_program(search.order.tolist())

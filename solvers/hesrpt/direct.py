@@ -118,7 +118,7 @@ def split_evenly(instance: Instance, rules: Rules) -> Allocated | None:
     count = len(instance.jobs)
     kinds, kind_of = _kinds_of(limits_by_job(rules.bounds, count))
     by_job = any(len(bound.jobs) == 1 for bound in rules.bounds)  # which a part may not keep
-    left, ends, arrivals = instance.sizes.copy(), np.full(count, inf), instance.arrivals
+    remaining, ends, arrivals = instance.sizes.copy(), np.full(count, inf), instance.arrivals
     time, epochs = 0.0, []
     parts: Floats = np.zeros(kinds)
     while not np.isfinite(ends).all():
@@ -138,14 +138,14 @@ def split_evenly(instance: Instance, rules: Rules) -> Allocated | None:
             shares = (parts / np.maximum(counts, 1))[kind_of[here]]
         rates = instance.each("at", here, shares * instance.servers)
         with np.errstate(divide="ignore"):
-            after = left[here] / rates
+            after = remaining[here] / rates
         lasts = min(float(after.min()), until - time)
         if not np.isfinite(lasts):
             return None
         end = until if lasts == until - time else time + lasts
         epochs.append((time, end, here, shares))
-        left[here] -= rates * lasts
-        gone = (after == lasts) | (left[here] <= DONE * instance.sizes[here])
+        remaining[here] -= rates * lasts
+        gone = (after == lasts) | (remaining[here] <= DONE * instance.sizes[here])
         ends[here[gone]] = end
         time = end
     return allocated(instance, ends, epochs)

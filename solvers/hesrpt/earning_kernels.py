@@ -261,14 +261,14 @@ def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Fl
         most_each[i] = _demand_beside(c, j, lam[j], own[g], -1.0)
         few[g] += out[i]
         many[g] += most_each[i]
-    left, more = c.servers, 0.0
+    remaining, more = c.servers, 0.0
     for g in range(teams + 1):
         least, most = min(max(few[g], low[g]), high[g]), min(max(many[g], low[g]), high[g])
         low[g] = high[g] if own[g] > m * (1.0 + SAME) else least
         high[g] = least if own[g] < m * (1.0 - SAME) else most
-        left -= low[g]
+        remaining -= low[g]
         more += high[g] - low[g]
-    spread = min(max(left / more, 0.0), 1.0) if more > 0.0 else 0.0
+    spread = min(max(remaining / more, 0.0), 1.0) if more > 0.0 else 0.0
     total = 0.0
     for i in range(n):
         j = jobs[i]

@@ -198,10 +198,10 @@ def _served_in_turn(bounds: Sequence[Bound], groups: list[list[int]]) -> bool:
     """
     while groups:
         here = [j for group in groups for j in group]
-        left = [group for group in groups if not servable(bounds, here, group[0])]
-        if len(left) == len(groups):
+        remaining = [group for group in groups if not servable(bounds, here, group[0])]
+        if len(remaining) == len(groups):
             return False
-        groups = left
+        groups = remaining
     return True
 
 

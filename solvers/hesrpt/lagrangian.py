@@ -340,15 +340,15 @@ class LagrangianSearch(OrderSearch):
     def _play_prices(self, prices: Floats) -> tuple[float, Floats]:
         """Play prices, and keep them if that is the cheapest; return cost and completions."""
         prices = np.maximum(prices, float(prices.max(initial=0.0)) * 1e-12)
-        made = self.simulate(prices)
-        value = self.cost(made.ends)
+        simulated = self.simulate(prices)
+        value = self.cost(simulated.ends)
         if value < self.value:
             self.value, self.best = value, prices
-            self.order = np.argsort(-made.ends, kind="stable")
-            self._path = self._initial_rents(made.ends)
+            self.order = np.argsort(-simulated.ends, kind="stable")
+            self._path = self._initial_rents(simulated.ends)
             if len(self.rents.servers) == 1:
-                self._path = resample(np.append(0.0, made.times), made.rents, MOST_CELLS)
-        return value, made.ends
+                self._path = resample(np.append(0.0, simulated.times), simulated.rents, MOST_CELLS)
+        return value, simulated.ends
 
     def _initial_rents(self, known: Floats) -> tuple[Floats, Floats]:
         """Return a first guess of rents from completions: they pay about half of the costs."""
@@ -391,8 +391,8 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         quick = in_waves(model.instance, model.rules)
         if quick is not None:
             attempt.take(quick, "rents")
-        known = None if attempt.solution is None else attempt.solution.completion
-        search = LagrangianSearch(model.instance, model.rules, known=known)
+        completion = None if attempt.solution is None else attempt.solution.completion
+        search = LagrangianSearch(model.instance, model.rules, known=completion)
         nonlocal after
         ended = attempt.run_search(search, spare=WRITING * many**2)
         if ended and search.value < inf and many <= MOST_JOBS:

@@ -95,10 +95,10 @@ class OrderSearch:
         if not np.isfinite(prices).all():  # those of an order in which jobs cannot complete
             return Simulation(np.full(len(prices), inf), np.zeros(0), np.zeros(0))
         shares = np.zeros((0, 0)) if record is None else record
-        made: Simulation = simulate(
+        simulated: Simulation = simulate(
             self.curves, self.sizes, prices, self.starts, self.groups, shares
         )
-        return made
+        return simulated
 
     def cost(self, ends: Floats) -> float:
         """Return the cost of completions, infinite where some job is never done."""
@@ -108,13 +108,13 @@ class OrderSearch:
         """Return the play of prices; the order settles that of jobs that complete together."""
         everyone = np.arange(len(prices))
         record = np.zeros((len(prices) + len(self.starts), len(prices)))
-        made = self.simulate(prices, record)
-        times = made.times.tolist()
+        simulated = self.simulate(prices, record)
+        times = simulated.times.tolist()
         epochs = zip([0.0, *times], times, [everyone] * len(times), record, strict=False)
         first_first = order[::-1]
-        if not in_order(made.ends[first_first]):
-            first_first = np.argsort(made.ends, kind="stable")
-        return allocated(self.instance, made.ends, epochs, order=first_first.tolist())
+        if not in_order(simulated.ends[first_first]):
+            first_first = np.argsort(simulated.ends, kind="stable")
+        return allocated(self.instance, simulated.ends, epochs, order=first_first.tolist())
 
 
 def in_order(ends: Floats) -> bool:

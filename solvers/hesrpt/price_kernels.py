@@ -39,7 +39,7 @@ def _most_servers(c: Curves, jobs: Ints, n: int, firm: int) -> float:
     if not c.bounded:
         return c.servers
     own = c.teams[last]
-    left, inside = c.servers, float(c.team_mosts[own]) if own >= 0 else c.servers
+    remaining, inside = c.servers, float(c.team_mosts[own]) if own >= 0 else c.servers
     musts = np.zeros(len(c.team_leasts))
     tops = np.zeros(len(c.team_leasts))
     firmly = np.zeros(len(c.team_leasts))
@@ -47,7 +47,7 @@ def _most_servers(c: Curves, jobs: Ints, n: int, firm: int) -> float:
         j = jobs[i]
         g = c.teams[j]
         if g < 0:
-            left -= c.leasts[j]
+            remaining -= c.leasts[j]
         else:
             musts[g] += c.leasts[j]
             tops[g] += c.mosts[j]
@@ -56,10 +56,10 @@ def _most_servers(c: Curves, jobs: Ints, n: int, firm: int) -> float:
     for g in range(len(musts)):
         if g == own:
             inside -= musts[g]
-            left -= musts[g]
+            remaining -= musts[g]
         else:
-            left -= max(musts[g], min(firmly[g], tops[g], c.team_mosts[g]))
-    return min(left, inside, float(c.mosts[last]))
+            remaining -= max(musts[g], min(firmly[g], tops[g], c.team_mosts[g]))
+    return min(remaining, inside, float(c.mosts[last]))
 
 
 @njit(cache=True)
@@ -159,7 +159,7 @@ def simulate(
     from 0. `record` takes the shares by epoch and job, (E, M), or nothing if its shape is (0, 0).
     """
     total = len(sizes)
-    left, ends = sizes.copy(), np.full(total, inf)
+    remaining, ends = sizes.copy(), np.full(total, inf)
     times, rents = np.zeros(total + len(starts)), np.zeros(total + len(starts))
     jobs, own = np.zeros(total, dtype=np.int64), np.zeros(len(c.team_leasts) + 1)
     shares, rates = np.zeros(total), np.zeros(total)
@@ -178,7 +178,7 @@ def simulate(
         for i in range(count):
             rates[i] = speed(c, jobs[i], shares[i] * c.servers)
             if rates[i] > 0.0:
-                step = min(step, left[jobs[i]] / rates[i])
+                step = min(step, remaining[jobs[i]] / rates[i])
         if not step < inf:  # all is done, or never will be
             break
         now = until if step >= until - now else now + step
@@ -187,8 +187,8 @@ def simulate(
             j = jobs[i]
             if len(record):
                 record[epoch, j] = shares[i]
-            over = rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13)
-            left[j] -= step * rates[i]
+            over = rates[i] > 0.0 and remaining[j] / rates[i] <= step * (1.0 + 1e-13)
+            remaining[j] -= step * rates[i]
             if over:
                 ends[j] = now
             else:

@@ -45,10 +45,10 @@ class Scip:
             scip.setIntParam("presolving/maxrounds", 0)
         columns = _state(scip, run.matrix)
         if start is not None:
-            known = scip.createPartialSol()
+            partial = scip.createPartialSol()
             for column, value in zip(start[0].tolist(), start[1].tolist(), strict=True):
-                scip.setSolVal(known, columns[column], value)
-            scip.addSol(known)
+                scip.setSolVal(partial, columns[column], value)
+            scip.addSol(partial)
         scip.attachEventHandlerCallback(
             lambda model, _event: run.note_progress(
                 _finite(model, model.getPrimalbound()), _finite(model, model.getDualbound())

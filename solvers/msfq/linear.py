@@ -56,9 +56,9 @@ class Program:
 
     def solve(self, limits: Limits, began: float) -> Solved:
         """Run HiGHS to its end, to the limit since a time on the clock, or to an interruption."""
-        left = highspy.kHighsInf
+        remaining = highspy.kHighsInf
         if limits.time_limit is not None:
-            left = max(0.0, began + limits.time_limit - now())
+            remaining = max(0.0, began + limits.time_limit - now())
         lower, upper = np.array(self._bounds).T
         starts = np.cumsum([0, *map(len, self._entries)])[:-1]
         rows = np.array([row for column in self._entries for row in column])
@@ -73,7 +73,7 @@ class Program:
             options={
                 "solver": "ipm",  # the simplex method takes twice as long
                 "dual_feasibility_tolerance": TOLERANCE,  # a tighter primal one may not end
-                "time_limit": left,
+                "time_limit": remaining,
             },
         )
         run = Run(limits)

@@ -164,14 +164,3 @@ def test_numbers_in_the_system_and_phases_are_told_where_asked() -> None:
 def test_bad_options_are_refused(name: str, options: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
         evaluate(at_load(8, 0.5), name, options=options)
-
-
-@pytest.mark.parametrize("name", ["fcfs", "msfq", "adaptive-quickswap"])
-def test_the_lean_simulator_is_the_one_that_knows_more(name: str) -> None:
-    queue = at_load(8, 0.9) if name == "msfq" else SEVERAL
-    lean = simulate(queue, plan(queue, name), arrivals=20_000, seed=3)
-    more = simulate(queue, plan(queue, name), arrivals=20_000, seed=3, grid=[1.0])
-    assert lean.counts.sum() > 10_000
-    for field in Measured._fields:
-        if field != "samples":
-            np.testing.assert_array_equal(getattr(lean, field), getattr(more, field), field)

@@ -78,8 +78,8 @@ def reprove(
     Returns None where the bound holds; else a line that says why it does not follow.
     """
     try:
-        given = msgspec.convert(certificate, Branchings, strict=True)
-        _Proof(instance, constraints, given, claim).run()
+        branchings = msgspec.convert(certificate, Branchings, strict=True)
+        _Proof(instance, constraints, branchings, claim).run()
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
     except InputError as error:
@@ -171,17 +171,17 @@ class _Proof:
         reach += sum(abs(price) * row.reach for row, price in used)
         # No sum below is larger than that: with room for it, 64 bits hold them all.
         kind: type = np.int64 if reach < ROOMY else object
-        left: Whole = self.program.rewards.astype(kind) * weight
+        reduced: Whole = self.program.rewards.astype(kind) * weight
         slack = -weight * self.target
         for place, (row, price) in enumerate(used):
             bound = row.upper if price > 0 else row.lower
             if bound is None:
                 raise NotShownError(f"rows[{multipliers[place][0]}] has no bound on that side")
-            left[row.columns] -= row.coefficients.astype(kind) * price
+            reduced[row.columns] -= row.coefficients.astype(kind) * price
             slack += price * bound
-        slack += int(left[values == 1].sum())
-        slack += int(np.maximum(left[values == FREE], 0).sum())
-        return left, slack
+        slack += int(reduced[values == 1].sum())
+        slack += int(np.maximum(reduced[values == FREE], 0).sum())
+        return reduced, slack
 
     def _blocks_cost(self, values: Values, node: Node, losses: Whole, slack: int) -> bool:
         """Tell whether satisfying rows over disjoint columns costs more than the slack."""

@@ -46,9 +46,9 @@ def check_chosen(
 
 def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:
     """Check that every chosen name is a job, once; return the jobs."""
-    names, known = solution.selected, facts.night.index
-    if (made := facts.night.places_of(names)) is not None:  # of positions, by the instance itself
-        return JobSet(names, made)
+    names, index = solution.selected, facts.night.index
+    if (at := facts.night.places_of(names)) is not None:  # of positions, by the instance itself
+        return JobSet(names, at)
     with suppress(KeyError):
         places = facts.places(names)
         if np.bincount(places, minlength=1).max() <= 1:
@@ -56,17 +56,17 @@ def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:
     chosen = frozenset(names)
     seen: set[str] = set()
     for name in solution.selected:
-        report.expect(name in known, f"selected: no job is called {quote(name)}")
+        report.expect(name in index, f"selected: no job is called {quote(name)}")
         report.expect(name not in seen, f"selected: {name} is there twice")
         seen.add(name)
-    return chosen.intersection(known.keys())
+    return chosen.intersection(index.keys())
 
 
 def _check_shares(facts: Facts, chosen: Chosen, solution: Selected, report: Report) -> None:
     night = facts.night
     claimed = solution.shares
-    known = {by: groups.keys() for by, groups in night.groups.items()}
-    wrong = [by for by in claimed if by not in known or claimed[by].keys() != known[by]]
+    groups_by = {by: groups.keys() for by, groups in night.groups.items()}
+    wrong = [by for by in claimed if by not in groups_by or claimed[by].keys() != groups_by[by]]
     for by, groups in night.groups.items():
         for group in groups:
             ours = float(facts.used(by, group, chosen) / facts.capacity)

@@ -195,8 +195,8 @@ class Facts:
 
     def used(self, by: str, group: str, names: Chosen) -> Fraction:
         """Return the demand of the jobs of a group among some jobs."""
-        known = self.added(by, names) if by in self.night.codes else {}
-        return Fraction(known.get(group, 0), self.scale)
+        added = self.added(by, names) if by in self.night.codes else {}
+        return Fraction(added.get(group, 0), self.scale)
 
     @cached_property
     def _of_none(self) -> NDArray[np.intp]:

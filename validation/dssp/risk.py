@@ -64,9 +64,9 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
     ours = {"in_sample": inside, "out_of_sample": outside, "confidence": half, "scenarios": count}
     report.expect(told.keys() == ours.keys(), f"risk: {sorted(told)}, not {sorted(ours)}")
     for key in ours.keys() & told.keys():
-        given, scale = told[key], max(abs(inside), abs(outside))
-        right = isinstance(given, int | float) and same(ours[key], given, scale)
-        report.expect(right, f"risk: {key} {ours[key]:.12g}, not {quote(given)}")
+        claimed, scale = told[key], max(abs(inside), abs(outside))
+        right = isinstance(claimed, int | float) and same(ours[key], claimed, scale)
+        report.expect(right, f"risk: {key} {ours[key]:.12g}, not {quote(claimed)}")
 
 
 def by_density(facts: Facts, fitting: Mapping[int, int]) -> list[int]:
@@ -92,11 +92,11 @@ class _ServiceOrder:
         self.longest = scenarios.longest(facts.night)
         self.limits = {j: self._limit(j) for j in at}
         fitting = {j: int(self._fits(j, drawn).sum()) for j in at}
-        left = {jobs[j].name: j for j in by_density(facts, fitting)}
+        rest = {jobs[j].name: j for j in by_density(facts, fitting)}
         self.at: list[int] = []
-        while left:
-            free = (name for name, j in left.items() if not left.keys() & {*jobs[j].after})
-            self.at.append(left.pop(next(free)))
+        while rest:
+            free = (name for name, j in rest.items() if not rest.keys() & {*jobs[j].after})
+            self.at.append(rest.pop(next(free)))
         self.jobs = [jobs[j] for j in self.at]
         self.windows = list(self._windows(self.longest))
 

@@ -194,13 +194,13 @@ def _check_seats(
 def _check_completions(
     night: Instance, solution: Scheduled, ends: dict[str, float], slack: float, report: Report
 ) -> None:
-    told = solution.completion
-    unknown = sorted(told.keys() - ends.keys())
+    stated = solution.completion
+    unknown = sorted(stated.keys() - ends.keys())
     wrong = unknown + [
         job.name
         for job in night.jobs
         if job.name in ends
-        and not (job.name in told and abs(told[job.name] - ends[job.name]) <= slack)
+        and not (job.name in stated and abs(stated[job.name] - ends[job.name]) <= slack)
     ]
     _report_first(report, "completion: wrong for", wrong)
     makespan = max(ends.values(), default=0.0)

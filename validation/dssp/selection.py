@@ -97,9 +97,9 @@ def _check_objectives(solution: Selected, facts: Facts, chosen: Chosen, report: 
         ours.append(
             float(total([worths[job.name] for job in facts.night.jobs if job.name in chosen]))
         )
-    given = [] if isinstance(solution.objectives, UnsetType) else list(solution.objectives)
-    right = len(given) == len(ours) and all(map(same, ours, given))
-    report.expect(right, f"objectives: {ours}, not {given}")
+    stated = [] if isinstance(solution.objectives, UnsetType) else list(solution.objectives)
+    right = len(stated) == len(ours) and all(map(same, ours, stated))
+    report.expect(right, f"objectives: {ours}, not {stated}")
 
 
 def _report_unproven(instance: Instance, claim: Document, report: Report) -> None:
@@ -122,9 +122,9 @@ def _check_season(
         facts_of(one_night_facts(season, n), claim) if n in own_night else facts
         for n in range(1, season.nights + 1)
     ]
-    given = len(solution.nights)
-    if given != season.nights:  # of rules over other nights nothing can be said
-        report.violations.append(f"nights: {given}, and there are {season.nights}")
+    count = len(solution.nights)
+    if count != season.nights:  # of rules over other nights nothing can be said
+        report.violations.append(f"nights: {count}, and there are {season.nights}")
         return
     worth = Fraction(0)
     report.expect(
@@ -167,18 +167,18 @@ def _check_schedules(
 ) -> tuple[float, float]:
     """Check each night's schedule; return their reward, least and most under rounding."""
     least, most = 0.0, 0.0
-    given, asked = len(solution.schedules), len(solution.nights)
-    report.expect(given == asked, f"schedules: {given} of {asked} nights")
+    count, asked = len(solution.schedules), len(solution.nights)
+    report.expect(count == asked, f"schedules: {count} of {asked} nights")
     for n, (night, ran) in enumerate(
         zip(solution.nights, solution.schedules, strict=False), start=1
     ):
-        known = [name for name in night.selected if name in season.index]
+        names = [name for name in night.selected if name in season.index]
         own = Report()
         own.expect(
-            set(known) == set(ran.selected), "the schedule is of other jobs than are selected"
+            set(names) == set(ran.selected), "the schedule is of other jobs than are selected"
         )
-        if known:
-            tonight = one_night(season, known, constraints, n)
+        if names:
+            tonight = one_night(season, names, constraints, n)
             ends, slack = schedule.check_tasks(tonight, ran, claim, tonight.constraints, own)
             low, high = schedule.earned_interval(tonight, ends, slack)
             least, most = least + low, most + high
@@ -212,9 +212,9 @@ def _season_violations(
 ) -> Iterator[str]:
     """Say how a season violates a side constraint; ``every`` has the facts of each night."""
     facts = every[0]
-    known = facts.night.index
-    run = frozenset(solution.selected).intersection(known)
-    chosen = [frozenset(night.selected).intersection(known) for night in solution.nights]
+    index = facts.night.index
+    run = frozenset(solution.selected).intersection(index)
+    chosen = [frozenset(night.selected).intersection(index) for night in solution.nights]
 
     def wanting(members: Iterable[str], counted: Iterable[int]) -> bool:
         return any(

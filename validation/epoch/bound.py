@@ -86,13 +86,13 @@ def _proven_bound(
     """Return the lower bound on the overhead that a certificate proves."""
     if claim.sense != "minimize":
         raise _NotShownError(f"overhead is minimized, not {claim.sense}d")
-    given = msgspec.convert(certificate, Certificate, strict=True)
-    if isinstance(given, Narrowest) and claim.formulation == "rectangles":
+    stated = msgspec.convert(certificate, Certificate, strict=True)
+    if isinstance(stated, Narrowest) and claim.formulation == "rectangles":
         powers = claim.options.get("widths") == "powers-of-two"
         bundles = _bundles(instance, constraints)
-        return least_overhead(instance, bundles, given.steps, powers=powers)
-    if not isinstance(given, Narrowest) and claim.formulation == "partition":
-        return instance.nodes * _fewest_epochs(instance, constraints, given)
+        return least_overhead(instance, bundles, stated.steps, powers=powers)
+    if not isinstance(stated, Narrowest) and claim.formulation == "partition":
+        return instance.nodes * _fewest_epochs(instance, constraints, stated)
     raise _NotShownError(f"a certificate of that kind says nothing of {claim.formulation}")
 
 
@@ -205,22 +205,22 @@ def least_overhead(
     """
     nodes, jobs = instance.nodes, len(instance.jobs)
     total, minimum = Fraction(jobs, nodes), {job.name: job.minimum for job in instance.jobs}
-    left = {w for w in range(min(minimum.values()), nodes + 1) if Fraction(1, w) <= total}
+    remaining = {w for w in range(min(minimum.values()), nodes + 1) if Fraction(1, w) <= total}
     for step in steps:
         gone = set(step.widths)
-        if not gone <= left:
+        if not gone <= remaining:
             raise ValueError("widths: one drops out that is not there")
         possible = (
-            _widths_in_sums(left, total)
+            _widths_in_sums(remaining, total)
             if step.prime == 0
-            else _widths_by_prime(left, step.prime, total)
+            else _widths_by_prime(remaining, step.prime, total)
         )
         if gone & possible:
             raise ValueError(f"widths: {min(gone & possible)} is not shown to be in no schedule")
-        left -= gone
+        remaining -= gone
     if powers:
-        left = {w for w in left if w.bit_count() == 1 or w == nodes}
-    width = {m: min(w for w in left | {nodes} if w >= m) for m in set(minimum.values())}
+        remaining = {w for w in remaining if w.bit_count() == 1 or w == nodes}
+    width = {m: min(w for w in remaining | {nodes} if w >= m) for m in set(minimum.values())}
     used = sum(len(bundle) * width[max(minimum[j] for j in bundle)] for bundle in bundles)
     return max(used, nodes)
 
@@ -248,8 +248,8 @@ def _widths_by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
         for residue, sofar in enumerate(list(least)):
             for w in group if sofar is not None else ():
                 to, more = (residue + inverse[w]) % prime, (sofar or 0) + Fraction(1, w)
-                known = least[to]
-                if more <= total and (known is None or more < known):
+                least_before = least[to]
+                if more <= total and (least_before is None or more < least_before):
                     least[to], changed = more, True
     kept = set(widths)
     for w in group:

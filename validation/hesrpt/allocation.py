@@ -33,16 +33,16 @@ def rates_of(instance: Instance, jobs: Places, servers: Floats) -> Floats:
 
 
 def _rates(instance: Instance, jobs: Places, servers: Floats) -> Floats:
-    given: Any = [getattr(of, "base", of) for of in instance.speedups]
+    bases: Any = [getattr(of, "base", of) for of in instance.speedups]
     rates, kinds = np.zeros(len(jobs)), instance.kinds[jobs]
-    power = np.array([of.p if isinstance(of, Power) else np.nan for of in given])[kinds]
-    parallel = np.array([of.parallel if isinstance(of, Amdahl) else np.nan for of in given])[kinds]
+    power = np.array([of.p if isinstance(of, Power) else np.nan for of in bases])[kinds]
+    parallel = np.array([of.parallel if isinstance(of, Amdahl) else np.nan for of in bases])[kinds]
     powers, laws = ~np.isnan(power) & (servers > 0), ~np.isnan(parallel) & (servers > 0)
     rates[powers] = servers[powers] ** power[powers]
     f = parallel[laws]
     rates[laws] = 1.0 / ((1.0 - f) + f / servers[laws])
     for i in np.unique(kinds[np.isnan(power) & np.isnan(parallel)]).tolist():
-        k, s = np.array(sorted({(0.0, 0.0), *given[i].points})).T
+        k, s = np.array(sorted({(0.0, 0.0), *bases[i].points})).T
         rates[kinds == i] = np.interp(servers[kinds == i], k, s)
     return rates
 
@@ -131,8 +131,8 @@ def _check_objective(instance: Instance, done: Floats, claim: Document, report: 
 def _check_certificate(solution: Allocated, claim: Document, report: Report) -> None:
     if solution.certified == "all":
         report.expect(claim.solution_status == "optimal", "certified over all orders, not optimal")
-        given = claim.options.get("order") is not None
-        report.expect(not given, "certified over all orders, of one given")
+        has_order = claim.options.get("order") is not None
+        report.expect(not has_order, "certified over all orders, of one given")
 
 
 def _check_epochs(instance: Instance, solution: Allocated, done: Floats, report: Report) -> bool:
@@ -173,10 +173,10 @@ def _check_epochs(instance: Instance, solution: Allocated, done: Floats, report:
 
 def _check_work(instance: Instance, done: Floats, work: Floats, report: Report) -> None:
     """Check each job's work by its completion."""
-    everyone, left = np.arange(len(done)), instance.sizes - work
+    everyone, rest = np.arange(len(done)), instance.sizes - work
     fastest = rates_of(instance, everyone, np.full(len(done), float(instance.servers)))
-    for j in np.flatnonzero(~(left <= WORK * instance.sizes + 1e-14 * done * fastest)).tolist():
-        of = f"{left[j]:.6g} of {instance.sizes[j]:.6g}"
+    for j in np.flatnonzero(~(rest <= WORK * instance.sizes + 1e-14 * done * fastest)).tolist():
+        of = f"{rest[j]:.6g} of {instance.sizes[j]:.6g}"
         report.violations.append(f"work: {instance.names[j]} has {of} left when it completes")
 
 

@@ -147,13 +147,13 @@ class TableCurve:
 
 def curves_of(instance: Instance) -> list[Curve]:
     """Return each job's speedup as a curve, from the raw fields."""
-    made: dict[object, Curve] = {}
+    by_speedup: dict[object, Curve] = {}
     curves = []
     for job in instance.jobs:
         speedup = job.speedup or instance.speedup
-        if speedup not in made:
-            made[speedup] = _curve(speedup, instance)
-        curves.append(made[speedup])
+        if speedup not in by_speedup:
+            by_speedup[speedup] = _curve(speedup, instance)
+        curves.append(by_speedup[speedup])
     return curves
 
 

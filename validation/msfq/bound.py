@@ -126,15 +126,15 @@ def _reprove_prices(
 ) -> str | None:
     """Re-prove the bound of a log from prices."""
     try:
-        given = msgspec.convert(certificate, ServerPrices | ResourcePrices)
+        stated = msgspec.convert(certificate, ServerPrices | ResourcePrices)
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
     try:
-        if isinstance(given, ServerPrices):
-            prices = {SERVERS: given.prices}
-            shown, _ = bound_of_prices(instance, given.scale, given.unit, given.grid, prices)
+        if isinstance(stated, ServerPrices):
+            prices = {SERVERS: stated.prices}
+            shown, _ = bound_of_prices(instance, stated.scale, stated.unit, stated.grid, prices)
         else:
-            shown = bound_of_partitions(instance, given.parts)
+            shown = bound_of_partitions(instance, stated.parts)
     except ValueError as reason:
         return str(reason)
     claimed = Fraction(claim.bound or 0.0)
@@ -193,13 +193,13 @@ def bound_of_partitions(queue: Instance, given: Sequence[PartPrices]) -> Fractio
 
     `ValueError` if they are not the prices of each partition that has jobs.
     """
-    known = {one.partition: one for one in given}
+    by_partition = {one.partition: one for one in given}
     parts = queue.parts()
-    if len(known) != len(given) or known.keys() != {part.name for part in parts}:
+    if len(by_partition) != len(given) or by_partition.keys() != {part.name for part in parts}:
         raise ValueError("the certificate's parts are not the partitions that have jobs")
     total = weight = Fraction(0)
     for part in parts:
-        one = known[part.name]
+        one = by_partition[part.name]
         shown, heavy = bound_of_prices(part.queue, one.scale, one.unit, one.grid, one.prices)
         total, weight = total + shown * heavy, weight + heavy
     return total / weight

@@ -161,14 +161,14 @@ def _check_measures(
     if solution.confidence is not None:
         report.expect(solution.confidence >= 0, "confidence: below 0")
     groupings = ("user", "group", "queue", "partition", "need")
-    known = [key for key in groupings if jobs.labels(key) is not None]
-    report.expect(list(solution.by) == known, f"by: {list(solution.by)}, where it is {known}")
+    labelled = [key for key in groupings if jobs.labels(key) is not None]
+    report.expect(list(solution.by) == labelled, f"by: {list(solution.by)}, where it is {labelled}")
     means = {
         "mean_response_time": response,
         "mean_wait": wait,
         "mean_bounded_slowdown": slowdown,
     }
-    for key in known:
+    for key in labelled:
         _check_groups(key, jobs, solution.by.get(key, {}), means, report)
     users = [user.mean_bounded_slowdown for user in solution.by.get("user", {}).values()]
     if users:  # Jain's index

@@ -47,8 +47,8 @@ def _check_littles_law(time: Any, report: Report) -> None:
 def _check_utilization(queue: Instance, solution: Simulated, report: Report) -> None:
     """Compare the servers' mean use with the work that arrived, within backlog and noise."""
     pairs = list(zip(queue.classes, solution.classes, strict=True))
-    told = [part for _, time in pairs for part in (time.arrival_rate, time.mean_number)]
-    if not all(isinstance(part, float) and part >= 0 for part in told):
+    stated = [part for _, time in pairs for part in (time.arrival_rate, time.mean_number)]
+    if not all(isinstance(part, float) and part >= 0 for part in stated):
         report.unjudged.append("load balance: of classes without a rate or a number")
         return
     k = queue.servers

@@ -63,8 +63,8 @@ def check_curve(
         asked = claim.options.get(what, getattr(solution, what))
         stands = getattr(solution, what)
         report.expect(asked == stands, f"{what}: {stands}, where {asked} is asked for")
-    told = solution.assumption_ok or solution.method != "exact"
-    report.expect(told, "assumption_ok: false, and an exact curve assumes nothing")
+    is_stated = solution.assumption_ok or solution.method != "exact"
+    report.expect(is_stated, "assumption_ok: false, and an exact curve assumes nothing")
     if solution.method != "exact":
         report.unjudged.append(f"curve: an approximation, by {solution.method}")
         return
@@ -217,11 +217,11 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
         f"tables: not {queue.servers} of {rows} rows of {columns} letters",
     )
     letters = {"at_empty": set("LS."), "admit": set("S-")}
-    known = all(set(row) <= letters["at_empty"] for row in solution.at_empty) and all(
+    is_known = all(set(row) <= letters["at_empty"] for row in solution.at_empty) and all(
         set(row) <= letters["admit"] for table in solution.admit for row in table
     )
-    report.expect(known, "tables: letters that say nothing")
-    if not (shaped and known) or claim.objective is None:
+    report.expect(is_known, "tables: letters that say nothing")
+    if not (shaped and is_known) or claim.objective is None:
         return
     pair = None
     if queue.servers <= FEW_SERVERS and queue.load <= LIGHT:
@@ -234,10 +234,10 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
         report.unjudged.append(f"what the tables get: it is recomputed up to {limits} alone")
         return
     for job, each in zip(queue.classes, solution.classes, strict=True):
-        told, own = each.mean_response_time, pair[job.need > 1]
+        stated, own = each.mean_response_time, pair[job.need > 1]
         report.expect(
-            told is not None and _times_agree(told, own, TRUNCATED),
-            f"need {job.need}: a mean response time of {told}, where the table's is {own:.9g}",
+            stated is not None and _times_agree(stated, own, TRUNCATED),
+            f"need {job.need}: a mean response time of {stated}, where the table's is {own:.9g}",
         )
     ours = system.objective(queue.objective, *pair)
     report.expect(

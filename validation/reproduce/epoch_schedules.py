@@ -396,9 +396,9 @@ def _time_hard_instance(name: str) -> tuple[str, str]:
 
 def table_3(quick: bool) -> Outcome:
     """Look at what the generator makes by default."""
-    made = [*map(generators.GENERATORS["uniform"], range(200 if quick else 5_000))]
-    minima = np.concatenate([instance.minima for instance in made])
-    shape = {(i.nodes, len(i.jobs), i.inequity) for i in made}
+    drawn = [*map(generators.GENERATORS["uniform"], range(200 if quick else 5_000))]
+    minima = np.concatenate([instance.minima for instance in drawn])
+    shape = {(i.nodes, len(i.jobs), i.inequity) for i in drawn}
     load = float(minima.mean() * 8 / 128)
     values, counts = np.unique(minima, return_counts=True)
     answers: Answers = {

@@ -82,10 +82,10 @@ def figure_3(_: bool) -> Outcome:
     """Simulate heSRPT, and draw remaining sizes over time."""
     instance = instance_of([30, 20, 10], Power(p=0.5), 500)
     run = registered("hesrpt")["hesrpt"].run(instance)
-    times, left = [0.0], {job.name: [job.size] for job in instance.jobs}
+    times, remaining = [0.0], {job.name: [job.size] for job in instance.jobs}
     for epoch in run.epochs:
         times.append(epoch.end)
-        for name, sizes in left.items():
+        for name, sizes in remaining.items():
             rate = float(Power(p=0.5).at(epoch.share.get(name, 0.0) * 500))
             sizes.append(max(sizes[-1] - rate * (epoch.end - epoch.start), 0.0))
     served = [{name for name, share in epoch.share.items() if share > 0} for epoch in run.epochs]
@@ -95,7 +95,7 @@ def figure_3(_: bool) -> Outcome:
         "order": (", ".join(run.order), run.order == ("job-3", "job-2", "job-1")),
         "share": (f"at first {shares}", served == rest and [*map(len, served)] == [3, 2, 1]),
     }
-    curves = {f"{name}, remaining": (times, sizes) for name, sizes in left.items()}
+    curves = {f"{name}, remaining": (times, sizes) for name, sizes in remaining.items()}
     return Outcome(answers, curves, "time", "remaining size")
 
 

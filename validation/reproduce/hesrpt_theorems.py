@@ -164,14 +164,14 @@ def theorem_8(x: Any, p: float, servers: int) -> dict[str, float]:
 
 def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -> float:
     """Return the total flow time of fixed shares, freed ones lost, on a system of some speed."""
-    left, total, now = np.array(sizes, dtype=float), 0.0, 0.0
+    remaining, total, now = np.array(sizes, dtype=float), 0.0, 0.0
     rates = speed * (np.array(shares) * servers) ** p
-    running = np.ones(len(left), dtype=bool)
+    running = np.ones(len(remaining), dtype=bool)
     while running.any():
-        step = float((left[running] / rates[running]).min())
-        left[running] -= step * rates[running]
+        step = float((remaining[running] / rates[running]).min())
+        remaining[running] -= step * rates[running]
         now += step
-        ended = running & (left <= 1e-12 * np.array(sizes))
+        ended = running & (remaining <= 1e-12 * np.array(sizes))
         total += now * ended.sum()
         running &= ~ended
     return total
@@ -204,13 +204,13 @@ def scale_free(quick: bool) -> Iterator[tuple[Any, float, int, Any, float]]:
 @theorem(scale_free, constant=judge_below(1e-6), formula=judge_below(1e-6))
 def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> dict[str, Any]:
     del servers, total
-    known = np.isfinite(omegas)
-    first = np.where(known[0], omegas[0], 0.0)
+    finite = np.isfinite(omegas)
+    first = np.where(finite[0], omegas[0], 0.0)
     off = np.abs(omegas - first) / np.maximum(first, 1e-300)
     right, rest = constants(p, len(sizes)), range(1, len(sizes))
     return {
-        "constant": float(off[known & (first > 0)].max(initial=0.0)),
-        "formula": [abs(first[k] / right[k] - 1) for k in rest if known[0][k] and right[k] > 1e-9],
+        "constant": float(off[finite & (first > 0)].max(initial=0.0)),
+        "formula": [abs(first[k] / right[k] - 1) for k in rest if finite[0][k] and right[k] > 1e-9],
     }
 
 

@@ -78,12 +78,12 @@ def convert(
     reader, own = READERS[kind]
     beside = BESIDE if kind == "csv" else BESIDE[:2]
     known = OptionsWith({**COMMON, **own}, prefix=beside, each=EACH)
-    given = check_options(options, known, f"convert of {kind} to jobs")
+    asked = check_options(options, known, f"convert of {kind} to jobs")
     with at_place(file=path):
-        raw = reader(path, **{k: v for k, v in given.items() if k in own or k.startswith("need:")})
-        bare = _machine(raw, given)
-        jobs = cleaning.clean(raw, bare, given)
-    name = given.get("name") or stem(path)
+        raw = reader(path, **{k: v for k, v in asked.items() if k in own or k.startswith("need:")})
+        bare = _machine(raw, asked)
+        jobs = cleaning.clean(raw, bare, asked)
+    name = asked.get("name") or stem(path)
     log = f"{name.replace('/', '-').replace(chr(92), '-')}.parquet"
     machine = f" ({raw.computer})" if raw.computer else ""
     head = f"{len(jobs)} of {raw.rows} jobs of {stem(path)}{machine}"
@@ -96,8 +96,8 @@ def convert(
     if raw.zero is not None and raw.zone is not None:
         at = moment_of(raw.zero, ZoneInfo(raw.zone))
         start = f"{at.isoformat()}[{raw.zone}]"
-    made = msgspec.structs.replace(bare, name=name, description=described, log=log, start=start)
-    return made.with_jobs(jobs)
+    queue = msgspec.structs.replace(bare, name=name, description=described, log=log, start=start)
+    return queue.with_jobs(jobs)
 
 
 def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:

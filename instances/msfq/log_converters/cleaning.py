@@ -156,9 +156,9 @@ def _fit_to_machine(raw: Raw, machine: Instance) -> None:
     where = "its partition's" if machine.partitions else "the machine's"
     part = np.zeros(len(raw.submit), dtype=np.int64)
     if machine.partitions:
-        known = {name: i for i, name in enumerate(machine.partitions)}
+        codes = {name: i for i, name in enumerate(machine.partitions)}
         labels = raw.partition or Labels(np.full(len(raw.submit), -1, np.int32), ())
-        part = np.array([*(known.get(name, -1) for name in labels.names), -1])[labels.codes]
+        part = np.array([*(codes.get(name, -1) for name in labels.names), -1])[labels.codes]
         part = part[raw.leave_out(part < 0, "of no partition of the machine")]
     wide = raw.need > np.array([float(one.servers) for one in parts])[part]
     count = f" {machine.servers}" * (len(parts) == 1)
@@ -198,9 +198,9 @@ def _window(raw: Raw, start: float | None, end: float | None) -> None:
     """Keep the jobs submitted within a window, and those of unknown submit time, to be counted."""
     low, high = -np.inf if start is None else start, np.inf if end is None else end
     outside = (raw.submit < low) | (raw.submit >= high)
-    known = raw.submit[np.isfinite(raw.submit)]
-    if len(known) and outside.sum() == len(known):
-        first, last = (_in_words(raw, time) for time in (known.min(), known.max()))
+    times = raw.submit[np.isfinite(raw.submit)]
+    if len(times) and outside.sum() == len(times):
+        first, last = (_in_words(raw, time) for time in (times.min(), times.max()))
         expected = f"a window with jobs in it: the log's were submitted from {first} to {last}"
         raise InputError(expected, found="none", place="option start, end")
     raw.rows -= int(np.count_nonzero(outside))

@@ -70,8 +70,8 @@ def lengths(column: pl.Series, unit: float = 1.0) -> Floats:
         return sum(part * each for part, each in zip(parts, (86400, 3600, 60, 1), strict=True))
 
     expected = "a number, or [[days-]hours:]minutes:seconds"
-    numbers, told = read_numbers(column, "line", seconds, expected)
-    return _finite(np.where(told, numbers, numbers * unit))
+    numbers, is_text = read_numbers(column, "line", seconds, expected)
+    return _finite(np.where(is_text, numbers, numbers * unit))
 
 
 def _finite(numbers: Floats) -> Floats:
@@ -154,8 +154,8 @@ def _titles_of(
     plain = {title.lower(): title for title in table.columns}
     titles: dict[str, str] = {}
     for role, aliases in roles.items():
-        known = (plain[word] for word in (role, *aliases) if word in plain)
-        if title := columns.get(role) or next(known, None):
+        candidates = (plain[word] for word in (role, *aliases) if word in plain)
+        if title := columns.get(role) or next(candidates, None):
             with at_place(f"option {role}"):
                 titles[role] = pick_name(title, table.columns, "the title of a column")
     return titles

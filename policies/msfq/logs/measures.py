@@ -63,10 +63,10 @@ def _measures_by_name(
     labels: Labels, response: Floats, wait: Floats, slowdown: Floats
 ) -> dict[str, Measures]:
     """Return measures by name; jobs without a name are left out."""
-    known = labels.codes >= 0
-    codes, count = labels.codes[known], len(labels.names)
+    labelled = labels.codes >= 0
+    codes, count = labels.codes[labelled], len(labels.names)
     jobs = np.bincount(codes, minlength=count)
-    sums = [np.bincount(codes, of[known], count) for of in (response, wait, slowdown)]
+    sums = [np.bincount(codes, of[labelled], count) for of in (response, wait, slowdown)]
     return {
         name: Measures(
             jobs=int(jobs[i]),

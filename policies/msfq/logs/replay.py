@@ -70,8 +70,8 @@ def replay(
     ``planned``, by default the run times, is how long the policy believes that jobs run, never less
     than they do; ``amounts`` is what there is of each resource that jobs need beside servers.
     """
-    known = jobs.run if planned is None else planned
-    jobs, amounts = with_limits(jobs, servers, known, amounts, order.priority.limits)
+    runs = jobs.run if planned is None else planned
+    jobs, amounts = with_limits(jobs, servers, runs, amounts, order.priority.limits)
     site, log = Site(servers, amounts), log_of(jobs, servers, planned, amounts)
     if order.key == "conservative":
         return _replay_conservative(jobs, site, log)

@@ -72,8 +72,8 @@ class Snapshot:
         asked = None
         if jobs.estimate is not None and estimated:
             asked = np.full(len(bare), np.nan)
-            left = jobs.estimate[self.running] - self.elapsed[waiting:]
-            asked[:running] = gone + np.fmax(left, rest)
+            remaining = jobs.estimate[self.running] - self.elapsed[waiting:]
+            asked[:running] = gone + np.fmax(remaining, rest)
             asked[count:] = jobs.estimate[self.waiting]
         if asked is not None and not np.isfinite(asked).any():
             asked = None
@@ -163,8 +163,8 @@ class History:
                 strict=True,
             )
         )
-        known = {key: number for number, key in enumerate(dict.fromkeys(alike))}
-        chance = draw.random((count, len(known)))
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(alike))}
+        chance = draw.random((count, len(numbers)))
         runs = np.empty((count, len(rows)))
         for i, row in enumerate(rows.tolist()):
             asked = float(self._asked[row])
@@ -173,7 +173,7 @@ class History:
             if not longer.size:  # beyond all known: what was asked, or as long again
                 rest = asked - elapsed[i] if self._rated[row] else elapsed[i]
                 longer = elapsed[i] + np.linspace(0.05, 1.0, 20) * max(rest, elapsed[i] * 0.05, 1.0)
-            at = (chance[:, known[alike[i]]] * longer.size).astype(np.intp)
+            at = (chance[:, numbers[alike[i]]] * longer.size).astype(np.intp)
             runs[:, i] = longer[at]
         return runs
 
@@ -182,8 +182,8 @@ class Requested:
     """Takes requests as run times; a job without one, or beyond it, runs as long again."""
 
     def __init__(self, jobs: Jobs, ended: Rows) -> None:
-        known = jobs.run[ended] if len(ended) else np.ones(1)
-        self._asked = np.full(len(jobs), float(known.max()))
+        runs = jobs.run[ended] if len(ended) else np.ones(1)
+        self._asked = np.full(len(jobs), float(runs.max()))
         if jobs.estimate is not None:
             self._asked = np.where(np.isfinite(jobs.estimate), jobs.estimate, self._asked)
 
@@ -323,11 +323,11 @@ def _miss_scores(
         low, _, high = drawn.interval(past, level, PAST_SCENARIOS)
         some = np.unique(np.linspace(0, len(past.waiting) - 1, EACH).round().astype(np.intp))
         starts = at.starts[past.waiting[some]]
-        known = starts <= at.time
+        started = starts <= at.time
         real = _log_waits(time, np.minimum(starts, at.time), grain)
         below, above = (_log_waits(time, part[some], grain) for part in (low, high))
-        scores.append(np.maximum(np.where(known, below - real, -np.inf), real - above))
-        seen.append(known)
+        scores.append(np.maximum(np.where(started, below - real, -np.inf), real - above))
+        seen.append(started)
         counts.append(np.full(len(some), 0.5 ** (age / (HALF * len(times)))))
     return np.concatenate(scores), np.concatenate(seen), np.concatenate(counts)
 

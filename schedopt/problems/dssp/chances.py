@@ -49,8 +49,8 @@ def jobs_in_time(
     if drawn is None:
         drawn = factors(night, seed, RUNNING, _count(night, DRAWS))
     dispatcher = policy.rpartition("+")[2]
-    known = dispatcher in KEYS and dispatcher not in DRAWN
-    keys = KEYS[dispatcher](night) if known else _planned_starts(night, schedule)
+    is_replayable = dispatcher in KEYS and dispatcher not in DRAWN
+    keys = KEYS[dispatcher](night) if is_replayable else _planned_starts(night, schedule)
     return jobs, _in_time(night, jobs, keys, drawn)
 
 

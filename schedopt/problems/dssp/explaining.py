@@ -66,10 +66,10 @@ def explain(
     for job in out:
         reason = quick[job.name]
         if job.name not in able:
-            told = LeftOut(job=job.name, reason="never", words=reason.words, reward=job.reward)
+            entry = LeftOut(job=job.name, reason="never", words=reason.words, reward=job.reward)
         else:
-            told = _left_out(job, best, next(solved), without, reason)
-        left.append(told)
+            entry = _left_out(job, best, next(solved), without, reason)
+        left.append(entry)
     return Explanation(
         left_out=tuple(left),
         rules=prices,
@@ -90,11 +90,11 @@ def _solve_each(
     for n, rules in enumerate(questions):
         if progress:
             progress(n, len(questions))
-        left = end - now()
-        if left <= 0 or stopped():
+        remaining = end - now()
+        if remaining <= 0 or stopped():
             yield _Optimum()
             continue
-        own = replace(limits, gap=0.0, watch=None, time_limit=min(left, EACH))
+        own = replace(limits, gap=0.0, watch=None, time_limit=min(remaining, EACH))
         again = door.solve(type(model)(bare, fill=model.fill).add(*rules), own)
         if again.solution is None:
             proven = again.termination == "infeasible"

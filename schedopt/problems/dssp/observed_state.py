@@ -153,21 +153,21 @@ def read_state(night: Instance, source: Source | None, at: float) -> State:
     levels: list[Level] = []
     with at_place(file=file):
         for row in Table.read(source).declared(COLUMNS.values(), "states", _Times(night)):
-            told, name = _row(night, row, at), row.text("job")
+            observed, name = _row(night, row, at), row.text("job")
             if name:
                 with at_place(row.place):
                     pick_name(name, night.index, "a job of the instance")
-                    pick_name(told.status, STATUSES, "a status")
+                    pick_name(observed.status, STATUSES, "a status")
                 if name in jobs:
                     raise row.wrong("job", "each job once")
-                jobs[name] = told
+                jobs[name] = observed
                 continue
-            if told.processors is None or told.status:
+            if observed.processors is None or observed.status:
                 raise row.wrong("job", "a job; or `processors` of the machine, and no status")
-            if night.pools and not told.pool:
+            if night.pools and not observed.pool:
                 raise row.wrong("pool", "which `pool` has so many")
-            start = at if told.start is None else told.start
-            levels.append(Level(start, told.processors, told.pool))
+            start = at if observed.start is None else observed.start
+            levels.append(Level(start, observed.processors, observed.pool))
     return State(jobs, sorted(levels), file)
 
 
@@ -193,14 +193,14 @@ def observe_progress(
     notes: list[str] = []
     progress = []
     for job in night.jobs:
-        told = state.jobs.get(job.name)
-        with at_place(told.place if told else "", file=state.file):
-            begun = _progress(job, old, told, at, notes)
+        observed = state.jobs.get(job.name)
+        with at_place(observed.place if observed else "", file=state.file):
+            begun = _progress(job, old, observed, at, notes)
             pools = [*night.machine.of_job(job)]
-            known = (told.pool if told else "") or (pools[0] if len(pools) == 1 else "")
-            if known not in ("", *pools):
-                raise InputError(f"a pool of {job.name}", found=quote(known), place="pool")
-            past = [task._replace(pool=known or task.pool) for task in begun.past]
+            home = (observed.pool if observed else "") or (pools[0] if len(pools) == 1 else "")
+            if home not in ("", *pools):
+                raise InputError(f"a pool of {job.name}", found=quote(home), place="pool")
+            past = [task._replace(pool=home or task.pool) for task in begun.past]
             progress.append(replace(begun, past=past, at=at))
     if not night.pools:
         return progress, notes
@@ -231,18 +231,18 @@ def pool_of(night: Instance, processor: int) -> str:
 
 
 def _progress(
-    job: Job, old: PlannedNight, told: StateRow | None, at: float, notes: list[str]
+    job: Job, old: PlannedNight, observed: StateRow | None, at: float, notes: list[str]
 ) -> Progress:
     before = old.progress.get(job.name, Progress())
-    if told is None and before.status == "done":
+    if observed is None and before.status == "done":
         return before
-    row = told or StateRow("")
+    row = observed or StateRow("")
     tasks, width = _planned_tasks(job, old, row)
     past, count = {*before.past}, sum(map(len, job.stages or ((0,),)))
     begun = [t for t in tasks if t in past or (t.start < at and not same_time(t.start, at))]
     status = row.status or _by_plan(count, begun, at)
-    known = status == "failed" and before.lost and not before.past  # that it failed, long since
-    if status == "waiting" or (known and row.start is not None and row.start < before.at):
+    failed = status == "failed" and before.lost and not before.past  # that it failed, long since
+    if status == "waiting" or (failed and row.start is not None and row.start < before.at):
         return Progress(lost=before.lost)
     if status == "failed":
         until = at if row.end is None else row.end
@@ -295,18 +295,18 @@ def _planned_tasks(job: Job, old: PlannedNight, row: StateRow) -> tuple[list[Tas
         span = (before.start, before.end)
     start = row.start if row.start is not None else (span[0] if span else None)
     count = row.processors if row.processors is not None else wide
-    told = row.processors not in (None, wide) or not (
+    is_stated = row.processors not in (None, wide) or not (
         row.start is None or (span and same_time(row.start, span[0]))
     )
     if row.status in ("failed", "done") and row.start is None:
-        told = False
-    if not told and before.past:
+        is_stated = False
+    if not is_stated and before.past:
         if tasks is None and job.name in old.spans and job.stages is not None:
             count = max(1, (wide or 0) // job.processors)
             return _replay(job, before.at, count, before.past), before.width
         past = {task[:2] for task in before.past}
         return [*before.past, *(t for t in tasks or () if t[:2] not in past)], before.width
-    if not told and tasks is not None and job.stages is not None:
+    if not is_stated and tasks is not None and job.stages is not None:
         return list(tasks), job.processors
     if start is None or row.status == "waiting":
         return [], job.processors

@@ -67,9 +67,9 @@ def _reword(reason: Reason, result: Result) -> Reason:
 
 def _fill(instance: Instance, result: Result, solution: Selected | SelectedNights) -> float:
     """Return r as the options say it exactly, or else from the capacity, which is rounded."""
-    fill, given = solution.capacity / instance.capacity(), result.options.get("fill")
-    if isinstance(given, int | float) and abs(given - fill) <= 1e-9 * fill:
-        return float(given)
+    fill, stated = solution.capacity / instance.capacity(), result.options.get("fill")
+    if isinstance(stated, int | float) and abs(stated - fill) <= 1e-9 * fill:
+        return float(stated)
     return fill
 
 
@@ -91,14 +91,14 @@ def left_out(
         if not model.open[next(iter(nights.values()))]:
             why[job.name] = _never_in_time(instance, j)
             continue
-        told = {n: judge.reason(column) for n, column in nights.items()}
+        by_night = {n: judge.reason(column) for n, column in nights.items()}
         kept_out = [
             Reason("rule", reason.rule, f"night {n}: {reason.words}")
-            for n, reason in told.items()
+            for n, reason in by_night.items()
             if several and reason.kind == "rule" and not reason.shut_out
         ]
-        outbid = [reason for reason in told.values() if reason.kind == "outbid"]
-        why[job.name] = next(iter([*kept_out, *outbid, *told.values()]))
+        outbid = [reason for reason in by_night.values() if reason.kind == "outbid"]
+        why[job.name] = next(iter([*kept_out, *outbid, *by_night.values()]))
     return why
 
 

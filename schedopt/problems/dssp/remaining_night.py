@@ -72,9 +72,9 @@ class RemainingNight:
         pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
         self._resources: dict[str, Any] = {}
         self._seats: dict[str, dict[str, float]] = {}
-        for name, given in night.resources.items():
+        for name, amounts in night.resources.items():
             use = {job.name: job.holds.get(name, 0.0) for job in night.jobs}
-            self._resources[name] = self._resource(Steps.of(given), use)
+            self._resources[name] = self._resource(Steps.of(amounts), use)
         for position, rule in enumerate(night.constraints):
             if isinstance(rule, kinds.Seats):
                 name = _unused(kinds.label(rule, position), self._resources)
@@ -138,7 +138,7 @@ class RemainingNight:
 
     def _jobs(self, job: Job, begun: Progress, most: int) -> list[Job]:
         """Return the rest of a job: one job, or two where part of a stage is running."""
-        left = tasks_left(job, begun)
+        rest = tasks_left(job, begun)
         if begun.status == "done":
             self.settled.add(job.name)
             self.tasks[job.name] = (job.name, [])
@@ -149,24 +149,24 @@ class RemainingNight:
         if waits & self._unpaid or not self._possible(job, most):
             self.tasks[job.name] = (job.name, [])
             return [self._impossible_job(job)]
-        self.tasks[job.name] = (job.name, left)
+        self.tasks[job.name] = (job.name, rest)
         if begun.status == "waiting":
             return [job]
         running = begun.running(self.at)
         end = max((until for until, _, _ in running), default=self.at)
-        if not running or left[0][0][0] > max(task.stage for task in begun.past):
-            return [self._rest_of(job, left, end)]
+        if not running or rest[0][0][0] > max(task.stage for task in begun.past):
+            return [self._rest_of(job, rest, end)]
         first = _unused(f"{job.name} ({BEGUN})", self._names)
         self._names.add(first)
         self.parts[job.name] = first
-        self.tasks[first], self.tasks[job.name] = (job.name, left[:1]), (job.name, left[1:])
-        now = replace(self._rest_of(job, left[:1], self.at), name=first, reward=0.0, values={})
+        self.tasks[first], self.tasks[job.name] = (job.name, rest[:1]), (job.name, rest[1:])
+        now = replace(self._rest_of(job, rest[:1], self.at), name=first, reward=0.0, values={})
         if job.max_processors is not None:
             own = _unused(f"processors of {job.name}", self._resources)
             held: Held = [(until, float(count)) for until, count, _ in running]
             self._resources[own] = tuple(self._less_held(Steps.of(job.max_processors), held))
             now = replace(now, holds=now.holds | {own: float(job.processors)})
-        return [now, replace(self._rest_of(job, left[1:], end), after=(first,))]
+        return [now, replace(self._rest_of(job, rest[1:], end), after=(first,))]
 
     def _ended_job(self, job: Job, end: float) -> Job:
         """Return a job that ends at a time whatever happens: of no length, worth what it earns."""
@@ -200,15 +200,15 @@ class RemainingNight:
         """Return some tasks of a job, from a time on; predictions in proportion."""
         whole = job.stages or ()
         stages = tuple(tuple(whole[s][i] for s, i in stage) for stage in left) or ((0.0,),)
-        given: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if job.demand is not None:
             every = fsum(length for stage in whole for length in stage)
-            given["demand"] = job.demand * _ratio(fsum(map(fsum, stages)), every)
+            fields["demand"] = job.demand * _ratio(fsum(map(fsum, stages)), every)
         if job.critical_path is not None:
             longest = fsum(max(stage) for stage in whole)
-            given["critical_path"] = job.critical_path * _ratio(fsum(map(max, stages)), longest)
+            fields["critical_path"] = job.critical_path * _ratio(fsum(map(max, stages)), longest)
         # What it waited for was there when it began.
-        return replace(job, stages=stages, release=at, after=(), **given)
+        return replace(job, stages=stages, release=at, after=(), **fields)
 
     def _rules(self, rest: Instance) -> list[kinds.Constraint]:
         """Return the rules of the rest: each knows what has begun."""
@@ -220,8 +220,8 @@ class RemainingNight:
                 of[group] = of.get(group, Fraction(0)) + as_written(begun.used())
         everything = sum((as_written(begun.used()) for begun in self.progress), Fraction(0))
         passed = self.night.exact_capacity() - rest.exact_capacity()
-        for position, given in enumerate(self.night.constraints):
-            rule = given if given.name else replace(given, name=kinds.label(given, position))
+        for position, stated in enumerate(self.night.constraints):
+            rule = stated if stated.name else replace(stated, name=kinds.label(stated, position))
             if isinstance(rule, kinds.Seats):
                 continue
             if isinstance(rule, kinds.AtMost | kinds.AtLeast) and rule.jobs is None:
@@ -255,8 +255,12 @@ class RemainingNight:
         """Return a fair share that also counts tonight's use."""
         counts = weight(1, rule.half_life) if rule.window != 1 else Fraction(0)
         past = {group: counts * as_written(amount) for group, amount in rule.past.items()}
-        told = rule.past_total
-        before = sum(past.values(), Fraction(0)) if told is None else counts * as_written(told)
+        past_total = rule.past_total
+        before = (
+            sum(past.values(), Fraction(0))
+            if past_total is None
+            else counts * as_written(past_total)
+        )
         past = {
             group: past.get(group, Fraction(0)) + used.get(group, Fraction(0))
             for group in {**past, **used}
@@ -293,7 +297,7 @@ def _with_levels(night: Instance, levels: Sequence[Level]) -> Instance:
     for name, there in night.machine.pools.items():
         by_name[name] = {float(span.start): int(span.amount) for span in there.spans()}
         by_name[name] |= {level.time: level.processors for level in levels if level.pool == name}
-    points = {name: tuple(sorted(known.items())) for name, known in by_name.items()}
+    points = {name: tuple(sorted(steps.items())) for name, steps in by_name.items()}
     if night.pools:
         return replace(night, pools=points, down=())
     return replace(night, changes=points[""], down=())

@@ -122,8 +122,8 @@ def _planned_night(
         for name, row in runs.items()
     }
     widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
-    known = {name: tasks[name] for name in runs if tasks.get(name)} if tasks else {}
-    return PlannedNight(spans, widths, known, progress or {})
+    planned = {name: tasks[name] for name in runs if tasks.get(name)} if tasks else {}
+    return PlannedNight(spans, widths, planned, progress or {})
 
 
 def _read_progress(row: PlanRow) -> Progress:
@@ -198,17 +198,17 @@ def _dispatch_in_old_order(
         return planning.dispatch_result(night, result)
     jobs = positions(night, chosen.selected)
     simulated = simulate(night, jobs, keys=_old_starts(rest, old))
-    made = schedule_of(night, jobs, simulated, chosen.capacity / night.capacity())
-    earned = night.objective_of(made)
-    paid = [night.worth(night.index[name], end) for name, end in made.completion.items()]
+    scheduled = schedule_of(night, jobs, simulated, chosen.capacity / night.capacity())
+    earned = night.objective_of(scheduled)
+    paid = [night.worth(night.index[name], end) for name, end in scheduled.completion.items()]
     if len(paid) < len(jobs) or not all(same_time(worth, 1.0) for worth in paid):
         other = planning.dispatch_result(night, result)
         if other is not None and (other.objective or 0.0) > earned:
             return other
-    if isinstance(chosen, Scheduled) and _count_moved(old, chosen) <= _count_moved(old, made):
+    if isinstance(chosen, Scheduled) and _count_moved(old, chosen) <= _count_moved(old, scheduled):
         return result
     done = f"in the old order: {paid.count(1.0):,} of {len(paid):,} jobs in time"
-    return planning.as_dispatched(result, "old-order", earned, made, done)
+    return planning.as_dispatched(result, "old-order", earned, scheduled, done)
 
 
 def _count_moved(old: PlannedNight, schedule: Scheduled) -> int:

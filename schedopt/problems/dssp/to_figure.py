@@ -124,8 +124,8 @@ def _caps(
             continue
         marks = ((rule.caps(groups), "at most", RED), (rule.floors(groups), "at least", GREEN))
         for bounds, what, colour in marks if not rule.remembers else ():
-            known = [(groups.index(g), share) for g, share in bounds.items() if g in groups]
-            for i, (at, share) in enumerate(known):
+            caps = [(groups.index(g), share) for g, share in bounds.items() if g in groups]
+            for i, (at, share) in enumerate(caps):
                 ends = ([share, share], [at - 0.45, at + 0.45])
                 axes.plot(*ends, color=colour, linewidth=2, label=None if i else what)
 

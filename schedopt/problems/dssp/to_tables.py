@@ -69,13 +69,13 @@ def _night_lines(night: Instance, result: Result[planning.Chosen], solution: Sel
     used = floor(1000 * solution.demand / solution.capacity) / 1000
     share = f"their demand is {used:.1%} of the capacity"
     yield "jobs", f"{len(solution.selected):,} of {total:,} {verb}{hopeless}; {share}"
-    if told := result.risk:
+    if risk := result.risk:
         asked = str(result.options.get("risk"))
         what = "least chance of a job" if asked.startswith("chance") else "reward"
         inside = (
-            f"{number(told['in_sample'])} in the {told['scenarios']:,.0f} scenarios that decided"
+            f"{number(risk['in_sample'])} in the {risk['scenarios']:,.0f} scenarios that decided"
         )
-        outside = f"{number(told['out_of_sample'])} ± {number(told['confidence'])} (95%)"
+        outside = f"{number(risk['out_of_sample'])} ± {number(risk['confidence'])} (95%)"
         yield "risk", f"{asked}: {what} {inside}; in others {outside}"
     run = planning.dispatch_result(night, result, planning.PLAINLY)
     if run is None or run.solution is None:
@@ -118,11 +118,11 @@ def left_out_table(night: Instance, result: Result) -> Table | None:
         return None
     left_out = reasons(night, result, FEW if len(night.jobs) > MANY else REASONED)
     kinds = Counter(f"by rule '{one.rule}'" if one.rule else one.kind for one in left_out.values())
-    told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     jobs = sorted((night.jobs[night.index[name]] for name in left_out), key=lambda job: -job.reward)
     some = f"of the first {len(left_out):,}: " if len(left_out) < out else ""
     return Table.of(
-        f"left out: {count_of(out, 'job')} ({some}{told})",
+        f"left out: {count_of(out, 'job')} ({some}{counts})",
         (
             column.text("job"),
             column.number("reward"),
@@ -140,9 +140,9 @@ def left_out_table(night: Instance, result: Result) -> Table | None:
 
 def _left_out(night: Instance, left_out: Selected | SelectedNights) -> NDArray[np.bool_]:
     """Tell which jobs are left out, shape (J,)."""
-    left = np.ones(len(night.jobs), dtype=np.bool_)
-    left[night.positions(left_out)] = False
-    return left
+    mask = np.ones(len(night.jobs), dtype=np.bool_)
+    mask[night.positions(left_out)] = False
+    return mask
 
 
 def tables(instance: Instance, result: Result[planning.Chosen]) -> Tables:
@@ -204,8 +204,8 @@ def _by_group(night: Instance, result: Result[planning.Chosen], solution: Select
             chosen = len(jobs) - int(out[jobs].sum())
             words = _bound_reached(*bounds, demand)
             rows.append((group, len(jobs), chosen, demand, *bounds, words))
-        left = len(shares) - len(largest)
-        more = f" (the {MOST} largest; {count_of(left, 'group')} more)" if left else ""
+        remaining = len(shares) - len(largest)
+        more = f" (the {MOST} largest; {count_of(remaining, 'group')} more)" if remaining else ""
         yield Table.of(by + more, COLUMNS, rows)
 
 

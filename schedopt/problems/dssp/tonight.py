@@ -130,10 +130,10 @@ def merge_farm(file: str | Path | None, given: Mapping[str, object]) -> Farm:
     }
     for key, values in named.items():
         named[key] = getattr(farm, key) | values
-    told: dict[str, object] = dict(given) | named
-    if told.get("capacity") and not isinstance(told["capacity"], str):
-        told["capacity"] = pairs(told["capacity"], "--capacity", "TIME=N")
-    own = {key: value for key, value in told.items() if value is not None and value != ()}
+    merged: dict[str, object] = dict(given) | named
+    if merged.get("capacity") and not isinstance(merged["capacity"], str):
+        merged["capacity"] = pairs(merged["capacity"], "--capacity", "TIME=N")
+    own = {key: value for key, value in merged.items() if value is not None and value != ()}
     return msgspec.structs.replace(farm, **own)
 
 
@@ -178,8 +178,8 @@ def shares(
 ) -> list[FairShare]:
     """Return the rules of ``--cap`` and ``--floor``: shares of the machine by group."""
     rules = []
-    for flag, given in (("cap", caps), ("floor", floors)):
-        for key, value in given.items():
+    for flag, texts in (("cap", caps), ("floor", floors)):
+        for key, value in texts.items():
             by, _, group = key.partition(":")
             with at_place(f"--{flag}"):
                 pick_name(by, night.groups, "GROUPING:GROUP=SHARE of a grouping")
@@ -254,19 +254,19 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
         return f"no plan ({result.termination})"
     value = float(run.objective or 0.0)
     done = f"{len(run.solution.completion):,} of {count_of(len(instance.jobs), 'job')}"
-    told = f"{done}, reward {number(value)}"
+    line = f"{done}, reward {number(value)}"
     if result.termination == "error":
-        return f"{told}; {result.message}"
+        return f"{line}; {result.message}"
     if risk := result.options.get("risk"):
-        told += f"; under {risk} it is worth {number(result.objective)}"
+        line += f"; under {risk} it is worth {number(result.objective)}"
         value = float(result.objective or 0.0)
     if result.bound is None:
-        return f"{told}; how much more a plan could earn is not known"
+        return f"{line}; how much more a plan could earn is not known"
     if result.proven:
-        return f"{told}; no plan {'is worth' if risk else 'earns'} more"
+        return f"{line}; no plan {'is worth' if risk else 'earns'} more"
     more = f" ({(result.bound - value) / value:.1%} more)" if value > 0 else ""
     return (
-        f"{told}; no plan {'is worth' if risk else 'earns'} more than {number(result.bound)}{more}"
+        f"{line}; no plan {'is worth' if risk else 'earns'} more than {number(result.bound)}{more}"
     )
 
 

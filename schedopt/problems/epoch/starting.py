@@ -23,7 +23,7 @@ def start(model: Formulation, seconds: float | None = None) -> Partitioned | Sch
     """Return the best heuristic schedule that keeps all side constraints, None if there is none."""
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
-    known: list[Partitioned | Scheduled] = []
+    schedules: list[Partitioned | Scheduled] = []
     for name in STARTS[model.name]:
         most = MOST_AT_ONCE if seconds == 0 else FEW.get(name, len(instance.jobs))
         if seconds is not None and instance.inequity and model.name == "partition":
@@ -31,10 +31,10 @@ def start(model: Formulation, seconds: float | None = None) -> Partitioned | Sch
         if len(instance.jobs) > most:
             continue
         with suppress(NotApplicableError):
-            known.append(registered("epoch")[name].run(instance))
+            schedules.append(registered("epoch")[name].run(instance))
     if model.name == "rectangles":
-        known.append(_rotation(instance))
-    for schedule in known:
+        schedules.append(_rotation(instance))
+    for schedule in schedules:
         if (best is None or schedule.overhead < best.overhead) and _keeps(schedule, rules):
             best = schedule
     return best

@@ -50,8 +50,8 @@ class Hesrpt(Problem):
     def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
         """Return what a policy makes: of many jobs its shares would be too many numbers."""
         few = len(model.instance.jobs) <= MOST_AT_ONCE
-        given = getattr(model, "given", False)
-        return (self.hint(model) if few and not given else None), None
+        has_order = getattr(model, "given", False)
+        return (self.hint(model) if few and not has_order else None), None
 
 
 RECORD = Hesrpt()

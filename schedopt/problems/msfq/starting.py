@@ -42,18 +42,18 @@ def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
     from schedopt.policies.msfq.logs.registration import LOG_POLICIES
     from schedopt.policies.registry import registered
 
-    known = registered("msfq")
+    policies = registered("msfq")
     for name, policy in LOG_POLICIES.items():
-        if name not in known or policy.order is None:  # what is not compiled takes too long
+        if name not in policies or policy.order is None:  # what is not compiled takes too long
             continue
         if len(queue.jobs) > MANY and name not in FAST:
             continue
         believed = ["given", "exact"] if policy.plans and queue.jobs.estimated else ["exact"]
-        fills = ["stop", "skip", "easy"] if "fill" in known[name].options else [None]
+        fills = ["stop", "skip", "easy"] if "fill" in policies[name].options else [None]
         for estimates in believed:
             for fill in fills:
                 own = {"estimates": estimates} if estimates == "exact" and policy.plans else {}
-                if fill and fill != known[name].options["fill"].default:
+                if fill and fill != policies[name].options["fill"].default:
                     own["fill"] = fill
                 yield name, own
 

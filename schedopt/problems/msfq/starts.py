@@ -58,11 +58,11 @@ def start_times(
     names = predictions.rows if queue.jobs.name is None else queue.jobs.name[predictions.rows]
     columns = (predictions.earliest, predictions.median, predictions.latest, predictions.requested)
     rows = zip(map(str, names.tolist()), *(column.tolist() for column in columns), strict=True)
-    told = (
+    starts = (
         Start(job=job, earliest=low, median=middle, latest=high, requested=requested)
         for job, low, middle, high, requested in rows
     )
-    return StartTimes(tuple(told), predictions.calibrated_on, predictions.shift)
+    return StartTimes(tuple(starts), predictions.calibrated_on, predictions.shift)
 
 
 def replay_options(
@@ -74,14 +74,14 @@ def replay_options(
 
     if queue.log is None:
         raise InputError("an instance of a log", found="one of classes")
-    known = registered("msfq")
+    policies = registered("msfq")
     if policy not in LOG_POLICIES:
         raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=quote(policy))
-    given = check_options(options, known[policy].options, policy)
-    asked = given.pop("estimates", None)
+    checked = check_options(options, policies[policy].options, policy)
+    asked = checked.pop("estimates", None)
     if asked == "given" and not queue.jobs.estimated:
         raise InputError("a log with estimates", found="none", place="option estimates")
     exact = asked == "exact" or not queue.jobs.estimated
-    beside = known[policy].suits == "beside"  # else its options are of random arrivals
-    own = {key: value for key, value in given.items() if beside and key not in OPTIONS}
+    beside = policies[policy].suits == "beside"  # else its options are of random arrivals
+    own = {key: value for key, value in checked.items() if beside and key not in OPTIONS}
     return "exact" if exact else "given", own

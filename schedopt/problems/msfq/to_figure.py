@@ -118,10 +118,10 @@ def _classes(documents: Sequence[Result[Answer]]) -> Figure:
         axes.bar(at, means, 0.8 / len(look), color=colour, label="mean" if one else label(name))
         axes.errorbar(at, means, errors, fmt="none", color="black", linewidth=1)
         tails = [(entry.percentiles or {}).get("99") for entry in seen]
-        known = [tail for tail in tails if tail is not None]
-        if known and len(known) == len(tails):
-            told = "99% are faster" if k == 0 else None
-            axes.plot(at, known, "_", markersize=14 / len(look), color=RED, label=told)
+        finite = [tail for tail in tails if tail is not None]
+        if finite and len(finite) == len(tails):
+            note = "99% are faster" if k == 0 else None
+            axes.plot(at, finite, "_", markersize=14 / len(look), color=RED, label=note)
     axes.set_yscale("log")
     axes.set_xticks(range(len(needs)), [str(n) for n in needs], rotation=60 * (len(needs) > 10))
     x, y = "servers that a job needs", "response time"

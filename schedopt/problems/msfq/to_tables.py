@@ -42,16 +42,16 @@ def measures(result: Result[answers.Answer | answers.LogAnswer]) -> dict[str, fl
     solution = result.solution
     if not isinstance(solution, answers.Replayed):
         return {}
-    told: dict[str, float | None] = {"response": solution.mean_response_time}
-    told["± of batches"] = solution.confidence
-    told["slowdown"] = solution.mean_bounded_slowdown
-    told |= {
+    values: dict[str, float | None] = {"response": solution.mean_response_time}
+    values["± of batches"] = solution.confidence
+    values["slowdown"] = solution.mean_bounded_slowdown
+    values |= {
         "wait": solution.mean_wait,
         "utilization": solution.utilization,
         "lost": solution.loss_of_capacity,
         "fairness": solution.fairness,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def tables(queue: Instance, result: Result[answers.Answer | answers.LogAnswer]) -> Tables:
@@ -73,9 +73,9 @@ def tables(queue: Instance, result: Result[answers.Answer | answers.LogAnswer]) 
             )
             yield Table.of(f"by {by}{_more(len(measures))}", columns, lines)
     elif isinstance(solution, answers.Bracketed):
-        known = sorted(solution.bounds.items(), key=lambda pair: -pair[1])
-        yield Table.of("bounds", (column.text("by"), column.number("at least")), known)
-        least = known[0][1] if known else 0.0
+        bounds = sorted(solution.bounds.items(), key=lambda pair: -pair[1])
+        yield Table.of("bounds", (column.text("by"), column.number("at least")), bounds)
+        least = bounds[0][1] if bounds else 0.0
         policies = sorted(solution.policies.items(), key=lambda pair: pair[1])[:MOST]
         over = column.percent("over the bound")
         yield Table.of(

@@ -64,8 +64,8 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     seconds = None
     if limits.time_limit is not None:
         written = 0.05 + 3e-6 * tasks  # what writing the result takes
-        left = limits.time_limit - (now() - began) - written
-        seconds = max(0.0, min(left, SHARE * limits.time_limit) if few else left)
+        remaining = limits.time_limit - (now() - began) - written
+        seconds = max(0.0, min(remaining, SHARE * limits.time_limit) if few else remaining)
     best = _best_dispatched(model, run, relaxed, seconds, few=few)
     result = _result(model, run, best, relaxed.bound, "completed")
     value, bound = result.objective, result.bound

@@ -57,12 +57,12 @@ def as_few_row_program(model: Selection) -> FewRowProgram | None:
     for row in (*read.capacity, *read.rules):
         use = np.zeros(model.width, dtype=row.coefficients.numbers.dtype)
         use[row.jobs] = row.coefficients.numbers
-        left = None if row.upper is None else row.upper - int(use[fixed].sum())
-        if (row.lower or 0) > 0 or (use < 0).any() or (left or 0) < 0:
+        remaining = None if row.upper is None else row.upper - int(use[fixed].sum())
+        if (row.lower or 0) > 0 or (use < 0).any() or (remaining or 0) < 0:
             return None
-        if left is not None and use[at].sum() > left:
+        if remaining is not None and use[at].sum() > remaining:
             rows.append(use[at])
-            room.append(left)
+            room.append(remaining)
     sums = [row.sum() for row in rows] + [goal.total for goal in goals]
     if len(rows) > ROWS or max(sums) >= LARGEST:
         return None
@@ -96,8 +96,8 @@ def solve(model: Selection, task: EngineTask) -> Result[Any] | Partial:
         k = [v == b for v, b in zip(choice.values, choice.bounds, strict=True)].index(False)
         message = f"not proven: of {names[k]}, those before it held, the bound is "
         message += f"{float(bounds[k]):.12g}"
-    told: Termination = "optimal" if choice.proven else "time-limit"
-    decided = Decided(told, best, bounds[0], proven=choice.proven, message=message)
+    stopped: Termination = "optimal" if choice.proven else "time-limit"
+    decided = Decided(stopped, best, bounds[0], proven=choice.proven, message=message)
     result = conclude(model, run, decided, solver=task.name, version=plain_version())
     return result if choice.proven or patient else Partial(result, bounds[0])
 

@@ -63,11 +63,11 @@ def selection_arrays(model: Selection) -> SelectionArrays | None:
     values = np.where(model.open, UNDECIDED, 0).astype(np.int8)
     rows: tuple[list[ArrayRow], list[ArrayRow]] = [], []
     for kept, stated in zip(rows, (model.capacity, [row for _, row in model.stated]), strict=True):
-        for given in stated:
-            row = ArrayRow.of(given)
+        for declared in stated:
+            row = ArrayRow.of(declared)
             all_in = row.lower == row.coefficients.total and (row.coefficients.numbers > 0).all()
             decides = len(row.jobs) < 2 or all_in
-            if given.lifting or (decides and not _decide(row, values)):
+            if declared.lifting or (decides and not _decide(row, values)):
                 return None
             if not decides:
                 kept.append(row)

@@ -146,14 +146,10 @@ class ScenarioRelaxation:
                 low = middle
             else:
                 high = middle
-        projected = np.clip(weights - high, 0, 1 / self.tail)
-        room = (
-            1 / self.tail - projected
-        )  # what rounding leaves short of 1 goes where no cap is passed
-        short = max(0.0, 1 - float(projected.sum()))
-        return np.asarray(
-            projected + short * room / max(1e-300, float(room.sum())), dtype=np.float64
-        )
+        moved = np.clip(weights - high, 0, 1 / self.tail)
+        room = 1 / self.tail - moved  # what rounding leaves short of 1 goes where no cap is passed
+        short = max(0.0, 1 - float(moved.sum()))
+        return np.asarray(moved + short * room / max(1e-300, float(room.sum())), dtype=np.float64)
 
 
 def _planned_rows(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Floats]:

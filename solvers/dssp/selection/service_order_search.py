@@ -93,8 +93,8 @@ class ServiceOrderSearch:
         for price, asked in zip(self.priced, relaxed.asked, strict=True):
             gain = gain - price[:, None] * asked[:, place]
         worth = np.where(self.fits, np.maximum(0, gain), 0).sum(axis=0) - self.planned @ self.rows
-        left = np.cumsum(np.maximum(0, worth * self.possible)[::-1])[::-1]
-        self.left = np.append(left, 0.0)
+        remaining = np.cumsum(np.maximum(0, worth * self.possible)[::-1])[::-1]
+        self.left = np.append(remaining, 0.0)
 
     def run(
         self,

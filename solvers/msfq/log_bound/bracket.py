@@ -108,9 +108,9 @@ class BoundSearch:
             for name in part.ticks
         ]
         for part, bounds, name in each:
-            left = self.until - now()
+            remaining = self.until - now()
             bounds[name] = relaxations.relaxation_bounds(
-                part.ticks[name], weighted=weighted, of=name, seconds=left
+                part.ticks[name], weighted=weighted, of=name, seconds=remaining
             )
         self._sum_partitions()
         yield

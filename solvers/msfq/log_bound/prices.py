@@ -171,7 +171,7 @@ def _fast_machine_pieces(ticks: Ticks) -> tuple[Floats, Floats, Floats]:
     submit = ticks.submit.tolist()
     work = np.maximum(ticks.need * ticks.run.astype(np.float64), 1.0)
     ratio = (ticks.weight / work).tolist()
-    left = (work / ticks.servers).tolist()
+    remaining = (work / ticks.servers).tolist()
     pieces: list[tuple[float, float, float]] = []
     ready: list[tuple[float, int]] = []
     now, came, count = 0.0, 0, len(submit)
@@ -182,9 +182,9 @@ def _fast_machine_pieces(ticks: Ticks) -> tuple[Floats, Floats, Floats]:
             heappush(ready, (-ratio[came], came))
             came += 1
         job = ready[0][1]
-        until = now + left[job]
+        until = now + remaining[job]
         if came < count and submit[came] < until:
-            left[job] -= submit[came] - now
+            remaining[job] -= submit[came] - now
             until = float(submit[came])
         else:
             heappop(ready)

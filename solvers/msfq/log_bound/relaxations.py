@@ -78,8 +78,8 @@ def _shortest_remaining(submit: list[int], work: list[int]) -> list[int]:
         while came < len(work) and submit[came] <= now:
             heappush(ready, (work[came], came))
             came += 1
-        left, job = heappop(ready)
-        until = now + left
+        remaining, job = heappop(ready)
+        until = now + remaining
         if came < len(work) and submit[came] < until:
             heappush(ready, (until - submit[came], job))
             now = submit[came]

@@ -57,24 +57,24 @@ def solve(model: OptimalPolicy, task: EngineTask) -> Result:
     while True:
         flows = Flows(model.model, room)
         solved = flows.program.solve(task.limits, run.began)
-        known = solved.stopped == "optimal"
-        full = [part > LOST for part in flows.without_room(solved)] if known else []
+        is_optimal = solved.stopped == "optimal"
+        full = [part > LOST for part in flows.without_room(solved)] if is_optimal else []
         if not any(full) or _count(model, room) > GROWN * MOST:
             break
         room = tuple(
             ceil(GROWTH * most) if more else most for most, more in zip(room, full, strict=True)
         )
-    enough = known and not any(full)
+    enough = is_optimal and not any(full)
     solution = flows.table(model, solved) if enough else None
-    message = changes_in(model, flows.cost(solved) if known else None)
-    if known and not enough:
+    message = changes_in(model, flows.cost(solved) if is_optimal else None)
+    if is_optimal and not enough:
         message = "there is not enough room for jobs that wait"
     return make_result(
         model,
         run,
         solver="model",
         version=version(),
-        stopped="completed" if known and not enough else solved.stopped,
+        stopped="completed" if is_optimal and not enough else solved.stopped,
         solution=solution,
         bound=flows.cost(solved) if enough else None,
         message=message,

@@ -123,8 +123,8 @@ class BranchAndBound:
                 break
             if self._bound_by_relaxation(values, relaxed, reasons):
                 return None
-            left = int((values == FREE).sum())
-            if free // 2 < left:
+            remaining = int((values == FREE).sum())
+            if free // 2 < remaining:
                 break
         return _branching_column(values, relaxed)
 

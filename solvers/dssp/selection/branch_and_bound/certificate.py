@@ -63,12 +63,12 @@ class KnapsackRowCloser:
 
     def __call__(self, values: Values, reason: Reason, target: int) -> Blocks:
         """Return rows with the costs of satisfying them, if together these close a branch."""
-        left, constant = reduced_rewards(self.arrays, reason)
-        slack = ceiling(values, left, constant) - reason.weight * target
+        reduced, constant = reduced_rewards(self.arrays, reason)
+        slack = ceiling(values, reduced, constant) - reason.weight * target
         prices = dict(reason.multipliers)
         for order in self._orders:
             priced = [i for i in order if prices.get(i, 0) > 0]
-            costs = dict(self._costs(priced, values, left, prices))
+            costs = dict(self._costs(priced, values, reduced, prices))
             spare = sum(costs.values()) - slack - 1
             if spare >= 0:
                 total = sum(costs.values()) or 1
@@ -198,13 +198,13 @@ def _branch_document(node: branching.Node, program: Program, rows: list[int]) ->
     ``rows`` says where the rows of the tree are in the certificate.
     """
     written: Certificate = {}
-    told = [
+    reasons = [
         [_json_number(one.weight), [[rows[i], _json_number(y)] for i, y in one.multipliers]]
         for one in node.reasons
         if one.weight != 0 or len(one.multipliers) != 1
     ]
-    if told:
-        written["reasons"] = told
+    if reasons:
+        written["reasons"] = reasons
     if node.blocks:
         written["blocks"] = [[rows[i], _json_number(cost)] for i, cost in node.blocks]
     if node.column is not None:

@@ -75,8 +75,8 @@ def _near_prices(solver: Solver, run: Run) -> Decided:
     reason = relaxation.whole_multipliers(arrays, relaxed.multipliers)
     gain, constant = relaxation.reduced_rewards(arrays, reason)
     bound = relaxation.ceiling(start, gain, constant) // reason.weight // arrays.step * arrays.step
-    known = Fraction(bound + fixed)
-    solver.known = known if solver.known is None else min(known, solver.known)
+    upper = Fraction(bound + fixed)
+    solver.known = upper if solver.known is None else min(upper, solver.known)
     free = np.flatnonzero(start == FREE)
     nearest = free[np.argsort(np.abs(gain[free]).astype(float), kind="stable")]
     for size in CORES:

@@ -84,13 +84,13 @@ class Reason:
 
 def reduced_rewards(arrays: ProgramArrays, reason: Reason) -> tuple[Integers, int]:
     """Return w·R_j less the multiplied rows, shape (columns,), and the sum of y_i·bound_i."""
-    left = arrays.rewards * reason.weight
+    reduced = arrays.rewards * reason.weight
     constant = 0
     for i, y in reason.multipliers:
         at = arrays.row(i)
-        left[arrays.columns[at]] -= arrays.coefficients[at].astype(object) * y
+        reduced[arrays.columns[at]] -= arrays.coefficients[at].astype(object) * y
         constant += y * int(arrays.upper[i] if y > 0 else arrays.lower[i])
-    return left, constant
+    return reduced, constant
 
 
 def ceiling(values: Values, left: Integers, constant: int) -> int:
@@ -105,16 +105,16 @@ def apply(arrays: ProgramArrays, values: Values, reason: Reason, target: int | N
 
     `target` is what the reward must come to at least; with None any selection will do.
     """
-    left, constant = reduced_rewards(arrays, reason)
+    reduced, constant = reduced_rewards(arrays, reason)
     if target is None and reason.weight:
         return False
-    slack = ceiling(values, left, constant) - reason.weight * (target or 0)
+    slack = ceiling(values, reduced, constant) - reason.weight * (target or 0)
     if slack < 0:
         return True
     place = np.flatnonzero(values == FREE)
-    sizes = np.abs(left[place])
+    sizes = np.abs(reduced[place])
     ruled = place[(sizes > slack).astype(bool)]
-    values[ruled] = (left[ruled] > 0).astype(np.int8)
+    values[ruled] = (reduced[ruled] > 0).astype(np.int8)
     return False
 
 

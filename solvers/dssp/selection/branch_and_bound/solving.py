@@ -76,8 +76,8 @@ def warm_started_solver(model: Selection | Season, task: EngineTask, name: str) 
     if isinstance(task.hints, Solver):
         return task.hints.restart(task.limits)
     program = model.program()
-    known = task.bound if isinstance(task.bound, Fraction) else None
-    solver = Solver(program, task.limits, engine=engine, known=known)
+    upper = task.bound if isinstance(task.bound, Fraction) else None
+    solver = Solver(program, task.limits, engine=engine, known=upper)
     for solution in (task.heuristic(), task.incumbent):
         if solution is not None:
             solver.offer(program.with_implied(model.columns(solution)))
@@ -284,9 +284,9 @@ class Solver:
         """Search without rounding; None where it does not end in time."""
         limit = remaining_limits(self.limits, self.began).time_limit
         stop = deadline(seconds if limit is None else min(seconds, limit))
-        known = None if self.best is None else self.worth(self.best) - self.worth(self.start)
+        incumbent = None if self.best is None else self.worth(self.best) - self.worth(self.start)
         tree = BranchAndBound(
-            self.arrays, self.start, known, self.satisfy, stop=stop, scaled=self.scaled
+            self.arrays, self.start, incumbent, self.satisfy, stop=stop, scaled=self.scaled
         )
         interrupted = False
         try:
@@ -311,8 +311,8 @@ class Solver:
 
     def decided(self, stopped: Termination, bound: Fraction | None, message: str = "") -> Decided:
         """Return what is known without a proof; the bound is in units."""
-        known = self._in_rewards(bound)
-        return Decided(stopped, self.best, known, False, message, self.found_by)
+        upper = self._in_rewards(bound)
+        return Decided(stopped, self.best, upper, False, message, self.found_by)
 
     def _proven(self, best: program_arrays.Values) -> Decided:
         worth = self.worth(best) / self.program.scale

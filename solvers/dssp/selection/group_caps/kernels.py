@@ -184,9 +184,9 @@ def near_best(
             parents = np.append(parents, np.empty_like(parents))
             moved = np.append(moved, np.empty_like(moved))
         change = (item, sign * weights[item], sign * rewards[item])
-        state, terms, known = (side, length, nodes), (price, low, high), (best, loss + slip)
+        state, terms, bounds = (side, length, nodes), (price, low, high), (best, loss + slip)
         length, nodes, best = _merge_states(
-            space, state, change, terms, ends, known, (parents, moved)
+            space, state, change, terms, ends, bounds, (parents, moved)
         )
         side = 1 - side
         if length > most:
@@ -367,7 +367,7 @@ def combine(
     size = 4 * most + 4
     weights, rewards, limits = np.empty(size), np.empty(size), np.empty(size)
     parents, taken = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    made, cut, parent, choice = 0, -np.inf, -1, -1
+    count, cut, parent, choice = 0, -np.inf, -1, -1
     for i in range(weight.size):
         worth = reward[i] + price * (room - weight[i])
         for k in range(more_weight.size):
@@ -379,13 +379,13 @@ def combine(
                 best, parent, choice = r, i, k
             if limit < best + gain or limit <= cut:
                 continue
-            weights[made], rewards[made], limits[made] = w, r, limit
-            parents[made], taken[made] = i, k
-            made += 1
-            if made == size:
+            weights[count], rewards[count], limits[count] = w, r, limit
+            parents[count], taken[count] = i, k
+            count += 1
+            if count == size:
                 order, dropped = _states_of_highest_bound(np.arange(size), limits, 2 * most)
-                cut, made = max(cut, dropped), order.size
-                for place in range(made):  # ascending: nothing is written before it is read
+                cut, count = max(cut, dropped), order.size
+                for place in range(count):  # ascending: nothing is written before it is read
                     at = order[place]
                     weights[place], rewards[place], limits[place] = (
                         weights[at],
@@ -393,7 +393,7 @@ def combine(
                         limits[at],
                     )
                     parents[place], taken[place] = parents[at], taken[at]
-    order = _undominated_states(weights[:made], rewards[:made], limits[:made], best + gain)
+    order = _undominated_states(weights[:count], rewards[:count], limits[:count], best + gain)
     if order.size > most:
         order, dropped = _states_of_highest_bound(order, limits, most)
         cut = max(cut, dropped)

@@ -149,15 +149,15 @@ def _disjoint_groups(
     rows: list[reading.ArrayRow], values: NDArray[np.int8], demands: Whole
 ) -> list[tuple[reading.Places, int, int]] | None:
     """Return groups with bounds on their demand; None where rows are anything else."""
-    known: dict[bytes, tuple[reading.Places, int, int]] = {}
+    by_jobs: dict[bytes, tuple[reading.Places, int, int]] = {}
     for row in rows:
         own, scale = demands.take(row.jobs), row.coefficients.scale
         if scale != demands.scale or not np.array_equal(row.coefficients.numbers, own.numbers):
             return None
         key = row.jobs.tobytes()
-        jobs, low, high = known.get(key, (row.jobs[values[row.jobs] != 0], 0, LARGEST))
+        jobs, low, high = by_jobs.get(key, (row.jobs[values[row.jobs] != 0], 0, LARGEST))
         low = low if row.lower is None else max(low, row.lower)
-        known[key] = jobs, low, high if row.upper is None else min(high, row.upper)
-    groups = list(known.values())
+        by_jobs[key] = jobs, low, high if row.upper is None else min(high, row.upper)
+    groups = list(by_jobs.values())
     members = np.concatenate([jobs for jobs, *_ in groups] or [np.zeros(0, np.intp)])
     return groups if len(np.unique(members)) == len(members) else None

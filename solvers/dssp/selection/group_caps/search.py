@@ -301,21 +301,21 @@ class GroupCapsSearch:
             yield True
         if self._bound == inf or fits is None:
             return  # some group, or all of them together, may not be able to keep the bounds
-        for made in menu(groups, fits, 0.0, ROUNDS[-1][0]):
+        for choices in menu(groups, fits, 0.0, ROUNDS[-1][0]):
             yield True
-            if made is not None and made.weight <= groups.room:
-                self._keep_better(made.base, made.reward)
+            if choices is not None and choices.weight <= groups.room:
+                self._keep_better(choices.base, choices.reward)
         for most, states in ROUNDS:
-            made = None
+            choices = None
             loss = self._dual - self._value - groups.step  # of a better selection, at the most
             for step in menu(groups, self._price, loss, most):
-                made = step
+                choices = step
                 yield True
-            if made is None:
+            if choices is None:
                 continue
-            if len(made.choices) * states * 12 > MEMORY:
+            if len(choices.choices) * states * 12 > MEMORY:
                 return
-            yield from self._combine_choices(made, states)
+            yield from self._combine_choices(choices, states)
             if self.proven:
                 return
 
@@ -324,39 +324,39 @@ class GroupCapsSearch:
         if reward > self._value:
             self._best, self._value = chosen.copy(), reward
 
-    def _combine_choices(self, made: Menu, most: int) -> Iterator[bool]:
+    def _combine_choices(self, menu: Menu, most: int) -> Iterator[bool]:
         """Combine the choices of a menu, one after the other."""
         from schedopt.solvers.dssp.selection.group_caps import kernels
 
-        groups, price, choices = self._groups, self._price, made.choices
-        room, slip = groups.room - made.weight, groups.slip(price)
+        groups, price, choices = self._groups, self._price, menu.choices
+        room, slip = groups.room - menu.weight, groups.slip(price)
         first = np.cumsum([0, *(choice.weights.size for choice in choices)]).astype(np.intp)
         weights, rewards = (
             np.concatenate([np.empty(0), *(choice[part] for choice in choices)]) for part in (0, 1)
         )
         ends = np.transpose(kernels.rates(first, weights, rewards)).tolist()
         if room >= 0:
-            self._keep_better(made.base, made.reward)
+            self._keep_better(menu.base, menu.reward)
         path: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
         weights, rewards = np.zeros(1), np.zeros(1)
         # What is not on the menu is worth this at most.
-        cut = made.reward + price * room - made.missing + slip
+        cut = menu.reward + price * room - menu.missing + slip
         for c, choice in enumerate(choices):
             if not weights.size:
                 break
-            known, rest = (self._value - made.reward, groups.step - slip, price), tuple(ends[c + 1])
+            terms, rest = (self._value - menu.reward, groups.step - slip, price), tuple(ends[c + 1])
             weights, rewards, parents, taken, reached = kernels.combine(
-                (weights, rewards), choice[:2], room, rest, known, most
+                (weights, rewards), choice[:2], room, rest, terms, most
             )
             best, dropped, parent, alternative = reached
             if alternative >= 0:
-                chosen = made.base.copy()
+                chosen = menu.base.copy()
                 choice.take(alternative, chosen)
                 for before, states in zip(reversed(choices[:c]), reversed(path), strict=True):
                     before.take(int(states[1][parent]), chosen)
                     parent = int(states[0][parent])
-                self._keep_better(chosen, made.reward + best)
-            cut = max(cut, made.reward + dropped + slip)
+                self._keep_better(chosen, menu.reward + best)
+            cut = max(cut, menu.reward + dropped + slip)
             path.append((parents, taken))
             yield True
         self._bound = min(self._bound, max(cut, self._value))

@@ -123,30 +123,30 @@ def _relaxation(
 
     Where ``least``, what a better solution gains, is far more than rounding, sums are rounded.
     """
-    left = rewards - multiplier
-    near = items_near_break(left / weights, weights, room)
+    reduced = rewards - multiplier
+    near = items_near_break(reduced / weights, weights, room)
     count, price = float(near.count_to_break), 0.0
     first = near.places[near.broken] if near.broken < near.places.size else None
-    if multiplier > 0 and (first is None or left[first] <= 0):
-        count = float(np.count_nonzero(left > 0))  # and no room is asked for
+    if multiplier > 0 and (first is None or reduced[first] <= 0):
+        count = float(np.count_nonzero(reduced > 0))  # and no room is asked for
     elif first is not None:
-        price = float(left[first] / weights[first])
+        price = float(reduced[first] / weights[first])
         count += float((room - near.used) / weights[first])
     # Whatever the price is, this is a bound; each term is off by 2^-52 of what it is made of,
     # whose sum is off by far less than the half.
     gains = price * weights
-    np.maximum(np.subtract(left, gains, out=gains), 0.0, out=gains)
+    np.maximum(np.subtract(reduced, gains, out=gains), 0.0, out=gains)
     ends = price * room, multiplier * limit
     asked = float(weights.sum())
-    made = (
-        float(np.abs(left, out=left).sum())
+    relaxation = (
+        float(np.abs(reduced, out=reduced).sum())
         + price * (asked + room)
-        + abs(multiplier) * (2 * left.size + limit)
+        + abs(multiplier) * (2 * reduced.size + limit)
     )
-    rounded = 2.0**-45 * made  # of a sum by halves, as numpy adds, 64 additions deep at most
+    rounded = 2.0**-45 * relaxation  # of a sum by halves, as numpy adds, 64 additions deep at most
     if rounded < least / 32:
         return float(gains.sum()) + ends[0] + ends[1] + rounded, count
-    return fsum([*ends, *gains.tolist()]) + 2.0**-50 * made, count
+    return fsum([*ends, *gains.tolist()]) + 2.0**-50 * relaxation, count
 
 
 HALVES: Final = (6, 10, 14, 18)

@@ -105,8 +105,8 @@ class Items:
         split = int(np.searchsorted(filled, self.room, side="right"))
         bound = float(rewards[:split].sum())
         if split < rewards.size:
-            left = self.room - (filled[split - 1] if split else 0.0)
-            bound += float(left / weights[split] * rewards[split])
+            remaining = self.room - (filled[split - 1] if split else 0.0)
+            bound += float(remaining / weights[split] * rewards[split])
         return bound
 
     def jobs(self, chosen: Mask) -> Mask:

@@ -246,8 +246,8 @@ def sweep(at: Cursor, node: Array, tree: Tree) -> None:
     place = np.zeros(at.nodes, dtype=np.int32)
     if at.best >= 0:
         place[at.best] = 1
-    made = at.made if at.merging == 1 else 0
-    for side, length in ((at.front, at.length), (1 - at.front, made)):
+    count = at.made if at.merging == 1 else 0
+    for side, length in ((at.front, at.length), (1 - at.front, count)):
         for i in range(length):
             if node[side, i] >= 0:
                 place[node[side, i]] = 1
@@ -261,7 +261,7 @@ def sweep(at: Cursor, node: Array, tree: Tree) -> None:
             item[used] = item[i]
             place[i] = used
             used += 1
-    for side, length in ((at.front, at.length), (1 - at.front, made)):
+    for side, length in ((at.front, at.length), (1 - at.front, count)):
         for i in range(length):
             if node[side, i] >= 0:
                 node[side, i] = place[node[side, i]]
@@ -294,7 +294,7 @@ def first_incumbent(
     """
     chosen = np.zeros(weights.size, dtype=np.bool_)
     chosen[:broken] = True
-    left, value = room - weights[:broken].sum(), 0.0
+    remaining, value = room - weights[:broken].sum(), 0.0
     begin, end = max(0, broken - window), min(weights.size, broken + window)
     outside = broken + np.argsort(weights[broken:end], kind="mergesort")
     best = np.empty(outside.size, dtype=np.int64)  # the best of each prefix of these
@@ -302,23 +302,23 @@ def first_incumbent(
         best[i] = outside[i]
         if i > 0 and rewards[best[i - 1]] >= rewards[outside[i]]:
             best[i] = best[i - 1]
-    fits = np.searchsorted(weights[outside], left + weights[begin:broken], side="right")
+    fits = np.searchsorted(weights[outside], remaining + weights[begin:broken], side="right")
     out, into = -1, -1
     for i in range(begin, broken):
         fit = fits[i - begin]
         if fit > 0 and rewards[best[fit - 1]] - rewards[i] > value:
             out, into = i, best[fit - 1]
             value = rewards[into] - rewards[out]
-    greedy, room_left = 0.0, left
+    greedy, room_left = 0.0, remaining
     for j in range(broken, weights.size):
         if weights[j] <= room_left:
             greedy += rewards[j]
             room_left -= weights[j]
     if value > greedy:
         chosen[out], chosen[into] = False, True
-        left += weights[out] - weights[into]
+        remaining += weights[out] - weights[into]
     for j in range(broken, weights.size):
-        if not chosen[j] and weights[j] <= left:
+        if not chosen[j] and weights[j] <= remaining:
             chosen[j] = True
-            left -= weights[j]
+            remaining -= weights[j]
     return chosen

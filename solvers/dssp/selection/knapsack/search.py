@@ -211,12 +211,12 @@ class Core:
             far = np.zeros(rewards.size, dtype=np.bool_)
             far[order] = far[:: max(1, rewards.size // (2 * _WINDOW))] = True
             rest, best = inside & ~far, self._incumbent_by_item()
-            left = room - float((weights * rest).sum())
-            self._start(np.flatnonzero(far), left, rest, best)
+            remaining = room - float((weights * rest).sum())
+            self._start(np.flatnonzero(far), remaining, rest, best)
             self._improve_incumbent()
-            known = self._base + float(self._at.value)
-            self._least = bounds.counting_bound(rewards, weights, room, known, known + self._step)
-            if self._least < known + self._step or self._search_briefly():
+            value = self._base + float(self._at.value)
+            self._least = bounds.counting_bound(rewards, weights, room, value, value + self._step)
+            if self._least < value + self._step or self._search_briefly():
                 self._at.bound = self._at.value
                 return
             wide, decided = self._undecided(price)
