@@ -188,12 +188,12 @@ def with_limits(
     return dataclasses.replace(jobs, needs=Needs.of(columns)), (*amounts, *most)
 
 
-def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats | Ints:
+def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats:
     """Return each job's servers; with other resources, its dominant share in servers.
 
     Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011.
     """
-    largest: Floats | Ints = jobs.need
+    largest: Floats = jobs.need.astype(np.float64)
     if jobs.needs is not None:
         for name, column, most in zip(jobs.needs.names, jobs.needs.amounts.T, amounts, strict=True):
             if name.startswith(LONG):

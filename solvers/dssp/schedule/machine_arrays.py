@@ -123,7 +123,7 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
         night.releases.copy(),  # numba compiles anew for arrays that nobody may change
         night.deadlines.copy(),
         night.delay,
-        np.inf if night.end is None else night.end,
+        np.inf if night.end is None else float(night.end),
         np.array([len(job.after) for job in jobs], dtype=np.int64),
         _offsets(after),
         _concatenate(after, int),
