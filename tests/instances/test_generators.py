@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 from builders.cli import invoked, process, refused
-from builders.dssp_delicate import best_exactly
+from builders.dssp import best_exactly
 from builders.effort import ALL
 from builders.refusals import refusal
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders import epoch_rules
+from builders import epoch
 from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
 
@@ -82,7 +82,7 @@ def test_cuts_are_all_that_there_are() -> None:
     assert counts == [8, 128, 2144]  # Table 1
     for nodes, k in product(range(1, 11), range(10)):
         for h in range(1, nodes + 1):
-            assert list(cuts(h, nodes, k)) == epoch_rules.cuts(h, nodes, k)
+            assert list(cuts(h, nodes, k)) == epoch.cuts(h, nodes, k)
 
 
 def test_the_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,18 +133,18 @@ def defined(
     end, tested = len(minima), 0
     while end and name in ("buddy-star", "hybrid"):
         size = 1 << end.bit_length() - 1
-        pieces = epoch_rules.buddy(minima[end - size : end], nodes)
+        pieces = epoch.buddy(minima[end - size : end], nodes)
         for j, (first, width, start, length) in enumerate(pieces, end - size):
             shares[j] = first, width, len(minima) - end + size * start, size * length
         end -= size
         if name == "hybrid":
             break
     if name == "equi-epoch":
-        epochs, k = list(epoch_rules.equi(minima, nodes)), 0
+        epochs, k = list(epoch.equi(minima, nodes)), 0
     elif name == "paper-search":
-        epochs, tested = epoch_rules.opt(minima, nodes, k)
+        epochs, tested = epoch.opt(minima, nodes, k)
     else:
-        epochs = list(epoch_rules.heuristic(minima, nodes, k, end))
+        epochs = list(epoch.heuristic(minima, nodes, k, end))
     done = len(minima) - end
     for members in epochs:
         widths = even_shares([minima[j] for j in members], nodes, k)

@@ -19,7 +19,7 @@ from schedopt.verbs.starts import log_of
 
 SET = ROOT / "archive" / "backfilling"
 NAMES = sorted(path.name.removesuffix(".csv") for path in (SET / "starts").glob("*.csv"))
-POLICIES = ("fcfs", "easy", "conservative", "saf")
+BACKFILLING = ("fcfs", "easy", "conservative", "saf")
 
 
 class Job(NamedTuple):
@@ -143,7 +143,7 @@ def simulate(has: tuple[int, ...], jobs: list[Job], policy: str) -> dict[int, in
 def test_a_simulator_of_its_own_starts_each_job_as_stored(name: str) -> None:
     with (SET / "starts" / f"{name}.csv").open() as file:
         stored = list(csv.DictReader(file))
-    for policy in POLICIES:
+    for policy in BACKFILLING:
         found: dict[int, int] = {}
         for has, jobs in machines(name):
             found |= simulate(has, jobs, policy)

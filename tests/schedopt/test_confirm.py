@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from builders.cli import run
-from builders.dssp_delicate import best_exactly, delicate
+from builders.dssp import best_exactly, delicate
 from builders.effort import tried
 from builders.msfq import at_load, one_or_all
 from contract.dssp import some_night, some_rule

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from builders.dssp_delicate import best_exactly, delicate, written
+from builders.dssp import best_exactly, delicate, written
 from builders.effort import tried
 from hypothesis import strategies as st
 

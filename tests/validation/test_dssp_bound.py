@@ -11,7 +11,7 @@ from unittest import mock
 import msgspec
 import numpy as np
 import pytest
-from builders.dssp_delicate import best_exactly, delicate
+from builders.dssp import best_exactly, delicate
 from builders.effort import tried
 from hypothesis import strategies as st
 

@@ -17,16 +17,16 @@ from schedopt.solvers.result import Document
 from schedopt.validation.msfq import simulated
 from schedopt.validation.report import Report
 
-QUEUE = at_load(3, 0.5)
+ONE_OR_ALL = at_load(3, 0.5)
 
 
 @cache
 def good(what: str) -> Document:
     if what == "threshold":
-        return solve(QUEUE)
+        return solve(ONE_OR_ALL)
     if what == "table":
         return solve(at_load(2, 0.5), formulation="optimal-policy")
-    return evaluate(QUEUE, "msf", options={"arrivals": 50_000})
+    return evaluate(ONE_OR_ALL, "msf", options={"arrivals": 50_000})
 
 
 def broken(what: str, change: Callable[[Any], None]) -> Document:
@@ -95,7 +95,7 @@ def shifted(d: Any) -> None:
     ],
 )
 def test_what_is_wrong_is_found(what: str, change: Callable[[Any], None], says: str) -> None:
-    queue = at_load(2, 0.5) if what == "table" else QUEUE
+    queue = at_load(2, 0.5) if what == "table" else ONE_OR_ALL
     report = check(queue, broken(what, change))
     assert any(says in violation for violation in report.violations), report.violations
 
@@ -111,7 +111,7 @@ def test_a_table_that_does_otherwise_is_found() -> None:
 
 def test_response_times_are_judged() -> None:
     rule = ResponseTime(need=3, at_most=1.01, name="tight")
-    result = evaluate(QUEUE, "msf", options={"arrivals": 50_000}, constraints=[rule])
+    result = evaluate(ONE_OR_ALL, "msf", options={"arrivals": 50_000}, constraints=[rule])
     assert any(v.startswith("tight: need 3") for v in result.violations)
 
 
