@@ -71,7 +71,7 @@ class _Checking(msgspec.StructMeta):
                 if len(named) < len(values) or named.keys() & given.keys():
                     return super().__call__(*values, **given)  # which says what is wrong
                 given |= named
-            return super().__call__(**_checked(self, given))
+            return super().__call__(**_checked_fields(self, given))
 
 
 G = TypeVar("G", bound="CheckedRecord")
@@ -87,7 +87,7 @@ def build_unchecked(record: type[G], **fields: Any) -> G:
     return built
 
 
-def _checked(record: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return validated fields; raise `InputError` where a file could not hold them."""
     shape, holders = _unchecked_type(record)
     try:

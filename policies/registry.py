@@ -79,8 +79,6 @@ class Policy:
     phase : {"", "choose", "dispatch", "both"}
         Where a problem is solved in two phases: which of them. A policy that chooses and one that
         dispatches make a third: ``greedy+lcpf``.
-    trial : mapping
-        Options under which it is quick, for a first run that only compiles.
     waits : str
         Why it keeps people waiting where none of its options is given; empty where it does not.
     suits : {"", "alone", "beside"}
@@ -97,7 +95,6 @@ class Policy:
     random: bool = False
     replays: tuple[str, ...] = ()
     phase: Literal["", "choose", "dispatch", "both"] = ""
-    trial: Mapping[str, Any] = field(default_factory=dict)
     waits: str = ""
     suits: Suits = ""
 

@@ -33,7 +33,7 @@ class CompilingStopwatch:
         """Return the seconds so far, of what is still running too."""
         return self.spent + (time.perf_counter() - self._began if self._depth else 0.0)
 
-    def begun(self) -> None:
+    def note_compiling(self) -> None:
         """Say so once, where somebody asked for it."""
         tell, self.tell = self.tell, None
         if tell:

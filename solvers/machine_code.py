@@ -85,7 +85,7 @@ class _CompilingNotice(event.Listener):
     """Says that something is compiled, which is not in the cache."""
 
     def on_start(self, event: object) -> None:
-        compiling.begun()
+        compiling.note_compiling()
 
     def on_end(self, event: object) -> None:
         pass

@@ -124,7 +124,7 @@ class Sample:
             return fsum((self.rewards * in_time.sum(axis=0)).tolist()) / self.count
         return worst_mean(in_time @ self.rewards, self.measure.level)
 
-    def judged(self, chosen: Mask, night: Instance, seed: int) -> dict[str, float]:
+    def estimate_risk(self, chosen: Mask, night: Instance, seed: int) -> dict[str, float]:
         """Return a selection's value in these scenarios and in fresh ones, with its interval.
 
         Under a chance it is the least share of the scenarios in which a job is in time.

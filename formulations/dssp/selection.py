@@ -78,11 +78,11 @@ class Selection(Declared):
         self.options |= asked
         self.sample = Sample.of(instance, self.open, self.fill, **asked) if asked else None
 
-    def judged(self, solution: Selected) -> dict[str, float] | None:
+    def estimate_risk(self, solution: Selected) -> dict[str, float] | None:
         """Return the value of a selection in and out of sample; None without ``risk``."""
         if self.sample is None:
             return None
-        return self.sample.judged(self._mask(solution), self.instance, self.options["seed"])
+        return self.sample.estimate_risk(self._mask(solution), self.instance, self.options["seed"])
 
     def _mask(self, solution: Selected) -> NDArray[np.bool_]:
         chosen = np.zeros(self.width, dtype=np.bool_)

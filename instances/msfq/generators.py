@@ -157,7 +157,7 @@ def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
     )
 
 
-def _shared(k: int) -> dict[str, Option]:
+def _base_options(k: int) -> dict[str, Option]:
     return {
         "k": Option(k, "a whole number from 2 to 10^6", lambda v: is_count(v, 10**6) and v > 1),
         "load": number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),
@@ -170,7 +170,7 @@ GENERATORS: dict[str, Recipe] = by_name(
         "one-or-all",
         _one_or_all,
         {
-            **_shared(32),
+            **_base_options(32),
             "p1": number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),
             "small_rate": number(1.0, "a number above 0", lambda v: v > 0),
             "large_rate": number(1.0, "a number above 0", lambda v: v > 0),
@@ -183,7 +183,7 @@ GENERATORS: dict[str, Recipe] = by_name(
         "multi-class",
         _multi_class,
         {
-            **_shared(24),
+            **_base_options(24),
             "classes": whole(4, 1, 100),
             "spread": number(0.5, "a number >= 0", lambda v: v >= 0),
         },

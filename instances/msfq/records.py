@@ -188,7 +188,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
 
     def __reduce__(self) -> tuple[Callable[..., Instance], tuple[object, ...]]:
         """Pickle the jobs of a log along, for other processes."""
-        return _remade, (to_json(self), self.__dict__.get("jobs"))
+        return _restore, (to_json(self), self.__dict__.get("jobs"))
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -369,6 +369,6 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return solution.weighted_response_time
 
 
-def _remade(data: bytes, jobs: Jobs | None) -> Instance:
+def _restore(data: bytes, jobs: Jobs | None) -> Instance:
     restored = msgspec.json.decode(data, type=Instance)
     return restored if jobs is None else restored.with_jobs(jobs)

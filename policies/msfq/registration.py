@@ -97,7 +97,6 @@ def admission_rule(
                 options={**options, **_common_options(is_flat)},
                 random=True,
                 replays=("beside", "trace"),
-                trial={"arrivals": FEWEST_ARRIVALS},
                 suits=suits,
             )
         )

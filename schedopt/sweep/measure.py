@@ -133,7 +133,7 @@ class References:
 
     def _solve(self, question: Question) -> Result:
         try:
-            if recorded := self._on_record(question):
+            if recorded := self._recorded_result(question):
                 return recorded
             _warm(self.record.name)
             result = solve(
@@ -153,7 +153,7 @@ class References:
         except Exception as error:  # noqa: BLE001  policies are measured without it
             return self.without_solution("error", f"no reference: {one_line(error)}")
 
-    def _on_record(self, question: Question) -> Result | None:
+    def _recorded_result(self, question: Question) -> Result | None:
         """Return the best known result, where the source has one that answers the question."""
         if self._best_known is None or (question.ruled and self._sweep.constraints):
             return None

@@ -1,8 +1,6 @@
 """Evaluate: what policies get on an instance, checked like any solver's answer."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 
@@ -11,7 +9,7 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.files import load, parse
+from schedopt.instances.files import load
 from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.policies import from_file
@@ -19,7 +17,6 @@ from schedopt.policies.registry import (
     NotApplicableError,
     Policy,
     UnstableError,
-    is_own,
 )
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
@@ -113,37 +110,6 @@ def expect_one_writer(policies: Sequence[Policy], options: Options, instances: i
             raise InputError(expected, place=f"option {key}")
 
 
-def warm(policy: Policy, instance: AnyInstance) -> None:
-    """Make sure that nothing has to be compiled when a policy runs next on an instance.
-
-    A user's own policy runs on the user's instances alone, and beforehand where it has a trial.
-    """
-    policies = record_of(policy.problem).policies()
-    for part in policy.name.split("+"):
-        if part not in policies:
-            continue
-        one = policies[part]
-        if is_own(policy.problem, part):
-            _warm(policy.problem, part)
-            continue
-        if one.trial and id(one) not in _TRIED:
-            _TRIED.add(id(one))
-            with suppress(NotApplicableError):
-                one.run(instance, **one.trial)
-
-
-_TRIED: set[int] = set()  # users' policies that have had their trial
-
-
-@cache
-def _warm(problem: str, name: str) -> None:
-    try:
-        policy = record_of(problem).policy(name)
-        policy.run(parse(record_of(problem).tiny), **policy.trial)
-    except NotApplicableError:
-        return
-
-
 def _evaluated(
     instance: AnyInstance,
     policy: Policy,
@@ -167,7 +133,6 @@ def _evaluated(
         constraints=tuple(constraints),
     )
     try:
-        warm(policy, instance)
         began = now()
         solution = policy.run(instance, **own, **({"seed": seed} if policy.random else {}))
     except KeyboardInterrupt:

@@ -246,8 +246,8 @@ def _asked(model: Formulation) -> LazyQuestion:
 
 def _risk_out_of_sample(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:
     """Return a result's value in fresh scenarios, where it was decided under risk."""
-    judged = getattr(model, "judged", None)
-    risk = None if judged is None or result.solution is None else judged(result.solution)
+    estimate = getattr(model, "estimate_risk", None)
+    risk = None if estimate is None or result.solution is None else estimate(result.solution)
     return risk or msgspec.UNSET
 
 

@@ -135,15 +135,13 @@ class Call:
         rows = self.resources or [none]
         uses = np.array([row.use for row in rows], dtype=np.int64)
         room = np.array([row.room for row in rows], dtype=np.int64)
-        chosen, proven = self._searched(
-            uses, room, now() + (np.inf if seconds is None else seconds)
-        )
+        chosen, proven = self._search(uses, room, now() + (np.inf if seconds is None else seconds))
         if chosen:
             return chosen, proven
         able = np.flatnonzero((uses <= room[:, None]).all(axis=0)).tolist()
         return ([max(able, key=lambda j: self.worth([j]))] if able else []), proven
 
-    def _searched(self, uses: np.ndarray, room: np.ndarray, until: float) -> tuple[list[int], bool]:
+    def _search(self, uses: np.ndarray, room: np.ndarray, until: float) -> tuple[list[int], bool]:
         """Solve, and split by a file that is deletable in part as long as there is one."""
         best: list[int] = []
         most, number = -np.inf, count()
@@ -154,7 +152,7 @@ class Call:
             known, _, whole_, never = heapq.heappop(waiting)
             if best and -known <= most * (1 + 1e-12):
                 break
-            found = self._relaxed(uses, room, whole_, never, until)
+            found = self._search_core(uses, room, whole_, never, until)
             if found is None:
                 continue
             chosen, bound, proven = found
@@ -175,7 +173,7 @@ class Call:
                     heapq.heappush(waiting, (-bound, next(number), *case))
         return best, True
 
-    def _relaxed(
+    def _search_core(
         self,
         uses: np.ndarray,
         room: np.ndarray,

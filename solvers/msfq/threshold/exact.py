@@ -90,12 +90,12 @@ def _stationary(point: Point) -> tuple[Any, float]:
     matrix[:k] -= rows[:, 1 : 1 + unknowns]
     right[:k] = rows[:, 0]
     if lazy:
-        matrix[k], right[k] = _equation_of_y(point)
+        matrix[k], right[k] = _row_of_y(point)
     solved = np.linalg.solve(matrix, right)
     return solved[:k], float(solved[k]) if lazy else 0.0
 
 
-def _equation_of_y(point: Point) -> Any:
+def _row_of_y(point: Point) -> Any:
     """Return the row and right side that fix y, from Π(τ)."""
     k = point.k
     tau_gap = busy_gap(point.lk, point.l1, k * point.m1)

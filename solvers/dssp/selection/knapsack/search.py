@@ -206,7 +206,7 @@ class Core:
         price = float(self._by_item[order[min(self._broken, order.size - 1)]])
         if self._search_briefly():
             return
-        wide, decided = self._undecided(price)
+        wide, decided = self._unfixed_items(price)
         if wide.size > 2 * _WINDOW:  # far from the break things may fit better
             far = np.zeros(rewards.size, dtype=np.bool_)
             far[order] = far[:: max(1, rewards.size // (2 * _WINDOW))] = True
@@ -219,11 +219,11 @@ class Core:
             if self._least < value + self._step or self._search_briefly():
                 self._at.bound = self._at.value
                 return
-            wide, decided = self._undecided(price)
+            wide, decided = self._unfixed_items(price)
         room -= float((weights * decided).sum())
         self._start(wide, room, decided, self._incumbent_by_item())
 
-    def _undecided(self, price: float) -> tuple[NDArray[np.intp], Mask]:
+    def _unfixed_items(self, price: float) -> tuple[NDArray[np.intp], Mask]:
         """Return the items to decide on, and which of the others are in."""
         from schedopt.solvers.dssp.selection.knapsack.kernels import split_by_key
 
