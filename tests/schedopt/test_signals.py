@@ -115,7 +115,7 @@ def test_a_check_that_is_interrupted_has_checked_nothing(monkeypatch: pytest.Mon
 
 @HANGUP
 def test_evaluate_writes_what_has_ended(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    monkeypatch.setattr(evaluate, "warm", at(2, number, lambda *_: None))
+    monkeypatch.setattr(evaluate, "now", at(5, number, evaluate.now))  # as the second begins
     words = ["--policy", "greedy,core,maxk", "--json"]
     told = json.loads(run("evaluate", "example:night", *words, status=STATUS[number]).stdout)
     ended = [(document["policy"], document["termination"]) for document in told]
