@@ -79,8 +79,6 @@ class Policy:
     phase : {"", "choose", "dispatch", "both"}
         Where a problem is solved in two phases: which of them. A policy that chooses and one that
         dispatches make a third: ``greedy+lcpf``.
-    waits : str
-        Why it keeps people waiting where none of its options is given; empty where it does not.
     suits : {"", "alone", "beside"}
         Where a problem has instances of two sorts, those that say everything in their own file and
         those with a table beside it: which of them it is for; both where nothing is said.
@@ -95,7 +93,6 @@ class Policy:
     random: bool = False
     replays: tuple[str, ...] = ()
     phase: Literal["", "choose", "dispatch", "both"] = ""
-    waits: str = ""
     suits: Suits = ""
 
     def draws(self, options: Mapping[str, Any], beside: bool) -> bool:

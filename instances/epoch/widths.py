@@ -40,7 +40,7 @@ def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
         widths = kept
     units = grid(widths, nodes, jobs)
     if units <= MOST_UNITS:
-        after = _keep_reachable(widths, units, jobs, nodes)
+        after = _keep_reachable(widths, units, nodes)
         if after != widths:
             dropped.append((0, sorted(widths - after)))
     return dropped
@@ -103,7 +103,7 @@ def _drop_unbalanced(widths: set[int], prime: int, total: Fraction) -> set[int]:
     return widths - {w for w in group if length_of[w] + shortest.get(-step[w] % prime, most) > most}
 
 
-def _keep_reachable(widths: set[int], units: int, jobs: int, nodes: int) -> set[int]:
+def _keep_reachable(widths: set[int], units: int, nodes: int) -> set[int]:
     """Keep the widths that are in a multiset of heights that sum to the quantum, bit by bit."""
     whole = lcm(*widths, nodes)
     heights = {w: whole // w for w in widths}

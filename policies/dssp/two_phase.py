@@ -65,7 +65,7 @@ def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Sch
     """
     if why := instance.unguaranteed:
         raise NotApplicableError(f"maxk rests on Theorem 3: {why}")
-    order = _by_ratio(instance, dispatcher)
+    order = _by_ratio(instance)
     enough, too_many = 0, len(order) + 1
     while too_many - enough > 1:
         k = (enough + too_many) // 2
@@ -77,7 +77,7 @@ def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Sch
     return schedule_of(instance, jobs, simulate_dispatcher(instance, dispatcher, jobs, seed))
 
 
-def _by_ratio(night: Instance, dispatcher: str) -> Ints:
+def _by_ratio(night: Instance) -> Ints:
     """Return the jobs that can be in time at all, by non-increasing R/T_1 as it happens."""
     try:
         tasks = night.tasks

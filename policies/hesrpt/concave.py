@@ -110,7 +110,6 @@ def best_price(instance: Instance) -> float:
         )
     },
     setting=lambda instance: {"price": best_price(instance)},
-    waits="its price is searched for on each instance; --option price=NUMBER gives one",
 )
 def fw_cam(instance: Instance, jobs: Jobs, left: Floats, price: float) -> Floats:
     """Return each job's width at a price while servers last, in order of arrival and file."""

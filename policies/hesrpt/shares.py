@@ -44,7 +44,6 @@ def share_policy(
     options: Mapping[str, Option] | None = None,
     times: Times | None = None,
     setting: Callable[[Instance], dict[str, float]] | None = None,
-    waits: str = "",
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
     """Register a share function as a policy: ``shares(instance, jobs, left)``.
 
@@ -61,8 +60,6 @@ def share_policy(
         which jobs share at all times, where all have one speedup k^p.
     setting : callable, optional
         ``setting(instance)``: values of options that were not given, found once for a run.
-    waits : str
-        Why finding them takes long, if it does.
     """
 
     def decorate(function: Callable[..., Floats]) -> Callable[..., Floats]:
@@ -89,7 +86,6 @@ def share_policy(
                 source=source,
                 summary=summary,
                 options=options or {},
-                waits=waits,
             )
         )
         return function
@@ -232,7 +228,6 @@ def _most_efficient(instance: Instance, job: int, free: int) -> tuple[float, flo
         )
     },
     setting=lambda instance: {"alpha": best_alpha(instance)},
-    waits="its alpha is searched for on each instance; --option alpha=NUMBER gives one",
 )
 def knee(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
     """K with -d/dk x/s(k) = alpha: (p x/alpha)^(1/(1+p)); the last job has what is left."""
@@ -309,7 +304,6 @@ STEP = 0.2
     "replan",
     source="common practice: a rolling horizon; no paper is followed",
     summary="the optimal plan for those who are here, solved again whenever a job comes or goes",
-    waits="it solves an instance at each arrival and completion",
 )
 def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     """Return the first shares of the best plan that is found for the remaining sizes.

@@ -103,7 +103,7 @@ class BranchAndBound:
         if not self.proven and look:
             self._look_through_core(root)
         if not self.proven and deep:
-            self._branch(root)
+            self._branch()
         return root
 
     def _look_through_core(self, root: Bound) -> None:
@@ -125,7 +125,7 @@ class BranchAndBound:
             if self.proven or now() >= self.until:
                 return
 
-    def _branch(self, root: Bound) -> None:
+    def _branch(self) -> None:
         """Split columns until nothing is open."""
         waiting = [Branch(self.bound, np.zeros_like(self.columns.most), self.columns.most)]
         while waiting:

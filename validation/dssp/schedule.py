@@ -57,7 +57,7 @@ def check_tasks(
     chosen = check_chosen(solution, facts, constraints, report)
     slack = ROUNDING * max((abs(task.end) for task in solution.tasks), default=0.0)
     placed = _check_lengths(night, solution, chosen, slack, report)
-    _check_stage_order(night, chosen, placed, slack, report)
+    _check_stage_order(placed, slack, report)
     _check_processors(facts, solution, slack, report)
     if night.features:
         _report_first(report, "the machine", list(facts.machine.misplaced_tasks(solution, slack)))
@@ -117,9 +117,7 @@ def _check_lengths(
     return placed
 
 
-def _check_stage_order(
-    night: Instance, chosen: Chosen, placed: Placed, slack: float, report: Report
-) -> None:
+def _check_stage_order(placed: Placed, slack: float, report: Report) -> None:
     """Check that no task starts before all tasks of the stage before have ended."""
     starts: dict[tuple[str, int], float] = {}
     ends: dict[tuple[str, int], float] = {}

@@ -249,7 +249,7 @@ def _progress(
         lost = width * sum(max(0.0, min(t.end, until) - t.start) for t in begun)
         return Progress(lost=before.lost + lost)
     if status == "done":
-        return Progress("done", _tasks_done(job, tasks, row, at), width, before.lost)
+        return Progress("done", _tasks_done(tasks, row, at), width, before.lost)
     if not begun:
         if not tasks or (row.start is None and not same_time(min(t.start for t in tasks), at)):
             expected = "when it started: it is not in the plan by now"
@@ -275,7 +275,7 @@ def _by_plan(count: int, begun: Sequence[Task], at: float) -> str:
     return "done" if done else "running"
 
 
-def _tasks_done(job: Job, tasks: Sequence[Task], row: StateRow, at: float) -> list[Task]:
+def _tasks_done(tasks: Sequence[Task], row: StateRow, at: float) -> list[Task]:
     """Return the tasks of a job that is done, none of which ends after it."""
     last = max((task.end for task in tasks), default=inf)
     end = row.end if row.end is not None else min(last, at)
