@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -55,15 +55,6 @@ def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]], end: str = "\
     for row in rows:
         table.writerow(escape_cell(cell) if isinstance(cell, str) else cell for cell in row)
     return text.getvalue()
-
-
-def as_csv_bytes(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
-    """Return columns by title as a CSV, in which truth values are lower case."""
-    texts = (
-        [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
-        for cells in columns.values()
-    )
-    return as_csv(columns, zip(*texts, strict=True)).encode()
 
 
 def escape_columns(

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from io import BytesIO
 from math import fsum, gcd, isfinite, lcm
 from typing import TYPE_CHECKING, Any
 
@@ -224,19 +223,6 @@ def lost_cell(column: pl.Series) -> int | None:
     rows = long.fill_null(False).arg_true()
     at = first_lost(column.gather(rows).cast(pl.String).to_list())
     return None if at is None else int(rows[at])
-
-
-def check_cells(data: bytes, numbers: Iterable[str]) -> None:
-    """Raise `InputError` about a number in some columns of a CSV that a double does not hold."""
-    import polars as pl
-
-    if not may_lose(data):
-        return
-    table = pl.read_csv(BytesIO(data), infer_schema=False)
-    for title in numbers:
-        if title in table.columns and (row := lost_cell(table[title])) is not None:
-            place = f"row {row + 1}, column {title!r}"
-            raise InputError(EXPECTED, found=table[title][row], place=place)
 
 
 def expect_held(number: float | str, place: str = "") -> None:

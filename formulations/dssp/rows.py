@@ -273,15 +273,6 @@ def window_rows(
     return rows + (_pool_and_resource_rows(night, open_, part, longest) if night.features else [])
 
 
-def waiting_rows(night: Instance) -> list[Row]:
-    """Return precedence rows: a selected job requires its predecessors."""
-    return [
-        Row(f"after: {job.name}, {name}", [j, night.index[name]], [1, -1], upper=0)
-        for j, job in enumerate(night.jobs)
-        for name in job.after
-    ]
-
-
 def _demand_by_window(
     night: Instance,
     among: NDArray[np.bool_],

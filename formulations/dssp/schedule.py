@@ -19,7 +19,7 @@ from schedopt.instances import dssp
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp.machine import in_order
-from schedopt.instances.dssp.placing import refuse_order
+from schedopt.instances.errors import expect
 from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class Schedule(WholeModel):
         began = time.perf_counter()
         super().__init__(night)
         dssp.refuse_nights(night, "schedule")
-        refuse_order(night, "schedule")
+        expected = "one: schedule takes `reward` alone, formulation selection takes several"
+        expect(len(night.objectives) < 2, expected, list(night.objectives), "objectives")
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self._lost = whole_rewards(night, self.grid)
         self.exact = self.grid.exact

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.declared import Declared
-from schedopt.formulations.dssp.rows import Row, rows, selectable, waiting_rows, window_rows
+from schedopt.formulations.dssp.rows import Row, rows, selectable, window_rows
 from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.protocol import Knapsack, Value
 from schedopt.instances.constraints import Constraint, Seats
@@ -105,7 +105,7 @@ class Selection(Declared):
     def capacity(self) -> list[Row]:
         """Equation 2, also between the jobs' own releases and deadlines, and precedence."""
         night = self.instance
-        return window_rows(night, self.open, self.fill) + waiting_rows(night)
+        return window_rows(night, self.open, self.fill) + _waiting_rows(night)
 
     def _rows(self, constraint: Constraint) -> Iterable[Row]:
         if self.guaranteed and isinstance(constraint, Seats):
@@ -145,3 +145,12 @@ class Selection(Declared):
     def selected(self, chosen: Sequence[int] | NDArray[np.intp] | NDArray[np.bool_]) -> Selected:
         """Return the solution record of the jobs at these positions, or under a mask."""
         return selected(self.instance, chosen, self.fill)
+
+
+def _waiting_rows(night: Instance) -> list[Row]:
+    """Return precedence rows: a selected job requires its predecessors."""
+    return [
+        Row(f"after: {job.name}, {name}", [j, night.index[name]], [1, -1], upper=0)
+        for j, job in enumerate(night.jobs)
+        for name in job.after
+    ]

@@ -13,7 +13,6 @@ from schedopt.instances.decimals import as_written, rounded_total
 from schedopt.instances.dssp import answers
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.errors import expect
 from schedopt.instances.naming import split
 
 
@@ -44,12 +43,6 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Sele
 def worths(night: Instance, positions: Sequence[int]) -> tuple[float, ...]:
     """Return the value of some jobs to each of the instance's objectives."""
     return tuple(fsum(night.worths(name)[positions]) for name in night.objectives)
-
-
-def refuse_order(night: Instance, who: str) -> None:
-    """Raise `InputError` if an instance has several objectives, which ``who`` does not take."""
-    expected = f"one: {who} takes `reward` alone, formulation selection takes several"
-    expect(len(night.objectives) < 2, expected, list(night.objectives), "objectives")
 
 
 def selected_nights(

@@ -7,9 +7,8 @@ from typing import Any, Literal
 import msgspec
 
 from schedopt.formulations.protocol import Sense
-from schedopt.instances.errors import InputError, quote
-from schedopt.instances.examples import folder_of, groups, instance_path, result_path
-from schedopt.instances.files import companion_files, decode, load, read_bytes
+from schedopt.instances.examples import folder_of, instance_path, result_path
+from schedopt.instances.files import decode, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.solvers.result import Document
@@ -133,27 +132,6 @@ def entries(name: str) -> list[Entry]:
     for number, line in enumerate(read_bytes(path).splitlines(), 1):
         entries.append(decode(line, Entry, file=f"{path}, line {number}"))
     return entries
-
-
-def entry_of(path: str) -> tuple[str, Entry]:
-    """Return the group and the entry that are given as ``GROUP/NAME``."""
-    group_name, _, name = path.partition("/")
-    instance_path(path)  # says which there are
-    return group_name, next(entry for entry in entries(group_name) if entry.name == name)
-
-
-def entry_for(file: Path) -> tuple[str, Entry]:
-    """Return the group and the entry of an instance file: the same instance, wherever it stands."""
-    instance, whole = load(file), not companion_files(read_bytes(file))
-    for name in groups():
-        for entry in entries(name):
-            if entry.name != instance.name:
-                continue
-            if digest(file) == entry.instance or (
-                whole and instance_of_entry(name, entry) == instance
-            ):
-                return name, entry
-    raise InputError("an instance of the archive", found=quote(instance.name), file=str(file))
 
 
 def instance_of_entry(group_name: str, entry: Entry) -> AnyInstance:

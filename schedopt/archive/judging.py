@@ -10,8 +10,8 @@ from msgspec import UNSET, structs
 
 from schedopt.archive import entries
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.examples import folder_of, instance_path, result_path
-from schedopt.instances.files import decode, encode, load, read_bytes
+from schedopt.instances.examples import folder_of, groups, instance_path, result_path
+from schedopt.instances.files import companion_files, decode, encode, load, read_bytes
 from schedopt.instances.tables import Table
 from schedopt.problems import problem as record_of
 from schedopt.solvers.result import Document, gap, snap_bound
@@ -123,7 +123,7 @@ def submit(file: Path, result_file: Path, by: str) -> Judgement:
     """Judge a claimed improvement of an instance of the archive."""
     if not by.isprintable():
         raise InputError("a name of characters that print", found=quote(by), place="by")
-    group, entry = entries.entry_for(file)
+    group, entry = _entry_for(file)
     result = decode(read_bytes(result_file), Document, file=str(result_file))
     instance = load(file)
     report = check(instance, result)
@@ -212,3 +212,17 @@ def _improvements(entry: entries.Entry, result: Document, bound: str) -> dict[st
         elif what == "bound" and not entry.certificate and ahead >= -apart:
             improvements[what] = f"bound {theirs:.12g} is re-proved, which was believed"
     return improvements
+
+
+def _entry_for(file: Path) -> tuple[str, entries.Entry]:
+    """Return the group and the entry of an instance file: the same instance, wherever it stands."""
+    instance, whole = load(file), not companion_files(read_bytes(file))
+    for name in groups():
+        for entry in entries.entries(name):
+            if entry.name != instance.name:
+                continue
+            if entries.digest(file) == entry.instance or (
+                whole and entries.instance_of_entry(name, entry) == instance
+            ):
+                return name, entry
+    raise InputError("an instance of the archive", found=quote(instance.name), file=str(file))

@@ -8,8 +8,10 @@ import typer
 
 from schedopt.cli import output as out
 from schedopt.cli.common import verb
+from schedopt.cli.output import print_json, say
 from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick_name
+from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.stopping import finishing
 from schedopt.verbs import convert as converting
 from schedopt.verbs import generate as generating
@@ -64,13 +66,13 @@ def generate(
         except InputError as error:
             error.expected += "; --count N writes N instances into a folder"
             raise
-        out.write_instance(generating.generate(problem, generator, **given), output)
+        _write_instance(generating.generate(problem, generator, **given), output)
         return
     if output is None or count < 1:
         raise InputError("a count of 1 or more, and --output FOLDER beside it", place="--count")
     from schedopt.instances.files import dump
 
-    out.make_folder(output)
+    _make_folder(output)
     first = given.pop("seed")
     for seed in range(first, first + count):
         instance = generating.generate(problem, generator, seed=seed, **given)
@@ -95,7 +97,7 @@ def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> N
     name : The instance's name.
     """
     out.expect_writable(output, out.DOCUMENTS, [*files, *out.files_in(given["options"])])
-    out.write_instance(converting.convert(files, **given, tell=out.say), output)
+    _write_instance(converting.convert(files, **given, tell=out.say), output)
 
 
 @verb("schedopt plot result.json --instance night.json --output night.png")
@@ -151,7 +153,7 @@ def reproduce(
     if names == ["all"]:
         names = None
     if output is not None:
-        out.make_folder(output)
+        _make_folder(output)
     reproduced: list[dict[str, Any]] = []
     hooks = {"watch": lambda name: out.say(f"{name} ..."), "done": reproduced.append}
     with suppress(KeyboardInterrupt):
@@ -204,3 +206,26 @@ def doctor(*, json: bool = False) -> None:
     findings = run()
     out.deliver(findings, lambda: listings.doctor(findings), json=json)
     raise typer.Exit(out.FAILED if any(finding.ok is False for finding in findings) else out.FOUND)
+
+
+def _make_folder(path: Path) -> None:
+    """Make a folder if it does not exist."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        found = getattr(error, "strerror", None) or str(error)
+        raise InputError("a folder to write to", found=found, file=str(path)) from None
+
+
+def _write_instance(instance: AnyInstance, output: Path | None) -> None:
+    """Write an instance to a file, or to standard output."""
+    from schedopt.instances.files import companion_files, dump, encode
+
+    if output is not None:
+        dump(instance, output)
+        say(f"wrote {output}: {instance.name}")
+    elif names := companion_files(encode(instance)):
+        expected = f"--output FILE: beside it goes {', '.join(names)}"
+        raise InputError(expected, found="standard output")
+    else:
+        print_json(instance)

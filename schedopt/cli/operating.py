@@ -1,5 +1,6 @@
 """The verbs of operation: replan, ready, start-times, check-starts, archive."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def ready(
     goals = [name.strip() for name in order.split(",")]
     room = choosing.amounts(capacity, "--capacity")
     with at_place(file="standard input" if str(file) == "-" else None):
-        answer = choosing.ready(choosing.source_of(file), room, goals, time_limit=time_limit)
+        answer = choosing.ready(_source_of(file), room, goals, time_limit=time_limit)
     if json:
         out.print_json(answer)
         return
@@ -300,3 +301,8 @@ def submit(
         f"put this line in place of {name}'s in {place}/entries.jsonl, and what --output writes at "
         f"{place}/results/{name}.json.gz; then make archive"
     )
+
+
+def _source_of(file: Path) -> Path | bytes:
+    """Return the source of a table: ``-`` is standard input."""
+    return sys.stdin.buffer.read() if str(file) == "-" else file

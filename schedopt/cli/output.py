@@ -150,16 +150,6 @@ def expect_result_file(
         read_template(template)
 
 
-def expect_plan(instance: AnyInstance, output: Path | None) -> None:
-    """Refuse the plan of an instance that has none."""
-    from schedopt.problems import problem_of
-
-    if is_plan(output) and not problem_of(instance).has_plans:
-        what = f"{instance.name} ({problem_of(instance).name})"
-        expected = f"a name ending in .json: {what} has no plan of jobs"
-        raise InputError(expected, found=quote(str(output)))
-
-
 def expect_drawable(
     report: Path | None, read: Iterable[str | Path], endings: Sequence[str] = (".html",)
 ) -> None:
@@ -177,15 +167,6 @@ def is_plan(output: Path | None) -> bool:
 def files_in(options: Mapping[str, object]) -> list[str]:
     """Return the options' texts, any of which may name a file that is read."""
     return [value for value in options.values() if isinstance(value, str)]
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder if it does not exist."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or str(error)
-        raise InputError("a folder to write to", found=found, file=str(path)) from None
 
 
 # Results.
@@ -245,32 +226,3 @@ def write_plan(columns: pl.DataFrame | Plan, output: Path, template: str | None)
         script.write(frame, output, template or script.PLAIN)
     else:
         plan_table.write(columns, output)
-
-
-def write_page(
-    instance: AnyInstance, result: Result, report: Path | None, run: Result | None = None
-) -> None:
-    """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
-    if report is None:
-        return
-    from schedopt.report import result_page
-    from schedopt.verbs.plan_table import carried_out
-
-    if run is None and result.solution is not None:
-        run = carried_out(instance, result)
-    result_page.write(instance, result, report, run)
-    say(f"wrote {report}: open it in a browser")
-
-
-def write_instance(instance: AnyInstance, output: Path | None) -> None:
-    """Write an instance to a file, or to standard output."""
-    from schedopt.instances.files import companion_files, dump, encode
-
-    if output is not None:
-        dump(instance, output)
-        say(f"wrote {output}: {instance.name}")
-    elif names := companion_files(encode(instance)):
-        expected = f"--output FILE: beside it goes {', '.join(names)}"
-        raise InputError(expected, found="standard output")
-    else:
-        print_json(instance)

@@ -60,11 +60,6 @@ Cell = str | float | int | bool | None  # a cell of a plan; None if empty
 PlanRow = dict[str, Any]  # of one job, by title
 
 
-def grouping_title(name: str) -> str:
-    """Return the title of a grouping's column: ``grouping NAME`` where a plan has such a one."""
-    return f"grouping {name}" if name in KINDS else name
-
-
 @dataclass(frozen=True)
 class Plan:
     """A plan: a row for each job, and the titles of its columns in order."""

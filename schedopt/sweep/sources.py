@@ -147,20 +147,6 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else to_json(value).decode()
 
 
-def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
-    """Return instances as sources, each labelled by its name, which must be its own."""
-    contents: dict[str, Contents] = {}
-    for instance in instances:
-        if instance.name in contents:
-            raise InputError("instances, each of a name of its own", found=quote(instance.name))
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "instance.json"
-            files.dump(instance, path)
-            others = FileSource(path).with_contents().others
-        contents[instance.name] = Contents(instance.name, files.encode(instance), others)
-    return list(contents.values())
-
-
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:
     """Return the instance files among paths, folders opened, each file once."""
     unique: dict[Path, None] = {}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import reduce
 from itertools import product
 from math import prod
+from operator import or_
 from typing import Any
 
 import msgspec
@@ -15,12 +17,12 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, quote, suggestion
-from schedopt.instances.files import encode, parse
+from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name
+from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.sweep.measure import Task, expect_whole
 from schedopt.sweep.sources import Source
-from schedopt.verbs.load import rules_from
 from schedopt.verbs.solve import solve
 
 MOST = 10_000  # combinations of one call
@@ -74,7 +76,7 @@ class VariedSource(Source):
         """Return the instance, further rules and options, all of them read afresh."""
         own, more, options = with_values(self.document, self.rules, self.values)
         instance = parse(encode(own))
-        return instance, rules_from(encode(more), problem_name(instance)), options
+        return instance, _rules_from(encode(more), problem_name(instance)), options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,12 +103,6 @@ class Variant(Task):
             key=self.digest,
         )
         rows.append(row)
-
-
-def is_variations(data: bytes) -> bool:
-    """Tell whether a file of rows is of a what-if."""
-    first = data.lstrip().split(b"\n", 1)[0]
-    return first.startswith(b'{"instance"') and b'"values":{' in first
 
 
 @dataclass(frozen=True)
@@ -238,3 +234,9 @@ def _names(holder: Any) -> dict[str, Any]:
                 if isinstance(name, str) and name:
                     fields.setdefault(name, i)
     return fields
+
+
+def _rules_from(data: bytes, problem: str) -> list[Constraint]:
+    """Read side constraints of a problem from JSON: a list of them."""
+    union: Any = reduce(or_, record_of(problem).constraint_kinds().values())
+    return list(decode(data, tuple[union, ...]))

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from schedopt.archive.entries import Entry, entries, entry_of, group
+from schedopt.archive.entries import Entry, entries, group
 from schedopt.archive.judging import Verdict, submit, verify
-from schedopt.instances.examples import ARCHIVE_PREFIX, groups, names_in
+from schedopt.instances.examples import ARCHIVE_PREFIX, groups, instance_path, names_in
 from schedopt.instances.naming import pick_name
 
 __all__ = ["describe", "list_groups", "select_entries", "submit", "verify_entries"]
@@ -39,7 +39,7 @@ def select_entries(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
     selected = []
     for name in [text.removeprefix(ARCHIVE_PREFIX) for text in names] or groups():
         if "/" in name:
-            selected.append(entry_of(name))
+            selected.append(_entry_of(name))
         else:
             pick_name(name, groups(), "a group of the archive")
             selected += [(name, entry) for entry in entries(name)]
@@ -52,7 +52,7 @@ def describe(name: str) -> dict[str, Any]:
     own: dict[str, Any] = msgspec.to_builtins(group(name.partition("/")[0]))
     if "/" not in name:
         return own | {"entries": [msgspec.to_builtins(entry) for entry in entries(name)]}
-    described: dict[str, Any] = msgspec.to_builtins(entry_of(name)[1])
+    described: dict[str, Any] = msgspec.to_builtins(_entry_of(name)[1])
     return {"group": own} | described
 
 
@@ -70,3 +70,10 @@ def verify_entries(
         for name in names_in(group_name):
             if name not in listed:
                 yield Verdict(group_name, name, "", "", ["an instance without an entry"])
+
+
+def _entry_of(path: str) -> tuple[str, Entry]:
+    """Return the group and the entry that are given as ``GROUP/NAME``."""
+    group_name, _, name = path.partition("/")
+    instance_path(path)  # says which there are
+    return group_name, next(entry for entry in entries(group_name) if entry.name == name)

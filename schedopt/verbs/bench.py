@@ -5,10 +5,12 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from schedopt.analysis.tables import RowTable
+from schedopt.instances import files
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.errors import InputError, expect
+from schedopt.instances.errors import InputError, expect, quote
 from schedopt.instances.extras import require
 from schedopt.instances.files import refuse_overwriting, write_bytes
 from schedopt.instances.options import Options
@@ -20,10 +22,10 @@ from schedopt.sweep.plan import Sweep, problem_plans, runs
 from schedopt.sweep.pool import compute_tasks, expect_jobs
 from schedopt.sweep.rows import FORMATS, LINES, Journal, Row, SweepInterrupt, table
 from schedopt.sweep.sources import (
+    Contents,
     FileSource,
     Source,
     SourceFacts,
-    in_memory,
     instance_files,
     parse_generated,
 )
@@ -182,7 +184,7 @@ def _read_sources(
     """Return the files among what is given, and the instances in memory."""
     asked = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
     there = [path for path in asked if isinstance(path, str | Path)]
-    loaded: list[Source] = [*in_memory(one for one in asked if is_instance(one))]
+    loaded: list[Source] = [*_in_memory(one for one in asked if is_instance(one))]
     some = there or not (generated or loaded)
     return [FileSource(path) for path in instance_files(there)] if some else [], loaded
 
@@ -227,3 +229,17 @@ def plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], lis
         for source, facts in usable.values()
     ]
     return tasks, failures
+
+
+def _in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
+    """Return instances as sources, each labelled by its name, which must be its own."""
+    contents: dict[str, Contents] = {}
+    for instance in instances:
+        if instance.name in contents:
+            raise InputError("instances, each of a name of its own", found=quote(instance.name))
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "instance.json"
+            files.dump(instance, path)
+            others = FileSource(path).with_contents().others
+        contents[instance.name] = Contents(instance.name, files.encode(instance), others)
+    return list(contents.values())

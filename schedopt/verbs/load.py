@@ -133,9 +133,3 @@ def read_rules(constraints: Rules, problem: str, instance: Ruled | None = None) 
                 check_references(found, instance.index, instance.groups)
         rules += found
     return rules
-
-
-def rules_from(data: bytes, problem: str) -> list[Constraint]:
-    """Read side constraints of a problem from JSON: a list of them."""
-    union: Any = reduce(or_, record_of(problem).constraint_kinds().values())
-    return list(decode(data, tuple[union, ...]))

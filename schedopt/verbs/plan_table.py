@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from schedopt.instances.csv_text import as_csv_bytes, unescape_cell, unescape_columns
-from schedopt.instances.decimals import check_cells
+from schedopt.instances.csv_text import as_csv, unescape_cell, unescape_columns
+from schedopt.instances.decimals import EXPECTED, lost_cell, may_lose
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.extras import require
 from schedopt.instances.files import load, read_bytes, write_bytes
@@ -73,7 +74,7 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
         (table.frame() if isinstance(table, Plan) else table).write_parquet(buffer)
     else:
         named: Any = table.columns if isinstance(table, Plan) else table.to_dict
-        buffer.write(as_csv_bytes(named()))
+        buffer.write(_as_csv_bytes(named()))
     write_bytes(path, buffer.getvalue())
 
 
@@ -94,7 +95,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
                 return None
             columns = schema(heads)
             with at_place(file=path):
-                check_cells(data, [title for title in heads if columns[title] != pl.String])
+                _check_cells(data, [title for title in heads if columns[title] != pl.String])
             table = pl.read_csv(BytesIO(data), schema_overrides=columns)
             texts = [name for name in table.columns if table[name].dtype == pl.String]
             table = unescape_columns(table, texts).rename(
@@ -103,3 +104,25 @@ def read(path: str | Path) -> pl.DataFrame | None:
     except pl.exceptions.PolarsError as error:
         raise InputError("a plan", found=quote(str(error)), file=str(path)) from None
     return table if set(FIXED) <= {*table.columns} else None
+
+
+def _as_csv_bytes(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
+    """Return columns by title as a CSV, in which truth values are lower case."""
+    texts = (
+        [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
+        for cells in columns.values()
+    )
+    return as_csv(columns, zip(*texts, strict=True)).encode()
+
+
+def _check_cells(data: bytes, numbers: Iterable[str]) -> None:
+    """Raise `InputError` about a number in some columns of a CSV that a double does not hold."""
+    import polars as pl
+
+    if not may_lose(data):
+        return
+    table = pl.read_csv(BytesIO(data), infer_schema=False)
+    for title in numbers:
+        if title in table.columns and (row := lost_cell(table[title])) is not None:
+            place = f"row {row + 1}, column {title!r}"
+            raise InputError(EXPECTED, found=table[title][row], place=place)

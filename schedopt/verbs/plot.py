@@ -13,7 +13,7 @@ from schedopt.problems import problem, problem_of
 from schedopt.solvers.result import Result
 from schedopt.sweep import rows
 from schedopt.sweep.rows import LINES, Row, read_lines
-from schedopt.sweep.variations import Variation, is_variations
+from schedopt.sweep.variations import Variation
 from schedopt.verbs import plan_table
 from schedopt.verbs.load import instance_of_result, parse_results
 
@@ -116,7 +116,7 @@ def _draw_results(results: Sequence[Result], instance: Any) -> Any:
 def _read(path: str | Path) -> list[Any]:
     """Return what a file holds: an instance, a plan, results, or rows."""
     ending = Path(path).suffix.lower()
-    if ending == LINES and is_variations(read_bytes(path)):
+    if ending == LINES and _is_variations(read_bytes(path)):
         return [*read_lines(Path(path), Variation)]
     if ending in plan_table.FORMATS and (plan := plan_table.read(path)) is not None:
         return [plan]
@@ -161,3 +161,9 @@ def _page(title: str, svg: bytes) -> bytes:
     head = f'<!doctype html><meta charset="utf-8"><title>{html.escape(title)}</title>'
     style = "<style>body{margin:1em}svg{max-width:100%;height:auto}</style>"
     return (head + style).encode() + drawing
+
+
+def _is_variations(data: bytes) -> bool:
+    """Tell whether a file of rows is of a what-if."""
+    first = data.lstrip().split(b"\n", 1)[0]
+    return first.startswith(b'{"instance"') and b'"values":{' in first

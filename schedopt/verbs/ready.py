@@ -1,9 +1,7 @@
 """Ready: which of the jobs that are ready start now."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -255,8 +253,3 @@ def amounts(text: str, place: str) -> dict[str, float]:
             raise InputError(expected, found=quote(part), place=place)
         parsed[name] = number
     return parsed
-
-
-def source_of(file: Path) -> Path | bytes:
-    """Return the source of a table: ``-`` is standard input."""
-    return sys.stdin.buffer.read() if str(file) == "-" else file

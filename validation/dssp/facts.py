@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import chain, zip_longest
 from operator import attrgetter
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -277,14 +276,6 @@ def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts
         raise InputError("a finite r·P·D", found=quote(fill), place="options.fill")
     night.__dict__[_KEY] = facts
     return facts
-
-
-def one_night_facts(season: Instance, n: int = 0) -> Instance:
-    """Return a season's jobs as those of one night without rules, or of no particular night."""
-    replace = msgspec.structs.replace
-    jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
-    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
-    return replace(season, nights=1, constraints=(), jobs=jobs, down=down)
 
 
 def nights_of(season: Instance) -> Nights:

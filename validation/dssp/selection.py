@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from operator import attrgetter
 
+import msgspec
 import numpy as np
 from msgspec import UnsetType
 
@@ -24,14 +25,7 @@ from schedopt.validation.dssp.constraints import (
     seat_violations,
     violations,
 )
-from schedopt.validation.dssp.facts import (
-    Chosen,
-    Facts,
-    Nights,
-    facts_of,
-    nights_of,
-    one_night_facts,
-)
+from schedopt.validation.dssp.facts import Chosen, Facts, Nights, facts_of, nights_of
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-14  # relative error allowed to the objective: rounding in a sum of rewards
@@ -116,10 +110,10 @@ def _check_season(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    facts = facts_of(one_night_facts(season) if season.down else season, claim, nights=True)
+    facts = facts_of(_one_night_facts(season) if season.down else season, claim, nights=True)
     own_night = {down.night for down in season.down}
     every = [
-        facts_of(one_night_facts(season, n), claim) if n in own_night else facts
+        facts_of(_one_night_facts(season, n), claim) if n in own_night else facts
         for n in range(1, season.nights + 1)
     ]
     count = len(solution.nights)
@@ -236,3 +230,11 @@ def _season_violations(
         raise UnknownKindError(f"no checker knows {rule.kind()} over nights")
     else:
         yield from violations(rule, facts, run)
+
+
+def _one_night_facts(season: Instance, n: int = 0) -> Instance:
+    """Return a season's jobs as those of one night without rules, or of no particular night."""
+    replace = msgspec.structs.replace
+    jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
+    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
+    return replace(season, nights=1, constraints=(), jobs=jobs, down=down)

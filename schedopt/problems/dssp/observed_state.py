@@ -336,13 +336,3 @@ def _replay(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> lis
                 heappush(free, begin + length)
         start = max(start, *free)
     return starts
-
-
-def tasks_left(job: Job, begun: Progress) -> list[list[tuple[int, int]]]:
-    """Return the places of a job's tasks that have not begun, stage by stage; no empty stages."""
-    past = {task[:2] for task in begun.past}
-    stages = [
-        [(s, i) for i in range(len(stage)) if (s, i) not in past]
-        for s, stage in enumerate(job.stages or ())
-    ]
-    return [stage for stage in stages if stage]

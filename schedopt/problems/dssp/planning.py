@@ -31,7 +31,7 @@ from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.summary import FIXED, Plan, PlanRow, grouping_title
+from schedopt.problems.summary import FIXED, KINDS, Plan, PlanRow
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
     runs = {name: n for name, n in on.items() if name not in why}
     ranks = _ranks(instance, runs, {name: row["start"] for name, row in times.items()})
     likely = _chances(instance, result, run)
-    groups = {grouping_title(by): by for by in instance.groups}
+    groups = {_grouping_title(by): by for by in instance.groups}
     night = ["night"] if several else []
     more = [
         "rank",
@@ -319,3 +319,8 @@ def _starts_and_widths(schedule: Scheduled) -> dict[str, tuple[float, int]]:
         changes.sort()  # what ends at an instant ends before anything starts at it
         placed[job] = changes[0][0], max(1, *accumulate(change for _, change in changes))
     return placed
+
+
+def _grouping_title(name: str) -> str:
+    """Return the title of a grouping's column: ``grouping NAME`` where a plan has such a one."""
+    return f"grouping {name}" if name in KINDS else name

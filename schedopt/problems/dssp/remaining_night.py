@@ -20,7 +20,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.observed_state import Level, Progress, tasks_left
+from schedopt.problems.dssp.observed_state import Level, Progress
 from schedopt.problems.dssp.reasons import moment
 
 Held = Sequence[tuple[float, float]]  # an amount, and until when it is held
@@ -138,7 +138,7 @@ class RemainingNight:
 
     def _jobs(self, job: Job, begun: Progress, most: int) -> list[Job]:
         """Return the rest of a job: one job, or two where part of a stage is running."""
-        rest = tasks_left(job, begun)
+        rest = _tasks_left(job, begun)
         if begun.status == "done":
             self.settled.add(job.name)
             self.tasks[job.name] = (job.name, [])
@@ -305,3 +305,13 @@ def _with_levels(night: Instance, levels: Sequence[Level]) -> Instance:
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
+
+
+def _tasks_left(job: Job, begun: Progress) -> list[list[tuple[int, int]]]:
+    """Return the places of a job's tasks that have not begun, stage by stage; no empty stages."""
+    past = {task[:2] for task in begun.past}
+    stages = [
+        [(s, i) for i in range(len(stage)) if (s, i) not in past]
+        for s, stage in enumerate(job.stages or ())
+    ]
+    return [stage for stage in stages if stage]
