@@ -8,7 +8,6 @@ import typer
 
 from schedopt.cli import output as out
 from schedopt.cli.common import app, split, verb
-from schedopt.cli.output import DOCUMENTS, FAILED, FOUND, deliver, expect_writable, print_json, say
 from schedopt.instances.errors import at_place, printable
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import ready as choosing
@@ -117,6 +116,11 @@ def ready(
     out.say(f"{len(answer.start):,} start: {totals}; {proven}, {answer.seconds * 1000:.0f} ms")
 
 
+def _source_of(file: Path) -> Path | bytes:
+    """Return the source of a table: ``-`` is standard input."""
+    return sys.stdin.buffer.read() if str(file) == "-" else file
+
+
 @verb(
     "schedopt start-times log.json --at 86400 --policy easy",
     predicting.start_times,
@@ -222,7 +226,7 @@ def list_(*, json: bool = False) -> None:
     from schedopt.verbs.archive import list_groups
 
     groups = list_groups()
-    deliver(groups, lambda: listings.archive_groups(groups), json=json)
+    out.deliver(groups, lambda: listings.archive_groups(groups), json=json)
 
 
 @verb("schedopt archive show epoch-planted-16x4", of=archive)
@@ -237,7 +241,7 @@ def show(name: str, *, json: bool = False) -> None:
     from schedopt.verbs.archive import describe
 
     entries = describe(name)
-    deliver(entries, lambda: listings.archive_entries(entries), json=json)
+    out.deliver(entries, lambda: listings.archive_entries(entries), json=json)
 
 
 @verb("schedopt archive verify hesrpt-unequal-8", of=archive)
@@ -256,8 +260,8 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
 
     with bar("entries") as progress:
         verdicts = list(verify_entries(names or (), progress))
-    deliver(verdicts, lambda: listings.archive_verdicts(verdicts), json=json)
-    raise typer.Exit(FAILED if any(verdict.wrong for verdict in verdicts) else FOUND)
+    out.deliver(verdicts, lambda: listings.archive_verdicts(verdicts), json=json)
+    raise typer.Exit(out.FAILED if any(verdict.wrong for verdict in verdicts) else out.FOUND)
 
 
 @verb('schedopt archive submit archive:GROUP/NAME result.json --by "me"', of=archive)
@@ -287,22 +291,17 @@ def submit(
     from schedopt.instances.files import dump
     from schedopt.verbs.archive import submit as judge
 
-    expect_writable(output, DOCUMENTS, [file, result])
+    out.expect_writable(output, out.DOCUMENTS, [file, result])
     judged = judge(file, result, by)
     for line in judged.why:
-        say(line)
+        out.say(line)
     if judged.entry is None:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(out.FAILED)
     if output is not None:
         dump(judged.result, output)
-    print_json(judged.entry)
+    out.print_json(judged.entry)
     place, name = f"archive/{judged.group}", judged.entry.name
-    say(
+    out.say(
         f"put this line in place of {name}'s in {place}/entries.jsonl, and what --output writes at "
         f"{place}/results/{name}.json.gz; then make archive"
     )
-
-
-def _source_of(file: Path) -> Path | bytes:
-    """Return the source of a table: ``-`` is standard input."""
-    return sys.stdin.buffer.read() if str(file) == "-" else file

@@ -7,16 +7,13 @@ import typer
 
 from schedopt.cli import output as out
 from schedopt.cli.common import verb
-from schedopt.cli.output import is_plan, say
 from schedopt.instances.errors import InputError, printable, quote
 from schedopt.instances.protocol import AnyInstance
-from schedopt.solvers.result import Document, Result
+from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import finishing, stopped
-from schedopt.validation.report import Report
 from schedopt.verbs import evaluate as evaluating
 from schedopt.verbs import plan as planning
 from schedopt.verbs import solve as optimizing
-from schedopt.verbs.check import question_differences
 
 
 @verb("schedopt solve instances/dssp/night.json.gz --option fill=0.9", optimizing.solve)
@@ -148,7 +145,12 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
     strict : Fail where it answers another question than the file, or does not say which.
     """
     from schedopt.instances.files import load
-    from schedopt.verbs.check import check_file, question_differences
+    from schedopt.verbs.check import (
+        check_file,
+        question_differences,
+        question_in_words,
+        verdict_in_words,
+    )
 
     wrong = False
     for document, report in check_file(load(file), result):
@@ -159,10 +161,10 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
             out.say(f"{who}: not checked: {what}")
         for what in report.unjudged:
             print(printable(f"{who}: not judged: {what}"))
-        print(printable(f"{who}: {_question_in_words(document, report)}"))
+        print(printable(f"{who}: {question_in_words(document, report)}"))
         another = strict and bool(question_differences(report) or not report.asked)
         if report.whole and not another:
-            print(printable(f"{who}: {_verdict_in_words(document, report)}"))
+            print(printable(f"{who}: {verdict_in_words(document, report)}"))
         wrong = wrong or another or not report.whole
     raise typer.Exit(out.FAILED if wrong else 0)
 
@@ -262,7 +264,7 @@ def _expect_plan(instance: AnyInstance, output: Path | None) -> None:
     """Refuse the plan of an instance that has none."""
     from schedopt.problems import problem_of
 
-    if is_plan(output) and not problem_of(instance).has_plans:
+    if out.is_plan(output) and not problem_of(instance).has_plans:
         what = f"{instance.name} ({problem_of(instance).name})"
         expected = f"a name ending in .json: {what} has no plan of jobs"
         raise InputError(expected, found=quote(str(output)))
@@ -280,35 +282,4 @@ def _write_page(
     if run is None and result.solution is not None:
         run = carried_out(instance, result)
     result_page.write(instance, result, report, run)
-    say(f"wrote {report}: open it in a browser")
-
-
-def _question_in_words(document: Document, report: Report) -> str:
-    """Return a result's question in words, and how it differs from the file's own."""
-    what = document.formulation or f"policy {document.policy}"
-    differences = question_differences(report)
-    if not report.asked:
-        return f"answers {what}; it does not say which question: there is nothing to compare"
-    if not differences:
-        return f"answers {what}, as the file stands"
-    return f"answers {what} with {' and '.join(differences)}, not the file as it stands"
-
-
-def _verdict_in_words(document: Document, report: Report) -> str:
-    """Return what is verified of a sound result, and what is only believed."""
-    if document.termination == "infeasible":
-        return f"no solution in hand: that there is none is {report.bound}"
-    if document.solution_status == "none":
-        return f"no solution to check ({document.termination})"
-    if report.bound == "re-proved":
-        return (
-            f"holds ({document.solution_status}, objective {document.objective}); bound re-proved"
-        )
-    verdict = f"the solution holds (objective {document.objective})"
-    if document.policy:
-        return f"{verdict}; that the policy made it is believed"
-    if document.solution_status == "optimal":
-        hint = " (solve with --certificate to have it re-proved)"
-        hint *= "believed" in report.bound and not document.risk
-        return f"{verdict}; that it is optimal is {report.bound}{hint}"
-    return f"{verdict}; bound {document.bound}: {report.bound}" if report.bound else verdict
+    out.say(f"wrote {report}: open it in a browser")

@@ -45,9 +45,40 @@ def check(instance: AnyInstance, result: Any) -> Report:
     return checks[0]
 
 
+def question_in_words(document: Document, report: Report) -> str:
+    """Return a result's question in words, and how it differs from the file's own."""
+    what = document.formulation or f"policy {document.policy}"
+    differences = question_differences(report)
+    if not report.asked:
+        return f"answers {what}; it does not say which question: there is nothing to compare"
+    if not differences:
+        return f"answers {what}, as the file stands"
+    return f"answers {what} with {' and '.join(differences)}, not the file as it stands"
+
+
 def question_differences(report: Report) -> list[str]:
     """Return where a result's question is not the file's own: options, side constraints, digest."""
     return [*report.settings, *report.differences]
+
+
+def verdict_in_words(document: Document, report: Report) -> str:
+    """Return what is verified of a sound result, and what is only believed."""
+    if document.termination == "infeasible":
+        return f"no solution in hand: that there is none is {report.bound}"
+    if document.solution_status == "none":
+        return f"no solution to check ({document.termination})"
+    if report.bound == "re-proved":
+        return (
+            f"holds ({document.solution_status}, objective {document.objective}); bound re-proved"
+        )
+    verdict = f"the solution holds (objective {document.objective})"
+    if document.policy:
+        return f"{verdict}; that the policy made it is believed"
+    if document.solution_status == "optimal":
+        hint = " (solve with --certificate to have it re-proved)"
+        hint *= "believed" in report.bound and not document.risk
+        return f"{verdict}; that it is optimal is {report.bound}{hint}"
+    return f"{verdict}; bound {document.bound}: {report.bound}" if report.bound else verdict
 
 
 def check_file(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Report]]:

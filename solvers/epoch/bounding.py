@@ -1,4 +1,4 @@
-"""Lower and upper bounds on the number of epochs, and certificates of them."""
+"""Lower and upper bounds on the number of epochs, and certificates, which a checker walks alone."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

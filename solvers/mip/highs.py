@@ -10,7 +10,7 @@ from schedopt.solvers.mip import Answer, Matrix, MatrixRun, Start
 from schedopt.solvers.result import Limits, Termination
 
 TOLERANCE = 1e-8
-"""Feasibility and integrality, on rows that sum to about a million at most: see `matrix`."""
+"""Feasibility and integrality, on rows that sum to about a million at most: see `scale_of`."""
 MANY = 10_000
 """Columns beyond which symmetries are not looked for."""
 

@@ -1,4 +1,4 @@
-"""What JSON may say and what it may not: doubled keys, whole numbers, numbers beyond all bounds."""
+"""What JSON and CSV may say, and what they may not: keys, numbers, dialects of spreadsheets."""
 
 import csv
 import io

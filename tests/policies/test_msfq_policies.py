@@ -1,4 +1,4 @@
-"""Queueing policies: the compiled simulator against its plain definition, and what is known."""
+"""Queueing policies: the compiled simulator against its definition, intervals, what is known."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Two methods agree on random instances, and smallest conflicts are those of all subsets."""
+"""Two methods agree, smallest conflicts are those of all subsets, and the loop of every search."""
 
 from collections.abc import Iterable
 from fractions import Fraction

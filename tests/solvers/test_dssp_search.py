@@ -1,4 +1,4 @@
-"""The search for schedules repeats itself, keeps all rules, knows when to stop; tournaments."""
+"""The search for schedules: repeated, ruled, ended in time; machines that change; tournaments."""
 
 from pathlib import Path
 from random import Random

@@ -1,4 +1,4 @@
-"""Thresholds and optimal policies: exact values, closed forms, equations; none does better."""
+"""Thresholds, optimal policies and bounds of logs: exact values, equations; none does better."""
 
 import json
 from functools import cache

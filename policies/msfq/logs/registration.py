@@ -16,13 +16,7 @@ from schedopt.instances.msfq.site import Priority
 from schedopt.instances.msfq.site import site as read_site
 from schedopt.instances.options import Option, is_number, one_of, text
 from schedopt.policies.msfq.logs import rules
-from schedopt.policies.msfq.logs.machine import (
-    M,
-    Machine,
-    Rule,
-    run_to_end,
-    with_limits,
-)
+from schedopt.policies.msfq.logs.machine import M, Machine, Rule, run_to_end, with_limits
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.replay import FILLS, Order, replay
 from schedopt.policies.registry import NotApplicableError, Policy, register
@@ -209,8 +203,8 @@ def write_starts(starts: Floats, target: str | None, queue: Instance) -> None:
         expected = "a file other than the log"
         raise InputError(expected, found=target, place="option starts")
     rows = [f"{job},{start!r}" for job, start in enumerate(starts.tolist())]
-    text = "\n".join(["job,start", *(row.removesuffix(".0") for row in rows)])
-    write_bytes(target, (text + "\n").encode())
+    lines = ["job,start", *(row.removesuffix(".0") for row in rows)]
+    write_bytes(target, ("\n".join(lines) + "\n").encode())
 
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"

@@ -1,4 +1,4 @@
-"""The equations of a policy's values on a box of waiting jobs, as a sparse system.
+"""A policy as letters, and the equations of its values on a box of waiting jobs, sparse.
 
 Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.2.
 """

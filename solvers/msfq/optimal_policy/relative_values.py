@@ -4,7 +4,7 @@ Arrays of values have shape (J + 1, k + 2, I + 1), those of decisions (J + 1, k,
 jobs wait, c small ones (or, c = k + 1, a large one) are in service, i small ones wait.
 
 They bound the cost of a policy for any number of waiting jobs. Beyond a box values go on as
-`policy_iteration` says. For a given policy it suffices that what `relative_values.upper_bound`
+`policy_iteration` says. For a given policy it suffices that what `upper_bound`
 looks at does not rise in either number of jobs; ``top`` solves the equations of that policy with
 endlessly many large jobs waiting.
 """

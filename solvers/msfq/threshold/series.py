@@ -1,4 +1,4 @@
-"""The series for Π, see `exact`, at many z at once.
+"""Mean rewards of a cycle of MSFQ, and the series for Π at many z at once: see `exact`.
 
 A step goes from w = 1 - z to 1 - σ(z). What it needs but for the threshold, the falls and drains of
 small jobs, is the same for all thresholds of a system, and kept where it is not too much.

@@ -1,7 +1,7 @@
 """0-1 programs in integers: optimal and infeasible are claimed without tolerances.
 
-`program_arrays` holds a program as arrays and fixes what its rows decide, `relaxation` is its
-linear relaxation in HiGHS, `multipliers` turns what that says into bounds without rounding,
-`branching` closes what is left, `solving` solves a selection by all of them, and `lagrangian`
-narrows large ones down to what is near its price.
+`program_arrays` holds a program as arrays, fixes what its rows decide and scales it for HiGHS,
+`relaxation` is its linear relaxation there, and turns what that says into bounds without rounding,
+`branching` closes what is left, `solving` solves a selection by all of them, `lagrangian` narrows
+large ones down to what is near its price, and `certificate` writes down what re-proves a bound.
 """

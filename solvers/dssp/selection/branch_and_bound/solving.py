@@ -1,7 +1,7 @@
 """Solve a selection as a 0-1 program: first an engine, then exactly what it leaves undecided.
 
 An engine such as HiGHS solves the program in floating point, loosened where its tolerance could
-hide something (see `scaling`). What it finds is looked at in whole numbers. What it calls
+hide something (see `ScaledProgram`). What it finds is looked at in whole numbers. What it calls
 infeasible, and the optimum of few columns, is shown once more in `branching`, without
 rounding; so is what it cannot tell apart, two rewards or two sides of a row. Else the result says
 that it is not proven, and why.

@@ -1,4 +1,7 @@
-"""What compiled kernels of several problems have in common."""
+"""What searches and compiled kernels of several problems share: ascent, a heap, bisection.
+
+The heap is in two arrays: the least key comes first, of the same key the least item.
+"""
 
 from typing import Any
 
