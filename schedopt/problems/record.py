@@ -239,10 +239,9 @@ class Problem(Generic[I]):
         """Return ``12h``, or a time by the clock, as a number; `InputError` if there are none."""
         raise InputError("a number", found=quote(text))
 
-    carry: Hook[list[Constraint]] = Hook(
-        "carry_over:carry", expected="results of a problem whose shares remember"
-    )
-    """Return rules with the use of earlier results: see `schedopt.verbs.carry`."""
+    def carry(self, *args: Any, **options: Any) -> list[Constraint]:
+        """Return fair shares with the use of earlier results: see `schedopt.verbs.carry`."""
+        raise InputError("results of a problem with fair shares", found=f"one of {self.name}")
 
     # How policies are run, and what they are measured against.
 
@@ -284,36 +283,38 @@ class Problem(Generic[I]):
 
     # What is done with it.
 
-    tonight: Hook[summary.Tonight] = Hook(
-        "tonight:plan", expected="a table of jobs, or an instance with a plan of them"
-    )
-    replan: Hook[summary.Replanned] = Hook("replanning:replan", expected="a plan of jobs")
+    def tonight(self, *args: Any, **options: Any) -> summary.Tonight:
+        """Plan a table of jobs or an instance: see `schedopt.planning.tonight.plan`."""
+        raise InputError("a table of jobs, or an instance of jobs", found=f"one of {self.name}")
+
+    def replan(self, *args: Any, **options: Any) -> summary.Replanned:
+        """Replan the rest of a night: see `schedopt.planning.replan.replan`."""
+        raise InputError("a plan of jobs", found=f"one of {self.name}")
+
     start_times: Hook[StartTimes] = Hook("starts:start_times", expected=LOG)
     wrong_start: Hook[WrongStart | None] = Hook("starts:wrong_start", expected=LOG)
 
     def carried_out(self, instance: I, result: Result) -> Result | None:
-        """Return a result that says when, as what it decides is run; None where nothing is said."""
-        if (dispatched := _in_folder(type(self).__module__, "planning:dispatch_result")) is None:
-            return None if result.solution is None else result
-        run: Result | None = dispatched(instance, result)
-        return run
+        """Return a result with times, dispatched where it has none; None without a solution."""
+        return None if result.solution is None else result
 
-    @property
-    def has_plans(self) -> bool:
-        """Whether results are plans of jobs, which `plan` returns."""
-        return _in_folder(type(self).__module__, "planning:plan") is not None
-
-    _plan: Hook[summary.Plan | None] = Hook("planning:plan")
+    has_plans: ClassVar[bool] = False
+    """Whether results are plans of jobs."""
 
     def plan(self, instance: I, result: Result, run: Result | None) -> summary.Plan:
-        """Return a row for each job: whether it runs, why not, and when: ``planning.plan``.
+        """Return a row for each job: whether it runs, the reason if not, and its times.
 
-        ``run`` is what `carried_out` returned; `InputError` if no plan follows from a result.
+        Parameters
+        ----------
+        run : Result or None
+            The result that `carried_out` returned.
+
+        Raises
+        ------
+        InputError
+            If the problem does not choose jobs.
         """
-        plan = self._plan(instance, result, run)
-        if plan is None:
-            raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
-        return plan
+        raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
 
     def sections(
         self, instance: I, result: Result, run: Result | None

@@ -23,7 +23,7 @@ from schedopt.formulations.dssp import Selection
 from schedopt.instances import constraints, files
 from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp.reasons import left_out, reasons
+from schedopt.planning.reasons import left_out, reasons
 from schedopt.validation.dssp.constraints import violations
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import plan_table

@@ -21,7 +21,7 @@ from schedopt.instances import files
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Selected, selected_nights
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp.reasons import left_out, reasons
+from schedopt.planning.reasons import left_out, reasons
 from schedopt.solvers.result import Result
 from schedopt.terminal import progress
 from schedopt.verbs import solve as solving

@@ -17,8 +17,8 @@ from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.dssp import Instance, Job, ScheduledNights, one_night
 from schedopt.instances.dssp.jobtable import convert
+from schedopt.planning.reasons import reasons
 from schedopt.policies.dssp.dispatchers import KEYS
-from schedopt.problems.dssp.reasons import reasons
 from schedopt.validation.documents import check
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import carried_out, plan_table, read, write

@@ -15,7 +15,7 @@ import schedopt
 from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp.planning import dispatch_result
+from schedopt.planning.plan_rows import dispatch_result
 from schedopt.problems.summary import Replanned
 from schedopt.verbs import plan_table as plans
 from schedopt.verbs.replan import replan

@@ -15,7 +15,7 @@ from builders.jobtable import FARM, csv
 import schedopt
 from schedopt.cli.solving import plan as command
 from schedopt.instances.dssp import jobtable
-from schedopt.problems.dssp.tonight import FLAG_OF, PREFIXES
+from schedopt.planning.tonight import FLAG_OF, PREFIXES
 
 WORDS = ["--reward", "priority:urgent=8,high=4,normal=2,low=1"]
 HOURS = ["--processors", 30, "--from", "20:00", "--until", "06:00", "--seats", "houdini=8"]
@@ -108,7 +108,7 @@ def test_what_a_night_is_worth_in_a_line() -> None:
     made = schedopt.plan(night)
     line = made.line
     assert "no plan earns more" in line
-    from schedopt.problems.dssp.tonight import quality_line
+    from schedopt.planning.tonight import quality_line
 
     for bound, said in ((None, "not known"), (2 * made.result.objective, "(100.0% more)")):
         result = msgspec.structs.replace(made.result, bound=bound, solution_status="feasible")

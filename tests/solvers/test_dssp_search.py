@@ -23,7 +23,7 @@ from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp import planning
+from schedopt.planning import plan_rows
 from schedopt.solvers.dssp.schedule import dispatch_kernels, solving
 from schedopt.solvers.dssp.schedule.dispatch_kernels import order_of
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
@@ -220,7 +220,7 @@ def test_a_plan_says_in_which_order_and_when_by_the_clock(tmp_path: Path) -> Non
 
 
 def planned(night: Instance, result: Any, run: Any = None) -> dict[str, list[Any]]:
-    return planning.plan(night, result, run or result).columns()
+    return plan_rows.plan(night, result, run or result).columns()
 
 
 def test_many_jobs_by_every_engine_on_a_machine_that_changes() -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.dssp import Instance
     from schedopt.policies.registry import Policy
+    from schedopt.problems import summary
+    from schedopt.solvers.result import Result
 
 
 class Dssp(Problem["Instance"]):
@@ -71,6 +73,38 @@ class Dssp(Problem["Instance"]):
 
         unit, start = instance.unit, instance.start
         return time_of(text, unit, dates_of(start, unit) if start else None)
+
+    has_plans: ClassVar = True
+
+    def carry(self, *args: Any, **options: Any) -> list[Constraint]:
+        """Return fair shares with the use of earlier results."""
+        from schedopt.planning.carry import carry
+
+        return carry(*args, **options)
+
+    def tonight(self, *args: Any, **options: Any) -> summary.Tonight:
+        """Plan a table of jobs or an instance."""
+        from schedopt.planning.tonight import plan
+
+        return plan(*args, **options)
+
+    def replan(self, *args: Any, **options: Any) -> summary.Replanned:
+        """Replan the rest of a night."""
+        from schedopt.planning.replan import replan
+
+        return replan(*args, **options)
+
+    def carried_out(self, instance: Instance, result: Result) -> Result | None:
+        """Return a result with times; a selection is dispatched."""
+        from schedopt.planning.plan_rows import dispatch_result
+
+        return dispatch_result(instance, result)
+
+    def plan(self, instance: Instance, result: Result, run: Result | None) -> summary.Plan:
+        """Return a row for each job: whether it runs, the reason if not, and its times."""
+        from schedopt.planning.plan_rows import plan
+
+        return plan(instance, result, run)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number for a fill that is given in words."""

@@ -17,7 +17,7 @@ from schedopt.instances.constraints import Constraint, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Job
 from schedopt.instances.errors import quote
-from schedopt.problems.dssp.reasons import Reason, reasons
+from schedopt.planning.reasons import Reason, reasons
 from schedopt.problems.summary import Explanation, LeftOut, RulePrice
 from schedopt.solvers import door
 from schedopt.solvers.clock import now

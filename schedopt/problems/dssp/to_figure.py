@@ -15,7 +15,7 @@ from schedopt.instances.dssp import Instance, Scheduled, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.pictures import style
 from schedopt.pictures.style import COLOURS, GREEN, PALE, RED, colours, decorate, label
-from schedopt.problems.dssp.planning import has_several_nights
+from schedopt.planning.plan_rows import has_several_nights
 from schedopt.problems.dssp.to_tables import largest_groups
 from schedopt.solvers.result import Result
 

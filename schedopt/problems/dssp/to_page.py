@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from schedopt.formats import count_of
 from schedopt.instances.dssp import Instance, ScheduledNights
-from schedopt.problems.dssp import planning, to_figure, to_tables
+from schedopt.planning import plan_rows
+from schedopt.problems.dssp import to_figure, to_tables
 from schedopt.problems.summary import Section
 from schedopt.solvers.result import Result
 
@@ -38,12 +39,12 @@ PLAN = REASONS | {
 
 
 def sections(
-    instance: Instance, result: Result[planning.Chosen], run: planning.Run | None
+    instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows.Run | None
 ) -> Iterator[Section]:
     """Yield the parts of the page."""
     if result.solution is None:
         return
-    several = planning.has_several_nights(result)
+    several = plan_rows.has_several_nights(result)
     if run is not None and run.solution is not None:
         yield _times_section(instance, result, run)
     words = "The share of the capacity that each group is given, beside what it asks for."
@@ -62,18 +63,18 @@ def sections(
         words = "The most rewarding first."
         tables = (dropped.without_empty_columns(),)
         yield Section("What is left out, and why", words, tables=tables, terms=REASONS)
-    table = planning.plan(instance, result, run).table().without_empty_columns()
+    table = plan_rows.plan(instance, result, run).table().without_empty_columns()
     yield Section("All jobs", tables=(table,), terms=PLAN)
 
 
 def _times_section(
-    instance: Instance, result: Result[planning.Chosen], run: planning.Run
+    instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows.Run
 ) -> Section:
     """Return when jobs run: every task of a night, or who is late on each of several."""
     late = {
         name
-        for schedule in planning.schedules_of(run)
-        for name, by in planning.lateness(instance, schedule).items()
+        for schedule in plan_rows.schedules_of(run)
+        for name, by in plan_rows.lateness(instance, schedule).items()
         if by
     }
     named = f" Late: {', '.join(sorted(late))}." if late else ""
@@ -82,7 +83,7 @@ def _times_section(
         return Section("When it runs", words)
     words = (
         " ".join(
-            f"{planning.in_time(instance, schedule)}." for schedule in planning.schedules_of(run)
+            f"{plan_rows.in_time(instance, schedule)}." for schedule in plan_rows.schedules_of(run)
         )
         + named
     )

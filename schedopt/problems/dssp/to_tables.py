@@ -14,8 +14,8 @@ from schedopt.formulations.dssp.rows import selectable
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
-from schedopt.problems.dssp import planning
-from schedopt.problems.dssp.reasons import reasons
+from schedopt.planning import plan_rows
+from schedopt.planning.reasons import reasons
 from schedopt.problems.summary import CAUTION, Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Table, Value
@@ -28,7 +28,7 @@ ROUNDED = 1 + 1e-9
 """A share that is beyond its cap or its floor by less than this factor is rounded."""
 REASONED, MANY, FEW = 1_000, 20_000, 20
 """Jobs left out whose reasons are worked out; and of how many jobs on, how few."""
-UNTRIED = f"not tried with more than {planning.PLAINLY:,} tasks: see --output plan.csv"
+UNTRIED = f"not tried with more than {plan_rows.PLAINLY:,} tasks: see --output plan.csv"
 COLUMNS = (
     column.text("group"),
     column.count("jobs"),
@@ -38,7 +38,7 @@ COLUMNS = (
 )
 
 
-def lines(instance: Instance, result: Result[planning.Chosen]) -> Lines:
+def lines(instance: Instance, result: Result[plan_rows.Chosen]) -> Lines:
     """Yield how many jobs are run, on how many nights, and how many complete in time."""
     chosen = result.solution
     if isinstance(chosen, SelectedNights):
@@ -50,13 +50,13 @@ def lines(instance: Instance, result: Result[planning.Chosen]) -> Lines:
         yield from _night_lines(instance, result, chosen)
 
 
-def jobs_in_time(instance: Instance, result: Result[planning.Chosen]) -> str:
+def jobs_in_time(instance: Instance, result: Result[plan_rows.Chosen]) -> str:
     """Say how many of the jobs of a night that was run are in time."""
     run = result.solution
-    return planning.in_time(instance, run) if isinstance(run, Scheduled) else ""
+    return plan_rows.in_time(instance, run) if isinstance(run, Scheduled) else ""
 
 
-def _night_lines(night: Instance, result: Result[planning.Chosen], solution: Selected) -> Lines:
+def _night_lines(night: Instance, result: Result[plan_rows.Chosen], solution: Selected) -> Lines:
     total = len(night.jobs)
     able = selectable(night, solution.capacity / night.capacity())
     never = int((~able & _left_out(night, solution)).sum())
@@ -77,14 +77,14 @@ def _night_lines(night: Instance, result: Result[planning.Chosen], solution: Sel
         )
         outside = f"{number(risk['out_of_sample'])} ± {number(risk['confidence'])} (95%)"
         yield "risk", f"{asked}: {what} {inside}; in others {outside}"
-    run = planning.dispatch_result(night, result, planning.PLAINLY)
+    run = plan_rows.dispatch_result(night, result, plan_rows.PLAINLY)
     if run is None or run.solution is None:
         if all(job.stages is not None for job in night.jobs):
             yield "dispatched", UNTRIED
         return
     if words := caution(night, result, run):
         yield CAUTION, words
-    schedule, timely = run.solution, planning.in_time(night, run.solution)
+    schedule, timely = run.solution, plan_rows.in_time(night, run.solution)
     if run is not result:
         dispatcher = str(run.policy).rpartition("+")[2]
         due = f" (the deadline is {number(night.deadline)})"
@@ -97,15 +97,15 @@ def _night_lines(night: Instance, result: Result[planning.Chosen], solution: Sel
     yield "schedule", f"{timely}, {makespan}, {busy}"
 
 
-def caution(instance: Instance, result: Result[planning.Chosen], run: planning.Run) -> str:
+def caution(instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows.Run) -> str:
     """Say how many chosen jobs cannot be run in time; empty if all can."""
     lost = sum(
-        len(planning.unpaid_jobs(instance, schedule)) for schedule in planning.schedules_of(run)
+        len(plan_rows.unpaid_jobs(instance, schedule)) for schedule in plan_rows.schedules_of(run)
     )
     if run is result or not lost:
         return ""
     ends, earn = ("ends", "earns") if lost == 1 else ("end", "earn")
-    hope = "" if planning.has_several_nights(result) else planning.HOPE
+    hope = "" if plan_rows.has_several_nights(result) else plan_rows.HOPE
     return f"{count_of(lost, 'chosen job')} {ends} late and {earn} nothing{hope}"
 
 
@@ -145,7 +145,7 @@ def _left_out(night: Instance, left_out: Selected | SelectedNights) -> NDArray[n
     return mask
 
 
-def tables(instance: Instance, result: Result[planning.Chosen]) -> Tables:
+def tables(instance: Instance, result: Result[plan_rows.Chosen]) -> Tables:
     """Yield a table for each grouping: what each group asked for, and got, on each night."""
     chosen = result.solution
     if isinstance(chosen, SelectedNights):
@@ -181,7 +181,7 @@ def largest_groups(solution: SelectedNights, by: str) -> list[str]:
     return sorted(sorted(total, key=lambda group: -total[group])[:MOST_BY_NIGHT])
 
 
-def shares(result: Result[planning.Chosen]) -> dict[str, dict[str, float]]:
+def shares(result: Result[plan_rows.Chosen]) -> dict[str, dict[str, float]]:
     """Return the shares of all groups in the capacity of all nights."""
     nights = () if result.solution is None else nights_of(result.solution)
     return {
@@ -190,7 +190,7 @@ def shares(result: Result[planning.Chosen]) -> dict[str, dict[str, float]]:
     }
 
 
-def _by_group(night: Instance, result: Result[planning.Chosen], solution: Selected) -> Tables:
+def _by_group(night: Instance, result: Result[plan_rows.Chosen], solution: Selected) -> Tables:
     out = _left_out(night, solution)
     rules = [*night.constraints, *result.constraints]
     for by, shares in solution.shares.items():

@@ -20,8 +20,8 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.observed_state import Level, Progress
-from schedopt.problems.dssp.reasons import moment
+from schedopt.planning.reasons import moment
+from schedopt.planning.state import Level, Progress
 
 Held = Sequence[tuple[float, float]]  # an amount, and until when it is held
 BEGUN = "begun"  # what the rule is called that keeps what has begun, where no other rule is

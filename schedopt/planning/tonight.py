@@ -28,7 +28,7 @@ from schedopt.instances.files import read_bytes
 from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Source
 from schedopt.instances.times import NUMBER
-from schedopt.problems.dssp.planning import as_dispatched
+from schedopt.planning.plan_rows import as_dispatched
 from schedopt.problems.summary import Solve, Tonight
 from schedopt.solvers.result import Result
 

@@ -21,8 +21,10 @@ from schedopt.instances.dssp.planned import Floats
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.tables import Source
-from schedopt.problems.dssp import planning
-from schedopt.problems.dssp.observed_state import (
+from schedopt.planning import plan_rows
+from schedopt.planning.reasons import moment, reasons
+from schedopt.planning.remaining import RemainingNight
+from schedopt.planning.state import (
     PlannedNight,
     Progress,
     State,
@@ -32,8 +34,6 @@ from schedopt.problems.dssp.observed_state import (
     read_state,
     read_time,
 )
-from schedopt.problems.dssp.reasons import moment, reasons
-from schedopt.problems.dssp.remaining_night import RemainingNight
 from schedopt.problems.summary import Change, Plan, PlanRow, Replanned, same_time
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stopped
@@ -99,15 +99,15 @@ def planned_night(night: Instance, result: Result | Sequence[PlanRow]) -> Planne
         return _planned_night(
             result, progress={r["job"]: _read_progress(r) for r in result if r.get(BEGUN)}
         )
-    run = planning.dispatch_result(night, result)
-    if not (schedules := planning.schedules_of(run)):
+    run = plan_rows.dispatch_result(night, result)
+    if not (schedules := plan_rows.schedules_of(run)):
         names = result.solution.selected if result.solution is not None else ()
         return PlannedNight(dict.fromkeys(names))
     tasks: dict[str, list[Task]] = {}
     for task in schedules[0].tasks:
         on = pool_of(night, task.processor)
         tasks.setdefault(task.job, []).append(Task(task.stage, task.task, task.start, task.end, on))
-    return _planned_night(planning.plan(night, result, run).rows, tasks)
+    return _planned_night(plan_rows.plan(night, result, run).rows, tasks)
 
 
 def _planned_night(
@@ -195,20 +195,20 @@ def _dispatch_in_old_order(
 
     night, chosen = rest.instance, result.solution
     if chosen is None or any(job.stages is None for job in night.jobs):
-        return planning.dispatch_result(night, result)
+        return plan_rows.dispatch_result(night, result)
     jobs = positions(night, chosen.selected)
     simulated = simulate(night, jobs, keys=_old_starts(rest, old))
     scheduled = schedule_of(night, jobs, simulated, chosen.capacity / night.capacity())
     earned = night.objective_of(scheduled)
     paid = [night.worth(night.index[name], end) for name, end in scheduled.completion.items()]
     if len(paid) < len(jobs) or not all(same_time(worth, 1.0) for worth in paid):
-        other = planning.dispatch_result(night, result)
+        other = plan_rows.dispatch_result(night, result)
         if other is not None and (other.objective or 0.0) > earned:
             return other
     if isinstance(chosen, Scheduled) and _count_moved(old, chosen) <= _count_moved(old, scheduled):
         return result
     done = f"in the old order: {paid.count(1.0):,} of {len(paid):,} jobs in time"
-    return planning.as_dispatched(result, "old-order", earned, scheduled, done)
+    return plan_rows.as_dispatched(result, "old-order", earned, scheduled, done)
 
 
 def _count_moved(old: PlannedNight, schedule: Scheduled) -> int:
@@ -242,11 +242,11 @@ def _whole_night(
 ) -> Replanned:
     """Return the plan of a whole night: what has begun, and what is planned of the rest."""
     night, run = rest.night, _dispatch_in_old_order(rest, old, result)
-    plan = planning.plan(rest.instance, result, run)
+    plan = plan_rows.plan(rest.instance, result, run)
     rows = {row["job"]: row for row in plan.rows}
     begun = dict(zip(night.index, rest.progress, strict=True))
     tasks = {name: [*progress.past] for name, progress in begun.items()}
-    for schedule in planning.schedules_of(run):
+    for schedule in plan_rows.schedules_of(run):
         for task in schedule.tasks:
             name, places = rest.tasks[task.job]
             if places and rows[name]["run"]:
@@ -264,7 +264,7 @@ def _whole_night(
         name, was = row["job"], old.spans.get(row["job"])
         kind = _kind_of_change(name, old, new)
         before = was[0] if was else None
-        clock = planning.clock(night, was=before, start_time=row["start"], end_time=row["end"])
+        clock = plan_rows.clock(night, was=before, start_time=row["start"], end_time=row["end"])
         row |= {"was": before, "change": kind, BEGUN: _begun_cell(begun[name])}
         row |= {title: time for title, time in clock.items() if title != "was"}
         if kind:
@@ -313,7 +313,7 @@ def _why(row: PlanRow, why: Mapping[str, str], state: State) -> str:
     name, kind = row["job"], row["change"]
     said = state.jobs[name].status if name in state.jobs else ""
     if kind == "dropped":
-        reason = "ends too late" if row["reason"] == planning.LATE else why.get(name, "")
+        reason = "ends too late" if row["reason"] == plan_rows.LATE else why.get(name, "")
         return "; ".join(part for part in (said, reason) if part)
     if said == "failed":
         return "failed: begins anew"

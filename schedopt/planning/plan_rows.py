@@ -30,7 +30,7 @@ from schedopt.instances.dssp import (
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp.reasons import reasons
+from schedopt.planning.reasons import reasons
 from schedopt.problems.summary import FIXED, KINDS, Plan, PlanRow
 from schedopt.solvers.result import Result
 
@@ -187,9 +187,9 @@ def _best(
     night: Instance, names: Sequence[str], fill: float, seed: int | None
 ) -> tuple[str, Scheduled]:
     """Return the best dispatcher for some jobs, on average of a seed's scenarios, and its plan."""
+    from schedopt.planning.chances import compared_dispatchers, steadiest_dispatcher
     from schedopt.policies.dssp.dispatch import schedule_of
     from schedopt.policies.dssp.dispatchers import positions, simulate_dispatcher
-    from schedopt.problems.dssp.chances import compared_dispatchers, steadiest_dispatcher
 
     jobs = positions(night, list(names))
     if seed is not None:
@@ -273,7 +273,7 @@ def _chances(instance: Instance, result: Result[Chosen], run: Run | None) -> Map
     """Return how likely each job is to be in time, where run times are said to be uncertain."""
     if run is None or not isinstance(run.solution, Scheduled) or result.solution is None:
         return {}
-    from schedopt.problems.dssp.chances import chances
+    from schedopt.planning.chances import chances
 
     night, _ = next(_each_night(instance, result, result.solution))
     return chances(night, run.solution, str(run.policy or ""), result.seed)
