@@ -40,6 +40,25 @@ class Option:
     asks: bool = True
 
 
+@dataclass(frozen=True)
+class OptionNames:
+    """How messages name the options of a reader: as options, as flags or as keyword arguments.
+
+    Attributes
+    ----------
+    place : callable
+        Returns where a value comes from, of its key: ``option start``, or ``--from``.
+    example : callable
+        Returns how to give a value, of key and value: ``--option start=20:00``.
+    """
+
+    place: Callable[[str], str] = "option {}".format
+    example: Callable[[str, object], str] = "--option {}={}".format
+
+
+AS_OPTIONS = OptionNames()
+
+
 class OptionsWith(dict[str, Option]):
     """Options by name, and beside them any whose name begins with a prefix, such as ``seats:``.
 
@@ -66,7 +85,10 @@ ALL = 60  # options that a message names: all there are
 
 
 def check_options(
-    given: Mapping[str, Any], known: Mapping[str, Option], whose: str
+    given: Mapping[str, Any],
+    known: Mapping[str, Option],
+    whose: str,
+    names: OptionNames = AS_OPTIONS,
 ) -> dict[str, Any]:
     """Return the given options, each known and right; those not given are left out.
 
@@ -77,9 +99,9 @@ def check_options(
             hint = suggestion(key, known) or listing(known, ALL) or ": it has none"
             raise InputError(f"an option of {whose}{hint}", found=quote(key), place="option")
         if not known[key].accepts(value):
-            raise InputError(known[key].expected, found=quote(value), place=f"option {key}")
+            raise InputError(known[key].expected, found=quote(value), place=names.place(key))
         if isinstance(value, int):
-            expect_held(value, f"option {key}")
+            expect_held(value, names.place(key))
     return dict(given)
 
 

@@ -19,6 +19,7 @@ from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.dssp.jobs import Lognormal, Stages
 from schedopt.instances.errors import InputError, quote
+from schedopt.instances.options import AS_OPTIONS, OptionNames
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
@@ -35,21 +36,22 @@ class Clock:
     start: datetime | None = None
     has_date: bool = True  # whether the start is more than a time of day
     told: bool = False  # whether some time was more than a plain number
+    names: OptionNames = AS_OPTIONS  # how messages name the start
 
     @classmethod
-    def of(cls, unit: str, start: str | None) -> "Clock":
+    def of(cls, unit: str, start: str | None, names: OptionNames = AS_OPTIONS) -> "Clock":
         """Read a start: a stamp, or a time of day; `InputError` if it is neither."""
         text = (start or "").strip()
         if start is None:
-            return cls(unit)
+            return cls(unit, names=names)
         if (at := _time_of_day(text.removeprefix(TONIGHT).strip())) is not None:
             if text.startswith(TONIGHT):
-                return cls(unit, datetime.combine(date.today(), at).astimezone())
-            return cls(unit, datetime.combine(ANY_DAY, at), has_date=False)
+                return cls(unit, datetime.combine(date.today(), at).astimezone(), names=names)
+            return cls(unit, datetime.combine(ANY_DAY, at), has_date=False, names=names)
         if text.endswith("]"):
-            return cls(unit, times.Dates.of(text).start)
+            return cls(unit, times.Dates.of(text).start, names=names)
         if _STAMP.fullmatch(text):
-            return cls(unit, _parse_stamp(text))
+            return cls(unit, _parse_stamp(text), names=names)
         raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=quote(start))
 
     def length(self, text: str) -> float:
@@ -64,7 +66,7 @@ class Clock:
         """Return a point in time, in units after the start; below 0 where a stamp is before it."""
         if (at := _time_of_day(text)) is not None:
             if self.start is None:
-                example = "`convert --option start=2026-11-22T20:00+01:00`"
+                example = self.names.example("start", "2026-11-22T20:00+01:00")
                 expected = f"a number or a duration; or a start with its date, as {example} sets it"
                 raise InputError(expected, found=f"the time of day {quote(text)}")
             return self._since(_next_time_of_day(self.start, at), self.start)
@@ -121,7 +123,7 @@ class Clock:
     def _since_date(self, text: str) -> float:
         stamp = _parse_stamp(text)
         if self.start is None or not self.has_date:
-            example = "`convert --option start=2026-11-22T20:00`"
+            example = self.names.example("start", "2026-11-22T20:00")
             expected = f"a time of day or a duration; or a start with a date, as {example} sets it"
             raise InputError(expected, found=quote(text))
         if stamp.tzinfo and not self.start.tzinfo:

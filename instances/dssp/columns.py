@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError, listing, quote, suggestion
+from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Table
 from schedopt.instances.times import NUMBER
 
@@ -43,9 +44,12 @@ class Columns:
     groupings: list[str]
     left_out: dict[str, str]  # the other columns, each with the reason
     reward: str | None  # the reward function that stands in for a column of rewards
+    names: OptionNames
 
     @classmethod
-    def of(cls, table: Table, reward: str | None, groups: str | None) -> Columns:
+    def of(
+        cls, table: Table, reward: str | None, groups: str | None, names: OptionNames
+    ) -> Columns:
         """Classify a table's columns; ``groups`` names groupings; `InputError` if one is wrong."""
         chosen = None if groups is None else [title.strip() for title in groups.split(",")]
         titles = set(map(_normalized, table.titles))
@@ -67,8 +71,8 @@ class Columns:
             for title, i in at.items()
             if title not in fields and not title.startswith((SEATS, HOLDS))
         }
-        _check(table, at, fields, [*others], reward)
-        return cls(at, fields, *_groupings(others, chosen), reward)
+        _check(table, at, fields, [*others], reward=reward, names=names)
+        return cls(at, fields, *_groupings(others, chosen, names), reward, names)
 
     def with_prefix(self, prefix: str) -> list[str]:
         """Return what the titles with a prefix name: kinds of seats, or resources."""
@@ -81,7 +85,7 @@ class Columns:
         elif self.reward == "linear":
             yield (
                 "no column 'reward': rewards are linear in the priority, 500 less it and 0 at the "
-                "least; --option reward=banded or size makes others"
+                f"least; {self.names.example('reward', 'banded')} or size makes others"
             )
         fields = [title for title in self.fields if title != "reward" or not self.reward]
         yield f"columns {', '.join(map(quote, fields))}: fields of the jobs"
@@ -92,7 +96,8 @@ class Columns:
             count = len(instance.groups.get(title, {}))
             yield f"column {quote(title)}: a grouping of {count_of(count, 'group')}"
         for title, reason in self.left_out.items():
-            asks = "; --option groups=... makes it a grouping" if reason != "empty" else ""
+            asks = f"; {self.names.example('groups', '...')} makes it a grouping"
+            asks *= reason != "empty"
             yield f"column {quote(title)}: left out: {reason}{asks}"
 
 
@@ -120,7 +125,9 @@ def _check(
     at: Mapping[str, int],
     fields: Sequence[str],
     others: Sequence[str],
+    *,
     reward: str | None,
+    names: OptionNames,
 ) -> None:
     """Raise `InputError` where a column is missing, or seems to be misspelt."""
     plain = {_normalized(title): title for title in others}
@@ -131,7 +138,9 @@ def _check(
             raise InputError(expected, found=quote(plain[near[0]]), place=table.head)
     needed = {
         "a column 'name'": "name" in at,
-        "a column 'reward' (or option 'reward', or a column 'priority')": reward or "reward" in at,
+        f"a column 'reward' (or {names.place('reward')}, or a column 'priority')": (
+            reward or "reward" in at
+        ),
         "a column 'tasks' such as 12x0.5h (or 'demand' and 'critical_path')": {
             *("tasks", "task_time")
         }.intersection(fields)
@@ -143,7 +152,7 @@ def _check(
 
 
 def _groupings(
-    others: Mapping[str, Sequence[str]], chosen: Sequence[str] | None
+    others: Mapping[str, Sequence[str]], chosen: Sequence[str] | None, names: OptionNames
 ) -> tuple[list[str], dict[str, str]]:
     """Return which of the other columns are groupings, and why the rest are not."""
     why = {title: _why_no_grouping(title, cells) for title, cells in others.items()}
@@ -153,7 +162,7 @@ def _groupings(
         if title not in others:
             hint = suggestion(title, others) or listing(others) or ": there is no other column"
             expected = f"a column that is no field{hint}"
-            raise InputError(expected, found=quote(title), place="option groups")
+            raise InputError(expected, found=quote(title), place=names.place("groups"))
     left_out = {title: why[title] or "not asked for" for title in why if title not in chosen}
     return list(dict.fromkeys(chosen)), left_out
 

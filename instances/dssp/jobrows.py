@@ -12,6 +12,7 @@ from schedopt.instances.dssp.clock import MOST_TASKS, Clock
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, count_of
 from schedopt.instances.dssp.jobs import REWARDS, Job, Stages
 from schedopt.instances.errors import InputError, at_place, listing, quote, suggestion
+from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Column, Row, Table
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
@@ -35,7 +36,7 @@ OTHERS = (
 """Columns whose cells are the fields of jobs, where they are not empty."""
 
 
-def worths_of(reward: str) -> dict[str, float]:
+def worths_of(reward: str, names: OptionNames) -> dict[str, float]:
     """Return what each word of a column of priorities is worth, as the option ``reward`` says."""
     worths: dict[str, float] = {}
     parts = reward.removeprefix(BY_WORD).split(",") if reward.startswith(BY_WORD) else []
@@ -43,7 +44,7 @@ def worths_of(reward: str) -> dict[str, float]:
         word, _, worth = (text.strip() for text in part.rpartition("="))
         if not word or word in worths or not NUMBER.fullmatch(worth) or float(worth) < 0:
             expected = f"words, each once with a number >= 0, such as {WORDS}"
-            raise InputError(expected, found=quote(part), place="option reward")
+            raise InputError(expected, found=quote(part), place=names.place("reward"))
         worths[word] = float(worth)
     return worths
 
@@ -51,10 +52,12 @@ def worths_of(reward: str) -> dict[str, float]:
 class JobReader:
     """Reads rows into jobs, and keeps notes on them."""
 
-    def __init__(self, columns: Columns, clock: Clock, *, higher: bool = False) -> None:
-        self.columns, self.clock, self.higher = columns, clock, higher
+    def __init__(
+        self, columns: Columns, clock: Clock, names: OptionNames, *, higher: bool = False
+    ) -> None:
+        self.columns, self.clock, self.names, self.higher = columns, clock, names, higher
         self.top = 0.0  # the highest priority, where higher is more important
-        self.worths = worths_of(columns.reward or "")
+        self.worths = worths_of(columns.reward or "", names)
         self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
         self.overdue: list[str] = []  # jobs that are left out: they are due by the start
         self.released = 0  # jobs that were released before the start
@@ -90,12 +93,13 @@ class JobReader:
         elif self.higher:
             yield f"column 'priority': higher is more important, as asked: {self.top:g} becomes 0"
         elif "priority" in self.columns.fields:
-            other = "--option priority=higher where a higher one is, as in OpenCue and Deadline"
+            other = f"{self.names.example('priority', 'higher')} where a higher one is"
             yield f"column 'priority': a lower one is more important; {other}"
         if self.clock.told:
             bare = self.clock.start is not None and self.clock.start.tzinfo is None
-            zoned = "; with a date and an offset, start=2026-11-22T20:00+01:00, plans tell the time"
-            yield f"times, and plain numbers, are in {self.clock.words}{zoned * bare}"
+            zoned = self.names.example("start", "2026-11-22T20:00+01:00")
+            more = f"; with a date and an offset, {zoned}, plans tell the time" * bare
+            yield f"times, and plain numbers, are in {self.clock.words}{more}"
         if self.released:
             early = count_of(self.released, "job")
             yield f"{early} released before the start: there from the start"
@@ -147,7 +151,8 @@ class JobReader:
                 raise row.wrong("priority", f"a word with a reward{hint}")
             return float(sum(worth > self.worths[text] for worth in self.worths.values()))
         if text and not NUMBER.fullmatch(text) and not comma(text):
-            expected = f"a finite number, or what each word is worth: --option reward={WORDS}"
+            example = self.names.example("reward", WORDS)
+            expected = f"a finite number, or what each word is worth: {example}"
             raise row.wrong("priority", expected)
         priority: float | None = row.value(PRIORITY)
         if self.higher and priority is not None:

@@ -28,6 +28,7 @@ left out, and `convert` says so. A job whose deadline is over before the night s
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,24 @@ from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, at_place, expect, quote
 from schedopt.instances.files import stem
-from schedopt.instances.options import Option, OptionsWith, complete, is_number, one_of, text
+from schedopt.instances.options import (
+    AS_OPTIONS,
+    Option,
+    OptionNames,
+    OptionsWith,
+    check_options,
+    is_number,
+    one_of,
+    text,
+)
 from schedopt.instances.tables import Source, Table
 from schedopt.instances.times import NUMBER, SPELLED
 
+Text = str | float
+Tell = Callable[[str], None]
 Amount = float | tuple[tuple[float, float], ...]  # of a thing, or times from which it is so much
+PREFIXES = {SEATS: "seats", HOLDS: "holds", POOL: "pools"}
+"""Options of which there may be several, by the attribute of `Reading` that has them."""
 OPTIONS = OptionsWith(
     {
         "name": text("a name"),
@@ -86,72 +100,103 @@ OPTIONS = OptionsWith(
 EXAMPLES = {"deadline": "8h", "processors": "16"}
 
 
-def convert(path: Source, *, tell: Callable[[str], None] | None = None, **options: Any) -> Instance:
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a table of jobs is read: see `OPTIONS`, and how messages name what is given here."""
+
+    name: str | None = None
+    processors: int | None = None
+    start: str | None = None
+    deadline: Text | None = None
+    end: Text | None = None
+    capacity: str | None = None
+    reward: str | None = None
+    priority: str | None = None
+    groups: str | None = None
+    unit: str | None = None
+    seats: Mapping[str, Text] = field(default_factory=dict)
+    holds: Mapping[str, Text] = field(default_factory=dict)
+    pools: Mapping[str, Text] = field(default_factory=dict)
+    names: OptionNames = AS_OPTIONS
+
+    def options(self) -> dict[str, Any]:
+        """Return what is given, by the names of `OPTIONS`."""
+        own = {key: getattr(self, key) for key in OPTIONS}
+        for prefix, attribute in PREFIXES.items():
+            own |= {f"{prefix}{key}": value for key, value in getattr(self, attribute).items()}
+        return {key: value for key, value in own.items() if value is not None}
+
+
+def convert(path: Source, *, tell: Tell | None = None, **options: Any) -> Instance:
+    """Read a table of jobs, as `read` does, with the options of `OPTIONS` by name."""
+    given = check_options({k: v for k, v in options.items() if v is not None}, OPTIONS, "table")
+    named: dict[str, Any] = {attribute: {} for attribute in PREFIXES.values()}
+    for key in [key for key in given if ":" in key]:
+        prefix, _, name = key.partition(":")
+        named[PREFIXES[f"{prefix}:"]][name] = given.pop(key)
+    return read(path, Reading(**given, **named), tell)
+
+
+def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
     """Read a table of jobs.
 
     Parameters
     ----------
     path : path or frame
         CSV in UTF-8 or Parquet, perhaps gzipped; or a frame of pandas or polars.
+    asked : Reading
+        The name is the file's stem if left out, ``jobs`` for a frame.
     tell : callable, optional
         Called with a line on what each column became, and on how many jobs there are.
-    **options
-        Those of `OPTIONS`. The name is the file's stem if left out, ``jobs`` for a frame.
 
     Raises
     ------
     InputError
         With the file, the line and the column, what was found and what was expected.
     """
-    values = complete(options, OPTIONS, "table")
-    pools = {key: n for key, n in values.items() if key.startswith(POOL)}
-    needed = {"deadline": values["deadline"], "processors": values["processors"] or pools or None}
-    if missing := [key for key, value in needed.items() if value is None]:
-        example = " ".join(f"--option {key}={EXAMPLES[key]}" for key in missing)
-        raise InputError(
-            f"option {' and '.join(map(repr, missing))}, which a table cannot tell, as in "
-            f"{example} (a log of jobs that have run is read with --option as=jobs)",
-            place="option",
-        )
-    with at_place("option start"):
-        clock = Clock.of(SPELLED[values["unit"]], values["start"])
-    deadline, end = (_end(clock, values[key], f"option {key}") for key in ("deadline", "end"))
-    capacity = values["capacity"]
-    machine: dict[str, Any] = {
-        "changes": _amount(clock, capacity, "option capacity", whole=True) if capacity else (),
-        "pools": {
-            key.removeprefix(POOL): _amount(clock, n, f"option {key}", whole=True)
-            for key, n in pools.items()
-        },
-        "end": end,
-    }
+    names = asked.names
+    check_options(asked.options(), OPTIONS, "table", names)
+    needed = {"processors": asked.processors or asked.pools, "deadline": asked.deadline}
+    if missing := [key for key, value in needed.items() if not value]:
+        example = " and ".join(names.example(key, EXAMPLES[key]) for key in missing)
+        log = " (a log of jobs that have run is read with --option as=jobs)"
+        expected = f"{example}, which a table does not have{log * (names is AS_OPTIONS)}"
+        raise InputError(expected)
+    with at_place(names.place("start")):
+        clock = Clock.of(SPELLED[asked.unit or "s"], asked.start, names)
+    values = _Amounts(clock, names)
     file = path if isinstance(path, str | Path) else None
+    deadline, end = values.end("deadline", asked.deadline), values.end("end", asked.end)
+    capacity = values.amount("capacity", asked.capacity, whole=True) if asked.capacity else ()
+    pools = {name: values.amount(f"{POOL}{name}", n, whole=True) for name, n in asked.pools.items()}
     with at_place(file=file or "the frame"):
         table = Table.read(path)
-        columns = Columns.of(table, values["reward"], values["groups"])
-        higher = values["priority"] == "higher"
+        columns = Columns.of(table, asked.reward, asked.groups, names)
+        higher = asked.priority == "higher"
         if not table.rows:
             raise InputError("a row for each job, below the titles", found="none")
         if higher and "priority" not in columns.fields:
             raise InputError("a column 'priority', which is higher where it is more important")
-        reader = JobReader(columns, clock, higher=higher)
+        reader = JobReader(columns, clock, names, higher=higher)
         jobs = tuple(reader.jobs(table))
-        seats = _amounts(clock, SEATS, columns, values, whole=True)
+        seats = values.held(SEATS, columns, asked.seats, whole=True)
         for kind, number in seats.items():
-            expect(isinstance(number, int), "a whole number", number, f"option {SEATS}{kind}")
+            expect(isinstance(number, int), "a whole number", number, names.place(SEATS + kind))
         start = _start_with_zone(clock)
         instance = Instance(
-            name=values["name"] or (stem(file) if file else "jobs"),
+            name=asked.name or (stem(file) if file else "jobs"),
             description=f"Times are {clock.words}." if clock.told or clock.start else None,
-            processors=values["processors"] or 0,
+            processors=asked.processors or 0,
             deadline=deadline,  # type: ignore[arg-type]
             jobs=jobs,
             constraints=tuple(
                 Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
                 for kind, n in seats.items()
             ),
-            resources=_amounts(clock, HOLDS, columns, values),
-            **machine,
+            resources=values.held(HOLDS, columns, asked.holds),
+            changes=capacity,  # type: ignore[arg-type]
+            pools=pools,  # type: ignore[arg-type]
+            end=end,
             start=start,
             unit=clock.unit if start else "s",
         )
@@ -161,51 +206,52 @@ def convert(path: Source, *, tell: Callable[[str], None] | None = None, **option
     return instance
 
 
-def _end(clock: Clock, value: float | str | None, place: str) -> float | None:
-    """Return a time after the start, of an option."""
-    with at_place(place):
+@dataclass(frozen=True)
+class _Amounts:
+    """Reads times and amounts that are given beside a table."""
+
+    clock: Clock
+    names: OptionNames
+
+    def end(self, key: str, value: Text | None) -> float | None:
+        """Return a time after the start."""
+        with at_place(self.names.place(key)):
+            if not isinstance(value, str):
+                return None if value is None else float(value)
+            end = self.clock.end(value.strip())
+            expect(end > 0, "a time after the start", value, "")
+        return end
+
+    def amount(self, key: str, value: Text, *, whole: bool = False) -> Amount:
+        """Return an amount, or the times from which each amount holds."""
+        place, kind = self.names.place(key), int if whole else float
         if not isinstance(value, str):
-            return None if value is None else float(value)
-        end = clock.end(value.strip())
-        expect(end > 0, "a time after the start", value, "")
-    return end
+            expect(value == kind(value), "a whole number", value, place)
+            return kind(value)
+        changes: list[tuple[float, float]] = []
+        for part in value.split(","):
+            time, _, amount = (text.strip() for text in part.rpartition("="))
+            if not NUMBER.fullmatch(amount) or (whole and not float(amount).is_integer()):
+                expected = f"a time = a {'whole ' * whole}number"
+                raise InputError(expected, found=quote(part), place=place)
+            with at_place(place):
+                changes.append((self.clock.point(time), kind(float(amount))))
+        return tuple(changes)
 
-
-def _amount(clock: Clock, value: float | str, place: str, *, whole: bool = False) -> Amount:
-    """Return an amount, or the times from which each amount holds, of an option."""
-    kind = int if whole else float
-    if not isinstance(value, str):
-        expect(value == kind(value), "a whole number", value, place)
-        return kind(value)
-    changes: list[tuple[float, float]] = []
-    for part in value.split(","):
-        time, _, amount = (text.strip() for text in part.rpartition("="))
-        if not NUMBER.fullmatch(amount) or (whole and not float(amount).is_integer()):
-            expected = f"a time = a {'whole ' * whole}number"
-            raise InputError(expected, found=quote(part), place=place)
-        with at_place(place):
-            changes.append((clock.point(time), kind(float(amount))))
-    return tuple(changes)
-
-
-def _amounts(
-    clock: Clock, prefix: str, columns: Columns, values: Mapping[str, Any], *, whole: bool = False
-) -> dict[str, Any]:
-    """Return how much there is of what each column with a prefix holds, from the options."""
-    names = columns.with_prefix(prefix)
-    for key in values:
-        if key.startswith(prefix) and key.removeprefix(prefix) not in names:
-            expected = f"a column {key}, with what each running task holds"
-            raise InputError(expected, found="none", place=f"option {key}")
-    for name in names:
-        if f"{prefix}{name}" not in values:
-            expected = f"option '{prefix}{name}', how many there are, which a table cannot tell"
-            raise InputError(expected, place="option")
-    keys = {name: f"{prefix}{name}" for name in names}
-    return {
-        name: _amount(clock, values[key], f"option {key}", whole=whole)
-        for name, key in keys.items()
-    }
+    def held(
+        self, prefix: str, columns: Columns, given: Mapping[str, Text], *, whole: bool = False
+    ) -> dict[str, Any]:
+        """Return how much there is of what each column with a prefix holds."""
+        kinds = columns.with_prefix(prefix)
+        for name in given:
+            if name not in kinds:
+                expected = f"a column {prefix}{name}, with what each running task holds"
+                raise InputError(expected, found="none", place=self.names.place(prefix + name))
+        for name in kinds:
+            if name not in given:
+                example = self.names.example(prefix + name, "N")
+                raise InputError(f"{example}, how many there are, which a table does not have")
+        return {name: self.amount(prefix + name, given[name], whole=whole) for name in kinds}
 
 
 def _start_with_zone(clock: Clock) -> str | None:

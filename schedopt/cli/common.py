@@ -42,19 +42,16 @@ NUMBERS: Mapping[object, tuple[type, str]] = {
 KINDS: dict[str, object] = {
     getattr(kind, "__name__", str(kind)): kind for kind in (bool, int, float, str)
 } | {str(kind): kind for kind in (int | None, float | None, str | None)}
-KINDS |= {"Text | None": str | None, "str | Pairs": str | None}  # in Python also numbers, mappings
+KINDS |= {"Text | None": str | None, "str | Worths | None": str | None}  # in Python also others
+KINDS |= {"Pairs | None": list[str] | None}
 """Annotations of parameters that are flags as they are."""
 
 REPEATED: Mapping[str, tuple[str, object]] = {
     "options": ("option", list[str] | None),
     "constraints": ("constraints", list[Path] | None),
     "policy_files": ("policy_file", list[Path] | None),
-    "capacity": ("capacity", list[str] | None),
-    "seats": ("seats", list[str] | None),
     "resources": ("resource", list[str] | None),
     "pools": ("pool", list[str] | None),
-    "cap": ("cap", list[str] | None),
-    "floor": ("floor", list[str] | None),
 }
 """Parameters of functions whose flags are repeated: the flag of each, and its type."""
 

@@ -1,7 +1,8 @@
 """The verbs that solve and check: plan, solve, evaluate, check."""
 
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -204,6 +205,7 @@ def plan(
     output : The plan as .csv, .parquet, .sh or .png; the result as .json; repeatable.
     report : An .html page of the plan: pictures, tables.
     """
+    from schedopt.planning.farm import FLAGS, Settings
     from schedopt.terminal.progress import live
     from schedopt.terminal.results import planned as show
 
@@ -211,14 +213,18 @@ def plan(
     outputs = output or []
     _expect_files(outputs, save_farm, report, [table, *files], template)
     with live(table.name) as watch:
-        planned = planning.plan(
+        limits = {key: given.pop(key) for key in ("time_limit", "seed", "threads")}
+        settings = cast("Settings", {key: given.pop(key) for key in Settings.__annotations__})
+        planned = planning.plan_night(
             table,
-            **given,
+            settings,
+            FLAGS,
             template=template,
             farm=farm,
             save_farm=save_farm,
-            watch=watch,
             tell=out.say,
+            solve=partial(optimizing.solve, **limits, watch=watch),
+            **given,
         )
     with finishing():
         try:

@@ -284,7 +284,7 @@ class Problem(Generic[I]):
     # What is done with it.
 
     def tonight(self, *args: Any, **options: Any) -> summary.Tonight:
-        """Plan a table of jobs or an instance: see `schedopt.planning.tonight.plan`."""
+        """Plan a table of jobs or an instance: see `schedopt.planning.plan.plan`."""
         raise InputError("a table of jobs, or an instance of jobs", found=f"one of {self.name}")
 
     def replan(self, *args: Any, **options: Any) -> summary.Replanned:

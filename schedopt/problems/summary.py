@@ -9,7 +9,6 @@ from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
 
 from schedopt import tables
 from schedopt.formats import number
@@ -126,7 +125,7 @@ class Tonight:
     result: Result  # of the formulation ``schedule``, checked; under risk of ``selection``
     run: Result | None  # the same with times; None where there is no plan
     line: str  # how good it is, and how good any plan can be
-    farm: Struct  # what holds every night
+    farm: Any  # its settings: see `schedopt.planning.farm.Farm`
     template: str | None  # what writes a script, unless told
 
 

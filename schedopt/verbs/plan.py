@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from msgspec.structs import replace
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import dump, load, write_bytes
+from schedopt.instances.options import OptionNames
 from schedopt.instances.protocol import AnyInstance, is_instance
+from schedopt.planning import farm as farms
 from schedopt.problems import Problem, problem_of, problems
-from schedopt.problems.summary import Plan, PlanRow, Tonight
+from schedopt.problems.summary import Plan, PlanRow, Solve, Tonight
 from schedopt.solvers.result import Document, Watch
 from schedopt.verbs import plan_table, script
 from schedopt.verbs.load import Rules, read_rules
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
 
 INSTANCES = (".json", ".json.gz")
 TIME_LIMIT = 10.0  # seconds of solving, unless told
-Text = str | int | float
-Pairs = Mapping[str, object] | Sequence[str] | None
-"""Such as ``{"houdini": 8}``, or ``["houdini=8"]``."""
 
 
 class NightPlan(Tonight):
@@ -81,22 +80,10 @@ class NightPlan(Tonight):
         return f"<NightPlan of {self.instance.name!r}: {self.line}>"
 
 
+@farms.with_settings
 def plan(
     table: Source | AnyInstance,
     *,
-    processors: int | None = None,
-    from_: Text | None = None,
-    until: Text | None = None,
-    capacity: Pairs = None,
-    seats: Pairs = None,
-    resources: Pairs = None,
-    pools: Pairs = None,
-    cap: Pairs = None,
-    floor: Pairs = None,
-    reward: str | Pairs = None,
-    priority: str | None = None,
-    groups: str | None = None,
-    unit: str | None = None,
     template: str | Path | None = None,
     farm: str | Path | None = None,
     save_farm: str | Path | None = None,
@@ -107,6 +94,7 @@ def plan(
     threads: int | None = None,
     watch: Watch | None = None,
     tell: Callable[[str], None] | None = None,
+    **settings: Unpack[farms.Settings],
 ) -> NightPlan:
     """Plan a night: which jobs run when, so that nobody selected is late and all rules hold.
 
@@ -165,16 +153,50 @@ def plan(
     NightPlan
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
     """
+    return plan_night(
+        table,
+        settings,
+        farms.KEYWORDS,
+        template=template,
+        farm=farm,
+        save_farm=save_farm,
+        constraints=constraints,
+        risk=risk,
+        tell=tell,
+        solve=partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch),
+    )
+
+
+def plan_night(
+    table: Source | AnyInstance,
+    settings: farms.Settings,
+    names: OptionNames,
+    *,
+    solve: Solve,
+    template: str | Path | None,
+    farm: str | Path | None,
+    save_farm: str | Path | None,
+    constraints: Rules,
+    risk: str | None,
+    tell: Callable[[str], None] | None,
+) -> NightPlan:
+    """Return what `plan` does; ``names`` is how messages name the settings."""
     what, record = _instance_or_table(table)
-    flags: dict[str, object] = {"processors": processors, "from_": from_, "until": until}
-    flags |= {"capacity": capacity, "seats": seats, "resources": resources, "pools": pools}
-    flags |= {"cap": cap, "floor": floor, "reward": reward, "priority": priority, "groups": groups}
-    flags |= {"unit": unit, "template": template, "farm": farm, "risk": risk, "tell": tell}
-    flags["constraints"] = lambda night: read_rules(constraints, record.name, night)
-    again = partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch)
-    planned = record.tonight(what, flags, again)
+    filed = farms.read(farm)
+    if template is not None:
+        filed["template"] = str(template)
+    planned = record.tonight(
+        what,
+        settings,
+        solve,
+        farm=filed,
+        names=names,
+        rules=lambda night: read_rules(constraints, record.name, night),
+        risk=risk,
+        tell=tell,
+    )
     if save_farm is not None:
-        dump(planned.farm, Path(save_farm), indent=1)
+        farms.save(planned.farm, save_farm)
     return NightPlan(**vars(planned))
 
 

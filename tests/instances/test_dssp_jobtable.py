@@ -128,7 +128,7 @@ def test_tasks_times_and_seats(tmp_path: Path) -> None:
         "column 'seats:houdini': what each running task holds",
         "column 'team': a grouping of 2 groups",
         "times, and plain numbers, are in seconds after 2026-11-22T20:00; with a date and an "
-        "offset, start=2026-11-22T20:00+01:00, plans tell the time",
+        "offset, --option start=2026-11-22T20:00+01:00, plans tell the time",
         "1 job released before the start: there from the start",
         "3 jobs read, none left out",
     ]
@@ -363,8 +363,8 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
         PLAIN,
         {},
         [
-            ({"processors": None}, "option: expected option 'processors'"),
-            ({"deadline": None}, "option: expected option 'deadline'"),
+            ({"processors": None}, "expected --option processors=16, which"),
+            ({"deadline": None}, "expected --option deadline=8h, which"),
             ({"processors": 0}, "option processors: found 0; expected a whole number"),
             ({"deadline": float("nan")}, "option deadline: found nan; expected a number above 0"),
             ({"reward": "cubic"}, "option reward: found 'cubic'; expected one of linear, size"),
@@ -392,7 +392,7 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
             ({"deadline": "06:00", "start": None}, "option deadline: found the time of day"),
             ({"deadline": "0h"}, "option deadline: found '0h'; expected a time after the start"),
             ({"unit": "fortnight"}, "option unit: found 'fortnight'; expected one of s, m, h, d"),
-            ({"seats:houdini": None}, "option: expected option 'seats:houdini', how many there"),
+            ({"seats:houdini": None}, "expected --option seats:houdini=N, how many there"),
             ({"seats:nuke": 2}, "option seats:nuke: found none; expected a column seats:nuke"),
         ],
     ),
@@ -404,7 +404,7 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
             ({"pool:cpu": 1.5}, "option pool:cpu: found 1.5; expected a whole number"),
             ({"holds:gpu": "noon"}, "option holds:gpu: found 'noon'; expected a time = a number"),
             ({"priority": "higher"}, "expected a column 'priority'"),
-            ({"holds:gpu": None}, "option: expected option 'holds:gpu', how many there are"),
+            ({"holds:gpu": None}, "expected --option holds:gpu=N, how many there are"),
             ({"holds:ram": 2}, "option holds:ram: found none; expected a column holds:ram"),
             ({"capacity": "20:00"}, "option capacity: found '20:00'; expected a time = a whole"),
             ({"capacity": "20:00=4,19:00=2"}, "capacity[1][0]: found 1.0; expected a time after 2"),

@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 from builders.cli import refused, run
 from builders.jobtable import FARM, csv
+from builders.refusals import refusal
 
 import schedopt
 from schedopt.cli.solving import plan as command
 from schedopt.instances.dssp import jobtable
-from schedopt.planning.tonight import FLAG_OF, PREFIXES
+from schedopt.planning.farm import FLAGS, KEYWORDS
 
 WORDS = ["--reward", "priority:urgent=8,high=4,normal=2,low=1"]
 HOURS = ["--processors", 30, "--from", "20:00", "--until", "06:00", "--seats", "houdini=8"]
@@ -108,7 +109,7 @@ def test_what_a_night_is_worth_in_a_line() -> None:
     made = schedopt.plan(night)
     line = made.line
     assert "no plan earns more" in line
-    from schedopt.planning.tonight import quality_line
+    from schedopt.planning.plan import quality_line
 
     for bound, said in ((None, "not known"), (2 * made.result.objective, "(100.0% more)")):
         result = msgspec.structs.replace(made.result, bound=bound, solution_status="feasible")
@@ -127,12 +128,20 @@ def test_under_risk_each_job_has_its_chance(tmp_path: Path) -> None:
     assert all(row["late"] == 0 for row in run_)
 
 
-def test_every_option_of_the_converter_is_a_flag() -> None:
-    flags = {name.rstrip("_") for name in signature(command).parameters}
-    own = {FLAG_OF.get(key, key) for key in jobtable.OPTIONS} - {"name"}
-    assert own <= flags
-    assert {key.removesuffix("s") if key != "seats" else key for key in PREFIXES} <= flags
-    assert set(map(str, PREFIXES.values())) == {*jobtable.OPTIONS.prefix}
+def test_each_option_of_a_table_is_a_flag_and_a_keyword() -> None:
+    flags, keywords = signature(command).parameters, signature(schedopt.plan).parameters
+    assert {f"{KEYWORDS.place(key)}" for key in jobtable.OPTIONS} - {"name"} <= {*keywords}
+    for key in (*jobtable.OPTIONS, *jobtable.PREFIXES.values()):
+        flag = FLAGS.place(key).removeprefix("--")
+        assert flag == "name" or flag.rstrip("_") in {name.rstrip("_") for name in flags}
+
+
+def test_a_wrong_keyword_is_named_as_in_python() -> None:
+    frame = pl.read_csv(FARM.encode())
+    said = str(refusal(schedopt.plan, frame, processors=2, from_="20:00", until="soon"))
+    assert said.startswith("until: found 'soon'")
+    said = str(refusal(schedopt.plan, frame, processors=2, from_="20:00", until="06:00"))
+    assert "expected seats={'houdini': 'N'}" in said
 
 
 @pytest.mark.parametrize(
@@ -174,8 +183,8 @@ def test_what_is_wrong_is_said_before_anything_is_solved(
 def test_what_a_table_or_a_farm_lacks_is_named_by_its_flag(jobs: Path, tmp_path: Path) -> None:
     assert "expected --seats houdini=N" in refused("plan", jobs, *HOURS[:-2], *WORDS)
     assert "--reward priority:urgent=8" in refused("plan", jobs, *HOURS)
-    assert "expected --processors N" in refused("plan", jobs, *HOURS[2:], *WORDS)
-    assert "expected --until TIME" in refused("plan", jobs, *HOURS[:4], *WORDS)
+    assert "expected --processors 16" in refused("plan", jobs, *HOURS[2:], *WORDS)
+    assert "expected --until 8h" in refused("plan", jobs, *HOURS[:4], *WORDS)
     assert "as --from 2026" in refused("plan", jobs, *HOURS[:2], *HOURS[4:], *WORDS)
     said = run("plan", jobs, "--processors", "many", status=2).stderr
     assert "found 'many'; expected a whole number" in said

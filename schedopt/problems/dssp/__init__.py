@@ -84,7 +84,7 @@ class Dssp(Problem["Instance"]):
 
     def tonight(self, *args: Any, **options: Any) -> summary.Tonight:
         """Plan a table of jobs or an instance."""
-        from schedopt.planning.tonight import plan
+        from schedopt.planning.plan import plan
 
         return plan(*args, **options)
 

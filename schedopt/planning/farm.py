@@ -1,0 +1,175 @@
+"""The farm: the settings that are the same every night, from flags, keyword arguments or a file.
+
+`Settings` declares each of them once: they are the keyword arguments of `schedopt.plan`, the flags
+of the command ``plan`` and the keys of a farm's file.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar, cast, get_type_hints
+
+from schedopt.instances.decoding import convert, decode
+from schedopt.instances.dssp.records import SideConstraint
+from schedopt.instances.errors import InputError, quote, suggestion
+from schedopt.instances.files import dump, read_bytes
+from schedopt.instances.options import OptionNames
+from schedopt.instances.times import NUMBER
+
+Text = str | int | float
+Pairs = str | Sequence[str] | Mapping[str, Any]
+"""Values by name: ``{"houdini": 8}``, ``["houdini=8"]`` or ``"houdini=8"``."""
+Worths = Mapping[str, Text]  # of words of a column of priorities
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Settings(TypedDict, total=False):
+    """Settings of a farm that are also flags; `schedopt.plan` documents each of them."""
+
+    processors: int | None
+    from_: Text | None
+    until: Text | None
+    capacity: Pairs | None
+    seats: Pairs | None
+    resources: Pairs | None
+    pools: Pairs | None
+    cap: Pairs | None
+    floor: Pairs | None
+    reward: str | Worths | None
+    priority: str | None
+    groups: str | None
+    unit: str | None
+
+
+class Farm(Settings, total=False):
+    """All that a farm's file may say."""
+
+    constraints: tuple[SideConstraint, ...]
+    template: str | None
+
+
+FORMS = {
+    "capacity": "TIME=N",
+    "seats": "NAME=N",
+    "resources": "NAME=N, or NAME=TIME=N,...",
+    "pools": "NAME=N, or NAME=TIME=N,...",
+    "cap": "GROUPING:GROUP=SHARE",
+    "floor": "GROUPING:GROUP=SHARE",
+}
+"""How the settings of several things are written as texts."""
+REPLACED = ("capacity",)  # a flag replaces the file's in whole; others are joined by name
+
+
+def with_settings(function: F) -> F:
+    """Give a function that takes ``**settings`` of a farm the signature that names each."""
+    signature = inspect.signature(function)
+    first, *others = (p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD)
+    named = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__
+        )
+        for name, kind in Settings.__annotations__.items()
+    ]
+    signature = signature.replace(parameters=[first, *named, *others])
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def read(file: str | Path | None) -> Farm:
+    """Return the settings of a farm's file, none without a file; `InputError` names the key."""
+    if file is None:
+        return Farm()
+    name, kinds = str(file), {key.rstrip("_"): kind for key, kind in get_type_hints(Farm).items()}
+    raw = decode(read_bytes(file), dict[str, Any], file=name)
+    for key in raw:
+        if key not in kinds:
+            expected = f"only keys of the format{suggestion(key, kinds)}"
+            raise InputError(expected, found=f"key {quote(key)}", file=name)
+    read = {key: convert(value, kinds[key], key, file=name) for key, value in raw.items()}
+    return cast("Farm", {_python_name(key): value for key, value in read.items()})
+
+
+def save(farm: Farm, path: str | Path) -> None:
+    """Write a farm's file."""
+    dump({key.rstrip("_"): value for key, value in farm.items() if value}, path, indent=1)
+
+
+def merge(file: Farm, flags: Settings, names: OptionNames) -> Farm:
+    """Return the settings of a file and of flags, which go before it.
+
+    Values by name become mappings; those of flags are added to those of the file.
+    """
+    given = {key: value for key, value in flags.items() if value not in (None, (), [])}
+    farm: dict[str, Any] = {**file, **given}
+    for key, form in FORMS.items():
+        if key in farm:
+            earlier = {} if key in given and key in REPLACED else pairs(file.get(key), key, form)
+            farm[key] = earlier | pairs(given.get(key), names.place(key), form)
+    return cast("Farm", farm)
+
+
+def pairs(given: Any, place: str, form: str) -> dict[str, Any]:
+    """Return values by name: of a mapping, or of texts such as ``houdini=8``."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    amounts: dict[str, Any] = {}
+    texts: Iterable[str] = [given] if isinstance(given, str) else given or ()
+    for text in texts:
+        name, sign, value = text.rpartition("=") if ":" in form else text.partition("=")
+        name, value = name.strip(), value.strip()
+        if not sign or not name or not value or name in amounts:
+            expected = f"{form}, each once" if name in amounts else form
+            raise InputError(expected, found=quote(text), place=place)
+        amounts[name] = as_number(value)
+    return amounts
+
+
+def pairs_of(farm: Farm, key: str) -> dict[str, Any]:
+    """Return a merged farm's values by name."""
+    values: dict[str, Any] = cast("dict[str, Any]", farm).get(key) or {}
+    return values
+
+
+def as_number(text: Any) -> Any:
+    """Return the number that a text is; anything else as it is."""
+    if not isinstance(text, str) or not NUMBER.fullmatch(text.strip()):
+        return text
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+# --- names ------------------------------------------------------------------------------------
+
+_FLAGS = {"start": "from", "deadline": "until", "end": "until", "holds": "resource"}
+_FLAGS |= {"resources": "resource", "pools": "pool"}
+_KEYWORDS = {"start": "from_", "deadline": "until", "end": "until", "holds": "resources"}
+_KEYWORDS |= {"pool": "pools"}
+
+
+def _python_name(key: str) -> str:
+    return f"{key}_" if f"{key}_" in Settings.__annotations__ else key
+
+
+def _flag(key: str, value: object = "") -> str:
+    word, _, name = key.partition(":")
+    setting = f"{name}={value}" if name and value else name or str(value)
+    return f"--{_FLAGS.get(word, word).rstrip('_')} {setting}".rstrip()
+
+
+def _keyword(key: str, value: object = "") -> str:
+    word, _, name = key.partition(":")
+    word = _KEYWORDS.get(word, word)
+    if not value:
+        return f"{word}[{name!r}]" if name else word
+    return f"{word}={{{name!r}: {value!r}}}" if name else f"{word}={value!r}"
+
+
+FLAGS = OptionNames(_flag, _flag)
+"""How messages name settings on the command line."""
+KEYWORDS = OptionNames(_keyword, _keyword)
+"""How messages name settings in Python."""
