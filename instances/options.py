@@ -52,11 +52,11 @@ class OptionNames:
         Returns how to give a value, of key and value: ``--option start=20:00``.
     """
 
-    place: Callable[[str], str] = "option {}".format
-    example: Callable[[str, object], str] = "--option {}={}".format
+    place: Callable[[str], str]
+    example: Callable[[str, object], str]
 
 
-AS_OPTIONS = OptionNames()
+AS_OPTIONS = OptionNames("option {}".format, "--option {}={}".format)
 
 
 class OptionsWith(dict[str, Option]):
