@@ -55,6 +55,22 @@ def test_the_checker_finds_what_is_wrong_with_a_season() -> None:
     assert any("shares" in what for what in found(instance, wrong))
 
 
+@pytest.mark.parametrize(("half_life", "termination"), [(0.01, "optimal"), (0.1, "infeasible")])
+def test_floor_ignores_jobs_of_nights_whose_weight_is_rounded_to_zero(
+    half_life: float, termination: str
+) -> None:
+    """Both jobs are for night 1, and `b` is forbidden: night 2 asks for it if night 1 counts."""
+    instance = files.parse(
+        b'{"problem":"dssp","name":"s","processors":1,"deadline":10,"nights":2,"jobs":['
+        b'{"name":"a","reward":1,"stages":[[2]],"groups":{"team":"fx"},"last_night":1},'
+        b'{"name":"b","reward":1,"stages":[[2]],"groups":{"team":"fx"},"last_night":1}],'
+        b'"constraints":[{"kind":"forbid","jobs":["b"]},'
+        b'{"kind":"fair-share","by":"team","at_least":{"fx":0.1},"half_life":%g}]}' % half_life
+    )
+    result = solve(instance)
+    assert (result.termination, result.violations) == (termination, ())
+
+
 def test_native_constraints_and_the_default_formulation() -> None:
     instance = files.parse(
         b'{"problem":"dssp","name":"s","processors":1,"deadline":5,"nights":2,"jobs":['

@@ -92,6 +92,13 @@ def worth(instance: Instance, result: Result[Selected]) -> Fraction:
     return sum((written(job.reward) for job in instance.jobs if job.name in chosen), Fraction(0))
 
 
+def test_row_bound_far_below_its_coefficients_is_infeasible_and_does_not_overflow() -> None:
+    share = {"a": 0.9, "b": 0.028044752315400268}
+    rule = FairShare(by="team", of="selected", at_most=share, past={"a": 18.24, "b": 18.251})
+    result = solve(night(2, [(0, 0.0005, "c"), (0, 7e-06, "b")], rule))
+    assert (result.termination, result.conflict) == ("infeasible", ("fair-share[0]",))
+
+
 def test_rewards_in_proportion_to_size_fill_the_machine() -> None:
     season = generate("dssp", seed=1, options={"nights": 8, "processors": 4500, "reward": "size"})
     result = solve(season)

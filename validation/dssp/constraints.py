@@ -92,12 +92,16 @@ def bounds_by_group(
 
 
 def fair_share_periods(rule: kinds.FairShare, nights: int) -> Iterator[Period]:
-    """Yield the periods of a fair share: end, weight of each night, and of the past."""
+    """Yield the periods of a fair share: end, weight of each night, and of the past.
+
+    A night whose weight is rounded to 0 is not among those of the period.
+    """
     has_past = rule.past_total is not None or len(rule.past) > 0
     one = Fraction(1)
     for last in range(1, nights + 1):
         if rule.half_life is not None:
-            counts = {n: _decay(last - n, rule.half_life) for n in range(1, last + 1)}
+            decay = {n: _decay(last - n, rule.half_life) for n in range(1, last + 1)}
+            counts = {n: weight for n, weight in decay.items() if weight}
             yield f"on night {last}", counts, _decay(last, rule.half_life)
         elif rule.window is None:
             yield f"on night {last}", {last: one}, Fraction(last == 1)

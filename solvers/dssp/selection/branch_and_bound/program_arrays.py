@@ -40,8 +40,8 @@ class ProgramArrays:
     """Rows over columns, stored one after another; no row is without an entry.
 
     `hopeless` is a row without columns that cannot be satisfied. The entries of row i are
-    ``first[i]`` up to ``first[i + 1]``. A bound that no selection can break, or that there is not,
-    is one beyond the row's `reach`.
+    ``first[i]`` up to ``first[i + 1]``. A missing bound, and one beyond the row's `reach`, is held
+    as one beyond the reach, on its own side.
     """
 
     rewards: Integers
@@ -68,8 +68,8 @@ class ProgramArrays:
         reach = [sum(map(abs, row.coefficients)) + 1 for row in rows]
         bounds = [
             (
-                -most if row.lower is None else max(row.lower, -most),
-                most if row.upper is None else min(row.upper, most),
+                -most if row.lower is None else max(-most, min(row.lower, most)),
+                most if row.upper is None else max(-most, min(row.upper, most)),
             )
             for row, most in zip(rows, reach, strict=True)
         ]
