@@ -224,7 +224,7 @@ def _judge_bound(
     if report.late and not claimed:
         report.bound = f"believed, from {claim.solver}"
         return
-    wrong = judge.reprove(instance, constraints, claim.certificate or {}, _as_plain_json(claim))
+    wrong = _reprove(judge, instance, constraints, claim.certificate or {}, claim)
     report.bound = f"believed, from {claim.solver}" if wrong else "re-proved"
     if wrong and (claimed or isinstance(wrong, Refuted)):
         report.violations.append(f"bound: {wrong}")
@@ -241,10 +241,22 @@ def reproves(
     """Tell whether a certificate re-proves the bound of a result with these added constraints."""
     judge = _prover_of(claim.problem)
     rules = [*instance.constraints, *added]
-    return (
-        judge is not None
-        and judge.reprove(instance, rules, certificate, _as_plain_json(claim)) is None
-    )
+    return judge is not None and _reprove(judge, instance, rules, certificate, claim) is None
+
+
+def _reprove(
+    judge: Any,
+    instance: Any,
+    constraints: Sequence[Constraint],
+    certificate: Mapping[str, object],
+    claim: Document,
+) -> str | None:
+    """Return why a certificate does not prove the claimed bound, None where it does."""
+    try:
+        wrong: str | None = judge.reprove(instance, constraints, certificate, _as_plain_json(claim))
+    except ArithmeticError as error:  # numbers of hundreds of digits exceed a float's range
+        return f"the certificate cannot be evaluated: {error}"
+    return wrong
 
 
 def _as_plain_json(claim: Document) -> Document:

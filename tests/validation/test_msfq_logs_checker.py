@@ -192,6 +192,7 @@ def test_a_bound_is_re_proved_or_refused() -> None:
     assert "grid" in faults(grid=certificate["grid"][::-1])
     assert "grid" in faults(prices=certificate["prices"][1:])
     assert "too large" in faults(prices=[2**60] * len(free))
+    assert "cannot be evaluated" in faults(scale=[1, 10**400])
     for changes in ({"prices": [-1, *free[1:]]}, {"unit": 0}, {"kind": "faith"}, {"more": 1}):
         assert "cannot be read" in faults(**changes)
     solution = dict(document.solution)
