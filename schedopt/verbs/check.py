@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
+
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import TABLES, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
@@ -76,7 +78,10 @@ def verdict_in_words(document: Document, report: Report) -> str:
         return f"{verdict}; that the policy made it is believed"
     if document.solution_status == "optimal":
         hint = " (solve with --certificate to have it re-proved)"
-        hint *= "believed" in report.bound and not document.risk
+        if document.seconds.certify is not UNSET:  # it was, and there is no certificate
+            hint = " (no certificate could be made)"
+        elif "believed" not in report.bound or document.risk:
+            hint = ""
         return f"{verdict}; that it is optimal is {report.bound}{hint}"
     return f"{verdict}; bound {document.bound}: {report.bound}" if report.bound else verdict
 
