@@ -85,9 +85,9 @@ class Journal:
         return len(self._rows) == len(self._order)
 
     def finish(self) -> list[Any]:
-        """Return all rows in the sweep's order; if they are complete, so are they in the file."""
+        """Return all rows in the sweep's order, in which the file has them from now on."""
         rows = sorted(self._rows.values(), key=lambda row: self._order[row.key])
-        if self._path is not None and self.complete:
+        if self._path is not None and (self.complete or rows != [*self._rows.values()]):
             write_bytes(self._path, to_lines(rows))
         return rows
 

@@ -31,7 +31,7 @@ from schedopt.problems import problem
 from schedopt.report.bench_page import write
 from schedopt.solvers.result import better
 from schedopt.sweep.plan import Sweep
-from schedopt.sweep.rows import FORMATS, Row, read_rows, table
+from schedopt.sweep.rows import FORMATS, Journal, Row, read_rows, table
 from schedopt.sweep.sources import FileSource, generated_sources, instance_files
 from schedopt.verbs.bench import BenchError, bench, plan_tasks
 from schedopt.verbs.evaluate import evaluate
@@ -118,6 +118,16 @@ def test_a_line_that_was_cut_off_is_computed_again(nights: Path, tmp_path: Path)
     assert timeless(bench(nights, policies=POLICIES, output=output)) == timeless(rows)
     output.write_bytes(b'{"not": "a row"}\n')
     assert "row 1" in str(refusal(bench, nights, policies=POLICIES, output=output))
+
+
+def test_journal_of_an_incomplete_sweep_is_left_in_the_order_of_the_sweep(tmp_path: Path) -> None:
+    path, keys = tmp_path / "rows.jsonl", ["a", "b", "c"]
+    journal = Journal(path, keys, Row)
+    for key in ("c", "a"):
+        journal.extend([msgspec.structs.replace(some_row(), key=key)])
+    assert [row.key for row in read_rows(path)] == ["c", "a"]
+    assert [row.key for row in journal.finish()] == ["a", "c"]
+    assert [row.key for row in read_rows(path)] == ["a", "c"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
