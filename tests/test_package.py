@@ -132,6 +132,16 @@ def test_the_base_solves_checks_and_simulates_every_problem(tmp_path: Path) -> N
         assert objective == pytest.approx(schedopt.solve(what).objective, rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["plan.sh", "plan.csv"])
+def test_the_base_writes_a_plan_as_a_script_and_as_a_csv(name: str, tmp_path: Path) -> None:
+    farm = Path(__file__).parents[1] / "instances" / "dssp" / "farm.csv"
+    hours = ("--from", "2026-11-22T20:00+01:00", "--until", "06:00", "--seats", "houdini=3")
+    words = ("plan", str(farm), "--processors", "6", *hours, "--output", name)
+    done = run_without(list(EXTRAS), COMMAND, *words, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "opening titles" in (tmp_path / name).read_text()
+
+
 def test_each_extra_brings_its_packages_and_all_brings_those_of_one_machine() -> None:
     project = Path(__file__).parents[1] / "pyproject.toml"
     extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]

@@ -141,7 +141,7 @@ def expect_result_file(
     from schedopt.verbs.script import read_template
 
     expect_writable(output, (*DOCUMENTS, *PLANS), [*read, *([template] if template else [])])
-    if output is not None and output.name.lower().endswith((".parquet", PLANS[-1])):
+    if output is not None and output.name.lower().endswith(".parquet"):
         require("polars", str(output))
     if template is not None:
         if output is None or output.suffix.lower() != PLANS[-1]:
@@ -218,11 +218,9 @@ def plan_of(instance: AnyInstance, result: Result) -> Plan | None:
 
 def write_plan(columns: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
     """Write a plan as a table, or as a script by a template."""
-    from schedopt.problems.summary import Plan
     from schedopt.verbs import plan_table, script
 
     if output.suffix.lower() == PLANS[-1]:
-        frame = columns.frame() if isinstance(columns, Plan) else columns
-        script.write(frame, output, template or script.PLAIN)
+        script.write(columns, output, template or script.PLAIN)
     else:
         plan_table.write(columns, output)

@@ -66,6 +66,11 @@ class Plan:
     titles: Sequence[str]
     rows: Sequence[PlanRow]
 
+    @classmethod
+    def of(cls, plan: Plan | pl.DataFrame) -> Plan:
+        """Return a plan itself, or the plan that a frame holds."""
+        return plan if isinstance(plan, Plan) else cls(plan.columns, plan.to_dicts())
+
     def columns(self) -> dict[str, list[Cell]]:
         """Return the cells by column."""
         return {title: [row[title] for row in self.rows] for title in self.titles}

@@ -55,7 +55,7 @@ class NightPlan(Tonight):
 
     def script(self, template: str | Path | None = None) -> str:
         """Return the plan as a shell script: see `schedopt.script`."""
-        return script.script(self.frame(), template or self.template or script.PLAIN)
+        return script.script(self.whole, template or self.template or script.PLAIN)
 
     def document(self) -> Document:
         """Return the result document, with the rows as ``plan``."""

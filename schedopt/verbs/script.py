@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, at_place, decode_utf8, listing, quote
 from schedopt.instances.files import read_bytes, write_bytes
-from schedopt.problems.summary import KINDS
+from schedopt.problems.summary import KINDS, Plan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +58,7 @@ def templates() -> dict[str, str]:
     return dict(sorted(texts.items()))
 
 
-def script(plan: pl.DataFrame, template: str | Path = PLAIN) -> str:
+def script(plan: pl.DataFrame | Plan, template: str | Path = PLAIN) -> str:
     """Return a plan as a shell script.
 
     Parameters
@@ -70,13 +70,12 @@ def script(plan: pl.DataFrame, template: str | Path = PLAIN) -> str:
     """
     lines, file = read_template(template)
     with at_place(file=file):
-        return _fill(plan, lines)
+        return _fill(Plan.of(plan), lines)
 
 
-def write(plan: pl.DataFrame, path: str | Path, template: str | Path = PLAIN) -> int:
-    """Write a plan as a shell script, whole or not at all; return how many jobs run."""
+def write(plan: pl.DataFrame | Plan, path: str | Path, template: str | Path = PLAIN) -> None:
+    """Write a plan as a shell script, whole or not at all."""
     write_bytes(Path(path), script(plan, template).encode())
-    return int(plan["run"].sum())
 
 
 def read_template(template: str | Path) -> tuple[list[str], str]:
@@ -110,11 +109,11 @@ def _block_marks(lines: list[str]) -> tuple[int, int]:
     return marks[0], marks[1]
 
 
-def _fill(plan: pl.DataFrame, lines: list[str]) -> str:
+def _fill(plan: Plan, lines: list[str]) -> str:
     """Return the script of a plan; `InputError` where a value might do more than be a word."""
     first, last = _block_marks(lines)
     block, rows = lines[first + 1 : last], list(_in_order(plan))
-    fields = dict.fromkeys([*plan.columns, *KINDS, *MADE])
+    fields = dict.fromkeys([*plan.titles, *KINDS, *MADE])
     for n, line in enumerate(block, start=first + 2):
         for name in FIELD.findall(line):
             if name not in fields:
@@ -148,9 +147,10 @@ def _expect_words(command: str, rows: list[dict[str, Any]], risky: str) -> None:
                 raise InputError(expected, found=quote(value))
 
 
-def _in_order(plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _in_order(plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield the jobs to release in order; running jobs have no rank."""
-    rows = plan.filter(plan["run"] & plan["rank"].is_not_null()).sort("rank").to_dicts()
+    released = (row for row in plan.rows if row["run"] and row["rank"] is not None)
+    rows = sorted(released, key=lambda row: int(row["rank"]))
     for n, row in enumerate(rows):
         yield row | {"priority": len(rows) - n, "percent": 100 - 99 * n // max(1, len(rows) - 1)}
 
