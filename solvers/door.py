@@ -216,6 +216,7 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
     if read is None or read is False:
         others = listing([one.name for one in table if one.available and one.accepts(model)])
         rules = [*model.side_constraints(), *(["native changes"] if model.changed else [])]
+        rules += ["several objectives"] if getattr(model, "ordered", False) else []
         raise InputError(
             f"{engine.description}, or another engine{others}",
             found=f"a {model.name} with {', '.join(rules) or 'more than that'}",

@@ -54,7 +54,8 @@ class Schedule(WholeModel):
     Source: Anderson et al., SPAA 2005, section 2, and ``docs/problems/dssp.md``. Processors that
     are there all the time are identical, so a cumulative over all tasks suffices: sorted by start,
     each task finds one free; of others see `valleys`. Tasks start from their job's release on and
-    end by its deadline; seats are a cumulative of their own.
+    end by its deadline; seats are a cumulative of their own. Several `objectives` are maximized one
+    after another, each by a model of its own.
     """
 
     problem: ClassVar[str] = "dssp"
@@ -71,8 +72,8 @@ class Schedule(WholeModel):
         began = time.perf_counter()
         super().__init__(night)
         dssp.refuse_nights(night, "schedule")
-        expected = "one: schedule takes `reward` alone, formulation selection takes several"
-        expect(len(night.objectives) < 2, expected, list(night.objectives), "objectives")
+        expected = "no payment of late jobs beside several objectives"
+        expect(not (night.late and self.ordered), expected, list(night.late), "late")
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self._lost = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
@@ -80,6 +81,11 @@ class Schedule(WholeModel):
         for name, rule in self.rules.items():
             self._accept_rule(rule, name)
         self.seconds = time.perf_counter() - began
+
+    @property
+    def ordered(self) -> bool:
+        """Whether there are objectives after the reward."""
+        return len(self.instance.objectives) > 1
 
     @property
     def options(self) -> Settings:
@@ -123,6 +129,8 @@ class Schedule(WholeModel):
 
     def _build(self) -> None:
         night, model = self.instance, self.model
+        expected = "`reward` alone: the model of CP-SAT has one objective"
+        expect(not self.ordered, expected, list(night.objectives), "objectives")
         self._x = [model.new_bool_var(f"x[{job.name}]") for job in night.jobs]
         self._starts: list[Variable] = [0] * len(self.grid.lengths)
         self.ends: list[Variable] = [0] * len(night.jobs)

@@ -322,6 +322,34 @@ class Night:
                 best = earned if best is None else max(best, earned or NONE)
         return best
 
+    def best_in_order(self) -> tuple[Fraction, ...] | None:
+        """Return the best values of the file's objectives in order; None where no rules are kept.
+
+        For nights without late payments.
+        """
+        best = None
+        for chosen in subsets(self.jobs):
+            worth = tuple(
+                sum((self._worth(name, goal) for name in chosen), NONE)
+                for goal in self.file.get("objectives") or ["reward"]
+            )
+            if (best is None or worth > best) and self.can_schedule(chosen):
+                best = worth
+        return best
+
+    def can_schedule(self, chosen: Iterable[str]) -> bool:
+        """Return True if exactly these jobs can run, all in time, and keep the rules."""
+        chosen = tuple(chosen)
+        plan = {name: int(name in chosen) for name in self.jobs}
+        closed = all(other in chosen for name in chosen for other in self.jobs[name].after)
+        kept = closed and all(self.keeps(rule, plan) for rule in self.rules)
+        return kept and Trial(self, chosen).best() is not None
+
+    def _worth(self, name: str, goal: str) -> Fraction:
+        job = self.jobs[name]
+        own = {"reward": job.reward, "demand": job.demand}
+        return own[goal] if goal in own else job.given.get("values", {}).get(goal, NONE)
+
     def paid(self, delay: Fraction) -> Fraction:
         """Return the part of a reward that is paid at a delay."""
         points = self.file.get("late") or [[NONE, Fraction(1)]]

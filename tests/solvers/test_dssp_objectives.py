@@ -15,8 +15,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.formulations.dssp import Selection
+from schedopt.formulations.dssp import Schedule, Selection
 from schedopt.instances.constraints import Apart, AtLeast, FairShare, Require
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.clock import now
 from schedopt.solvers.door import TRIVIAL
@@ -28,8 +29,6 @@ from schedopt.solvers.few_row_ip.lexicographic import best_in_order
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-
-Instance, Job = schedopt.dssp.Instance, schedopt.dssp.Job
 
 
 def random_night(seed: int) -> Instance:
@@ -104,11 +103,31 @@ def test_objectives_that_say_nothing_are_refused(objectives: tuple[str, ...], wo
         msgspec.structs.replace(random_night(1), objectives=objectives)
 
 
-def test_what_takes_the_reward_alone_says_so() -> None:
+def test_engine_of_one_objective_refuses_several() -> None:
     night = random_night(1)
-    with pytest.raises(InputError, match="formulation selection takes several"):
-        schedopt.solve(night, formulation="schedule")
     assert "columns" in str(refusal(schedopt.solve, night, solver="highs"))
+    staged = msgspec.structs.replace(
+        night, jobs=tuple(msgspec.structs.replace(j, stages=((1.0,),)) for j in night.jobs)
+    )
+    said = str(refusal(schedopt.solve, staged, formulation="schedule", solver="cp-sat"))
+    assert "several objectives; expected" in said
+    assert "one objective" in str(refusal(lambda: Schedule(staged).model))
+    late = msgspec.structs.replace(staged, late=((0.0, 1.0), (1.0, 0.5)))
+    assert "late" in str(refusal(schedopt.solve, late, formulation="schedule"))
+
+
+def test_schedule_with_objectives_is_no_better_with_less_time() -> None:
+    jobs = tuple(
+        Job(name=f"j{i}", reward=float(i % 3), stages=((1.0 + i % 4,),) * 2, values={"n": 1.0})
+        for i in range(30)
+    )
+    night = Instance(
+        name="x", processors=3, deadline=20.0, jobs=jobs, objectives=("reward", "n", "demand")
+    )
+    quick, full = (schedopt.solve(night, formulation="schedule", time_limit=t) for t in (0, 20))
+    assert full.objective <= full.bound
+    assert not (quick.violations or full.violations)
+    assert quick.solution.objectives <= full.solution.objectives
 
 
 def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

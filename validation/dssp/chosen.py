@@ -6,8 +6,10 @@ from fractions import Fraction
 from math import fsum
 
 import numpy as np
+from msgspec import UnsetType
 
 from schedopt.instances.constraints import Constraint, label
+from schedopt.instances.decimals import total
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import quote
 from schedopt.validation.dssp.constraints import UnknownKindError, violations
@@ -137,3 +139,18 @@ def _check_windows(
                 f"{what}: the selected jobs need {float(asked):.17g} of {room:.17g} "
                 f"from {a:.17g} to {b:.17g}"
             )
+
+
+def check_objectives(solution: Selected, facts: Facts, chosen: Chosen, report: Report) -> None:
+    """Check the value of the chosen jobs for each objective, where there are several."""
+    if len(facts.night.objectives) < 2:
+        return
+    ours = []
+    for name in facts.night.objectives:
+        worths = facts.worths(name)
+        ours.append(
+            float(total([worths[job.name] for job in facts.night.jobs if job.name in chosen]))
+        )
+    stated = [] if isinstance(solution.objectives, UnsetType) else list(solution.objectives)
+    right = len(stated) == len(ours) and all(map(same, ours, stated))
+    report.expect(right, f"objectives: {ours}, not {stated}")

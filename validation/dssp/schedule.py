@@ -12,7 +12,7 @@ from math import fsum
 from schedopt.instances.constraints import Constraint, Seats, label
 from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp.chosen import check_chosen
+from schedopt.validation.dssp.chosen import check_chosen, check_objectives
 from schedopt.validation.dssp.facts import Chosen, Facts, facts_of
 from schedopt.validation.dssp.machine import processors_of
 from schedopt.validation.report import Report, same
@@ -55,6 +55,7 @@ def check_tasks(
     """Check all but the objective; return when each job ends, and the error of times."""
     facts = facts_of(night, claim)
     chosen = check_chosen(solution, facts, constraints, report)
+    check_objectives(solution, facts, chosen, report)
     slack = ROUNDING * max((abs(task.end) for task in solution.tasks), default=0.0)
     placed = _check_lengths(night, solution, chosen, slack, report)
     _check_stage_order(placed, slack, report)

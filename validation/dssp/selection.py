@@ -11,14 +11,12 @@ from operator import attrgetter
 
 import msgspec
 import numpy as np
-from msgspec import UnsetType
 
 from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
-from schedopt.instances.decimals import total
 from schedopt.instances.dssp import Instance, ScheduledNights, Selected, SelectedNights, one_night
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp import risk, schedule
-from schedopt.validation.dssp.chosen import check_chosen, check_fit
+from schedopt.validation.dssp.chosen import check_chosen, check_fit, check_objectives
 from schedopt.validation.dssp.constraints import (
     UnknownKindError,
     fair_share_violations,
@@ -77,23 +75,8 @@ def _check_night(
         not paid or (objective is not None and abs(objective - reward) <= ROUNDING * reward),
         f"objective: the selected jobs earn {reward:.17g}, not {objective}",
     )
-    _check_objectives(solution, facts, chosen, report)
+    check_objectives(solution, facts, chosen, report)
     return chosen
-
-
-def _check_objectives(solution: Selected, facts: Facts, chosen: Chosen, report: Report) -> None:
-    """Check a selection's value for each objective, where there are several."""
-    if len(facts.night.objectives) < 2:
-        return
-    ours = []
-    for name in facts.night.objectives:
-        worths = facts.worths(name)
-        ours.append(
-            float(total([worths[job.name] for job in facts.night.jobs if job.name in chosen]))
-        )
-    stated = [] if isinstance(solution.objectives, UnsetType) else list(solution.objectives)
-    right = len(stated) == len(ours) and all(map(same, ours, stated))
-    report.expect(right, f"objectives: {ours}, not {stated}")
 
 
 def _report_unproven(instance: Instance, claim: Document, report: Report) -> None:

@@ -1,14 +1,35 @@
 """Schedules: the knapsack bound, a search that dispatches again and again, then CP-SAT."""
 
-from schedopt.solvers.engine import Engine, declared_in_cpsat, unchanged
+from dataclasses import replace
+
+from schedopt.formulations.protocol import Formulation
+from schedopt.solvers.engine import Engine, declared_in_cpsat
+
+
+def has_one_objective(model: Formulation) -> bool:
+    """Return True if the reward is the only objective."""
+    return len(model.instance.objectives) < 2
+
+
+def is_declared(model: Formulation) -> bool:
+    """Return True if the reward is the only objective and the native model is as declared."""
+    return has_one_objective(model) and not model.changed
+
 
 _HERE = "schedopt.solvers.dssp.schedule"
 _CERTIFY = f"{_HERE}.solving:certify"
 ENGINES = (
     Engine(
+        "objectives",
+        solve=f"{_HERE}.objectives:solve",
+        accepts=lambda model: not has_one_objective(model),
+        description="several objectives, one after another; each is solved by the other engines",
+        proves="that no schedule is better for the first objective that differs",
+    ),
+    Engine(
         "search",
         solve=f"{_HERE}.solving:search",
-        accepts=unchanged,
+        accepts=is_declared,
         description="any declared rules",
         proves="that the schedule meets the bound of the selection, which is re-proved; or that "
         "nothing keeps the rules, since no selection does",
@@ -19,7 +40,7 @@ ENGINES = (
     Engine(
         "cp-sat",
         solve=f"{_HERE}.solving:by_cpsat",
-        accepts=unchanged,
+        accepts=is_declared,
         description="any declared rules; under a time limit where there is time to write the model",
         proves="the optimum on the grid that the lengths are on",
         certificate="branching, where the bound is the selection's",
@@ -27,6 +48,9 @@ ENGINES = (
         confirmed_by="model",
         needs="ortools",
     ),
-    declared_in_cpsat("the optimum on the grid that the lengths are on", "cp-sat"),
+    replace(
+        declared_in_cpsat("the optimum on the grid that the lengths are on", "cp-sat"),
+        accepts=has_one_objective,
+    ),
 )
 """Read from the top: the first that accepts a schedule, and is worth trying, answers."""
