@@ -98,9 +98,12 @@ def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
             seen = msgspec.convert(given, shape)
         except msgspec.ValidationError:
             return _decode_as_file(record, given)
-    for key in holders:
-        if key in given:
-            given[key] = getattr(seen, key)
+    for key, value in given.items():  # whole numbers become what a file gives: one identity
+        plain = isinstance(value, int | dict) or (
+            isinstance(value, tuple) and dict not in set(map(type, value))
+        )
+        if key in holders or plain:
+            given[key] = getattr(seen, key, value)
     if not all(isinstance(rule, Constraint) for rule in given.get("constraints", ())):
         return _decode_as_file(record, given)
     return given

@@ -108,13 +108,15 @@ class LazyQuestion:
     """What a result was asked for; told when it is written, since a digest takes time.
 
     ``options`` are those that change what is asked, ``added`` the side constraints beyond the
-    instance's.
+    instance's. ``history`` is that of a plan document: what had happened when the rest of the
+    instance was planned; None of any other result.
     """
 
     instance: Any
     formulation: str | None
     options: Mapping[str, Any]
     added: Sequence[Constraint] = ()
+    history: Sequence[Any] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LazyQuestion) and self.question == other.question
@@ -123,9 +125,11 @@ class LazyQuestion:
         return hash(self.formulation)
 
     @classmethod
-    def of_document(cls, question: Question) -> LazyQuestion:
+    def of_document(
+        cls, question: Question, instance: Any = None, history: Sequence[Any] | None = None
+    ) -> LazyQuestion:
         """Return what was asked as a document tells it."""
-        asked = cls(None, question.formulation, question.options)
+        asked = cls(instance, question.formulation, question.options, (), history)
         asked.__dict__["question"] = question
         return asked
 
@@ -246,12 +250,18 @@ class Document(Outcome, frozen=True, kw_only=True):
         Empty where there is none.
     plan : tuple of dict, optional
         The same as the verb ``plan`` tells it: a row for each job.
+    night : dict, optional
+        Of a plan: the instance, as a file of its own would hold it.
+    history : tuple of dict, optional
+        Of a plan: what has happened since the night began, see `schedopt.planning.history`.
     """
 
     question: Question | UnsetType = UNSET
     constraints: tuple[dict[str, Any], ...] = ()
     solution: dict[str, Any] = {}
     plan: tuple[dict[str, Any], ...] | UnsetType = UNSET
+    night: msgspec.Raw | UnsetType = UNSET
+    history: tuple[Any, ...] | UnsetType = UNSET
 
 
 S = TypeVar("S", default=Any)
@@ -309,8 +319,13 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
     def written(self, *, question: bool = True) -> Document:
         """Return what has the text of the document, the solution still a record, which is fast."""
         solution: Any = self.solution
+        plan: dict[str, Any] = {}
+        if question and self.asked is not None and self.asked.history is not None:
+            night = msgspec.Raw(to_json(self.asked.instance.as_filed()))
+            plan = {"night": night, "history": tuple(map(as_document, self.asked.history))}
         return Document(
             **{name: getattr(self, name) for name in Outcome.__struct_fields__},
+            **plan,
             question=self.asked.question if question and self.asked else UNSET,
             constraints=tuple(as_document(rule) for rule in self.constraints),
             solution={} if solution is None else solution,

@@ -17,8 +17,8 @@ from schedopt.instances import extras, plugins
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.decoding import convert, garbage_collection_off
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, listing, quote
-from schedopt.instances.files import instance_type, module_path
+from schedopt.instances.errors import InputError, at_place, listing, quote
+from schedopt.instances.files import instance_type, module_path, parse
 from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Document, LazyQuestion, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
@@ -272,12 +272,27 @@ def result_of(document: Document) -> Result[Any]:
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
     return Result(
         **own,
-        asked=LazyQuestion.of_document(document.question) if document.question else None,
+        asked=_asked_of(document),
         constraints=convert(
             document.constraints, _constraint_types(document.problem), "constraints"
         ),
         solution=as_record(document) if document.solution else None,
     )
+
+
+def night_of(document: Document) -> Any | None:
+    """Return the instance that a plan document holds; None of any other document."""
+    if not document.night:
+        return None
+    with at_place("night"):
+        return parse(bytes(document.night))
+
+
+def _asked_of(document: Document) -> LazyQuestion | None:
+    if not document.question:
+        return None
+    history = document.history or () if document.night else None
+    return LazyQuestion.of_document(document.question, night_of(document), history)
 
 
 def as_record(result: Document, text: bytes | None = None) -> Any:

@@ -67,7 +67,9 @@ def parse_results(data: bytes, path: str | Path) -> Result[Any] | list[Result[An
 
 
 def instance_of_result(result: Result[Any], file: str | Path | None) -> AnyInstance | None:
-    """Return the instance that a result answers, from its file's folder or the examples."""
+    """Return the instance that a result answers: its own, or from its file's folder."""
+    if result.asked is not None and result.asked.instance is not None:
+        return result.asked.instance  # type: ignore[no-any-return]
     asked = result.asked.question if result.asked is not None else None
     if asked is not None:
         for one in _nearby_instances(asked.instance.name, file):

@@ -14,6 +14,7 @@ from schedopt.instances.files import dump, load, write_bytes
 from schedopt.instances.options import OptionNames
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.planning import farm as farms
+from schedopt.planning.document import document
 from schedopt.problems import Problem, problem_of, problems
 from schedopt.problems.summary import Plan, PlanRow, Solve, Tonight
 from schedopt.solvers.result import Document, Watch
@@ -58,15 +59,15 @@ class NightPlan(Tonight):
         return script.script(self.whole, template or self.template or script.PLAIN)
 
     def document(self) -> Document:
-        """Return the result document, with the rows as ``plan``."""
-        return replace(self.result.written(), plan=tuple(self.rows))
+        """Return the plan document, with the rows as ``plan``."""
+        return replace(document(self.result, self.instance), plan=tuple(self.rows))
 
     def write(self, path: str | Path, template: str | Path | None = None) -> None:
-        """Write the plan: .csv, .parquet, .sh, the result .json, or a picture .png."""
+        """Write the plan: .csv, .parquet, .sh, the plan document .json, or a picture .png."""
         path = Path(path)
         name = path.name.lower()
         if name.endswith(INSTANCES):
-            dump(self.result.written(), path, indent=1)
+            dump(document(self.result, self.instance), path, indent=1)
         elif name.endswith(script.ENDING):
             write_bytes(path, self.script(template).encode())
         elif name.endswith(plan_table.FORMATS):
