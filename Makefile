@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed plugin-test growth logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema clean
+.PHONY: agree help demo test test-all explore lint speed plugin-test growth logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -32,6 +32,12 @@ test: $(READY)   ## lint, types, tests
 test-all: $(READY) ## the tests with all random examples and full-size runs (half an hour)
 	@$(BIN)/python -m compileall -q $(LAYERS)
 	SCHEDOPT_TESTS=all $(BIN)/pytest -n auto --dist worksteal
+
+MINUTES ?= 30
+explore: $(READY) ## new random examples until MINUTES=30 are over or a test fails, with the command that repeats the failure
+	@end=$$(($$(date +%s) + 60 * $(MINUTES))); while [ $$(date +%s) -lt $$end ]; do \
+	run="$(BIN)/pytest -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')"; \
+	echo "$$run"; $$run -rf -n auto --dist worksteal || { echo "repeat with: $$run TEST"; exit 1; }; done
 
 lint: $(READY)   ## mend what can be mended, then say what is left
 	$(BIN)/ruff check --fix .

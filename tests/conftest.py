@@ -12,18 +12,26 @@ import pytest
 from builders.cli import ROOT
 from builders.effort import ALL, examples
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture.providers import Constants, HypothesisProvider
 
 SLOW = 3600
 """Seconds that a full-size run may take; what the others may is in pyproject.toml."""
 
-settings.register_profile(
-    "schedopt",
-    deadline=None,
-    max_examples=examples(100),
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-)
-settings.load_profile("schedopt")
+for profile, fixed in (("fixed", True), ("explore", False)):
+    settings.register_profile(
+        profile,
+        derandomize=fixed,
+        database=None,
+        deadline=None,
+        max_examples=examples(100),
+        suppress_health_check=[HealthCheck.too_slow],
+        print_blob=True,
+    )
+settings.load_profile("fixed")
+
+# Hypothesis also draws constants that it finds in the modules imported so far. Then the examples of
+# a test would depend on the tests before it.
+HypothesisProvider._local_constants = Constants()  # type: ignore[assignment]
 
 
 def pytest_configure() -> None:

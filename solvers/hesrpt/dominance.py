@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from schedopt.formulations.hesrpt.epochs import Bound, Rules
 from schedopt.instances.hesrpt import Instance
 
+FEW_SETS = 1 << 8
+"""Sets of last jobs, those of eight unlike ones: rents come first where there are more."""
 Ints = NDArray[np.int64]
 MOST_JOBS = 60
 """Most jobs for which sets are bit masks."""
@@ -78,3 +80,9 @@ def count_sets(after: Ints, most: int) -> int:
         if not len(sets) or total > most:
             break
     return total if len(sets) else 0
+
+
+def has_few_orders(instance: Instance, rules: Rules) -> bool:
+    """Return True if branch and bound over completion orders needs no better bound first."""
+    after = completes_after(instance, rules)
+    return len(after) <= MOST_JOBS and count_sets(after, FEW_SETS) <= FEW_SETS

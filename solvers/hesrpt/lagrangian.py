@@ -25,8 +25,8 @@ from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import lagrangian_kernels as kernels
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.hesrpt.direct import in_waves
-from schedopt.solvers.hesrpt.dominance import MOST_JOBS
-from schedopt.solvers.hesrpt.order_search import OrderSearch
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS, has_few_orders
+from schedopt.solvers.hesrpt.order_search import BestOrder, OrderSearch
 from schedopt.solvers.hesrpt.speedup_kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
 from schedopt.solvers.result import Result, Termination
 
@@ -37,6 +37,8 @@ NEARLY_ALL = 1.0 - 1e-8
 TANGENTS = 256
 LEAST_RENT = 1e-6
 """Rents are at least this fraction of the highest, so that their powers stay finite."""
+TOO_SHORT = 1e-12
+"""Lengths of cells, as a fraction of the whole time, of which rounding leaves too few digits."""
 SAFETY = 1e-12
 """Relative error of sums over jobs."""
 WORK = 20_000
@@ -236,16 +238,19 @@ def nearest_falling(rents: Floats, lengths: Floats) -> Floats:
 def resample(times: Floats, rents: Floats, some: int) -> tuple[Floats, Floats]:
     """Return a path of about as many cells: joined, with their mean rents, or cut into equal parts.
 
-    A path of few jobs has few cells, and rents that cannot change within them prove far less.
+    A path of few jobs has few cells, and rents that cannot change within them prove far less. Cells
+    too short for their lengths to have digits are omitted.
     """
+    long = np.diff(times) > TOO_SHORT * times[-1]
+    times, rents = np.append(0.0, times[1:][long]), rents[..., long]
     cells = rents.shape[-1]
     parts = some // max(cells, 1)
     if parts > 1:
         at = np.arange(cells * parts + 1) / parts
         return np.interp(at, np.arange(cells + 1), times), np.repeat(rents, parts, axis=-1)
     kept = np.unique(np.linspace(0, cells, min(some, cells) + 1).round().astype(np.int64))
-    bills = np.append(0.0, np.cumsum(rents * np.diff(times)))
-    return times[kept], np.diff(bills[kept]) / np.diff(times[kept])
+    bills = np.insert(np.cumsum(rents * np.diff(times), axis=-1), 0, 0.0, axis=-1)
+    return times[kept], np.diff(bills[..., kept]) / np.diff(times[kept])
 
 
 MOST_CELLS = 400
@@ -273,7 +278,8 @@ class LagrangianSearch(OrderSearch):
 
     An order has prices. Playing them may complete jobs in another order, mostly a better one, which
     is tried next. The rents of the best play start the climb to the best bound; the prices of its
-    jobs, each on its own, are played too.
+    jobs, each on its own, are played too. Where there are few orders, branch and bound over those
+    that the bound leaves follows.
 
     Rules must be of single jobs and of disjoint teams. `known` holds completions of a known
     solution. `value`, `best` and `order` are of the best play, `rents` proves the bound.
@@ -287,19 +293,20 @@ class LagrangianSearch(OrderSearch):
         rules: Rules | None = None,
         known: Mapping[str, float] | None = None,
     ) -> None:
-        super().__init__(instance, rules or Rules(instance))
+        self.rules = rules or Rules(instance)
+        super().__init__(instance, self.rules)
         self.known = np.array(list((known or {}).values()))
         self.best = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
         self.rents = RentBound(self.curves, self.sizes, self.costs)
-        self.bound = self._alone = self.cost_each_alone()
+        self.bound = self._least = self.cost_each_alone()
         self._steps = self._search()
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether there is nothing more to try."""
         until = now() + seconds
         ended = all(now() < until for _ in self._steps)
-        self.bound = min(max(self.rents.bound, self._alone), self.value)
+        self.bound = min(max(self.rents.bound, self._least), self.value)
         return ended
 
     def _search(self) -> Iterator[None]:
@@ -323,6 +330,18 @@ class LagrangianSearch(OrderSearch):
             if teams:
                 yield from self._ascend_rents(self.rents.times, self.rents.rents, self.value)
             yield from self._replay_until_stable(self.order, SETTLED)
+        if has_few_orders(self.instance, self.rules):
+            yield from self._search_orders()
+
+    def _search_orders(self) -> Iterator[None]:
+        """Search the orders that the bound does not exclude; keep the best one and its bound."""
+        after = self.rents.precedences(self.value)
+        tree = BestOrder(self.instance, self.rules, self.order.tolist(), self.value, after)
+        while not tree.advance(0.0):
+            yield
+        self._least = tree.bound
+        if tree.value < self.value:
+            self.value, self.best, self.order = tree.value, tree.best_prices, tree.order
 
     def _replay_until_stable(self, order: Order, part: float) -> Iterator[None]:
         """Play the prices of an order, then of the order of its completions, and so on.

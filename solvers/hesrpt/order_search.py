@@ -289,9 +289,14 @@ class BestOrder(OrderSearch):
                 arrived[self.instance.jobs[i].name] = completed
         return order, arrived
 
+    @property
+    def best_prices(self) -> Floats:
+        """The prices of each job's work that lead to the incumbent, shape (M,)."""
+        return self._tree.incumbent
+
     def solution(self) -> Allocated:
         """Return the best solution that was played."""
-        return self.allocation(self._tree.incumbent, self.order)
+        return self.allocation(self.best_prices, self.order)
 
 
 def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:

@@ -3,12 +3,10 @@
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import bounds_of
 from schedopt.solvers.engine import Engine, anything
-from schedopt.solvers.hesrpt.dominance import MOST_JOBS, completes_after, count_sets, is_one_order
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS, has_few_orders, is_one_order
 from schedopt.solvers.hesrpt.feasibility import has_few_timelines
 from schedopt.solvers.result import Limits
 
-FEW_SETS = 1 << 8
-"""Sets of last jobs, those of eight unlike ones: rents come first where there are more."""
 MOST_TIMELINES = 720
 """Programs that the declared model is enumerated over: of 6 jobs that are there from the start."""
 
@@ -32,10 +30,8 @@ def _has_many_orders(model: Allocation) -> bool:
     return _counts_flow_times(model) and not model.given and whole
 
 
-def _has_many_sets(model: Allocation, _: Limits) -> bool:
-    """Tell whether a tree alone would take long, or leave a large gap."""
-    after = completes_after(model.instance, model.rules)
-    return len(after) > MOST_JOBS or count_sets(after, FEW_SETS) > FEW_SETS
+def _needs_rents_first(model: Allocation, _: Limits) -> bool:
+    return not has_few_orders(model.instance, model.rules)
 
 
 def _needs_all_orders(model: Allocation) -> bool:
@@ -70,11 +66,11 @@ ENGINES = (
         "rents",
         solve="schedopt.solvers.hesrpt.lagrangian:solve",
         accepts=_has_many_orders,
-        worth_trying=_has_many_sets,
+        worth_trying=_needs_rents_first,
         description="flow times without arrivals, with caps and floors of jobs and of disjoint "
         "teams; unasked from 9 jobs on, where there are many orders. Up to 60 jobs tree goes on",
         proves="a bound on all orders, about 0.5% below the cost, and for tree who completes after "
-        "whom; it does not see floors of teams",
+        "whom; it does not see floors of teams. The optimum of up to 8 jobs",
         confirmed_by="model",
     ),
     Engine(

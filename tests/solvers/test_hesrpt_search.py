@@ -27,6 +27,7 @@ from schedopt.solvers.hesrpt.lagrangian import (
     LagrangianSearch,
     RentBound,
     nearest_falling,
+    resample,
     upper_envelope,
 )
 from schedopt.solvers.hesrpt.order_search import BestOrder, order_search
@@ -68,10 +69,11 @@ def ended(search: Any) -> Any:
 
 
 @tried(40, various(5, st.one_of(speedups, tables, st.just(Power(p=1.0)))))
-def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> None:
+def test_lagrangian_search_of_few_jobs_finds_the_optimum(instance: Instance) -> None:
     search, found = ended(order_search(instance)), ended(LagrangianSearch(instance))
     assert found.rents.bound <= search.value * (1 + 1e-12)
-    assert search.bound * (1 - 1e-9) <= found.value <= search.value * 1.005
+    assert found.value == pytest.approx(search.value, rel=1e-6)
+    assert search.value * (1 - 1e-6) <= found.bound <= search.value * (1 + 1e-12)
     after, placed = found.rents.precedences(search.value * 1.0001), 0
     for name in reversed(search.solution().order):  # as played: with ties not the one searched
         j = instance.index[name]
@@ -144,7 +146,23 @@ def test_rents_of_teams_hold_beside_the_optimum(instance: Instance, rule: FairSh
     assert best.objective is not None and best.proven and best.violations == ()
     assert found.violations == () and found.objective is not None
     assert found.bound is not None and 0.0 < found.bound <= best.objective * (1 + 1e-9)
-    assert found.objective >= best.objective * (1 - 1e-6)
+    assert found.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+def test_rents_of_a_capped_team_of_equal_jobs_are_proven() -> None:
+    cap = FairShare(by="team", at_most={"a": 0.5}, name="cap")
+    instance = cluster([1.0] * 4, Power(p=0.0625), 2, constraints=(cap,))
+    assert schedopt.solve(instance, solver="rents").proven
+
+
+def test_resample_joins_cells_and_keeps_the_rents_of_each_team() -> None:
+    times, rents = resample(np.arange(5.0), np.array([[3.0, 1, 2, 0], [5, 3, 2, 2]]), 2)
+    assert times.tolist() == [0, 2, 4] and rents.tolist() == [[2, 1], [4, 2]]
+
+
+def test_resample_omits_cells_without_length() -> None:
+    times, rents = resample(np.array([0, 1, 1 + 1e-15, 2]), np.array([3.0, 2, 1]), 4)
+    assert times.tolist() == [0, 0.5, 1, 1.5, 2] and rents.tolist() == [3, 3, 1, 1]
 
 
 def test_something_is_in_hand_without_any_time() -> None:
