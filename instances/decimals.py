@@ -1,10 +1,12 @@
-"""Exact arithmetic on the numbers of a file: the decimals that are written there.
+"""Exact arithmetic on the numbers of a file: the decimals or fractions that are written there.
 
-A number is read as a double, and stands for the shortest decimal that reads back as that double:
-the one that was written, where that has at most 15 digits, or where a program wrote it that prints
-doubles to be read back, as this one does. So 0.1 is one tenth, and 0.1 ten times is exactly 1,
-whatever the doubles next to them add up to. Numbers that no double holds as written are refused
-wherever they stand: 9007199254740993 would be 9007199254740992, and 1e-400 would be 0.
+A number is read as a double and stands for the shortest decimal that reads back as that double: the
+one that was written, where that has at most 15 digits. So 0.1 is one tenth, and 0.1 ten times is
+exactly 1, whatever the doubles next to them add up to. A decimal of more than 13 digits gives way
+to a fraction with a denominator of `DENOMINATORS` that has the same double: 50 minutes in hours are
+written as 0.8333333333333334 and are exactly five sixths. What a number stands for always rounds to
+its double, so numbers are ordered as their doubles are. Numbers that no double holds as written are
+refused: 9007199254740993 would be 9007199254740992, and 1e-400 would be 0.
 """
 
 from __future__ import annotations
@@ -27,23 +29,34 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Integers = NDArray[Any]  # whole numbers: of 64 bits if their sum fits, else Python's own
+DENOMINATORS = (25_200, 604_800_000)
+"""Seconds of seven hours and milliseconds of a week: times with units in any other unit, and halves
+to tenths."""
+MOST_PARTS = 2.0**40  # largest numerator: at most one in 4,096 doubles is that of a fraction
+DIGITS = 13  # of a decimal that stands for itself, as fractions take more
 SAFE = 10.0**15  # integers below this, divided by a power of ten, round-trip through a double
 LARGEST = 2**52  # whole numbers up to this, and sums up to twice it, are exact in double precision
 
 
 @lru_cache(4096)
 def as_written(number: float) -> Fraction:
-    """Return the decimal that a number stands for."""
+    """Return the decimal, or the fraction, that a number stands for."""
     if isinstance(number, int) or (-SAFE < number < SAFE and number == int(number)):
         return Fraction(int(number))
-    return Fraction(repr(float(number)))
+    number, text = float(number), repr(float(number))
+    if len(text) > DIGITS and len(text.partition("e")[0].replace(".", "").strip("-0")) > DIGITS:
+        for denominator in DENOMINATORS:
+            parts = round(number * denominator) if abs(number) * denominator < MOST_PARTS else 0
+            if parts and parts / denominator == number:
+                return Fraction(parts, denominator)
+    return Fraction(text)
 
 
 def scale_of(numbers: Floats, most: float = 1e22) -> int:
     """Return the least power of ten that makes finite decimals whole.
 
-    It is at most ``most``, up to 10^22, the last that a double holds; 0 where none does, or where
-    they would have more than 15 digits.
+    It is at most ``most``, up to 10^22, the last that a double holds; 0 where none does, where they
+    would have more than 15 digits, or where one stands for another fraction.
     """
     largest = float(np.abs(numbers).max(initial=0.0))
     for places in range(23):
@@ -51,7 +64,9 @@ def scale_of(numbers: Floats, most: float = 1e22) -> int:
         if scale > most or largest * scale >= SAFE:
             return 0
         if np.array_equal(np.rint(numbers * scale) / scale, numbers):
-            return scale
+            decimal = scale == 1 or largest * scale < 10.0**DIGITS
+            written = () if decimal else map(as_written, numbers.tolist())
+            return scale if all(scale % number.denominator == 0 for number in written) else 0
     return 0
 
 
@@ -95,10 +110,10 @@ class Whole(Sequence[Fraction]):
             whole = np.empty(len(fractions), dtype=object)
             whole[:] = [number.numerator for number in fractions]
             return cls(whole, 1)
-        scale = lcm(*(number.denominator for number in fractions))
-        whole = np.empty(len(fractions), dtype=object)
-        whole[:] = [number.numerator * (scale // number.denominator) for number in fractions]
-        return cls(whole, scale)
+        scale = lcm(*{number.denominator for number in fractions})
+        units = [number.numerator * (scale // number.denominator) for number in fractions]
+        roomy = max(map(abs, units)) * len(units) < 2**62
+        return cls(np.array(units, dtype=np.int64 if roomy else object), scale)
 
     @cached_property
     def fractions(self) -> list[Fraction]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.program import Number, exact, whole_row
-from schedopt.instances.decimals import as_written, scale_of
+from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import Instance
 
 Ints = NDArray[np.int64]
@@ -23,7 +23,7 @@ FINEST = 1 << 30
 """The horizon is at most this many units: CP-SAT's own numbers stay far below 2^31."""
 
 COARSE = 1 << 20
-"""Units of the horizon where lengths are not decimal fractions."""
+"""Units of the horizon where times have no common unit that is large enough."""
 
 LARGEST_SUM = 1 << 40
 """Largest sum of a row's coefficients, or of the rewards."""
@@ -64,11 +64,10 @@ class Grid:
         if night.late:  # what is paid late depends on the deadlines' exact places
             late = [night.deadline, *(delay for delay, _ in night.late)]
             times = np.concatenate((times, late, night.deadlines))
-        scale = float(scale_of(times, FINEST / max(night.horizon, 1e-300)))
-        exact = scale > 0
-        step = int(np.gcd.reduce(np.rint(times * scale).astype(np.int64))) if exact else 1
-        if not exact:
-            scale = 2.0 ** floor(np.log2(COARSE / night.horizon))
+        whole = Whole.of(times)
+        exact = whole.scale <= FINEST / max(night.horizon, 1e-300)
+        step = int(np.gcd.reduce(whole.numbers)) if exact else 1
+        scale = float(whole.scale) if exact else 2.0 ** floor(np.log2(COARSE / night.horizon))
         able = np.minimum(tasks.lengths * scale, 2.0 * FINEST)  # what is longer cannot be run
         lengths = (np.rint(able) if exact else np.ceil(able)).astype(np.int64)
         longest = np.maximum.reduceat(lengths, tasks.first_task[:-1]) if len(lengths) else lengths

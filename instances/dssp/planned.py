@@ -1,10 +1,10 @@
 """What planning knows of each job, exactly, and the tolerance of each rule of dssp.
 
-Numbers are decimals as written (`instances.decimals`); T_1 and T_∞ are their exact sums. Selections
-have no tolerance: both sides of every comparison are exact, in solvers and in the checker.
-Schedules are sums of lengths in double precision, in the order of events: a completion counts as in
-time up to D·(1 + 1e-11), and the checker takes times as equal up to 1e-9 of the longest one, totals
-in a document (objective, demand, shares) up to 1e-9 of their size.
+Numbers stand for decimals or fractions (`instances.decimals`); T_1 and T_∞ are their exact sums.
+Selections have no tolerance: both sides of every comparison are exact, in solvers and in the
+checker. Schedules are sums of lengths in double precision, in the order of events: a completion
+counts as in time up to D·(1 + 1e-11), and the checker takes times as equal up to 1e-9 of the
+longest one, totals in a document (objective, demand, shares) up to 1e-9 of their size.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from math import gcd, isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from builders import swf
@@ -20,6 +21,7 @@ from schedopt.instances import dssp, files, hesrpt, msfq
 from schedopt.instances.constraints import Resource
 from schedopt.instances.decimals import (
     EXPECTED,
+    Whole,
     as_written,
     fits_double,
     lost_cell,
@@ -39,9 +41,33 @@ from schedopt.verbs import plan_table as plan
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18)
 
 
+@given(st.integers(-(10**13), 10**13), st.integers(-290, 290))
+def test_as_written_returns_the_decimal_of_up_to_13_digits(digits: int, exponent: int) -> None:
+    assert as_written(float(f"{digits}e{exponent}")) == Fraction(f"{digits}e{exponent}")
+
+
 @given(NUMBERS)
-def test_a_number_is_the_decimal_that_is_written(number: float) -> None:
-    assert as_written(number) == Fraction(repr(number))
+def test_as_written_returns_a_fraction_that_rounds_to_the_number(number: float) -> None:
+    assert float(as_written(number)) == float(number)
+
+
+@given(st.integers(0, 5 * 10**6), st.sampled_from([3, 6, 7, 9, 3600, 86_400, 25_200]))
+def test_as_written_returns_the_fraction_whose_double_is_given(
+    parts: int, denominator: int
+) -> None:
+    assert as_written(parts / denominator) == Fraction(parts, denominator)
+    thousandths = Fraction(parts, 1000 * min(denominator, 3600))
+    assert as_written(float(thousandths)) == thousandths
+
+
+def test_as_written_keeps_a_decimal_of_17_digits_that_is_near_no_fraction() -> None:
+    assert as_written(0.1 + 0.2) == Fraction("0.30000000000000004")
+
+
+@given(st.lists(st.fractions(0, 100, max_denominator=10), min_size=1), st.floats(0, 10))
+def test_whole_numbers_are_those_that_are_written(numbers: list[Fraction], other: float) -> None:
+    given_numbers = np.array([*map(float, numbers), other])
+    assert [*Whole.of(given_numbers)] == [*map(as_written, given_numbers.tolist())]
 
 
 @given(st.lists(st.fractions(max_denominator=1000), max_size=8))
@@ -79,7 +105,7 @@ def test_what_is_held_is_the_decimal_that_is_written(number: Any) -> None:
         return
     exact = abs(number.adjusted()) < 5000 if hasattr(number, "adjusted") else True
     if exact:
-        assert fits_double(text) == (as_written(float(text)) == Fraction(text))
+        assert fits_double(text) == (Fraction(repr(float(text))) == Fraction(text))
     assert fits_double(text) or may_lose(text.encode())
 
 

@@ -1,0 +1,112 @@
+"""Units: the same times in another unit have the same optimum, proven in the same way."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.effort import examples, tried
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+import schedopt
+from schedopt.instances.dssp import Instance, Job
+from schedopt.verbs.plan import NightPlan
+from schedopt.verbs.solve import solve
+
+SIXTHS = "name,reward,tasks\na,5,50m\nb,3,10m\n"
+MORE_SIXTHS = """name,reward,tasks,deadline
+j0,5,1x35m,15m
+j1,1,2x5m,1h
+j2,3,1x35m; 1x10m,1h
+j3,3,1x35m; 3x10m,
+j4,1,2x25m,1h
+j5,3,2x35m,1h
+"""
+
+
+def planned(folder: Path, table: str, unit: str, **farm: Any) -> NightPlan:
+    """Plan a table of jobs until one hour, in a unit."""
+    file = folder / "jobs.csv"
+    file.write_text(table)
+    return schedopt.plan(file, until="1h", unit=unit, threads=1, time_limit=None, **farm)
+
+
+def judged(plan: NightPlan) -> tuple[object, ...]:
+    """Return the optimum of a plan and what is proven of it."""
+    result = plan.result
+    return result.termination, result.objective, result.bound
+
+
+@pytest.mark.parametrize("unit", ["s", "m", "h", "d"])
+@pytest.mark.parametrize(
+    ("table", "farm", "optimum"),
+    [
+        (SIXTHS, {"processors": 1}, 8),
+        (MORE_SIXTHS, {"processors": 2, "capacity": {"10m": 2}}, 7),
+        ("name,reward,tasks\na,5,3599.999s\nb,3,0.001s\n", {"processors": 1}, 8),
+    ],
+)
+def test_plan_proves_the_same_optimum_in_every_unit(
+    tmp_path: Path, unit: str, table: str, farm: dict[str, Any], optimum: int
+) -> None:
+    assert judged(planned(tmp_path, table, unit, **farm)) == ("optimal", optimum, optimum)
+
+
+def a_table(draw: random.Random) -> str:
+    """Return a table of two to seven jobs whose tasks take 5 to 50 minutes."""
+
+    def stage() -> str:
+        return f"{draw.randint(1, 3)}x{5 * draw.randint(1, 10)}m"
+
+    rows = [
+        f"j{i},{draw.randint(1, 5)},{'; '.join(stage() for _ in range(draw.randint(1, 2)))},"
+        f"{draw.choice(['', '1h', '15m', '40m', '50m'])}"
+        for i in range(draw.randint(2, 7))
+    ]
+    return "\n".join(["name,reward,tasks,deadline", *rows])
+
+
+def test_plan_proves_the_same_optimum_in_hours_and_seconds(tmp_path: Path) -> None:
+    for seed in range(examples(300)):
+        draw = random.Random(seed)  # noqa: S311
+        table, farm = a_table(draw), {"processors": draw.randint(1, 3)}
+        if draw.random() < 0.5:
+            farm["capacity"] = {"10m": draw.randint(1, 3)}
+        hours, seconds = (judged(planned(tmp_path, table, unit, **farm)) for unit in "hs")
+        assert hours == seconds, (seed, farm, table)
+        assert hours[0] == "optimal", (seed, farm, table)
+
+
+PARTS = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=3), min_size=1, max_size=2)
+
+
+@tried(200, st.sampled_from([3, 6, 7, 42]), st.lists(PARTS, min_size=2, max_size=6), st.data())
+def test_solve_proves_the_same_optimum_for_fractions_and_whole_numbers(
+    denominator: int, jobs: list[list[list[int]]], data: st.DataObject
+) -> None:
+    deadline = data.draw(st.integers(10, 60))
+    whole = Instance(
+        name="whole",
+        processors=data.draw(st.integers(1, 2)),
+        deadline=deadline,
+        jobs=tuple(
+            Job(name=f"j{i}", reward=data.draw(st.integers(1, 5)), stages=stages)  # type: ignore[arg-type]
+            for i, stages in enumerate(jobs)
+        ),
+    )
+    parts = replace(
+        whole,
+        deadline=deadline / denominator,
+        jobs=tuple(
+            replace(
+                job,
+                stages=tuple(tuple(length / denominator for length in s) for s in job.stages or ()),
+            )
+            for job in whole.jobs
+        ),
+    )
+    for formulation in ("schedule", "selection"):
+        results = [solve(night, formulation=formulation, threads=1) for night in (whole, parts)]
+        assert [r.termination for r in results] == ["optimal", "optimal"]
+        assert results[0].objective == results[1].objective
