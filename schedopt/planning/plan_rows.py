@@ -8,6 +8,7 @@ late jobs, then done the earliest, then the first in the list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
 from schedopt.planning.reasons import reasons
+from schedopt.planning.script_rows import script_rows
 from schedopt.problems.summary import FIXED, KINDS, Plan, PlanRow
 from schedopt.solvers.result import Result
 
@@ -266,7 +268,12 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
         }
         for job in instance.jobs
     ]
-    return Plan(titles, rows)
+    if several or not (schedules := schedules_of(run)):
+        return Plan(titles, rows)
+
+    return Plan(
+        titles, rows, partial(script_rows, instance, result.constraints, schedules[0], rows)
+    )
 
 
 def _chances(instance: Instance, result: Result[Chosen], run: Run | None) -> Mapping[str, float]:

@@ -61,10 +61,15 @@ PlanRow = dict[str, Any]  # of one job, by title
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan: a row for each job, and the titles of its columns in order."""
+    """A plan: a row for each job, and the titles of its columns in order.
+
+    ``carried`` returns what a script has beside jobs: rows of submissions of tasks, under
+    ``release``, and of drops of capacity, under ``drop``. It is None where no times are known.
+    """
 
     titles: Sequence[str]
     rows: Sequence[PlanRow]
+    carried: Callable[[], Mapping[str, list[PlanRow]]] | None = None
 
     @classmethod
     def of(cls, plan: Plan | pl.DataFrame) -> Plan:

@@ -1,13 +1,22 @@
 #!/bin/sh
-# Deadline: submits each job as a command line job; render.sh stands for what runs it.
+# Deadline: jobs by the column `id` that --keep carries along. All are suspended, and each is
+# resumed at its start. The script waits for that: leave it running.
 set -eu
-IFS=  # what date says is one word
+until_time() {
+  [ $# -gt 0 ] || return 0
+  seconds=$(($(date --date="$1" +%s) - $(date +%s)))
+  if [ "$seconds" -gt 0 ]; then sleep "$seconds"; fi
+}
+#: each left out
+deadlinecommand -SuspendJob {{id}}
+#: end
 #: each job
-deadlinecommand -SubmitCommandLineJob \
-  -executable ./render.sh \
-  -frames 1 \
-  -name {{job}} \
-  -prop MachineLimit={{processors}} \
-  -prop ScheduledType=Once -prop ScheduledStartDateTime=$(date --date={{start_time}} +%d/%m/%Y\ %H:%M) \
-  -priority {{percent}}
+deadlinecommand -SuspendJob {{id}}
+deadlinecommand -SetJobSetting {{id}} Priority {{percent}}
+#: end
+#: each job
+until_time \
+  {{start_time}} \
+  </dev/null
+deadlinecommand -ResumeJob {{id}}
 #: end

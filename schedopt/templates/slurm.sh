@@ -1,12 +1,33 @@
 #!/bin/sh
-# Slurm: submits each job, the first to be released first; ./render.sh stands for what runs it.
-# The larger --nice, the later; who may raise priorities writes --priority={{priority}} instead.
+# Slurm: submits the tasks of each stage as job arrays, to begin when the plan starts them.
+# ./render.sh gets the job and its stage, from 1; the task's number is $SLURM_ARRAY_TASK_ID, from 1.
+# The larger --nice, the later. The time limit is the planned length and a quarter of it; what has
+# not begun by its deadline leaves the queue. Take out the reservations (`each drop`) if others keep
+# jobs off the processors that go; making one needs an operator's rights.
+# What became of it: sacct -XP --format=JobID,JobName,State,Submit,Start,End > sacct.txt
 set -eu
-#: each job
-sbatch \
-  --job-name={{job}} \
-  --begin=$(date --date={{start_time}} +%Y-%m-%dT%H:%M:%S) \
-  --ntasks={{processors}} \
-  --nice={{rank}} \
-  ./render.sh {{job}}
+clock() { date --date="$1" +%Y-%m-%dT%H:%M:%S; }
+#: each change
+scancel --state=PENDING {{ids}}
+#: end
+#: each drop
+scontrol create reservation ReservationName=schedopt-{{number}} Users="$(id -un)" \
+  PartitionName={{pool}} \
+  StartTime="$(clock {{start_time}})" EndTime="$(clock {{end_time}})" \
+  CoreCnt={{processors}} Flags=IGNORE_JOBS
+#: end
+#: each release
+id_{{order}}=$(sbatch --parsable \
+  --job-name={{job}}:{{stage}} \
+  --array={{array}} \
+  --cpus-per-task={{processors}} \
+  --begin="$(clock {{start_time}})" \
+  --time={{minutes}} \
+  --deadline="$(clock {{due_time}})" \
+  --dependency=afterok:{{after}} --kill-on-invalid-dep=yes \
+  --licenses={{licences}} \
+  --partition={{pool}} \
+  --account={{account}} \
+  --nice={{order}} \
+  ./render.sh {{job}} {{stage}})
 #: end

@@ -1,52 +1,63 @@
 """Script: a plan as commands, written by a template that people edit.
 
-A template is a shell script. What stands between the lines ``#: each job`` and ``#: end`` is
-written once for each job that runs, in the order in which to release them, with the plan's value in
-place of each ``{{field}}``, quoted for the shell. A quoted value of any letters is one word of a
-simple command; in all else that a shell can do with it, values have to be `INERT`.
+A template is a script with blocks. A block stands between a line such as ``#: each job`` and
+``#: end`` and is written once for each row of its kind (`BLOCKS`), with the row's value in place of
+each ``{{field}}``. Templates are not parsed. In their place the values are limited: to letters,
+digits, spaces and ``._:+,=@/-``, which a shell reads as a word or as several, never as code.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unicodedata import category
 
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, at_place, decode_utf8, listing, quote
 from schedopt.instances.files import read_bytes, write_bytes
-from schedopt.problems.summary import KINDS, Plan
+from schedopt.problems.summary import KINDS, Plan, PlanRow
 
 if TYPE_CHECKING:
     import polars as pl
 
 PLAIN = "plain"  # the template where none is named
 ENDING = ".sh"  # how the names of scripts and of templates end
-BEGIN, END = "#: each job", "#: end"
-MADE = ("priority", "percent")
-"""Fields beside a plan's columns: higher is sooner, from the number of jobs, or 100, down to 1."""
+END = "#: end"
+BLOCKS = {
+    "job": "each job that is to be released, the first first",
+    "release": "each submission of tasks that start together, the first first",
+    "left out": "each job that does not run",
+    "change": "each job of which submissions wait that the new plan replaces",
+    "drop": "each time in which there are fewer processors",
+}
+"""The kinds of blocks, by what stands after ``#: each``."""
+MADE: Mapping[str, tuple[str, ...]] = {
+    "job": ("priority", "percent", "id", "account"),
+    "release": (
+        *("order", "stage", "tasks", "array", "at_once", "minutes", "due_time", "after"),
+        *("licences", "pool", "id", "account"),
+    ),
+    "left out": ("id", "account"),
+    "change": ("ids", "id", "account"),
+    "drop": ("number", "minutes", "pool"),
+}
+"""Fields beside a plan's columns, by the kind of block."""
+VERBATIM = ("array", "after", "ids")  # fields that are no single word, made here alone
+ID_TITLES = ("id", "jobid", "job id", "job_id")  # titles of the column that `id` stands for
 FIELD = re.compile(r"\{\{\s*([^{}\n]*?)\s*\}\}")
-INERT = re.compile(r"[A-Za-z0-9_.:+][A-Za-z0-9_.:+-]*")
-"""A value that does nothing wherever a shell, or another program, reads it once more."""
-SHELLS = re.compile(r"#!\s*(/usr/bin/env\s+)?(\S*/)?(sh|bash|dash|ash|ksh|mksh|zsh)\b")
-QUOTED = re.compile(r"(?<!\$)'[^'\n]*'|\"[^\"\\`\n]*\"")
-SUBSTITUTED = re.compile(r"\$\([^()'\"`$]*\)")
-SIMPLE = re.compile(  # a command, and words that a shell reads once
-    r"\s*[./-]*\w[\w./-]*(\s+([\w@%+=:,./-]|\$\w|\\ |\{\{[^{}\n]*\}\})+)*\s*"
-)
-OPEN = re.compile(r"<<|[`'\"]|\(\(|\[\[|\w\[|\$[\[{](?!\{)|\\['\"]|\$\(\s*$", re.MULTILINE)
-"""What may reach over lines, so that of none of them it can be said what a shell makes of it."""
-READERS = re.compile(  # words before which, or among which, a word may be read once more
-    r"(?:^|[\s;|&(/!])(if|then|else|elif|do|while|until|for|case|\{|time|exec|command|builtin|coproc"
-    r"|nohup|env|nice|sudo|timeout|setsid|source|alias|eval|ssh|rsh|pdsh|su|xargs|parallel|at"
-    r"|batch|crontab|watch|trap|[gm]?awk|sed|let|declare|typeset|local|readonly|export|unset|read"
-    r"|mapfile|readarray|getopts|test|printf|(?:ba|da|a|k|mk|z)?sh|busybox|python[\d.]*|perl|ruby"
-    r"|node)(?=[\s;|&)]|$)|--wrap\b",
-    re.MULTILINE,
-)
+ALLOWED = " ._:+,=@/-"
+
+
+class Block(NamedTuple):
+    """A block of a template: its kind, and its lines, the first of which has a number."""
+
+    kind: str
+    first: int
+    lines: Sequence[str]
 
 
 def templates() -> dict[str, str]:
@@ -63,14 +74,25 @@ def script(plan: pl.DataFrame | Plan, template: str | Path = PLAIN) -> str:
 
     Parameters
     ----------
-    plan : polars.DataFrame
-        As `schedopt.plan_table` returns it.
+    plan : Plan or polars.DataFrame
+        A frame, as `schedopt.plan_table` returns it, knows jobs but no submissions of tasks.
     template : str or Path
         The name of a bundled template (see `schedopt list templates`), or a file of your own.
     """
     lines, file = read_template(template)
     with at_place(file=file):
-        return _fill(Plan.of(plan), lines)
+        blocks = _blocks(lines)
+        plan = Plan.of(plan)
+        rows = {kind: _rows(plan, kind) for kind in {block.kind for block in blocks}}
+        for block in blocks:
+            _expect_fields(plan, block)
+        text: list[str] = []
+        last = 0
+        for block in blocks:
+            text += lines[last : block.first - 2]
+            text += [line for row in rows[block.kind] for line in _filled(block, row)]
+            last = block.first + len(block.lines)
+        return "\n".join([*text, *lines[last:]])
 
 
 def write(plan: pl.DataFrame | Plan, path: str | Path, template: str | Path = PLAIN) -> None:
@@ -88,87 +110,108 @@ def read_template(template: str | Path) -> tuple[list[str], str]:
         raise InputError(what, found=quote(str(template)), place="template")
     with at_place(file=template):
         lines = decode_utf8(read_bytes(template)).replace("\r\n", "\n").split("\n")
-        _block_marks(lines)
+        _blocks(lines)
     return lines, str(template)
 
 
-def _block_marks(lines: list[str]) -> tuple[int, int]:
-    """Return the lines that begin and end the block; `InputError` if it cannot be written."""
-    if lines[0].startswith("#!") and not SHELLS.match(lines[0]):
-        raise InputError("a script for a shell that quotes as sh does", found=lines[0])
-    marks = [n for n, line in enumerate(lines) if line.strip() in (BEGIN, END)]
-    if [lines[n].strip() for n in marks] != [BEGIN, END]:
-        raise InputError(f"one line `{BEGIN}`, and after it one `{END}`")
-    for n, line in enumerate(lines):
-        inside = marks[0] < n < marks[1]
-        if FIELD.search(line) and not (inside or line.startswith("#")):
-            raise InputError("fields in the block alone", found=line, place=f"line {n + 1}")
-        if inside and "{{" in FIELD.sub("", line):
-            expected = "{{ with }} on the same line"
-            raise InputError(expected, found=line.strip(), place=f"line {n + 1}")
-    return marks[0], marks[1]
+def _blocks(lines: Sequence[str]) -> list[Block]:
+    """Return the blocks of a template; `InputError` where one cannot be written."""
+    blocks: list[Block] = []
+    begun: int | None = None
+    for n, line in enumerate(lines, start=1):
+        mark, place = line.strip(), f"line {n}"
+        if mark.startswith("#: ") and begun is None:
+            if mark.removeprefix("#: each ") not in BLOCKS:
+                expected = ", ".join(f"`#: each {kind}`" for kind in BLOCKS)
+                raise InputError(expected, found=quote(mark), place=place)
+            begun = n
+        elif mark == END and begun is not None:
+            kind = lines[begun - 1].strip().removeprefix("#: each ")
+            blocks.append(Block(kind, begun + 1, lines[begun : n - 1]))
+            begun = None
+        elif mark.startswith("#: "):
+            raise InputError(f"`{END}` before it", found=quote(mark), place=place)
+        elif begun is None and FIELD.search(line) and not line.startswith("#"):
+            raise InputError("fields in blocks alone", found=line, place=place)
+        elif begun is not None and "{{" in FIELD.sub("", line):
+            raise InputError("{{ with }} on the same line", found=mark, place=place)
+    if begun is not None or not blocks:
+        expected = f"one line `#: each job`, or the like, and after it one `{END}`"
+        raise InputError(expected, place=f"line {begun}" if begun else "")
+    return blocks
 
 
-def _fill(plan: Plan, lines: list[str]) -> str:
-    """Return the script of a plan; `InputError` where a value might do more than be a word."""
-    first, last = _block_marks(lines)
-    block, rows = lines[first + 1 : last], list(_in_order(plan))
-    fields = dict.fromkeys([*plan.titles, *KINDS, *MADE])
-    for n, line in enumerate(block, start=first + 2):
+def _expect_fields(plan: Plan, block: Block) -> None:
+    fields = dict.fromkeys([*plan.titles, *KINDS, *MADE[block.kind]])
+    for n, line in enumerate(block.lines, start=block.first):
         for name in FIELD.findall(line):
             if name not in fields:
                 expected = f"a field of the plan{listing([*fields])}"
                 raise InputError(expected, found=quote(name), place=f"line {n}")
-    code = QUOTED.sub("", "\n".join(line for line in lines if not line.lstrip().startswith("#")))
-    risky, at = READERS.search(code) or OPEN.search(code), first + 2
-    for command in re.split(r"(?<!\\)\n", "\n".join(block)):
-        with at_place(f"line {at}"):
-            _expect_words(command.replace("\\\n", " "), rows, risky[0].strip() if risky else "")
-        at += command.count("\n") + 1
-    filled = [line for row in rows for line in _block(block, row, first + 2)]
-    return "\n".join([*lines[:first], *filled, *lines[last + 1 :]])
 
 
-def _expect_words(command: str, rows: list[dict[str, Any]], risky: str) -> None:
-    """Refuse values that would be more to a shell than a word of a command, or an option."""
-    once = QUOTED.sub("x", SUBSTITUTED.sub("x", command))
-    simple = not risky and SIMPLE.fullmatch(once)
-    for spot in FIELD.finditer(command):
-        before = command[: spot.start()]
-        free = simple and once.count(spot[0]) == command.count(spot[0])
-        for value in (str(row.get(spot[1]) or "") for row in rows):
-            if not value or INERT.fullmatch(value):
-                continue
-            if not free:
-                expected = f"letters, digits and `._:+-` alone, beside {quote(risky or command)}"
-                raise InputError(expected, found=quote(value))
-            if value.startswith("-") and before[-1:].isspace() and " -- " not in before:
-                expected = f"`--` before {spot[0]}, or a value that does not begin with -"
-                raise InputError(expected, found=quote(value))
+# --- rows -------------------------------------------------------------------------------------
 
 
-def _in_order(plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield the jobs to release in order; running jobs have no rank."""
-    released = (row for row in plan.rows if row["run"] and row["rank"] is not None)
-    rows = sorted(released, key=lambda row: int(row["rank"]))
-    for n, row in enumerate(rows):
-        yield row | {"priority": len(rows) - n, "percent": 100 - 99 * n // max(1, len(rows) - 1)}
+def _rows(plan: Plan, kind: str) -> list[PlanRow]:
+    """Return the rows for which blocks of a kind are written, in order."""
+    if kind in ("release", "drop"):
+        if plan.carried is None:
+            expected = "a plan with the times of its tasks, from `plan`, `solve` or `replan`"
+            raise InputError(expected, found="jobs alone", place=f"`#: each {kind}`")
+        return [_with_made(row) for row in plan.carried()[kind]]
+    if kind == "left out":
+        return [_with_made(row) for row in plan.rows if not row["run"]]
+    if kind == "change":
+        return [_with_made(row) for row in plan.rows if row.get("ids")]
+    ranked = [row for row in plan.rows if row["run"] and row["rank"] is not None]
+    ranked.sort(key=lambda row: row["rank"])
+    most = max(1, len(ranked) - 1)
+    return [
+        _with_made(row) | {"priority": len(ranked) - n, "percent": 100 - 99 * n // most}
+        for n, row in enumerate(ranked)
+    ]
 
 
-def _block(block: list[str], row: Mapping[str, Any], first: int) -> Iterator[str]:
-    """Yield a job's lines; of a command over several lines, leave out options without a value."""
-    for n, line in enumerate(block, start=first):
+def _with_made(row: PlanRow) -> PlanRow:
+    """Return a row with ``id``: how the farm's manager calls a job, which may be its name."""
+    own = (value for title, value in row.items() if title.lower() in ID_TITLES and value)
+    return row | {"id": next(own, row.get("job"))}
+
+
+# --- text -------------------------------------------------------------------------------------
+
+
+def _filled(block: Block, row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a row's lines; of a command over several lines, leave out options without a value."""
+    for n, line in enumerate(block.lines):
         missing = [name for name in FIELD.findall(line) if row.get(name) in (None, "")]
-        if missing and n > first and line.endswith("\\") and block[n - first - 1].endswith("\\"):
+        if missing and n and line.endswith("\\") and block.lines[n - 1].endswith("\\"):
             continue
-        if missing:
-            expected = f"a plan that says `{missing[0]}` of {quote(row['job'])}"
-            raise InputError(expected, found="none", place=f"line {n}")
-        yield FIELD.sub(lambda found: _quoted(row[found[1]]), line)
+        with at_place(f"line {block.first + n}"):
+            if missing:
+                of = quote(row.get("job", block.kind))
+                raise InputError(f"a plan that says `{missing[0]}` of {of}", found="none")
+            yield FIELD.sub(lambda found: _word(row, found[1]), line)
 
 
-def _quoted(value: object) -> str:
+def _word(row: Mapping[str, Any], field: str) -> str:
+    """Return a value as a word of the shell; `InputError` where it might be more than that."""
+    value = row[field]
     text = f"{value:.15g}" if isinstance(value, float) else str(value)
-    if "\0" in text:
-        raise InputError("a name without a NUL", found=quote(text))
+    if field in VERBATIM:
+        return text
+    wrong = next((char for char in text if not _is_allowed(char)), "")
+    if wrong or text.startswith("-"):
+        what = f"{quote(wrong)} in it" if wrong else "- before it"
+        expected = (
+            f"letters, digits, spaces and `{ALLOWED.strip()}` in the {field} of a script, with no "
+            "- before them; rename it in the table, or use another column in the template"
+        )
+        raise InputError(expected, found=f"{quote(text)} with {what}")
     return shlex.quote(text)
+
+
+def _is_allowed(char: str) -> bool:
+    """Return True for letters and digits of any language, and what else a word may have."""
+    return char in ALLOWED or category(char)[0] in "LM" or category(char) == "Nd"

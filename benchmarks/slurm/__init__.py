@@ -1,0 +1,1 @@
+"""Nights carried out on a real Slurm: `make slurm-test`."""

@@ -1,0 +1,241 @@
+"""A real Slurm on this machine: one node on loopback, in a temporary folder, with accounting.
+
+Needs Debian's packages slurmctld, slurmd, slurm-client, munge, slurmdbd and mariadb-server.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged", "slurmdbd", "mariadbd", "mariadb-install-db")
+PATIENCE = 60.0  # seconds that a daemon may take until it answers
+SLURM_CONF = """
+ClusterName=schedopt
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+SlurmctldPort={slurmctld}
+SlurmdPort={slurmd}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,sched_interval=1,sched_min_interval=0,defer_batch
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+PriorityType=priority/basic
+CompleteWait=0
+MinJobAge=7200
+KillWait=2
+Licenses={licences}
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={slurmdbd}
+AccountingStoragePass={folder}/munge.socket
+JobAcctGatherType=jobacct_gather/none
+NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} State=UNKNOWN
+PartitionName=night Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
+"""
+SLURMDBD_CONF = """
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={slurmdbd}
+SlurmUser={user}
+LogFile={folder}/slurmdbd.log
+PidFile={folder}/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={mariadb}
+StorageUser=root
+StoragePass=none
+StorageLoc=slurm
+"""
+
+
+def missing() -> list[str]:
+    """Return the programs that are not installed."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    return [program for program in PROGRAMS if shutil.which(program, path=path) is None]
+
+
+@dataclass
+class Cluster:
+    """A running Slurm of one node."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    processors: int
+    daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def run(self, *command: str, check: bool = True, cwd: Path | None = None) -> str:
+        """Run a command on the cluster; return what it prints."""
+        done = subprocess.run(
+            command,
+            env={**self.environment},
+            cwd=cwd or self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if check and done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def accounts(self, since: str = "now-1days") -> str:
+        """Return what `sacct` says of all jobs."""
+        fields = "JobID,JobName,State,Submit,Start,End,AllocCPUS"
+        return self.run("sacct", "-XPD", f"--starttime={since}", f"--format={fields}")
+
+    def queue(self) -> str:
+        """Return the jobs that wait or run."""
+        return self.run("squeue", "--noheader", "--format=%i|%j|%T|%r")
+
+    def clear(self) -> None:
+        """Cancel all jobs and remove all reservations."""
+        self.run("scancel", f"--user={getpass.getuser()}", check=False)
+        for line in self.run("scontrol", "show", "reservation", "--oneliner").splitlines():
+            if line.startswith("ReservationName="):
+                name = line.split()[0].partition("=")[2]
+                self.run("scontrol", "delete", f"ReservationName={name}", check=False)
+        self.wait_for("an empty queue", lambda: not self.queue().strip())
+
+    def start(self, *command: str) -> None:
+        """Start a daemon."""
+        with (self.folder / "daemons.log").open("ab") as log:
+            self.daemons.append(
+                subprocess.Popen(
+                    command,
+                    env={**self.environment},
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            )
+
+    def wait_for(self, what: str, done: Callable[[], object]) -> None:
+        """Wait until something is so; `RuntimeError` where that takes too long."""
+        end, why = time.monotonic() + PATIENCE, ""
+        while time.monotonic() < end:
+            try:
+                if done():
+                    return
+            except (OSError, RuntimeError) as error:
+                why = f": {error}"
+            if died := [daemon.args for daemon in self.daemons if daemon.poll() is not None]:
+                raise RuntimeError(f"{died[0]} ended")
+            time.sleep(0.2)
+        raise RuntimeError(f"no {what} within {PATIENCE:g} s{why}")
+
+    def stop(self) -> None:
+        """Stop all daemons, the last one started first."""
+        for daemon in reversed(self.daemons):
+            if daemon.poll() is None:
+                daemon.terminate()
+            try:
+                daemon.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(daemon.pid, signal.SIGKILL)
+                daemon.wait()
+        self.daemons.clear()
+
+
+def _connect(port: int) -> bool:
+    socket.create_connection(("127.0.0.1", port), 1).close()
+    return True
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+@contextmanager
+def cluster(processors: int = 6, licences: str = "houdini:3") -> Iterator[Cluster]:
+    """Start a Slurm, hand it out, and stop it, whatever happened."""
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))
+    folder.chmod(0o755)
+    ports = dict(zip(("slurmctld", "slurmd", "slurmdbd", "mariadb"), _free_ports(4), strict=True))
+    host = socket.gethostname().partition(".")[0]
+    values = {"folder": folder, "user": getpass.getuser(), "host": host, "licences": licences}
+    values |= {"processors": processors, **ports}
+    for name, text in (("slurm.conf", SLURM_CONF), ("slurmdbd.conf", SLURMDBD_CONF)):
+        (folder / name).write_text(text.lstrip().format(**values))
+        (folder / name).chmod(0o600 if name == "slurmdbd.conf" else 0o644)
+    for name in ("state", "spool"):
+        (folder / name).mkdir()
+    key = folder / "munge.key"
+    key.write_bytes(secrets.token_bytes(128))
+    key.chmod(0o400)
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    environment = {**os.environ, "PATH": path, "SLURM_CONF": str(folder / "slurm.conf")}
+    slurm = Cluster(folder, environment, processors)
+    try:
+        _start(slurm, ports["mariadb"], host)
+        yield slurm
+    except BaseException:
+        for log in sorted(folder.glob("*.log")):
+            print(f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-20:], sep="\n")
+        raise
+    finally:
+        slurm.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(slurm: Cluster, port: int, host: str) -> None:
+    folder, user = slurm.folder, getpass.getuser()
+    slurm.start(
+        "munged", "--foreground", "--force", f"--socket={folder}/munge.socket",
+        f"--key-file={folder}/munge.key", f"--pid-file={folder}/munge.pid",
+        f"--log-file={folder}/munge.log", f"--seed-file={folder}/munge.seed",
+    )  # fmt: skip
+    data = folder / "mariadb"
+    slurm.run(
+        "mariadb-install-db", "--no-defaults", f"--user={user}", f"--datadir={data}",
+        "--skip-test-db", "--auth-root-authentication-method=normal",
+    )  # fmt: skip
+    slurm.start(
+        "mariadbd", "--no-defaults", f"--user={user}", f"--datadir={data}",
+        f"--socket={folder}/mariadb.socket", f"--port={port}", "--bind-address=127.0.0.1",
+        "--skip-grant-tables", "--innodb-buffer-pool-size=32M", "--innodb-lock-wait-timeout=900",
+        f"--pid-file={folder}/mariadb.pid",
+    )  # fmt: skip
+    slurm.wait_for(
+        "database", lambda: socket.create_connection(("127.0.0.1", port), 1).close() or True
+    )
+    slurm.start("slurmdbd", "-D")
+    slurm.wait_for(
+        "slurmdbd", lambda: slurm.run("sacctmgr", "--immediate", "show", "cluster") or True
+    )
+    slurm.run("sacctmgr", "--immediate", "add", "cluster", "schedopt", check=False)
+    slurm.start("slurmctld", "-D", "-c")
+    slurm.wait_for("slurmctld", lambda: "UP" in slurm.run("scontrol", "ping"))
+    slurm.start("slurmd", "-D", "-N", host)
+    slurm.wait_for("node", lambda: "idle" in slurm.run("sinfo", "--noheader", "--format=%T"))

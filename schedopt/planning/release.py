@@ -1,0 +1,423 @@
+"""Releases: a schedule as the submissions that a farm manager needs to carry it out.
+
+A farm manager such as Slurm knows when a submission may begin, what it waits for, how many of its
+tasks may run at once, and an order. It starts the first in that order that is eligible and fits,
+and it counts processors: any free one will do. A `Release` is a set of tasks of one stage whose
+planned number of running tasks is that of a list schedule: the tasks in their own order on
+``at_once`` processors of their own, from ``begin`` on. Then no task that is shorter than planned
+can delay another (the theorem in ``docs/problems/dssp.md``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
+from itertools import chain
+from operator import itemgetter
+
+from schedopt.formats import count_of
+from schedopt.instances.constraints import Constraint, Seats, label
+from schedopt.instances.dssp import Instance, PlacedTask
+from schedopt.instances.dssp.machine import Steps, in_order
+
+NEAR = 1e-9  # times that differ by this part are the same: sums of lengths are rounded
+LATE = 1 + 1e-11  # as in `Instance.worth`
+SIMULATED = 5_000  # most tasks of a plan whose release is simulated for the line of a plan
+Span = tuple[float, float]
+TaskKey = tuple[str, int, int]  # job, stage and task, each from 0
+
+
+@dataclass(frozen=True)
+class Release:
+    """Tasks of one stage of a job that are submitted together.
+
+    Attributes
+    ----------
+    order : int
+        Its place among the submissions of a night, from 1: the first is started first.
+    job : str
+    stage : int
+        From 0.
+    tasks : tuple of int
+        Places in the stage, ascending, from 0: the order in which the tasks start.
+    width : int
+        Processors of each task.
+    at_once : int
+        How many of its tasks may run at a time.
+    begin, end : float
+        When it may begin, and when its last task ends as planned, in the night's unit.
+    lengths : tuple of float
+        The planned length of each task, with the overhead of starting it.
+    after : tuple of int
+        The orders of the releases that have to end before.
+    holds : mapping of str to float
+        Seats and resources of each task, by name.
+    pool : str
+        On whose processors; empty where there is one pool.
+    """
+
+    order: int
+    job: str
+    stage: int
+    tasks: tuple[int, ...]
+    width: int
+    at_once: int
+    begin: float
+    end: float
+    lengths: tuple[float, ...]
+    after: tuple[int, ...] = ()
+    holds: Mapping[str, float] = field(default_factory=dict)
+    pool: str = ""
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A time in which a pool has fewer processors than at its most."""
+
+    start: float
+    end: float
+    processors: int  # that are missing
+    pool: str = ""
+
+
+def releases(
+    night: Instance, tasks: Iterable[PlacedTask], rules: Sequence[Constraint] = ()
+) -> list[Release]:
+    """Return the fewest releases that are found for a schedule.
+
+    Parameters
+    ----------
+    night : Instance
+    tasks : iterable of PlacedTask
+        Of the jobs that are to be released. Equal tasks of a stage may change places.
+    rules : sequence of Constraint
+        Side constraints beyond the instance's: of these, seats are held by tasks.
+    """
+    layers = night.machine.layers
+    placed: dict[tuple[str, int], list[tuple[float, float, str, int]]] = defaultdict(list)
+    for task in tasks:
+        home = next((one.pool for one in layers if task.processor < one.first + one.size), "")
+        placed[task.job, task.stage].append((task.start, task.end, home, task.task))
+    held = _holds(night, rules)
+    found: list[Release] = []
+    for (name, stage), times in placed.items():
+        job = night.jobs[night.index[name]]
+        by_pool: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
+        for start, end, home, number in _with_equal_tasks_in_order(times):
+            by_pool[home].append((start, end, number))
+        for home, own in by_pool.items():
+            for group, at_once in _groups(own):
+                group.sort(key=itemgetter(2))
+                found.append(
+                    Release(
+                        order=0,
+                        job=name,
+                        stage=stage,
+                        tasks=tuple(number for _, _, number in group),
+                        width=job.processors,
+                        at_once=at_once,
+                        begin=min(start for start, _, _ in group),
+                        end=max(end for _, end, _ in group),
+                        lengths=tuple(end - start for start, end, _ in group),
+                        holds=held.get(name, {}),
+                        pool=home,
+                    )
+                )
+    return _in_order(night, found)
+
+
+def _holds(night: Instance, rules: Sequence[Constraint]) -> dict[str, dict[str, float]]:
+    """Return the seats and resources that each task of a job holds, by job."""
+    held: dict[str, dict[str, float]] = {job.name: dict(job.holds) for job in night.jobs}
+    for seats, name in seats_of(night, rules):
+        for job, count in seats.use.items():
+            if count and job in held:
+                held[job][name] = float(count)
+    return held
+
+
+def seats_of(night: Instance, rules: Sequence[Constraint]) -> list[tuple[Seats, str]]:
+    """Return the rules of seats, the instance's and others, each with its name."""
+    every = [*night.constraints, *(rule for rule in rules if rule not in night.constraints)]
+    return [(rule, label(rule, i)) for i, rule in enumerate(every) if isinstance(rule, Seats)]
+
+
+def _with_equal_tasks_in_order(
+    times: list[tuple[float, float, str, int]],
+) -> list[tuple[float, float, str, int]]:
+    """Return the tasks of a stage, those of equal length renumbered by their start."""
+    alike: dict[float, list[tuple[float, float, str, int]]] = defaultdict(list)
+    for task in times:
+        alike[round(task[1] - task[0], 9)].append(task)
+    return [
+        (start, end, home, number)
+        for group in alike.values()
+        for (start, end, home, _), number in zip(
+            sorted(group), sorted(task[3] for task in group), strict=True
+        )
+    ]
+
+
+# --- groups of tasks that are released together ------------------------------------------------
+
+Chain = list[tuple[float, float, int]]  # start, end, and place in the stage
+
+
+def _groups(tasks: Chain) -> list[tuple[Chain, int]]:
+    """Return tasks of a stage and a pool in groups, each with how many run at once."""
+    chains: list[Chain] = []
+    ended: dict[float, list[int]] = defaultdict(list)  # chains by the time of their last end
+    for task in sorted(tasks):
+        waiting = ended[round(task[0], 9)]
+        if waiting:
+            number = heappop(waiting)
+            chains[number].append(task)
+        else:
+            number = len(chains)
+            chains.append([task])
+        heappush(ended[round(task[1], 9)], number)
+    by_begin: dict[float, list[Chain]] = defaultdict(list)
+    for one in chains:
+        by_begin[round(one[0][0], 9)].append(one)
+    return [*chain.from_iterable(_merged(group) for group in by_begin.values())]
+
+
+def _merged(chains: list[Chain]) -> list[tuple[Chain, int]]:
+    """Return chains that begin together as few groups that are list schedules."""
+    tasks = [*chain.from_iterable(chains)]
+    if len(chains) == 1 or _is_list_schedule(tasks, len(chains)):
+        return [(tasks, len(chains))]
+    alike: dict[tuple[float, int], list[Chain]] = defaultdict(list)
+    for one in chains:
+        alike[round(one[-1][1], 9), len(one)].append(one)
+    kinds = [alike[key] for key in sorted(alike)]
+    if len(kinds) == 1:
+        kinds = [[one] for one in chains]
+    half = len(kinds) // 2
+    parts = kinds[:half], kinds[half:]
+    return [group for part in parts for group in _merged([*chain.from_iterable(part)])]
+
+
+def _is_list_schedule(tasks: Chain, wide: int) -> bool:
+    """Return True if tasks in their own order on some processors run as many at each time."""
+    begin = min(start for start, _, _ in tasks)
+    free, starts, ends = [begin] * wide, [], []
+    for start, end, _ in sorted(tasks, key=itemgetter(2)):
+        starts.append(heappop(free))
+        ends.append(starts[-1] + end - start)
+        heappush(free, ends[-1])
+    planned = sorted(start for start, _, _ in tasks), sorted(end for _, end, _ in tasks)
+    pairs = zip(chain(*planned), chain(sorted(starts), sorted(ends)), strict=True)
+    return all(same(one, other) for one, other in pairs)
+
+
+def same(one: float, other: float) -> bool:
+    """Return True if two times differ by rounding at most."""
+    return abs(one - other) <= NEAR * max(1.0, abs(one), abs(other))
+
+
+def _in_order(night: Instance, found: Iterable[Release]) -> list[Release]:
+    """Return releases numbered by their begin, each with those that it waits for."""
+    places = in_order(night.jobs, night.index)[0]
+    place = {night.jobs[j].name: at for at, j in enumerate(places)}
+    ordered = sorted(found, key=lambda r: (r.begin, place[r.job], r.stage, r.tasks))
+    last: dict[str, int] = {}
+    own: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for order, release in enumerate(ordered, start=1):
+        own[release.job, release.stage].append(order)
+        last[release.job] = max(release.stage, last.get(release.job, 0))
+    numbered = []
+    for order, release in enumerate(ordered, start=1):
+        stages = [s for name, s in own if name == release.job and s < release.stage]
+        before = own[release.job, max(stages)] if stages else []
+        if not stages:
+            jobs = night.jobs[night.index[release.job]].after
+            before = [n for name in jobs if name in last for n in own[name, last[name]]]
+        numbered.append(replace(release, order=order, after=tuple(sorted(before))))
+    return numbered
+
+
+def by_priority(night: Instance, given: Sequence[Release]) -> list[Release]:
+    """Return releases without start times: a whole stage at once, in the same order."""
+    stages: dict[tuple[str, int, str], list[Release]] = defaultdict(list)
+    for one in given:
+        stages[one.job, one.stage, one.pool].append(one)
+    merged = []
+    for parts in stages.values():
+        pairs = sorted(chain(*(zip(one.tasks, one.lengths, strict=True) for one in parts)))
+        merged.append(
+            replace(
+                parts[0],
+                tasks=tuple(task for task, _ in pairs),
+                lengths=tuple(length for _, length in pairs),
+                at_once=len(pairs),
+                begin=min(one.begin for one in parts),
+                end=max(one.end for one in parts),
+            )
+        )
+    jobs, index = night.jobs, night.index
+    return [replace(one, begin=jobs[index[one.job]].release) for one in _in_order(night, merged)]
+
+
+# --- what a farm manager does with them --------------------------------------------------------
+
+
+def simulate(
+    night: Instance,
+    given: Iterable[Release],
+    lengths: Mapping[TaskKey, float] | None = None,
+    rules: Sequence[Constraint] = (),
+) -> dict[TaskKey, Span]:
+    """Return when each task runs if a farm manager carries out releases.
+
+    At each moment it starts the first task in order that is eligible and fits, until none does. It
+    never preempts, and it counts processors, seats and resources.
+
+    Parameters
+    ----------
+    lengths : mapping, optional
+        How long tasks take; as planned where it says nothing.
+    """
+    queue = [_Submission(one, lengths or {}) for one in sorted(given, key=lambda one: one.order)]
+    amounts, ran = _Amounts(night, rules), dict[TaskKey, Span]()
+    times = [*{0.0, *amounts.times, *(one.release.begin for one in queue)}]
+    heapify(times)
+    unfinished = {one.release.order for one in queue}
+    ends: list[tuple[float, int, _Submission]] = []
+    while queue and (times or ends):
+        at = min([*times[:1], *(end for end, _, _ in ends[:1])])
+        until = at + NEAR * max(1.0, at)
+        while times and times[0] <= until:
+            at = heappop(times)
+        while ends and ends[0][0] <= until:
+            at, _, one = heappop(ends)
+            amounts.take(one.release, -1)
+            one.running -= 1
+            if not one.running and one.started == len(one.release.tasks):
+                unfinished.discard(one.release.order)
+        again = True
+        while again:  # once more where a stage without length has ended
+            again = False
+            for one in queue:
+                if one.release.begin > until or unfinished.intersection(one.release.after):
+                    continue
+                while one.may_start and (not one.length or amounts.fits(one.release, until)):
+                    length = one.length
+                    ran[one.key] = at, at + length
+                    one.started += 1
+                    if length:
+                        one.running += 1
+                        amounts.take(one.release, 1)
+                        heappush(ends, (at + length, one.release.order, one))
+                if not one.running and one.started == len(one.release.tasks):
+                    unfinished.discard(one.release.order)
+                    again = True
+            queue = [one for one in queue if one.started < len(one.release.tasks)]
+    return ran
+
+
+class _Submission:
+    """A release while it is carried out."""
+
+    def __init__(self, release: Release, lengths: Mapping[TaskKey, float]) -> None:
+        self.release = release
+        keys = [(release.job, release.stage, task) for task in release.tasks]
+        self.tasks = [
+            (key, lengths.get(key, planned))
+            for key, planned in zip(keys, release.lengths, strict=True)
+        ]
+        self.started = self.running = 0
+
+    @property
+    def may_start(self) -> bool:
+        return self.started < len(self.tasks) and self.running < self.release.at_once
+
+    @property
+    def key(self) -> TaskKey:
+        return self.tasks[self.started][0]
+
+    @property
+    def length(self) -> float:
+        return self.tasks[self.started][1]
+
+
+class _Amounts:
+    """Processors by pool, seats and resources: what there is at a time, and what is taken."""
+
+    def __init__(self, night: Instance, rules: Sequence[Constraint]) -> None:
+        steps = {("", name): there for name, there in night.machine.pools.items()}
+        steps |= {("holds", name): there for name, there in night.machine.resources.items()}
+        for seats, name in seats_of(night, rules):
+            steps["holds", name] = Steps.of(float(seats.capacity)).up_to(night.end)
+        self.there = {
+            key: ([float(time) for time in there.times], [float(n) for n in there.amounts])
+            for key, there in steps.items()
+        }
+        self.times = {time for times, _ in self.there.values() for time in times}
+        self.taken = dict.fromkeys(self.there, 0.0)
+
+    def needs(self, release: Release) -> Iterable[tuple[tuple[str, str], float]]:
+        yield ("", release.pool), release.width
+        for name, amount in release.holds.items():
+            yield ("holds", name), amount
+
+    def take(self, release: Release, count: int) -> None:
+        for key, amount in self.needs(release):
+            self.taken[key] += count * amount
+
+    def fits(self, release: Release, at: float) -> bool:
+        for key, amount in self.needs(release):
+            times, amounts = self.there[key]
+            free = amounts[bisect_right(times, at) - 1] - self.taken[key]
+            if amount > free + NEAR * max(1.0, amount):
+                return False
+        return True
+
+
+def late_jobs(
+    night: Instance,
+    given: Sequence[Release],
+    lengths: Mapping[TaskKey, float] | None = None,
+    rules: Sequence[Constraint] = (),
+) -> list[str]:
+    """Return the jobs that are late, or never end, if a farm manager carries out releases."""
+    ran = simulate(night, given, lengths, rules)
+    late = set()
+    for one in given:
+        due = float(night.deadlines[night.index[one.job]]) * LATE
+        keys = [(one.job, one.stage, task) for task in one.tasks]
+        if any(key not in ran or ran[key][1] > due for key in keys):
+            late.add(one.job)
+    return [job.name for job in night.jobs if job.name in late]
+
+
+def release_line(
+    night: Instance, given: Sequence[Release], rules: Sequence[Constraint] = ()
+) -> str:
+    """Return how many jobs are late if released by priority alone, and with start times."""
+    if not given or sum(len(one.tasks) for one in given) > SIMULATED:
+        return ""
+    jobs = len({one.job for one in given})
+    planned = len(late_jobs(night, given, rules=rules))
+    alone = len(late_jobs(night, by_priority(night, given), rules=rules))
+    submissions = count_of(len(given), "submission")
+    would = f"{alone or 'none'} of {count_of(jobs, 'job')} would be late"
+    return (
+        f"released by priority alone, {would}; with start times, in {submissions}, "
+        f"{planned or 'none'}"
+    )
+
+
+def drops(night: Instance, until: float) -> list[Drop]:
+    """Return the times up to ``until`` in which a pool has fewer processors than at its most."""
+    found = []
+    for pool, there in night.machine.pools.items():
+        for span in there.spans():
+            end = until if span.end is None else min(float(span.end), until)
+            missing = int(there.most - span.amount)
+            if missing and float(span.start) < end:
+                found.append(Drop(float(span.start), end, missing, pool))
+    return sorted(found, key=lambda drop: drop.start)

@@ -1,0 +1,166 @@
+"""Releases: a schedule as submissions that hold whatever tasks end early."""
+
+from collections import Counter
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+import pytest
+
+import schedopt
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Down, Instance, Job, Scheduled
+from schedopt.planning.release import (
+    Release,
+    TaskKey,
+    by_priority,
+    drops,
+    late_jobs,
+    release_line,
+    releases,
+    same,
+    simulate,
+)
+from schedopt.policies.dssp.dispatch import schedule_of
+from schedopt.policies.dssp.dispatch import simulate as dispatch
+
+TOLERANCE = 1e-6
+
+
+def a_night(draw: Random) -> tuple[Instance, Scheduled]:
+    """Draw a night with wide tasks, licences and a changing machine, and a schedule of it."""
+    pools = {"cpu": ((0, 4), (draw.randint(2, 9), 2), (12, 5)), "gpu": 2}
+    several, names = draw.random() < 0.3, [f"j{i}" for i in range(draw.randint(1, 7))]
+    jobs = tuple(
+        Job(
+            name=name,
+            reward=1,
+            stages=tuple(
+                tuple(draw.choice((0, 1, 1, 2, 2, 3, 0.7)) for _ in range(draw.randint(1, 8)))
+                for _ in range(draw.randint(1, 3))
+            ),
+            processors=draw.choice((1, 1, 2)),
+            release=draw.choice((0, 0, 3)),
+            after=(draw.choice(names[:i]),) if i and draw.random() < 0.3 else (),
+            holds={"disk": draw.choice((0.5, 1))} if draw.random() < 0.3 else {},
+            max_processors=draw.choice((None, None, 2)),
+            pools=draw.choice((None, ("cpu",), ("gpu",))) if several else None,
+        )
+        for i, name in enumerate(names)
+    )
+    own = {"pools": pools} if several else {"processors": draw.randint(2, 6)}
+    if not several and draw.random() < 0.5:
+        own["changes"] = ((draw.randint(2, 9), 2), (draw.randint(10, 15), 6))
+    if not several and draw.random() < 0.3:
+        own["down"] = (Down(start=4, end=7, processors=1),)
+    night = Instance(
+        name="n",
+        deadline=1000,
+        jobs=jobs,
+        resources={"disk": 2},
+        constraints=(Seats(name="nuke", capacity=2, use={names[0]: 1}),),
+        **own,
+    )
+    keys = np.array([draw.random() for _ in night.tasks.lengths])
+    chosen = np.arange(len(jobs))
+    return night, schedule_of(night, chosen, dispatch(night, chosen, keys=keys))
+
+
+def planned_ends(plan: Scheduled) -> dict[tuple[str, int], float]:
+    ends: dict[tuple[str, int], float] = {}
+    for task in plan.tasks:
+        key = task.job, task.stage
+        ends[key] = max(task.end, ends.get(key, 0.0))
+    return ends
+
+
+@pytest.mark.parametrize("block", range(20))
+def test_no_task_starts_late_where_tasks_are_no_longer_than_planned(block: int) -> None:
+    draw = Random(block)  # noqa: S311
+    for _ in range(50):
+        night, plan = a_night(draw)
+        given = releases(night, plan.tasks)
+        lengths: dict[TaskKey, float] = {
+            (one.job, one.stage, task): length * draw.choice((0, 0.5, 1, draw.random()))
+            for one in given
+            for task, length in zip(one.tasks, one.lengths, strict=True)
+        }
+        ran = simulate(night, given, lengths)
+        assert len(ran) == len(plan.tasks)
+        for one in given:
+            starts = sorted(ran[one.job, one.stage, task][0] for task in one.tasks)
+            planned = sorted(planned_starts(one))
+            assert starts[0] == pytest.approx(one.begin, abs=TOLERANCE)
+            assert all(start <= at + TOLERANCE for start, at in zip(starts, planned, strict=True))
+        for (job, stage), end in planned_ends(plan).items():
+            keys = [key for key in ran if key[:2] == (job, stage)]
+            assert max(ran[key][1] for key in keys) <= end + TOLERANCE
+
+
+def planned_starts(one: Release) -> list[float]:
+    """Return the starts of a list schedule of a release's tasks, at planned lengths."""
+    free, starts = [one.begin] * one.at_once, []
+    for length in one.lengths:
+        free.sort()
+        starts.append(free[0])
+        free[0] += length
+    return starts
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_releases_at_planned_lengths_run_as_many_tasks_at_each_time(seed: int) -> None:
+    night, plan = a_night(Random(seed))  # noqa: S311
+    given = releases(night, plan.tasks)
+    ran = [(*key[:2], *span) for key, span in simulate(night, given).items()]
+    planned = [(task.job, task.stage, task.start, task.end) for task in plan.tasks]
+    times = sorted({time for task in planned for time in task[2:]})
+    for at in (0.5 * (one + two) for one, two in pairwise(times) if not same(one, two)):
+        running = [Counter(t[:2] for t in tasks if t[2] <= at < t[3]) for tasks in (ran, planned)]
+        assert running[0] == running[1]
+    assert late_jobs(night, given) == []
+
+
+def test_equal_tasks_that_follow_each_other_are_one_release() -> None:
+    jobs = (Job(name="a", reward=1, stages=((1.0,) * 10, (2.0,))),)
+    night = Instance(name="n", processors=4, deadline=9, jobs=jobs)
+    plan = schedopt.solve(schedopt.dssp.Schedule(night)).solution
+    first, second = releases(night, plan.tasks)
+    assert (first.tasks, first.at_once, first.begin, first.end) == (tuple(range(10)), 4, 0, 3)
+    assert (second.tasks, second.after) == ((0,), (1,))
+
+
+def test_by_priority_a_task_that_ends_early_makes_another_job_late() -> None:
+    """The anomaly that start times prevent: the early end lets a long job in before its turn."""
+    jobs = (
+        Job(name="first", reward=9, stages=((2.0,),)),
+        Job(name="wide", reward=9, stages=((4.0,),), processors=2, deadline=7, release=2),
+        Job(name="second", reward=9, stages=((3.0,),)),
+        Job(name="long", reward=9, stages=((6.0,),), deadline=13),
+    )
+    night = Instance(name="n", processors=2, deadline=13, jobs=jobs)
+    plan = schedopt.solve(schedopt.dssp.Schedule(night)).solution
+    given = releases(night, plan.tasks)
+    assert len(plan.selected) == 4
+    early = {("first", 0, 0): 1.0}
+    assert late_jobs(night, given, early) == []
+    assert late_jobs(night, by_priority(night, given), early) == ["wide"]
+    assert "with start times, in 4 submissions, none" in release_line(night, given)
+
+
+def test_forty_jobs_of_2400_frames_need_few_submissions() -> None:
+    draw = Random(1)  # noqa: S311
+    jobs = tuple(
+        Job(name=f"shot {i}", reward=1, stages=((draw.choice((20, 30, 45)),) * 60,))
+        for i in range(40)
+    )
+    night = Instance(name="n", processors=100, deadline=900, jobs=jobs, unit="m")
+    plan = schedopt.solve(night, formulation="schedule", time_limit=10).solution
+    given = releases(night, plan.tasks)
+    assert len(plan.tasks) == 2400
+    assert len(given) <= 400
+
+
+def test_drops_are_the_times_with_fewer_processors() -> None:
+    night = Instance(name="n", processors=6, changes=((4, 2), (8, 6)), deadline=9, jobs=())
+    assert [(d.start, d.end, d.processors) for d in drops(night, 9)] == [(4, 8, 4)]
+    assert same(0.1 + 0.2, 0.3)
