@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,9 @@ ACTING = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udff
 
 MOST_FILE, MOST_PLACE, MOST_FOUND, MOST_EXPECTED = 400, 200, 200, 700
 """Characters of each part of a message: together less than a screen of 80 by 24."""
+
+MOST_ERRORS = 10
+"""Errors of one file that are told at once."""
 
 LONG_INTEGER = 1000  # longer whole numbers, in bits, are described in messages, not written out
 
@@ -64,6 +67,22 @@ class InputError(ValueError):
         what = f"found {shorten(self.found, MOST_FOUND)}; " if self.found else ""
         says = f"{what}expected {shorten(self.expected, MOST_EXPECTED)}"
         return ": ".join([*filter(None, parts), says])
+
+
+class TableError(InputError):
+    """Several errors in one file, as one message of a line each: the first ten."""
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        first = errors[0]
+        self.errors = errors
+        super().__init__(first.expected, found=first.found, place=first.place, file=first.file)
+
+    def __str__(self) -> str:
+        for error in self.errors:
+            error.file = self.file
+        more = len(self.errors) - MOST_ERRORS
+        lines = [str(error) for error in self.errors[:MOST_ERRORS]]
+        return "\n".join([*lines, *([f"... and {more} more like these"] if more > 0 else [])])
 
 
 def position(data: bytes, offset: int) -> str:

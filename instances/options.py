@@ -62,23 +62,23 @@ AS_OPTIONS = OptionNames("option {}".format, "--option {}={}".format)
 class OptionsWith(dict[str, Option]):
     """Options by name, and beside them any whose name begins with a prefix, such as ``seats:``.
 
-    Each of these others, of which something has to follow the prefix, is like ``each``.
+    Of these others, of which something has to follow the prefix, ``prefixed`` says what they are.
     """
 
-    def __init__(
-        self, known: Mapping[str, Option], *, prefix: tuple[str, ...], each: Option
-    ) -> None:
+    def __init__(self, known: Mapping[str, Option], prefixed: Mapping[str, Option]) -> None:
         super().__init__(known)
-        self.prefix, self.each = prefix, each
+        self.prefixed = prefixed
 
     def __contains__(self, key: object) -> bool:
-        own = isinstance(key, str) and key.startswith(self.prefix) and key not in self.prefix
-        return own or super().__contains__(key)
+        return super().__contains__(key) or self._prefix(key) is not None
 
     def __missing__(self, key: str) -> Option:
-        if key in self:
-            return self.each
-        raise KeyError(key)
+        if (prefix := self._prefix(key)) is None:
+            raise KeyError(key)
+        return self.prefixed[prefix]
+
+    def _prefix(self, key: object) -> str | None:
+        return next((p for p in self.prefixed if str(key).startswith(p) and key != p), None)
 
 
 ALL = 60  # options that a message names: all there are

@@ -44,8 +44,8 @@ class Column:
     ----------
     name : str
         Its title.
-    kind : str
-        One of `KINDS`, or a method of the table's clock such as ``length``.
+    kind : str or callable
+        One of `KINDS`, a method of the table's clock such as ``length``, or what reads a text.
     least : float, optional
         The least number that is right.
     needed : bool
@@ -53,38 +53,75 @@ class Column:
     """
 
     name: str
-    kind: str = "text"
+    kind: str | Callable[[str], Any] = "text"
     least: float | None = 0
     needed: bool = False
 
 
 class Row:
-    """A row: where it is, and its cells by title; an empty text where there is no such column."""
+    """A row: where it is, and its cells by title; an empty text where there is no such column.
+
+    Parameters
+    ----------
+    titles : mapping, optional
+        How messages call columns that the table itself calls otherwise.
+    errors : list of InputError, optional
+        Where wrong cells are gathered; without it each raises.
+    """
 
     def __init__(
-        self, place: str, cells: Sequence[str], at: Mapping[str, int], clock: Any = None
+        self,
+        place: str,
+        cells: Sequence[str],
+        at: Mapping[str, int],
+        clock: Any = None,
+        *,
+        titles: Mapping[str, str] | None = None,
+        errors: list[InputError] | None = None,
     ) -> None:
         self.place, self._cells, self._at, self._clock = place, cells, at, clock
+        self._titles, self._errors = titles or {}, errors
+        self.is_wrong = False
 
     def text(self, title: str) -> str:
         """Return a cell as it stands."""
         return self._cells[self._at[title]] if title in self._at else ""
+
+    def cell(self, position: int) -> str:
+        """Return the cell of a column that has no declaration."""
+        return self._cells[position]
 
     def value(self, column: Column) -> Any:
         """Return what a cell holds, None where it is empty; `InputError` names row and column."""
         text = self.text(column.name)
         if not text and not column.needed:
             return None
-        with at_place(f"{self.place}, column {column.name!r}"):
+        try:
+            if not isinstance(column.kind, str):
+                return column.kind(text)
             if column.kind in KINDS:
                 return KINDS[column.kind](text, column)
             return getattr(self._clock, column.kind)(text)
+        except InputError as error:
+            self.refuse(error.within(self.where(column.name)))
+        return None
+
+    def where(self, title: str) -> str:
+        """Return the place of a cell in words."""
+        return f"{self.place}, column {self._titles.get(title, title)!r}"
 
     def wrong(self, title: str, expected: str) -> InputError:
         """Return the error that names this cell."""
         text = self.text(title)
         found = quote(text) if text else "an empty cell"
-        return InputError(expected, found=found, place=f"{self.place}, column {title!r}")
+        return InputError(expected, found=found, place=self.where(title))
+
+    def refuse(self, error: InputError) -> None:
+        """Raise an error of this row, or gather it with those of other rows."""
+        self.is_wrong = True
+        if self._errors is None:
+            raise error
+        self._errors.append(error)
 
 
 def _text(text: str, column: Column) -> str:
@@ -147,10 +184,12 @@ class Table:
     head: str
     titles: list[str]
     rows: list[tuple[str, list[str]]]
+    delimiter: str = ","
+    encoding: str = "UTF-8"
 
     @classmethod
     def read(cls, source: Source) -> Table:
-        """Read CSV in UTF-8, Parquet or a frame; or raise `InputError`."""
+        """Read CSV, Parquet or a frame; or raise `InputError`."""
         if not isinstance(source, str | Path):
             if hasattr(source, "iter_rows"):
                 return _of_rows(source.columns, source.iter_rows())
@@ -172,6 +211,8 @@ class Table:
         """Return the position of each column as ``spelled``; each has a title of its own."""
         at: dict[str, int] = {}
         for i, title in enumerate(map(spelled, self.titles)):
+            if not title and not any(row[i] for _, row in self.rows):
+                continue  # what a spreadsheet writes after the last column
             if not title:
                 place = f"{self.head}, cell {i + 1}"
                 raise InputError("a title for each column", found="none", place=place)
@@ -221,8 +262,12 @@ def _written(value: object) -> str:
 
 
 def read_csv(data: bytes) -> Table:
-    """Read a CSV, whose delimiter its header tells; `InputError` names the line."""
-    lines = _lines(decode_utf8(data))
+    """Read a CSV, whose delimiter its header tells; `InputError` names the line.
+
+    What is not UTF-8 is UTF-16 with a byte order mark, or cp1252, as spreadsheets write it.
+    """
+    text, encoding = _decoded(data)
+    lines = _lines(text)
     first, titles = next(lines, (0, []))
     check_rows(data.count(b"\n"), CELL * len(titles))
     if not titles:
@@ -233,7 +278,22 @@ def read_csv(data: bytes) -> Table:
             expected = f"{len(titles)} cells, as in the header"
             raise InputError(expected, found=f"{len(row)}", place=f"line {number}")
         rows.append((f"line {number}", row))
-    return Table(f"line {first}", titles, rows)
+    head = text.lstrip("\r\n").split("\n", 1)[0]
+    return Table(f"line {first}", titles, rows, delimiter_of(head), encoding)
+
+
+def _decoded(data: bytes) -> tuple[str, str]:
+    """Return a text and its encoding."""
+    try:
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return data.decode("utf-16"), "UTF-16"
+        return data.decode("utf-8"), "UTF-8"
+    except UnicodeDecodeError:
+        try:
+            text = data.decode("cp1252")
+        except UnicodeDecodeError:
+            text = "\0"
+    return (decode_utf8(data), "") if "\0" in text else (text, "cp1252")
 
 
 def plain_csv(data: bytes) -> bytes:

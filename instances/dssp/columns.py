@@ -1,104 +1,368 @@
-"""What each column of a table of jobs is: a field, seats, a grouping, or left out and why."""
+"""The columns of a table of jobs: their declarations, and which column of a table is which.
+
+`FIELDS` declares each field once: how it is read, the titles that are recognized, an example, its
+unit, and what happens without it.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError, listing, quote, suggestion
-from schedopt.instances.options import OptionNames
-from schedopt.instances.tables import Table
-from schedopt.instances.times import NUMBER
+from schedopt.instances.options import AS_OPTIONS, OptionNames
+from schedopt.instances.tables import Column, Table
+from schedopt.instances.times import NUMBER, SPELLED
 
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
 """Prefixes of seats and of resources in titles and options, and of pools in options."""
+MOST_FRAMES = 1_000_000  # frames of one job: more are a slip of the finger
 
+
+# --- cells ------------------------------------------------------------------------------------
+
+_RANGE = re.compile(r"(-?\d{1,9})(?:-(-?\d{1,9})(?:(?:[x:]|step|by)(\d{1,6}))?)?", re.ASCII)
+FRAMES = "frames such as 1001-1144, 1-100x2 or 1-10,20-25, or how many there are"
+DONE = "how many frames are done, such as 12 or 12/144, or a percentage such as 12.5 %"
+_LICENCE = re.compile(r"([^:=]+?)\s*(?:[:=]\s*(\d{1,9}))?")
+
+
+def frame_count(text: str) -> int:
+    """Return how many frames a cell names: ``1-10,20-25`` are 16, and ``120`` are 120."""
+    if re.fullmatch(r"\d{1,7}", text, re.ASCII):
+        count = int(text)
+    elif re.fullmatch(r"\d{1,3}(,\d{3})+", text, re.ASCII):
+        raise InputError("frames without thousands separators, or with a range", found=quote(text))
+    else:
+        frames = list(map(_frames, re.split(r"\s*[,;\s]\s*", text)))
+        few = sum(map(len, frames)) <= MOST_FRAMES
+        count = len(set().union(*frames)) if few else MOST_FRAMES + 1
+    if not 1 <= count <= MOST_FRAMES:
+        raise InputError(f"from 1 to {MOST_FRAMES:,} frames", found=quote(text))
+    return count
+
+
+def _frames(part: str) -> range:
+    if not (match := _RANGE.fullmatch(part)):
+        raise InputError(FRAMES, found=quote(part) if part else "an empty part")
+    first, last = int(match[1]), int(match[2] or match[1])
+    step = int(match[3] or 1)
+    if not step:
+        raise InputError("a step of at least 1", found=quote(part))
+    return range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+
+
+def done_of(text: str) -> int | Fraction:
+    """Return how many frames are done, or which fraction of them."""
+    number, percent = text.removesuffix("%").strip(), text.endswith("%")
+    number = re.sub(r"\s*/\s*\d+$", "", number)
+    if percent and NUMBER.fullmatch(number) and 0 <= float(number) <= 100:
+        return Fraction(number) / 100
+    if percent or not re.fullmatch(r"\d{1,9}", number, re.ASCII):
+        raise InputError(DONE, found=quote(text))
+    return int(number)
+
+
+def licences_of(text: str) -> dict[str, int]:
+    """Return how many seats of each licence a task holds: ``houdini;nuke:2``."""
+    held: dict[str, int] = {}
+    for part in filter(None, map(str.strip, re.split("[;,]", text))):
+        match = _LICENCE.fullmatch(part)
+        if match is None or match[1] in held:
+            expected = "names of licences, each once, such as houdini;nuke:2"
+            raise InputError(expected, found=quote(part))
+        held[match[1]] = int(match[2] or 1)
+    return {name: count for name, count in held.items() if count}
+
+
+# --- declarations -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Field(Column):
+    """A field of a job.
+
+    Attributes
+    ----------
+    titles : tuple of str
+        Titles that are recognized, with ``_`` for a space, besides the name; the first goes first.
+    example : str
+        A cell.
+    unit : str
+        What it counts or is measured in.
+    without : str
+        What holds where the column or the cell is missing.
+    """
+
+    titles: tuple[str, ...] = ()
+    example: str = ""
+    unit: str = ""
+    without: str = ""
+
+
+_TIME = "time, with units or in --unit"
+FIELDS: Mapping[str, Field] = {
+    field.name: field
+    for field in (
+        Field(
+            "name",
+            needed=True,
+            titles=("job", "job_name", "jobname"),
+            example="sq010_fx",
+            unit="text, of one job each",
+            without="refused; see --duplicates",
+        ),
+        Field("reward", "number", example="5", unit="reward", without="made from the priority"),
+        Field(
+            "priority",
+            "number",
+            least=None,
+            titles=("pri", "prio"),
+            example="80",
+            unit="number, or a word with a --reward",
+            without="needs a reward",
+        ),
+        Field(
+            "tasks",
+            "tasks",
+            titles=("task_count",),
+            example="12x0.5h; 1x2h",
+            unit="stages of tasks, or with frame_time how many tasks",
+            without="frames and frame_time, or demand and critical_path",
+        ),
+        Field(
+            "frames",
+            frame_count,
+            titles=("frame_list", "frame_range", "framerange", "pend"),
+            example="1001-1144",
+            unit="frames: ranges, or how many",
+            without="one task of frame_time, or see tasks",
+        ),
+        Field(
+            "frame_time",
+            "length",
+            titles=(
+                *("task_time", "avg_frame_render_time", "average_frame_render_time"),
+                *("avg_frame_time", "average_frame_time", "avg_frame", "avgframe"),
+                *("estimate", "timelimit", "time_limit"),
+            ),
+            example="00:25:57",
+            unit=f"{_TIME}, of a frame",
+            without="refused where there are frames; see --missing",
+        ),
+        Field(
+            "chunk",
+            "whole",
+            least=1,
+            titles=("chunk_size", "frames_per_task"),
+            example="5",
+            unit="frames of a task",
+            without="1",
+        ),
+        Field(
+            "done",
+            done_of,
+            titles=("progress", "done/total"),
+            example="12.5 %",
+            unit="frames, or a percentage of them, rounded down",
+            without="nothing is done",
+        ),
+        Field(
+            "status",
+            titles=("state", "job_status"),
+            example="queued",
+            unit="text",
+            without="not done; see --where",
+        ),
+        Field("release", "point", example="22:30", unit=_TIME, without="the start of the night"),
+        Field("deadline", "end", example="05:00", unit=_TIME, without="the end of the night"),
+        Field(
+            "after",
+            "names",
+            titles=("dependencies", "depends_on"),
+            example="sq010_sim",
+            unit="names of jobs, with semicolons between",
+            without="waits for no job",
+        ),
+        Field(
+            "seats",
+            licences_of,
+            titles=("limits", "licenses", "licences"),
+            example="houdini;nuke:2",
+            unit="licences that each running task holds, of --seats",
+            without="holds none",
+        ),
+        Field("pools", "names", example="cpu;gpu", unit="pools, of --pool", without="any pool"),
+        Field(
+            "processors",
+            "whole",
+            least=1,
+            titles=("cpus", "ncpus", "reqcpus"),
+            example="4",
+            unit="processors of each task",
+            without="1",
+        ),
+        Field(
+            "max_processors",
+            "whole",
+            least=1,
+            example="16",
+            unit="processors that the job holds at a time",
+            without="no limit",
+        ),
+        Field(
+            "spread",
+            "spread",
+            example="0.5",
+            unit="number from 0 to below 1, or lognormal 0.5",
+            without="times are certain",
+        ),
+        Field("demand", "length", example="40h", unit="processor time", without="that of tasks"),
+        Field("critical_path", "length", example="3h", unit=_TIME, without="that of tasks"),
+    )
+}
+"""The fields of jobs by name, in the order in which they are explained."""
+PREFIXED = {
+    SEATS: Field(f"{SEATS}NAME", "whole", example="1", unit="seats of NAME", without="holds none"),
+    HOLDS: Field(
+        f"{HOLDS}NAME", "number", example="2.5", unit="of --resource", without="holds none"
+    ),
+}
+"""Fields whose titles have a name after a prefix, of what each running task holds."""
 ALWAYS = ("name", "reward", "priority", "demand", "critical_path")
-LIMITS = ("after", "max_processors", "processors", "pools", "spread")
-KNOWN = (*ALWAYS, "tasks", "task_time", "release", "deadline", *LIMITS)
-"""Fields of jobs; those that are not in `ALWAYS` may be asked for as groupings instead."""
-FRAMES = {"frames": "tasks", "frame_time": "task_time"}
-"""What farms call the columns of a stage of frames, where a table has both. The time of a task may
-also be called ``estimate``."""
+"""Fields that a grouping of the same title does not replace."""
+COMPLETED = ("completed", "complete", "done", "finished", "succeeded")
+"""Values of ``status`` of jobs that are done."""
+
 MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
     ("arrival", "earliest", "not_before", "start", "submit"), "release"
 )
 """Titles of other tables, and the field that they probably are; taken for it they are not."""
-NEAR = 0.8  # similarity from which a title counts as a misspelling of one of `KNOWN`
+NEAR = 0.8  # similarity from which a title counts as a misspelling of a field
+GROUPS = ("pool", "group", "user", "team", "show")  # titles that are never a misspelling
 
-_FIELDS = frozenset(
-    {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "seats", "size", "weight"}
+_NO_GROUPINGS = frozenset(
+    {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "size", "weight"}
 )
 """Titles of text columns that are no groupings: fields of this and of other tables."""
+_MEASURE = re.compile(r"[-+\d.,:/%\s'T]*\d[-+\d.,:/%\s'T]*(?:[KMGT]i?B?|[smhd])?", re.ASCII)
+"""Numbers, dates, times and sizes, which are no groups."""
+_UNIT = re.compile(r"(.+?)_?(sec|secs|seconds|min|mins|minutes|hours|[(\[](?:[smh]|sec|min)[)\]])")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a table of jobs is read: see `schedopt.instances.dssp.jobtable.OPTIONS`.
+
+    ``names`` is how messages name what is given here.
+    """
+
+    name: str | None = None
+    processors: int | None = None
+    start: str | None = None
+    deadline: str | float | None = None
+    end: str | float | None = None
+    capacity: str | None = None
+    reward: str | None = None
+    priority: str | None = None
+    groups: str | None = None
+    unit: str | None = None
+    keep: str | None = None
+    duplicates: str | None = None
+    seats: Mapping[str, str | float] = field(default_factory=dict)
+    holds: Mapping[str, str | float] = field(default_factory=dict)
+    pools: Mapping[str, str | float] = field(default_factory=dict)
+    column: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    names: OptionNames = AS_OPTIONS
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table."""
+    """Which column of a table is which."""
 
-    at: dict[str, int]  # the position of each; those that are known have their own spelling
-    fields: list[str]  # of jobs
+    at: dict[str, int]  # the position of each field
+    positions: dict[str, int]  # and of each title
+    titles: dict[str, str]  # of each field, as the table has it
     groupings: list[str]
-    left_out: dict[str, str]  # the other columns, each with the reason
+    kept: list[str]  # carried through to the plan
+    unused: list[str]
     reward: str | None  # the reward function that stands in for a column of rewards
     names: OptionNames
 
     @classmethod
-    def of(
-        cls, table: Table, reward: str | None, groups: str | None, names: OptionNames
-    ) -> Columns:
-        """Classify a table's columns; ``groups`` names groupings; `InputError` if one is wrong."""
-        chosen = None if groups is None else [title.strip() for title in groups.split(",")]
-        titles = set(map(_normalized, table.titles))
-        aliases = FRAMES if titles >= FRAMES.keys() else {}
-        if not titles & {"task_time", "frame_time"} and (
-            "tasks" in titles or "demand" not in titles
-        ):
-            aliases = {"estimate": "task_time"}
-        if "name" not in titles:
-            aliases = {**aliases, "job": "name"}  # as plans call it
-        at = table.positions(
-            lambda title: _known_spelling(aliases.get(_normalized(title), title), chosen or ())
-        )
-        fields = [t for t in at if t in KNOWN and (t in ALWAYS or t not in (chosen or ()))]
-        if reward is None and "reward" not in at and "priority" in at:
-            reward = "linear"
-        others = {
-            title: [row[i] for _, row in table.rows]
-            for title, i in at.items()
-            if title not in fields and not title.startswith((SEATS, HOLDS))
+    def of(cls, table: Table, asked: Reading) -> Columns:
+        """Find out which column is which; `InputError` if one is missing or misspelt."""
+        at, names = table.positions(), asked.names
+        chosen = _titles(asked.groups, at, names.place("groups"))
+        kept = _titles(asked.keep, at, names.place("keep")) or []
+        titles = {
+            key: _title(title, at, names.place(f"column:{key}"))
+            for key, title in asked.column.items()
+            if _expect_field(key, names.place(f"column:{key}"))
         }
-        _check(table, at, fields, [*others], reward=reward, names=names)
-        return cls(at, fields, *_groupings(others, chosen, names), reward, names)
+        instead = [title for title in chosen or () if _normalized(title) not in ALWAYS]
+        others = [title for title in at if title not in {*titles.values(), *instead}]
+        for key in asked.missing:
+            _expect_field(key, names.place(f"missing:{key}"))
+        recognized = _recognized(others, table)
+        if "frame_time" not in {*recognized, *titles, *asked.missing}:
+            recognized = {k: t for k, t in recognized.items() if k not in ("frames", "chunk")}
+        titles = recognized | titles
+        others = [title for title in others if title not in titles.values()]
+        reward = asked.reward
+        if reward is None and "reward" not in titles and "priority" in titles:
+            reward = "linear"
+        _check(table, {*titles, *asked.missing}, others, reward=reward, names=names)
+        groupings = chosen or []
+        if chosen is None:
+            own = (title for title in others if title not in kept)
+            groupings = [title for title in own if _is_grouping(table, title, at[title])]
+        unused = [title for title in others if title not in {*groupings, *kept}]
+        fields = {key: at[title] for key, title in titles.items()}
+        return cls(fields, at, titles, groupings, kept, unused, reward, names)
+
+    def position(self, key: str, place: str) -> int:
+        """Return the position of a field or a title; `InputError` if there is none."""
+        if key in self.at:
+            return self.at[key]
+        return self.positions[_title(key, self.positions, place)]
 
     def with_prefix(self, prefix: str) -> list[str]:
         """Return what the titles with a prefix name: kinds of seats, or resources."""
-        return [title.removeprefix(prefix) for title in self.at if title.startswith(prefix)]
+        return [key.removeprefix(prefix) for key in self.titles if key.startswith(prefix)]
 
     def notes(self, instance: Instance) -> Iterator[str]:
-        """Yield what became of each column."""
-        if self.reward and "reward" in self.fields:
-            yield f"column 'reward': left out: the reward is {self.reward}, as asked"
+        """Yield what became of the columns."""
+        if self.reward and "reward" in self.titles:
+            yield f"column 'reward': not used: the reward is {self.reward}, as asked"
         elif self.reward == "linear":
             yield (
                 "no column 'reward': rewards are linear in the priority, 500 less it and 0 at the "
                 f"least; {self.names.example('reward', 'banded')} or size makes others"
             )
-        fields = [title for title in self.fields if title != "reward" or not self.reward]
-        yield f"columns {', '.join(map(quote, fields))}: fields of the jobs"
-        for title in self.at:
-            if title.startswith((SEATS, HOLDS)):
-                yield f"column {quote(title)}: what each running task holds"
-        for title in self.groupings:
-            count = len(instance.groups.get(title, {}))
-            yield f"column {quote(title)}: a grouping of {count_of(count, 'group')}"
-        for title, reason in self.left_out.items():
-            asks = f"; {self.names.example('groups', '...')} makes it a grouping"
-            asks *= reason != "empty"
-            yield f"column {quote(title)}: left out: {reason}{asks}"
+        fields = (
+            key if _normalized(title) == key else f"{key} ({quote(title)})"
+            for key, title in self.titles.items()
+            if key != "reward" or not self.reward
+        )
+        yield f"fields of the jobs: {', '.join(fields)}"
+        if self.groupings:
+            counts = {title: len(instance.groups.get(title, {})) for title in self.groupings}
+            listed = ", ".join(f"{quote(t)} ({count_of(n, 'group')})" for t, n in counts.items())
+            yield f"groupings: {listed}"
+        if self.unused:
+            meant = {title: MEANT.get(_normalized(title)) for title in self.unused}
+            listed = ", ".join(quote(t) + f" (a {m}?)" * bool(m) for t, m in meant.items())
+            ways = ("column:FIELD", "TITLE"), ("groups", "TITLE"), ("keep", "TITLE")
+            examples = ", ".join(self.names.example(key, value) for key, value in ways)
+            yield f"columns not used: {listed}; {examples} use one"
 
 
 def count_of(number: int, what: str) -> str:
@@ -106,24 +370,72 @@ def count_of(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def unit_of(key: str, title: str) -> str:
+    """Return the unit that a title gives the plain numbers of a field: of ``AvgFrameSec``, s."""
+    match = _UNIT.fullmatch(_normalized(title))
+    if not match or FIELDS.get(key, PREFIXED[HOLDS]).kind not in ("length", "point", "end"):
+        return ""
+    return SPELLED[match[2].strip("[]()")]
+
+
 def _normalized(title: str) -> str:
-    return title.lower().replace(" ", "_")
+    return re.sub(r"[\s_-]+", "_", title.lower()).strip("_")
 
 
-def _known_spelling(title: str, groupings: Sequence[str]) -> str:
-    """Return a known title in its own spelling, unless it is a requested grouping."""
-    plain = _normalized(title)
-    for prefix in (SEATS, HOLDS):
-        if plain.startswith(prefix) and title[len(prefix) :].strip():
-            return f"{prefix}{title[len(prefix) :].strip()}"
-    is_known = plain in KNOWN and (plain in ALWAYS or title not in groupings)
-    return plain if is_known else title
+def _expect_field(key: str, place: str) -> bool:
+    """Raise `InputError` unless a key is a field; return True."""
+    if key not in FIELDS and not any(key.startswith(p) and key != p for p in PREFIXED):
+        known = [*FIELDS, *(own.name for own in PREFIXED.values())]
+        hint = suggestion(key, FIELDS) or listing(known, len(known))
+        raise InputError(f"a field{hint}", found=quote(key), place=place)
+    return True
+
+
+def _title(title: str, at: Mapping[str, int], place: str) -> str:
+    """Return a title of a table in its own spelling."""
+    own = {_normalized(other): other for other in at}
+    found = title if title in at else own.get(_normalized(title))
+    if found is None:
+        hint = suggestion(title, at) or listing(at, 20)
+        raise InputError(f"a title of the table{hint}", found=quote(title), place=place)
+    return found
+
+
+def _titles(text: str | None, at: Mapping[str, int], place: str) -> list[str] | None:
+    if text is None:
+        return None
+    return list(dict.fromkeys(_title(title.strip(), at, place) for title in text.split(",")))
+
+
+def _recognized(titles: Sequence[str], table: Table) -> dict[str, str]:
+    """Return the title of each field that is recognized."""
+    own: dict[str, str] = {}
+    for title in titles:
+        plain = _normalized(title)
+        for prefix in PREFIXED:
+            if plain.startswith(prefix) and (name := title[len(prefix) :].strip()):
+                own[prefix + name] = title
+        if plain in own and plain in FIELDS:
+            found = f"{plain!r} twice"
+            raise InputError("each column once", found=found, place=table.head)
+        own.setdefault(plain, title)
+    fields = {key: title for key, title in own.items() if key.startswith((SEATS, HOLDS))}
+    bare = {m[1].rstrip("_"): own[plain] for plain in own if (m := _UNIT.fullmatch(plain))}
+    for key, declared in FIELDS.items():
+        predicted = "demand" in own and not own.keys() & {"tasks", "frames"}
+        known = own if declared.kind != "length" else {**bare, **own}
+        for title in (key, *declared.titles):
+            if title in known and not (title == "estimate" and predicted):
+                fields[key] = known[title]
+                break
+    if "frames" in fields and "tasks" not in own:
+        fields.pop("tasks", None)  # a count of tasks, which the frames and the chunk say too
+    return fields
 
 
 def _check(
     table: Table,
-    at: Mapping[str, int],
-    fields: Sequence[str],
+    fields: set[str],
     others: Sequence[str],
     *,
     reward: str | None,
@@ -131,48 +443,30 @@ def _check(
 ) -> None:
     """Raise `InputError` where a column is missing, or seems to be misspelt."""
     plain = {_normalized(title): title for title in others}
-    for column in KNOWN:  # misspelt it would pass for a grouping, and go unused
-        near = difflib.get_close_matches(column, plain, n=1, cutoff=NEAR)
-        if column not in at and near:
-            expected = f"a column {column!r}"
-            raise InputError(expected, found=quote(plain[near[0]]), place=table.head)
+    odd = [title for title in plain if title not in GROUPS and title not in FIELDS]
+    for column in FIELDS:  # misspelt it would pass for a grouping, and go unused
+        near = difflib.get_close_matches(column, odd, 1, NEAR)
+        if column not in fields and near:
+            title, way = plain[near[0]], names.example(f"column:{column}", plain[near[0]])
+            expected = f"a column {column!r} ({way}), or {names.example('keep', title)}"
+            raise InputError(expected, found=quote(title), place=table.head)
     needed = {
-        "a column 'name'": "name" in at,
+        "a column 'name'": "name" in fields,
         f"a column 'reward' (or {names.place('reward')}, or a column 'priority')": (
-            reward or "reward" in at
+            reward or "reward" in fields
         ),
-        "a column 'tasks' such as 12x0.5h (or 'demand' and 'critical_path')": {
-            *("tasks", "task_time")
-        }.intersection(fields)
-        or {"demand", "critical_path"} <= at.keys(),
+        "a column 'tasks' such as 12x0.5h (or 'frames' and 'frame_time', or 'demand' and "
+        "'critical_path')": fields & {"tasks", "frame_time"}
+        or {"demand", "critical_path"} <= fields,
     }
     if missing := [words for words, there in needed.items() if not there]:
-        found = ", ".join(map(quote, at))
-        raise InputError(" and ".join(missing), found=found, place=table.head)
+        found = ", ".join(map(quote, table.titles))
+        way = names.example("column:FIELD", "TITLE")
+        expected = f"{' and '.join(missing)}; {way} says which column is which"
+        raise InputError(expected, found=found, place=table.head)
 
 
-def _groupings(
-    others: Mapping[str, Sequence[str]], chosen: Sequence[str] | None, names: OptionNames
-) -> tuple[list[str], dict[str, str]]:
-    """Return which of the other columns are groupings, and why the rest are not."""
-    why = {title: _why_no_grouping(title, cells) for title, cells in others.items()}
-    if chosen is None:
-        return [t for t in why if not why[t]], {t: why[t] for t in why if why[t]}
-    for title in chosen:
-        if title not in others:
-            hint = suggestion(title, others) or listing(others) or ": there is no other column"
-            expected = f"a column that is no field{hint}"
-            raise InputError(expected, found=quote(title), place=names.place("groups"))
-    left_out = {title: why[title] or "not asked for" for title in why if title not in chosen}
-    return list(dict.fromkeys(chosen)), left_out
-
-
-def _why_no_grouping(title: str, cells: Sequence[str]) -> str:
-    """Return why a column is no grouping by default; empty where it is one."""
-    if _normalized(title) in _FIELDS:
-        meant = MEANT.get(_normalized(title))
-        return f"call it {meant!r} if that is what it says" if meant else "no field of a job's own"
-    filled = list(filter(None, cells))
-    if cells and not filled:
-        return "empty"
-    return "numbers" if filled and all(map(NUMBER.fullmatch, filled)) else ""
+def _is_grouping(table: Table, title: str, at: int) -> bool:
+    """Return True if a column is a grouping by default: text that is not a field's."""
+    filled = [row[at] for _, row in table.rows if row[at]]
+    return _normalized(title) not in _NO_GROUPINGS and not all(map(_MEASURE.fullmatch, filled))

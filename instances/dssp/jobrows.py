@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace as with_fields
+from functools import partial
+from itertools import chain, count
+from typing import Any
 
 from msgspec.structs import replace
 
 from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import build_unchecked
 from schedopt.instances.dssp.clock import MOST_TASKS, Clock
-from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, count_of
+from schedopt.instances.dssp.columns import (
+    COMPLETED,
+    FIELDS,
+    FRAMES,
+    PREFIXED,
+    SEATS,
+    Columns,
+    Reading,
+    count_of,
+    unit_of,
+)
 from schedopt.instances.dssp.jobs import REWARDS, Job, Stages
-from schedopt.instances.errors import InputError, at_place, listing, quote, suggestion
+from schedopt.instances.errors import InputError, TableError, listing, quote, suggestion
 from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Column, Row, Table
 from schedopt.instances.times import LENGTH, NUMBER, comma
@@ -19,21 +34,14 @@ from schedopt.instances.times import LENGTH, NUMBER, comma
 FEW = 5  # most omitted rows that are named one by one
 BY_WORD = "priority:"  # before what words of a column of priorities are worth
 WORDS = f"{BY_WORD}urgent=8,high=4,normal=2,low=1"
-
-NAME, REWARD = Column("name", needed=True), Column("reward", "number", needed=True)
-PRIORITY = Column("priority", "number", least=None)
-TASK_TIME, TASKS = Column("task_time", "length"), Column("tasks", "tasks")
-TASK_COUNT = Column("tasks", "whole", least=1, needed=True)
-RELEASE, DEADLINE = Column("release", "point"), Column("deadline", "end")
-DEMAND, PATH = Column("demand", "length"), Column("critical_path", "length")
-OTHERS = (
-    Column("after", "names"),
-    Column("pools", "names"),
-    Column("max_processors", "whole", least=1),
-    Column("processors", "whole", least=1),
-    Column("spread", "spread"),
-)
-"""Columns whose cells are the fields of jobs, where they are not empty."""
+LEAVE_OUT = "leave-out"
+READ = ("frames", "frame_time", "chunk", "done", "demand", "critical_path", "seats", "after")
+COPIED = ("pools", "max_processors", "processors", "spread")
+"""Fields whose cells are the fields of jobs, where they are not empty."""
+REWARD, TASK_COUNT = with_fields(FIELDS["reward"], needed=True), Column("tasks", "whole", least=1)
+NUMERIC = ("number", "whole", "length", "point", "end", "tasks")
+PLACEHOLDERS = ("-", "--", "n/a", "N/A")  # cells that farm managers write for none
+Cells = tuple[str, list[str]]  # of a row, with its place
 
 
 def worths_of(reward: str, names: OptionNames) -> dict[str, float]:
@@ -49,50 +57,81 @@ def worths_of(reward: str, names: OptionNames) -> dict[str, float]:
     return worths
 
 
+def with_points(texts: Sequence[str], delimiter: str, *, stages: bool = False) -> list[str]:
+    """Return the cells of a column with decimal points, and without thousands separators.
+
+    Where cells are separated by semicolons a comma is a decimal comma, and then a point before
+    three digits separates thousands; elsewhere a comma before three digits does.
+    """
+    changes = [(r"(?<![\d.,])(\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+)(?!\d)", r"[ \u00a0\u202f'’]", "")]
+    if delimiter == ";" and any(re.search(r"\d,\d", text) for text in texts):
+        changes += [(r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+)(?![\d.])", r"\.", "")]
+        changes += [(r"(?<=\d)(,\d+)(?!\s*[xX×*\d])", ",", ".")]
+    elif not stages:  # in which a comma joins parts
+        changes += [(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])", ",", "")]
+    for pattern, mark, point in changes:
+        found, change = re.compile(pattern), partial(_replace, mark, point)
+        texts = [found.sub(change, text) for text in texts]
+    return list(texts)
+
+
+def _replace(mark: str, point: str, found: re.Match[str]) -> str:
+    return re.sub(mark, point, found[1])
+
+
 class JobReader:
     """Reads rows into jobs, and keeps notes on them."""
 
-    def __init__(
-        self, columns: Columns, clock: Clock, names: OptionNames, *, higher: bool = False
-    ) -> None:
-        self.columns, self.clock, self.names, self.higher = columns, clock, names, higher
+    def __init__(self, table: Table, columns: Columns, clock: Clock, asked: Reading) -> None:
+        self.table, self.columns, self.clock, self.asked = table, columns, clock, asked
+        self.names, self.higher = asked.names, asked.priority == "higher"
         self.top = 0.0  # the highest priority, where higher is more important
-        self.worths = worths_of(columns.reward or "", names)
+        self.worths = worths_of(columns.reward or "", asked.names)
         self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
-        self.overdue: list[str] = []  # jobs that are left out: they are due by the start
+        self.left_out: dict[str, list[str]] = {}  # jobs by the reason why they are left out
         self.released = 0  # jobs that were released before the start
         self.backward: list[str] = []  # jobs that are due before their release
-        self._seen: dict[str, str] = {}
+        self.copies: dict[str, list[str]] = {}  # numbered names by the name that jobs share
+        self._errors: list[InputError] = []
+        self._places: dict[str, str] = {}  # where each name is first
+        self._names: set[str] = set()  # all names, also of rows that are left out
+        self._done: set[str] = set()
         self._tasks = 0
-        self._seats = {
-            name: Column(f"{SEATS}{name}", "whole") for name in columns.with_prefix(SEATS)
-        }
         self._holds = {
-            name: Column(f"{HOLDS}{name}", "number") for name in columns.with_prefix(HOLDS)
+            key: with_fields(PREFIXED[prefix], name=key)
+            for key in columns.titles
+            for prefix in PREFIXED
+            if key.startswith(prefix)
         }
+        self._read = [FIELDS[key] for key in READ if key in columns.titles]
+        self._copied = [FIELDS[key] for key in COPIED if key in columns.titles]
 
-    def jobs(self, table: Table) -> Iterator[Job]:
-        """Yield the jobs that are not left out; `InputError` names the row and the column."""
-        at = {t: i for t, i in self.columns.at.items() if t not in self.columns.left_out}
+    def jobs(self) -> tuple[Job, ...]:
+        """Return the jobs that are not left out; `InputError` names rows and columns."""
+        rows, at = self._chosen_rows(), self.columns.at
         if self.higher:
-            texts = (row[at["priority"]] for _, row in table.rows)
+            texts = (row[at["priority"]] for _, row in rows)
             self.top = max((float(text) for text in texts if NUMBER.fullmatch(text)), default=0.0)
-        for place, cells in table.rows:
-            row = Row(place, cells, at, self.clock)
-            if (job := self._windowed(self._job(row), row)) is None:
-                continue
-            for kind, column in self._seats.items():
-                if count := row.value(column):
-                    self.use.setdefault(kind, {})[job.name] = count
-            yield job
+        self._names = {cells[at["name"]] for _, cells in self.table.rows}
+        read: list[tuple[Row, Job]] = []
+        for place, cells in rows:
+            row = Row(place, cells, at, self.clock, titles=self.columns.titles, errors=self._errors)
+            if job := self._job(row):
+                read.append((row, job))
+        jobs = self._with_jobs_before(read)
+        if self._errors:
+            raise self._errors[0] if len(self._errors) == 1 else TableError(self._errors)
+        return tuple(jobs)
 
     def notes(self, read: int) -> Iterator[str]:
         """Yield notes on times, and on how many jobs were read and left out."""
+        if self.table.encoding != "UTF-8":
+            yield f"the file is not in UTF-8: it is read as {self.table.encoding}"
         if self.worths:
             yield "column 'priority': words, each with its reward as asked"
         elif self.higher:
             yield f"column 'priority': higher is more important, as asked: {self.top:g} becomes 0"
-        elif "priority" in self.columns.fields:
+        elif "priority" in self.columns.titles:
             other = f"{self.names.example('priority', 'higher')} where a higher one is"
             yield f"column 'priority': a lower one is more important; {other}"
         if self.clock.told:
@@ -106,40 +145,140 @@ class JobReader:
         if self.backward:
             what = "released at or after its deadline, so that it can never run"
             yield f"{count_of(len(self.backward), 'job')} {what}: {_listed(self.backward)}"
-        yield f"{count_of(read, 'job')} read" + ", none left out" * (not self.overdue)
-        if self.overdue:
-            why = "left out: their deadline is over when the night starts"
-            yield f"{count_of(len(self.overdue), 'job')} {why}: {_listed(self.overdue)}"
+        if self.copies:
+            names = [quote(name) for copies in self.copies.values() for name in copies]
+            yield f"{count_of(len(names), 'job')} renamed: {_listed(names)}"
+        if unlimited := [name for name in self.use if name not in self.asked.seats]:
+            ways = " ".join(self.names.example(f"{SEATS}{name}", "N") for name in unlimited)
+            yield f"licences without a limit, such as {ways}: {', '.join(map(quote, unlimited))}"
+        yield f"{count_of(read, 'job')} read" + ", none left out" * (not self.left_out)
+        for why, jobs in self.left_out.items():
+            yield f"{count_of(len(jobs), 'job')} left out: {why}: {_listed(jobs)}"
 
-    def _job(self, row: Row) -> Job:
-        name = row.value(NAME)
-        if name in self._seen:
-            raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
-        self._seen[name] = row.place
-        stages, demand, path = self._stages(row), row.value(DEMAND), row.value(PATH)
-        if stages is None and (demand is None or path is None):
-            raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
+    # --- rows -------------------------------------------------------------------------------
+
+    def _chosen_rows(self) -> list[Cells]:
+        """Return the rows that are wanted, with cells as `Clock` reads them."""
+        at, rows = self.columns.at, self.table.rows
+        for key, wanted in self.asked.where.items():
+            i = self.columns.position(key, self.names.place(f"where:{key}"))
+            values = {value.strip().casefold() for value in wanted.split(",")}
+            is_wanted = [cells[i].casefold() in values for _, cells in rows]
+            if rows and not any(is_wanted):
+                hint = listing(dict.fromkeys(cells[i] for _, cells in rows))
+                place = self.names.place(f"where:{key}")
+                raise InputError(f"a value of the column{hint}", found=quote(wanted), place=place)
+            rows = self._keep(rows, is_wanted, f"not {self.names.example(f'where:{key}', wanted)}")
+        for key, title in self.columns.titles.items():
+            self._write_plainly(key, title, rows)
+        for key, value in self.asked.missing.items():
+            if rows and key not in at:
+                at[key] = len(rows[0][1])
+                for _, cells in rows:
+                    cells.append("")
+            if value == LEAVE_OUT:
+                rows = self._keep(rows, [bool(cells[at[key]]) for _, cells in rows], f"no {key}")
+            for _, cells in rows:
+                cells[at[key]] = cells[at[key]] or value
+        return rows
+
+    def _keep(self, rows: list[Cells], wanted: Sequence[bool], why: str) -> list[Cells]:
+        """Return the rows that are wanted, and note the others."""
+        for (place, cells), is_wanted in zip(rows, wanted, strict=True):
+            if not is_wanted:
+                self._leave_out(cells[self.columns.at["name"]], place, why)
+        return [row for row, is_wanted in zip(rows, wanted, strict=True) if is_wanted]
+
+    def _leave_out(self, name: str, place: str, why: str) -> None:
+        self.left_out.setdefault(why, []).append(f"{quote(name)} ({place})")
+
+    def _write_plainly(self, key: str, title: str, rows: Sequence[Cells]) -> None:
+        """Rewrite the cells of a field: no placeholders, decimal points, the title's unit."""
+        i, kind = self.columns.at[key], (self._holds.get(key) or FIELDS[key]).kind
+        texts = [cells[i] for _, cells in rows]
+        if kind != "text":
+            texts = ["" if text in PLACEHOLDERS else text for text in texts]
+        if kind in NUMERIC or key == "done":
+            texts = with_points(texts, self.table.delimiter, stages=kind == "tasks")
+        if key == "frames" and any(re.search(r"\d\s*[-,;]", text) for text in texts):
+            texts = [f"{text}-{text}" if text.isdecimal() else text for text in texts]
+        if unit := unit_of(key, title):
+            texts = [text + unit if NUMBER.fullmatch(text) else text for text in texts]
+        for (_, cells), text in zip(rows, texts, strict=True):
+            cells[i] = text
+
+    # --- jobs -------------------------------------------------------------------------------
+
+    def _job(self, row: Row) -> Job | None:
+        """Return the job of a row; None where it is left out, or the row is wrong."""
+        name = self._name(row)
+        value = {column.name: row.value(column) for column in self._read}
+        stages, priority = self._stages(row, value), self._priority(row)
         reward = 0.0 if self.columns.reward else row.value(REWARD)
-        priority, values = self._priority(row), {c.name: row.value(c) for c in OTHERS}
-        holds = {name: row.value(column) for name, column in self._holds.items()}
-        with at_place(row.place):
-            job = build_unchecked(
-                Job,
-                name=name,
-                reward=reward,
-                priority=priority,
-                groups={by: row.text(by) for by in self.columns.groupings if row.text(by)},
-                stages=stages,
-                demand=demand,
-                critical_path=path,
-                holds={name: amount for name, amount in holds.items() if amount},
-                **{key: value for key, value in values.items() if value is not None},
-            )
-            if self.worths:
-                return replace(job, reward=self.worths[row.text("priority")])
-            if self.columns.reward:
-                computed = REWARDS[self.columns.reward](priority, job.planned_demand)
-                return replace(job, reward=computed)
+        copied = {column.name: row.value(column) for column in self._copied}
+        held = {key: row.value(column) for key, column in self._holds.items()}
+        release, deadline = row.value(FIELDS["release"]), row.value(FIELDS["deadline"])
+        if row.is_wrong or name is None:
+            return None
+        if stages == () or row.text("status").casefold() in COMPLETED:
+            self._done.add(name)
+            self._leave_out(name, row.place, "done")
+            return None
+        if deadline is not None and deadline <= 0:
+            self._leave_out(name, row.place, "their deadline is over when the night starts")
+            return None
+        positions = self.columns.positions
+        job = build_unchecked(
+            Job,
+            name=name,
+            reward=reward,
+            priority=priority,
+            groups={by: text for by in self.columns.groupings if (text := row.cell(positions[by]))},
+            labels={of: text for of in self.columns.kept if (text := row.cell(positions[of]))},
+            stages=stages,
+            demand=value.get("demand"),
+            critical_path=value.get("critical_path"),
+            release=max(0.0, release or 0.0),
+            deadline=deadline,
+            holds={key.partition(":")[2]: n for key, n in held.items() if n and key[0] == "h"},
+            after=value.get("after") or (),
+            **{key: own for key, own in copied.items() if own is not None},
+        )
+        try:
+            job = self._rewarded(job, row)
+        except InputError as error:
+            row.refuse(error.within(row.place))
+            return None
+        self.released += release is not None and release < 0
+        if deadline is not None and job.release >= deadline:
+            self.backward.append(f"{quote(name)} ({row.place})")
+        seats = {key.partition(":")[2]: n for key, n in held.items() if n and key[0] == "s"}
+        for kind, number in chain(seats.items(), (value.get("seats") or {}).items()):
+            self.use.setdefault(kind, {})[name] = number
+        return job
+
+    def _name(self, row: Row) -> str | None:
+        """Return a name of the row's own."""
+        name: str | None = row.value(FIELDS["name"])
+        if name is None or self._places.setdefault(name, row.place) == row.place:
+            return name
+        if self.asked.duplicates != "number":
+            way = self.names.example("duplicates", "number")
+            first = self._places[name]
+            expected = f"a name of its own: {first} has it already; {way} numbers them"
+            row.refuse(row.wrong("name", expected))
+            return None
+        own = next(new for n in count(2) if (new := f"{name}_{n}") not in self._names)
+        self._names.add(own)
+        self.copies.setdefault(name, []).append(own)
+        return own
+
+    def _rewarded(self, job: Job, row: Row) -> Job:
+        if self.worths:
+            return replace(job, reward=self.worths[row.text("priority")])
+        if self.columns.reward:
+            computed = REWARDS[self.columns.reward](job.priority, job.planned_demand)
+            return replace(job, reward=computed)
         return job
 
     def _priority(self, row: Row) -> float | None:
@@ -148,45 +287,107 @@ class JobReader:
         if self.worths:
             if text not in self.worths:
                 hint = suggestion(text, self.worths) or listing(self.worths)
-                raise row.wrong("priority", f"a word with a reward{hint}")
+                row.refuse(row.wrong("priority", f"a word with a reward{hint}"))
+                return None
             return float(sum(worth > self.worths[text] for worth in self.worths.values()))
         if text and not NUMBER.fullmatch(text) and not comma(text):
             example = self.names.example("reward", WORDS)
             expected = f"a finite number, or what each word is worth: {example}"
-            raise row.wrong("priority", expected)
-        priority: float | None = row.value(PRIORITY)
+            row.refuse(row.wrong("priority", expected))
+            return None
+        priority: float | None = row.value(FIELDS["priority"])
         if self.higher and priority is not None:
             return float(as_written(self.top) - as_written(priority))
         return priority
 
-    def _windowed(self, job: Job, row: Row) -> Job | None:
-        """Return a job with its release and deadline; None where the deadline has passed."""
-        release, deadline = row.value(RELEASE), row.value(DEADLINE)
-        if release is not None:
-            self.released += release < 0
-            job = replace(job, release=max(0.0, release))
-        if deadline is None:
-            return job
-        if deadline <= 0:
-            self.overdue.append(f"{quote(job.name)} ({row.place})")
-            return None
-        if job.release >= deadline:
-            self.backward.append(f"{quote(job.name)} ({row.place})")
-        return replace(job, deadline=deadline)
+    # --- tasks ------------------------------------------------------------------------------
 
-    def _stages(self, row: Row) -> Stages | None:
-        length, stages = row.value(TASK_TIME), None
+    def _stages(self, row: Row, value: dict[str, Any]) -> Stages | None:
+        """Return the stages that are not done; empty where all are, None where none is known."""
+        length, frames, done = value.get("frame_time"), value.get("frames"), value.get("done")
+        tasks = row.text("tasks")
         if length is None:
-            stages = row.value(TASKS)
-        elif "tasks" in self.columns.fields and not row.text("tasks"):
-            raise row.wrong("tasks", "how many tasks there are")
+            if frames or (tasks.isdecimal() and "frame_time" in self.columns.at):
+                row.refuse(row.wrong("frame_time", LENGTH))
+                return None
+            stages: Stages | None = row.value(FIELDS["tasks"])
+            if stages is None and (missing := self._missing(value)) and not row.is_wrong:
+                row.refuse(row.wrong(missing, LENGTH))
+            lengths = stages or ()
         else:
-            count = row.value(TASK_COUNT) if "tasks" in self.columns.fields else 1
-            stages = ((length,) * min(count, MOST_TASKS + 1),)
-        self._tasks += sum(map(len, stages or ()))
+            if not frames and not tasks and (of := {"frames", "tasks"} & self.columns.at.keys()):
+                column = "frames" if "frames" in of else "tasks"
+                row.refuse(row.wrong(column, FRAMES if column == "frames" else "how many tasks"))
+                return None
+            frames = frames or (row.value(TASK_COUNT) if tasks else 1) or 1
+            left = frames - _done(done, frames)
+            done, chunk = None, value.get("chunk") or 1
+            if self._tasks + left // chunk > MOST_TASKS:
+                raise self._too_many(row)
+            full, rest = (float(as_written(length) * n) for n in (chunk, left % chunk))
+            stage = (full,) * (left // chunk) + (rest,) * bool(left % chunk)
+            stages = lengths = (stage,) if stage else ()
+        self._tasks += sum(map(len, lengths))
         if self._tasks > MOST_TASKS:
-            raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
-        return stages
+            raise self._too_many(row)
+        return _undone(stages, done) if stages and done else stages
+
+    def _missing(self, value: dict[str, Any]) -> str:
+        """Return the column that a row without tasks lacks."""
+        if value.get("demand") is not None and value.get("critical_path") is not None:
+            return ""
+        if "demand" not in self.columns.at and "critical_path" not in self.columns.at:
+            return "frame_time" if "frame_time" in self.columns.at else "tasks"
+        return "demand" if value.get("demand") is None else "critical_path"
+
+    @staticmethod
+    def _too_many(row: Row) -> InputError:
+        return InputError(f"at most {MOST_TASKS:,} tasks in a table", found="more", place=row.place)
+
+    # --- jobs after others --------------------------------------------------------------------
+
+    def _with_jobs_before(self, read: Sequence[tuple[Row, Job]]) -> list[Job]:
+        """Return the jobs with all that they wait for; those that wait for a job left out go."""
+        there = {job.name for _, job in read}
+        kept: list[tuple[Row, Job]] = []
+        for row, job in read:
+            if not job.after:
+                kept.append((row, job))
+                continue
+            names: list[str] = []
+            for part in job.after:
+                parts = [part] if part in self._names else map(str.strip, part.split(","))
+                for name in parts:
+                    names += [name, *self.copies.get(name, ())]
+            for name in names:
+                if name not in self._names:
+                    expected = f"names of jobs of the table{suggestion(name, self._names)}"
+                    where = row.where("after")
+                    row.refuse(InputError(expected, found=quote(name), place=where))
+            after = tuple(dict.fromkeys(name for name in names if name not in self._done))
+            kept.append((row, replace(job, after=after)))
+        if self._errors:
+            return []
+        while blocked := [pair for pair in kept if not there.issuperset(pair[1].after)]:
+            for row, job in blocked:
+                self._leave_out(job.name, row.place, "they wait for a job that is left out")
+                there.discard(job.name)
+            kept = [pair for pair in kept if pair[1].name in there]
+        return [job for _, job in kept]
+
+
+def _done(done: Any, total: int) -> int:
+    """Return how many of some frames are done: a number, or a fraction rounded down."""
+    return min(total, done if isinstance(done, int) else int((done or 0) * total))
+
+
+def _undone(stages: Stages, done: Any) -> Stages:
+    """Return stages without their first tasks, which are done."""
+    skip, left = _done(done, sum(map(len, stages))), []
+    for stage in stages:
+        left.append(stage[skip:])
+        skip = max(0, skip - len(stage))
+    return tuple(filter(None, left))
 
 
 def _listed(jobs: list[str]) -> str:

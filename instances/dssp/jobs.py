@@ -144,6 +144,8 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
         What each of its tasks holds of the file's `resources` while it runs.
     pools : tuple of str, optional
         The pools that its tasks may run on; all where it says nothing.
+    labels : dict of str to str
+        Texts that are carried through to plans and scripts, such as an id of the farm's.
     spread : float or Lognormal, optional
         By which actual run times differ from planned ones, all of a job's by the same factor: a
         number s says that it is uniform in 1 ± s. Without ``--risk`` nothing is made of it.
@@ -167,6 +169,7 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
     holds: dict[Name, NonNegative] = msgspec.field(default_factory=dict)
     pools: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)] | None = None
     spread: Spread | Lognormal | None = None
+    labels: dict[Name, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:  # in as few steps as may be: there are files of millions
         demand, path = self.demand, self.critical_path

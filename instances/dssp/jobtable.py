@@ -1,41 +1,24 @@
 """A table of jobs, turned into a dssp instance: CSV, Parquet, or a frame of pandas or polars.
 
-Columns, of which a table has ``name``, a ``reward`` or a ``priority``, and ``tasks`` or
-``demand`` and ``critical_path``:
+`schedopt.instances.dssp.columns.FIELDS` declares the columns that are read; how times are written
+is said in `instances.dssp.clock`. Other columns of text become groupings, named by their title; an
+empty cell of them means no group. Columns of numbers, dates and sizes, and those that are named
+like a field of a job or of a night, become groupings only where that is asked for. Columns that
+are not used are listed.
 
-``name``, ``reward``, ``priority``
-    As in an instance. Without rewards they are made from the priorities: see the option ``reward``.
-``tasks``
-    Stages in a short notation such as ``12x0.5h; 1x2h``: see `instances.dssp.clock`. With a
-    column ``task_time`` or ``estimate`` it is a number: one stage of so many tasks, each of that
-    length; of one where there is no column ``tasks``.
-``demand``, ``critical_path``
-    T_1 and T_∞; beside ``tasks`` what was predicted.
-``release``, ``deadline``
-    When the job may start and by when it must complete; an empty cell is the night's.
-``after``, ``max_processors``, ``processors``, ``pools``
-    The jobs that must complete first, with semicolons between; how many processors the job may hold
-    at a time, and how many each of its tasks takes; the pools that these may be of.
-``seats:NAME``, ``holds:NAME``
-    How many seats of NAME, or how much of a resource, each running task of the job holds; there are
-    ``--option seats:NAME=N``, ``--option holds:NAME=AMOUNT``, where an amount that changes is
-    written as ``capacity`` is.
-
-How times are written is said in `instances.dssp.clock`. Other columns of text become groupings,
-named by their header, and an empty cell of them means no group. A column of numbers, and one that
-is named like a field of a job or of a night, becomes a grouping only where that is asked for: it is
-left out, and `convert` says so. A job whose deadline is over before the night starts is left out.
+A job that is done, whose deadline is over before the night starts, or that waits for a job that is
+left out, is left out; jobs that wait for one that is done need not wait.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import Clock
-from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
-from schedopt.instances.dssp.jobrows import BY_WORD, WORDS, JobReader
+from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns, Reading
+from schedopt.instances.dssp.jobrows import BY_WORD, LEAVE_OUT, WORDS, JobReader
 from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, at_place, expect, quote
@@ -56,8 +39,25 @@ from schedopt.instances.times import NUMBER, SPELLED
 Text = str | float
 Tell = Callable[[str], None]
 Amount = float | tuple[tuple[float, float], ...]  # of a thing, or times from which it is so much
-PREFIXES = {SEATS: "seats", HOLDS: "holds", POOL: "pools"}
-"""Options of which there may be several, by the attribute of `Reading` that has them."""
+AMOUNT = Option(
+    None,
+    "how many there are, or times with amounts, such as 20:00=16,02:00=8",
+    lambda v: isinstance(v, str) or (is_number(v) and v >= 0),
+)
+TEXTS = Option(
+    None,
+    "texts with commas between",
+    lambda v: all(part.strip() for part in str(v).split(",")),
+)
+PREFIXES: dict[str, tuple[str, Option]] = {
+    SEATS: ("seats", AMOUNT),
+    HOLDS: ("holds", AMOUNT),
+    POOL: ("pools", AMOUNT),
+    "column:": ("column", text("a title of the table, such as `Job Name`")),
+    "where:": ("where", TEXTS),
+    "missing:": ("missing", text(f"a cell, or {LEAVE_OUT}")),
+}
+"""Options of which there may be several: the attribute of `Reading` that has them, and a value."""
 OPTIONS = OptionsWith(
     {
         "name": text("a name"),
@@ -81,59 +81,23 @@ OPTIONS = OptionsWith(
             lambda v: v in REWARDS or (isinstance(v, str) and v.startswith(BY_WORD)),
         ),
         "priority": one_of("lower", ("lower", "higher")),
-        "groups": Option(
-            None,
-            "titles of columns with commas between, such as team,show",
-            lambda v: isinstance(v, str) and all(title.strip() for title in v.split(",")),
-        ),
+        "groups": TEXTS,
+        "keep": TEXTS,
+        "duplicates": one_of("refuse", ("refuse", "number")),
     },
-    prefix=(SEATS, HOLDS, POOL),
-    each=Option(
-        None,
-        "how many there are, or times with amounts, such as 20:00=16,02:00=8",
-        lambda v: isinstance(v, str) or (is_number(v) and v >= 0),
-    ),
+    {prefix: option for prefix, (_, option) in PREFIXES.items()},
 )
-"""The options of `convert`; ``processors`` (or pools) and ``deadline`` have no default.
-``seats:NAME`` and ``holds:NAME`` say how much there is of what a column of that title holds,
-``pool:NAME`` how many processors of a pool."""
+"""The options of `convert`; ``processors`` (or pools) and ``deadline`` have no default."""
 EXAMPLES = {"deadline": "8h", "processors": "16"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How a table of jobs is read: see `OPTIONS`, and how messages name what is given here."""
-
-    name: str | None = None
-    processors: int | None = None
-    start: str | None = None
-    deadline: Text | None = None
-    end: Text | None = None
-    capacity: str | None = None
-    reward: str | None = None
-    priority: str | None = None
-    groups: str | None = None
-    unit: str | None = None
-    seats: Mapping[str, Text] = field(default_factory=dict)
-    holds: Mapping[str, Text] = field(default_factory=dict)
-    pools: Mapping[str, Text] = field(default_factory=dict)
-    names: OptionNames = AS_OPTIONS
-
-    def options(self) -> dict[str, Any]:
-        """Return what is given, by the names of `OPTIONS`."""
-        own = {key: getattr(self, key) for key in OPTIONS}
-        for prefix, attribute in PREFIXES.items():
-            own |= {f"{prefix}{key}": value for key, value in getattr(self, attribute).items()}
-        return {key: value for key, value in own.items() if value is not None}
 
 
 def convert(path: Source, *, tell: Tell | None = None, **options: Any) -> Instance:
     """Read a table of jobs, as `read` does, with the options of `OPTIONS` by name."""
     given = check_options({k: v for k, v in options.items() if v is not None}, OPTIONS, "table")
-    named: dict[str, Any] = {attribute: {} for attribute in PREFIXES.values()}
+    named: dict[str, Any] = {attribute: {} for attribute, _ in PREFIXES.values()}
     for key in [key for key in given if ":" in key]:
         prefix, _, name = key.partition(":")
-        named[PREFIXES[f"{prefix}:"]][name] = given.pop(key)
+        named[PREFIXES[f"{prefix}:"][0]][name] = given.pop(key)
     return read(path, Reading(**given, **named), tell)
 
 
@@ -155,7 +119,7 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
         With the file, the line and the column, what was found and what was expected.
     """
     names = asked.names
-    check_options(asked.options(), OPTIONS, "table", names)
+    check_options(_options(asked), OPTIONS, "table", names)
     needed = {"processors": asked.processors or asked.pools, "deadline": asked.deadline}
     if missing := [key for key, value in needed.items() if not value]:
         example = " and ".join(names.example(key, EXAMPLES[key]) for key in missing)
@@ -171,15 +135,14 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
     pools = {name: values.amount(f"{POOL}{name}", n, whole=True) for name, n in asked.pools.items()}
     with at_place(file=file or "the frame"):
         table = Table.read(path)
-        columns = Columns.of(table, asked.reward, asked.groups, names)
-        higher = asked.priority == "higher"
+        columns = Columns.of(table, asked)
         if not table.rows:
             raise InputError("a row for each job, below the titles", found="none")
-        if higher and "priority" not in columns.fields:
+        if asked.priority == "higher" and "priority" not in columns.at:
             raise InputError("a column 'priority', which is higher where it is more important")
-        reader = JobReader(columns, clock, names, higher=higher)
-        jobs = tuple(reader.jobs(table))
-        seats = values.held(SEATS, columns, asked.seats, whole=True)
+        reader = JobReader(table, columns, clock, asked)
+        jobs = reader.jobs()
+        seats = values.held(SEATS, reader, whole=True)
         for kind, number in seats.items():
             expect(isinstance(number, int), "a whole number", number, names.place(SEATS + kind))
         start = _start_with_zone(clock)
@@ -193,7 +156,7 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
                 Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
                 for kind, n in seats.items()
             ),
-            resources=values.held(HOLDS, columns, asked.holds),
+            resources=values.held(HOLDS, reader),
             changes=capacity,  # type: ignore[arg-type]
             pools=pools,  # type: ignore[arg-type]
             end=end,
@@ -204,6 +167,14 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
         for line in (*columns.notes(instance), *reader.notes(len(jobs))):
             tell(line)
     return instance
+
+
+def _options(asked: Reading) -> dict[str, Any]:
+    """Return what is given, by the names of `OPTIONS`."""
+    own = {key: getattr(asked, key) for key in OPTIONS}
+    for prefix, (attribute, _) in PREFIXES.items():
+        own |= {f"{prefix}{key}": value for key, value in getattr(asked, attribute).items()}
+    return {key: value for key, value in own.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -238,20 +209,21 @@ class _Amounts:
                 changes.append((self.clock.point(time), kind(float(amount))))
         return tuple(changes)
 
-    def held(
-        self, prefix: str, columns: Columns, given: Mapping[str, Text], *, whole: bool = False
-    ) -> dict[str, Any]:
-        """Return how much there is of what each column with a prefix holds."""
-        kinds = columns.with_prefix(prefix)
+    def held(self, prefix: str, reader: JobReader, *, whole: bool = False) -> dict[str, Any]:
+        """Return how much there is of what each running task holds."""
+        attribute, _ = PREFIXES[prefix]
+        given: Mapping[str, Text] = getattr(reader.asked, attribute)
+        columns = reader.columns.with_prefix(prefix)
+        named = prefix == SEATS and "seats" in reader.columns.at
         for name in given:
-            if name not in kinds:
+            if name not in columns and not named:
                 expected = f"a column {prefix}{name}, with what each running task holds"
                 raise InputError(expected, found="none", place=self.names.place(prefix + name))
-        for name in kinds:
+        for name in columns:
             if name not in given:
                 example = self.names.example(prefix + name, "N")
                 raise InputError(f"{example}, how many there are, which a table does not have")
-        return {name: self.amount(prefix + name, given[name], whole=whole) for name in kinds}
+        return {name: self.amount(prefix + name, n, whole=whole) for name, n in given.items()}
 
 
 def _start_with_zone(clock: Clock) -> str | None:

@@ -28,8 +28,7 @@ CLASSES = BOUNDS | {
 KIND = one_of("classes", ("classes", "jobs"))
 OPTIONS = OptionsWith(
     {**log_converters.OPTIONS, **CLASSES, "as": KIND},
-    prefix=log_converters.BESIDE,
-    each=log_converters.EACH,
+    dict.fromkeys(log_converters.BESIDE, log_converters.EACH),
 )
 """The options of `convert`: what the log is to become, and those of either kind."""
 

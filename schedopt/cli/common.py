@@ -43,7 +43,7 @@ KINDS: dict[str, object] = {
     getattr(kind, "__name__", str(kind)): kind for kind in (bool, int, float, str)
 } | {str(kind): kind for kind in (int | None, float | None, str | None)}
 KINDS |= {"Text | None": str | None, "str | Worths | None": str | None}  # in Python also others
-KINDS |= {"Pairs | None": list[str] | None}
+KINDS |= {"Pairs | None": list[str] | None, "Texts | None": list[str] | None}
 """Annotations of parameters that are flags as they are."""
 
 REPEATED: Mapping[str, tuple[str, object]] = {

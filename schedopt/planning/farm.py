@@ -7,7 +7,7 @@ of the command ``plan`` and the keys of a farm's file.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast, get_type_hints
 
@@ -21,6 +21,7 @@ from schedopt.instances.times import NUMBER
 Text = str | int | float
 Pairs = str | Sequence[str] | Mapping[str, Any]
 """Values by name: ``{"houdini": 8}``, ``["houdini=8"]`` or ``"houdini=8"``."""
+Texts = str | Sequence[str]
 Worths = Mapping[str, Text]  # of words of a column of priorities
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +38,11 @@ class Settings(TypedDict, total=False):
     pools: Pairs | None
     cap: Pairs | None
     floor: Pairs | None
+    column: Pairs | None
+    keep: Texts | None
+    where: Pairs | None
+    duplicates: str | None
+    missing: Pairs | None
     reward: str | Worths | None
     priority: str | None
     groups: str | None
@@ -55,6 +61,9 @@ FORMS = {
     "seats": "NAME=N",
     "resources": "NAME=N, or NAME=TIME=N,...",
     "pools": "NAME=N, or NAME=TIME=N,...",
+    "column": "FIELD=TITLE",
+    "where": "COLUMN=VALUE,...",
+    "missing": "FIELD=VALUE, or FIELD=leave-out",
     "cap": "GROUPING:GROUP=SHARE",
     "floor": "GROUPING:GROUP=SHARE",
 }
@@ -110,7 +119,12 @@ def merge(file: Farm, flags: Settings, names: OptionNames) -> Farm:
         if key in farm:
             earlier = {} if key in given and key in REPLACED else pairs(file.get(key), key, form)
             farm[key] = earlier | pairs(given.get(key), names.place(key), form)
-    return cast("Farm", farm)
+    kept = [*_texts(file.get("keep")), *_texts(flags.get("keep"))]
+    return cast("Farm", farm | ({"keep": list(dict.fromkeys(kept))} if kept else {}))
+
+
+def _texts(given: Texts | None) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given or ()
 
 
 def pairs(given: Any, place: str, form: str) -> dict[str, Any]:
@@ -118,9 +132,8 @@ def pairs(given: Any, place: str, form: str) -> dict[str, Any]:
     if isinstance(given, Mapping):
         return dict(given)
     amounts: dict[str, Any] = {}
-    texts: Iterable[str] = [given] if isinstance(given, str) else given or ()
-    for text in texts:
-        name, sign, value = text.rpartition("=") if ":" in form else text.partition("=")
+    for text in _texts(given):
+        name, sign, value = text.rpartition("=") if form.startswith("G") else text.partition("=")
         name, value = name.strip(), value.strip()
         if not sign or not name or not value or name in amounts:
             expected = f"{form}, each once" if name in amounts else form
@@ -133,6 +146,15 @@ def pairs_of(farm: Farm, key: str) -> dict[str, Any]:
     """Return a merged farm's values by name."""
     values: dict[str, Any] = cast("dict[str, Any]", farm).get(key) or {}
     return values
+
+
+def texts_of(farm: Farm, key: str) -> dict[str, str]:
+    """Return a merged farm's values by name, as texts; of a list with commas between."""
+    values = pairs_of(farm, key)
+    return {
+        name: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        for name, value in values.items()
+    }
 
 
 def as_number(text: Any) -> Any:

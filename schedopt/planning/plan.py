@@ -104,6 +104,11 @@ def read(table: Source, farm: Farm, names: OptionNames, tell: Tell | None = None
         seats=_amounts(farm.get("seats")),
         holds=_amounts(farm.get("resources")),
         pools=_amounts(farm.get("pools")),
+        column=farms.texts_of(farm, "column"),
+        keep=",".join(farm.get("keep") or ()) or None,
+        where=farms.texts_of(farm, "where"),
+        missing=farms.texts_of(farm, "missing"),
+        duplicates=farm.get("duplicates"),
         names=names,
     )
     return jobtable.read(table, asked, tell)

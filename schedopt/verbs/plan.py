@@ -123,6 +123,16 @@ def plan(
         GROUPING:GROUP=SHARE: the most of the machine that the group gets, repeatable.
     floor : mapping, or texts, optional
         GROUPING:GROUP=SHARE: the least that it gets, or all that it asks for, repeatable.
+    column : mapping, or texts, optional
+        FIELD=TITLE: which column of the table is a field; see `schedopt explain table`; repeatable.
+    keep : str, or sequence of them, optional
+        TITLE: a column to carry through to the plan and the script, such as an id; repeatable.
+    where : mapping, or texts, optional
+        COLUMN=VALUE,...: only rows with one of these values, repeatable.
+    duplicates : str, optional
+        Of jobs of the same name: refuse (the default), or number them.
+    missing : mapping, or texts, optional
+        FIELD=VALUE: what an empty cell means, or FIELD=leave-out to leave out the job; repeatable.
     reward : str, or mapping of priorities, optional
         Of priorities: linear, size, banded, or priority:urgent=8,high=4,normal=2,low=1.
     priority : str, optional

@@ -132,7 +132,7 @@ def test_under_risk_each_job_has_its_chance(tmp_path: Path) -> None:
 def test_each_option_of_a_table_is_a_flag_and_a_keyword() -> None:
     flags, keywords = signature(command).parameters, signature(schedopt.plan).parameters
     assert {f"{KEYWORDS.place(key)}" for key in jobtable.OPTIONS} - {"name"} <= {*keywords}
-    for key in (*jobtable.OPTIONS, *jobtable.PREFIXES.values()):
+    for key in (*jobtable.OPTIONS, *(key for key, _ in jobtable.PREFIXES.values())):
         flag = FLAGS.place(key).removeprefix("--")
         assert flag == "name" or flag.rstrip("_") in {name.rstrip("_") for name in flags}
 

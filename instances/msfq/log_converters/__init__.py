@@ -55,8 +55,7 @@ COMMON = (
 
 OPTIONS = OptionsWith(
     COMMON | {key: option for _, own in READERS.values() for key, option in own.items()},
-    prefix=BESIDE,
-    each=EACH,
+    dict.fromkeys(BESIDE, EACH),
 )
 
 
@@ -77,7 +76,7 @@ def convert(
     kind = options.get("format") or ("swf" if ".swf" in path.name.lower() else "csv")
     reader, own = READERS[kind]
     beside = BESIDE if kind == "csv" else BESIDE[:2]
-    known = OptionsWith({**COMMON, **own}, prefix=beside, each=EACH)
+    known = OptionsWith({**COMMON, **own}, dict.fromkeys(beside, EACH))
     asked = check_options(options, known, f"convert of {kind} to jobs")
     with at_place(file=path):
         raw = reader(path, **{k: v for k, v in asked.items() if k in own or k.startswith("need:")})
