@@ -299,7 +299,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
 def plain_csv(data: bytes) -> bytes:
     """Return a CSV of any delimiter and ends of lines with commas and line feeds."""
     text = StringIO(newline="")
-    rows = (row for _, row in _lines(decode_utf8(data), strip=False))
+    rows = (row for _, row in _lines(_decoded(data)[0], strip=False))
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
 

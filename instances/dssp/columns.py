@@ -315,6 +315,11 @@ class Columns:
         if "frame_time" not in {*recognized, *titles, *asked.missing}:
             recognized = {k: t for k, t in recognized.items() if k not in ("frames", "chunk")}
         titles = recognized | titles
+        for key in asked.missing:
+            if key not in titles:  # a column of empty cells
+                titles[key], at[key] = key, len(table.rows[0][1]) if table.rows else 0
+                for _, cells in table.rows:
+                    cells.append("")
         others = [title for title in others if title not in titles.values()]
         reward = asked.reward
         if reward is None and "reward" not in titles and "priority" in titles:

@@ -172,10 +172,6 @@ class JobReader:
         for key, title in self.columns.titles.items():
             self._write_plainly(key, title, rows)
         for key, value in self.asked.missing.items():
-            if rows and key not in at:
-                at[key] = len(rows[0][1])
-                for _, cells in rows:
-                    cells.append("")
             if value == LEAVE_OUT:
                 rows = self._keep(rows, [bool(cells[at[key]]) for _, cells in rows], f"no {key}")
             for _, cells in rows:

@@ -245,14 +245,15 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
     runs = {name: n for name, n in on.items() if name not in why}
     ranks = _ranks(instance, runs, {name: row["start"] for name, row in times.items()})
     likely = _chances(instance, result, run)
-    groups = {_grouping_title(by): by for by in instance.groups}
+    groups = {_title(by, "grouping"): by for by in instance.groups}
+    labels = {_title(of, "label"): of for job in instance.jobs for of in job.labels}
     night = ["night"] if several else []
     more = [
         "rank",
         *(["chance"] if likely else []),
         *clock(instance, start_time=None, end_time=None),
     ]
-    titles = [*FIXED[:4], *groups, *night, *FIXED[4:], *more]
+    titles = [*dict.fromkeys((*FIXED[:4], *labels, *groups, *night, *FIXED[4:], *more))]
     rows = [
         {
             **dict.fromkeys(titles),
@@ -260,6 +261,7 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
             "run": job.name in runs,
             "reason": why.get(job.name, ""),
             "reward": job.reward,
+            **{title: job.labels.get(of) for title, of in labels.items()},
             **{title: job.groups.get(by) for title, by in groups.items()},
             **({"night": on.get(job.name)} if several else {}),
             **times.get(job.name, {}),
@@ -328,6 +330,6 @@ def _starts_and_widths(schedule: Scheduled) -> dict[str, tuple[float, int]]:
     return placed
 
 
-def _grouping_title(name: str) -> str:
-    """Return the title of a grouping's column: ``grouping NAME`` where a plan has such a one."""
-    return f"grouping {name}" if name in KINDS else name
+def _title(name: str, what: str) -> str:
+    """Return the title of a column: such as ``grouping NAME`` where every plan has such a one."""
+    return f"{what} {name}" if name in KINDS else name

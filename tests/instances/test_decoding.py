@@ -183,13 +183,13 @@ SAME: dict[str, Callable[[str], bytes]] = {
     "no end": lambda text: text.rstrip("\n").encode(),
 }
 REFUSED: dict[str, Callable[[str], bytes]] = {
-    "UTF-16": lambda text: text.encode("utf-16"),
     "UTF-16 without a mark": lambda text: text.encode("utf-16-be"),
     "Latin 1": lambda text: text.replace("e", "\xe9").encode("latin-1"),
     "a NUL": lambda text: text.encode() + b"\0",
     "a line before": lambda text: b"sep=;\n" + saved(text, delimiter=";"),
 }
 EITHER: dict[str, Callable[[str], bytes]] = {
+    "UTF-16": lambda text: text.encode("utf-16"),
     "decimal commas": lambda text: saved(text, delimiter=";", marks=","),
     "ends of old": lambda text: saved(text, lineterminator="\r"),
 }

@@ -132,7 +132,7 @@ def test_generate_is_the_same_for_the_same_seed_and_pipes(tmp_path: Path) -> Non
 def test_convert_a_table_of_jobs(tmp_path: Path) -> None:
     words = ["--option", "processors=20", "--option", "deadline=46800", "-o", tmp_path / "n.json"]
     done = run("convert", BUNDLED / "jobs.csv", *words)
-    assert "schedopt: column 'team': a grouping of 3 groups\n" in done.stderr
+    assert "groupings: 'team' (3 groups)" in done.stderr
     assert "schedopt: 6 jobs read, none left out\n" in done.stderr
     document = json.loads(run("solve", tmp_path / "n.json", "--json").stdout)
     assert document["solution_status"] == "optimal"

@@ -1,0 +1,252 @@
+"""Tables as farm managers export them: titles, frames, progress, licences, filters, many errors."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from builders.jobtable import table, told
+from builders.refusals import refusal
+
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp.columns import FIELDS, PREFIXED, done_of, frame_count, licences_of
+from schedopt.instances.dssp.jobrows import with_points
+from schedopt.instances.dssp.jobtable import convert
+from schedopt.instances.errors import InputError, TableError
+
+EXPORTS = Path(__file__).parents[1] / "exports"
+FRAMES = "name,reward,frames,frame_time,chunk,done\n"
+DEADLINE = (
+    "\ufeffName;Priority;Pool;Frames;Chunk Size;Task Count;Avg Frame Render Time;Progress;Status;"
+    "Limits;Dependencies\n"
+    "a;84;kestrel;1001-1144;1;144;00:25:57;12,5 %;Queued;houdini;\n"
+    "b;93;nightowl;1001-1024;5;5;00:39:14;87 %;Rendering;nuke:2, houdini;a\n"
+    "c;20;tide;1-10;1;10;00:01:00;100 %;Completed;;\n"
+)
+
+
+def stages(text: str, folder: Path, **options: Any) -> Any:
+    """Return the stages of the only job of a table."""
+    (job,) = table(folder, text, **options).jobs
+    return job.stages
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("120", 120),
+        ("1001-1144", 144),
+        ("1-100x2", 50),
+        ("1-100:3", 34),
+        ("1-10,20-25", 16),
+        ("1001-1100,1150,1160-1180", 122),
+        ("1-10,5-15", 15),
+        ("10-1", 10),
+        ("-5-5", 11),
+        ("1, 2;3", 3),
+    ],
+)
+def test_frame_count_counts_each_frame_once(text: str, count: int) -> None:
+    assert frame_count(text) == count
+
+
+@pytest.mark.parametrize("text", ["1-", "a-b", "1,200", "0", "1-9999999", "1-10x0", "1--", "1..5"])
+def test_frame_count_refuses_what_is_no_range(text: str) -> None:
+    assert repr(text)[:3] in str(refusal(frame_count, text))
+
+
+def test_frames_are_cut_into_chunks_and_what_is_done_is_left_out(tmp_path: Path) -> None:
+    assert stages(FRAMES + "a,1,1-10,2m,4,\n", tmp_path) == ((480.0, 480.0, 240.0),)
+    assert stages(FRAMES + "a,1,1-10,2m,4,50 %\n", tmp_path) == ((480.0, 120.0),)
+    assert stages(FRAMES + "a,1,1-10,2m,,9\n", tmp_path) == ((120.0,),)
+    assert stages("name,reward,tasks,done\na,1,2x1m; 3x2m,3\n", tmp_path) == ((120.0, 120.0),)
+
+
+def test_plain_numbers_beside_ranges_are_single_frames(tmp_path: Path) -> None:
+    night = table(tmp_path, FRAMES + "a,1,1150,2m,,\nb,1,1-3,2m,,\n")
+    assert [len(job.stages[0]) for job in night.jobs if job.stages] == [1, 3]
+    assert len(table(tmp_path, FRAMES + "a,1,1150,2m,,\n").jobs[0].stages[0]) == 1150  # type: ignore[index]
+
+
+@pytest.mark.parametrize("text", ["101 %", "-1 %", "12.5", "half", "%", "-3"])
+def test_done_refuses_what_is_neither_frames_nor_a_percentage(text: str) -> None:
+    assert "how many frames are done" in refusal(done_of, text).expected
+
+
+def test_a_title_says_the_unit_of_plain_numbers(tmp_path: Path) -> None:
+    for title in ("AvgFrameSec", "Frame Time (s)", "frame_time_seconds"):
+        text = f"Job,Pri,Pend,{title}\na,51,3,90.5\n"
+        assert stages(text, tmp_path, unit="h")[0] == pytest.approx((90.5 / 3600,) * 3, rel=1e-15)
+    text = "name,reward,n,t\na,1,3,2\n"
+    asked = {"column:frames": "N", "column:frame_time": "T"}
+    assert stages(text, tmp_path, unit="m", **asked) == ((2.0, 2.0, 2.0),)
+
+
+def test_an_export_is_read_without_a_word_on_its_columns(tmp_path: Path) -> None:
+    night, lines = told(tmp_path, DEADLINE, keep="Task Count", **{"seats:houdini": 3})
+    a, b = night.jobs
+    assert a.stages == ((1557.0,) * 126,)
+    assert b.stages == ((2354.0 * 4,),)
+    assert (a.after, b.after, b.labels) == ((), ("a",), {"Task Count": "5"})
+    assert night.constraints == (Seats(name="houdini", capacity=3, use={"a": 1, "b": 1}),)
+    assert night.groups == {"Pool": {"kestrel": [0], "nightowl": [1]}}
+    assert "licences without a limit, such as --option seats:nuke=N: 'nuke'" in lines
+    assert lines[-1] == "1 job left out: done: 'c' (line 4)"
+
+
+@pytest.mark.parametrize("name", ["export-deadline", "export-opencue"])
+def test_the_exports_of_two_managers_are_read(name: str, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"missing:frame_time": "15m", "duplicates": "number"}
+    path, at = EXPORTS / f"{name}.csv", {"processors": 60, "deadline": "10h"}
+    night = convert(path, **at, **asked)
+    assert len(night.jobs) == 60
+    frame = pl.read_csv(path, separator=";" if "deadline" in name else ",", infer_schema=False)
+    if name == "export-opencue":
+        assert convert(frame, name=name, **at, **asked) == night
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+        assert convert(tmp_path / f"{name}.parquet", **at, **asked) == night
+
+
+def test_where_keeps_rows_and_jobs_that_wait_for_others_go_with_them(tmp_path: Path) -> None:
+    night, lines = told(tmp_path, DEADLINE, **{"where:status": "rendering,completed"})
+    assert night.jobs == ()
+    assert "1 job left out: they wait for a job that is left out: 'b' (line 3)" in lines
+    night = table(tmp_path, DEADLINE, **{"where:Pool": "Kestrel"})
+    assert [job.name for job in night.jobs] == ["a"]
+    said = str(refusal(table, tmp_path, DEADLINE, **{"where:status": "queud"}))
+    assert "found 'queud'; expected a value of the column (one of 'Queued', " in said
+
+
+def test_jobs_that_wait_for_one_that_is_done_need_not_wait(tmp_path: Path) -> None:
+    text = "name,reward,tasks,done,after\na,1,2x1m,2,\nb,1,1m,,a\n"
+    (job,) = table(tmp_path, text).jobs
+    assert (job.name, job.after) == ("b", ())
+
+
+def test_duplicates_are_numbered_and_jobs_wait_for_all_of_them(tmp_path: Path) -> None:
+    text = "name,reward,tasks,after\na,1,1m,\na,1,1m,\na_2,1,1m,\nb,1,1m,a\n"
+    assert "--option duplicates=number numbers them" in str(refusal(table, tmp_path, text))
+    night, lines = told(tmp_path, text, duplicates="number")
+    assert [job.name for job in night.jobs] == ["a", "a_3", "a_2", "b"]
+    assert night.jobs[-1].after == ("a", "a_3")
+    assert "1 job renamed: 'a_3'" in lines
+
+
+def test_missing_cells_have_a_value_or_leave_their_job_out(tmp_path: Path) -> None:
+    text = "name,reward,frames,frame_time\na,1,2,-\nb,1,2,1m\n"
+    assert "line 2, column 'frame_time': found an empty cell" in str(refusal(table, tmp_path, text))
+    night = table(tmp_path, text, **{"missing:frame_time": "15m"})
+    assert night.jobs[0].stages == ((900.0, 900.0),)
+    night, lines = told(tmp_path, text, **{"missing:frame_time": "leave-out"})
+    assert [job.name for job in night.jobs] == ["b"]
+    assert lines[-1] == "1 job left out: no frame_time: 'a' (line 2)"
+    asked = {"missing:frame_time": "2m", "missing:reward": "3"}
+    assert table(tmp_path, "name,frames\na,2\n", **asked).jobs[0].reward == 3
+
+
+def test_all_wrong_cells_are_told_at_once_by_the_titles_of_the_table(tmp_path: Path) -> None:
+    rows = "".join(f"j{n};x{n};1001-;0:61:00\n" for n in range(6)) + "ok;1;3;00:01:00\n"
+    error = refusal(table, tmp_path, f"Job Name;Prio;Frame List;Avg Frame Time\n{rows}")
+    assert isinstance(error, TableError)
+    assert len(error.errors) == 18
+    lines = str(error).splitlines()
+    assert len(lines) == 11
+    path = tmp_path / "jobs.csv"
+    assert lines[0].startswith(f"{path}: line 2, column 'Frame List': found '1001-'; expected fra")
+    assert lines[1].startswith(f"{path}: line 2, column 'Avg Frame Time': found '0:61:00'")
+    assert lines[2].startswith(f"{path}: line 2, column 'Prio': found 'x0'; expected a finite num")
+    assert lines[-1] == "... and 8 more like these"
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter", "read"),
+    [
+        ("3,5", ";", "3.5"),
+        ("1.234,5", ";", "1234.5"),
+        ("12,5 %", ";", "12.5 %"),
+        ("1,5h", ";", "1.5h"),
+        ("3.5", ";", "3.5"),
+        ("1 234", ";", "1234"),
+        ("1'234.5", ",", "1234.5"),
+        ("1,234", ",", "1234"),
+        ("1,234,567.25", ",", "1234567.25"),
+        ("1,5", ",", "1,5"),
+        ("1\u202f234", "\t", "1234"),
+        ("1,2345", ",", "1,2345"),
+        ("2026-11-22 20:00", ",", "2026-11-22 20:00"),
+    ],
+)
+def test_numbers_are_read_as_the_delimiter_of_the_table_has_them(
+    text: str, delimiter: str, read: str
+) -> None:
+    assert with_points([text], delimiter) == [read]
+
+
+def test_points_separate_thousands_only_beside_decimal_commas() -> None:
+    assert with_points(["1.234", "0,5"], ";") == ["1234", "0.5"]
+    assert with_points(["1.234", "0.5"], ";") == ["1.234", "0.5"]
+    assert with_points(["4x1,5h", "1x2,3x4,5"], ";", stages=True) == ["4x1.5h", "1x2,3x4.5"]
+
+
+def test_a_table_of_windows_is_read_with_a_note(tmp_path: Path) -> None:
+    text = "name;reward;tasks;team\nStürmisch;5;4x1h;fx\n"
+    for encoding in ("cp1252", "utf-16"):
+        path = tmp_path / "jobs.csv"
+        path.write_bytes(text.encode(encoding))
+        lines: list[str] = []
+        night = convert(path, processors=2, deadline="9h", tell=lines.append)
+        assert night.jobs[0].name == "Stürmisch"
+        assert f"the file is not in UTF-8: it is read as {encoding.replace('utf', 'UTF')}" in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("houdini", {"houdini": 1}),
+        ("houdini;nuke:2", {"houdini": 1, "nuke": 2}),
+        ("houdini, nuke = 2;", {"houdini": 1, "nuke": 2}),
+        ("nuke:0", {}),
+    ],
+)
+def test_licences_of_a_cell(text: str, held: dict[str, int]) -> None:
+    assert licences_of(text) == held
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"column:fraems": "N"}, "option column:fraems: found 'fraems'; expected a field (did you"),
+        ({"column:frames": "Farmes"}, "option column:frames: found 'Farmes'; expected a title"),
+        ({"keep": "Id"}, "option keep: found 'Id'; expected a title of the table"),
+        ({"where:Stat": "x"}, "option where:Stat: found 'Stat'; expected a title of the table"),
+        ({"missing:time": "1"}, "option missing:time: found 'time'; expected a field"),
+        ({"missing:frame_time": "soon"}, "column 'frame_time': found 'soon'"),
+        ({"duplicates": "drop"}, "option duplicates: found 'drop'; expected one of refuse, number"),
+    ],
+    ids=str,
+)
+def test_wrong_options_name_themselves(options: dict[str, str], said: str, tmp_path: Path) -> None:
+    text = "name,reward,Frames,frame_time\na,1,2,\n"
+    assert said in str(refusal(table, tmp_path, text, **options))
+
+
+@pytest.mark.parametrize("field", [*FIELDS.values(), *PREFIXED.values()], ids=lambda f: f.name)
+def test_the_example_of_a_field_is_read(field: Any, tmp_path: Path) -> None:
+    name = field.name.replace("NAME", "gpu")
+    cells = {"name": "a", "reward": "1", "tasks": "1h", name: field.example}
+    if name in ("frames", "frame_time", "chunk", "done"):
+        cells |= {"frames": "1-12", "frame_time": "1m", name: field.example}
+        del cells["tasks"]
+    if name == "after":
+        cells["after"] = "a" if field.example == "a" else ""
+    text = "\n".join(";".join(f'"{cell}"' for cell in row) for row in (cells, cells.values()))
+    held = {f"{name}": 3} if ":" in name else {}
+    pools = {"pool:cpu": 2, "pool:gpu": 2, "processors": None} if name == "pools" else {}
+    try:
+        asked = {"processors": 4, "deadline": "10h", "start": "20:00", **held, **pools}
+        night = table(tmp_path, text, **asked)
+    except InputError as error:
+        pytest.fail(str(error))
+    assert field.without
+    assert field.unit
+    assert len(night.jobs) == 1
