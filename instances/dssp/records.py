@@ -98,6 +98,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         clocks are put forward or back, ``2026-11-22T20:00+01:00[Europe/Berlin]``.
     unit : str
         Which unit of time the file is in: s, m, h or d.
+    overhead : float
+        What of each task's length is the time that starting it takes.
     objectives : tuple of str
         What a selection is best for, one after another: ``reward`` first, then ``demand`` or names
         of jobs' `values`, each among what is best for those before it; ``reward`` alone if empty.
@@ -117,6 +119,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     end: Deadline | None = None
     start: str | None = None
     unit: str = "s"
+    overhead: NonNegative = 0.0
     as_filed = with_counts
 
     def __post_init__(self) -> None:
@@ -193,6 +196,24 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             expected = f"a fraction from 0 to {most:g}"
             expect(0 <= fraction <= most, expected, fraction, f"late[{i}][1]")
             before, most = delay, fraction
+
+    def with_overhead(self, overhead: float) -> "Instance":
+        """Return a night in which starting a task takes time, which its length then includes.
+
+        Jobs of which no tasks are known stay as they are.
+        """
+        jobs = tuple(
+            msgspec.structs.replace(
+                job,
+                stages=tuple(tuple(t + overhead for t in stage) for stage in job.stages),
+                demand=_more(job.demand, overhead * job.processors * sum(map(len, job.stages))),
+                critical_path=_more(job.critical_path, overhead * len(job.stages)),
+            )
+            if job.stages
+            else job
+            for job in self.jobs
+        )
+        return msgspec.structs.replace(self, jobs=jobs, overhead=self.overhead + overhead)
 
     def _floats(self, numbers: Iterable[float]) -> Floats:
         return np.fromiter(numbers, np.float64, len(self.jobs))
@@ -404,3 +425,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
                 expected = "`stages`, without which a job cannot be scheduled"
                 raise InputError(expected, found="predictions alone", place=f"jobs[{j}]")
         return Tasks.of([job.stages or () for job in self.jobs])
+
+
+def _more(amount: float | None, by: float) -> float | None:
+    return None if amount is None else amount + by

@@ -47,6 +47,7 @@ class Settings(TypedDict, total=False):
     priority: str | None
     groups: str | None
     unit: str | None
+    overhead: Text | None
 
 
 class Farm(Settings, total=False):

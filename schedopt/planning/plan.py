@@ -11,7 +11,7 @@ import msgspec
 from schedopt.formats import count_of, number
 from schedopt.instances.constraints import Constraint, FairShare, Forbid
 from schedopt.instances.dssp import Instance, Selected, jobtable
-from schedopt.instances.dssp.clock import TONIGHT
+from schedopt.instances.dssp.clock import TONIGHT, Clock
 from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.scenarios import AT_RISK, is_measure
 from schedopt.instances.errors import InputError, at_place, quote
@@ -71,6 +71,9 @@ def plan(
         night = what
     else:
         night = read(what, whole, names, tell)
+        if (overhead := whole.get("overhead")) is not None:
+            with at_place(names.place("overhead")):
+                night = night.with_overhead(Clock.of(night.unit, None).length(str(overhead)))
     lasting = farm.get("constraints", ())
     own = shares(night, whole, farms.merge(Farm(), settings, names), names)
     further, replaced = rules(night), {rule.name for rule in own}

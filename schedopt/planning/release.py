@@ -400,14 +400,14 @@ def release_line(
     """Return how many jobs are late if released by priority alone, and with start times."""
     if not given or sum(len(one.tasks) for one in given) > SIMULATED:
         return ""
-    jobs = len({one.job for one in given})
-    planned = len(late_jobs(night, given, rules=rules))
-    alone = len(late_jobs(night, by_priority(night, given), rules=rules))
-    submissions = count_of(len(given), "submission")
-    would = f"{alone or 'none'} of {count_of(jobs, 'job')} would be late"
+    jobs = count_of(len({one.job for one in given}), "job")
+    alone, planned = (
+        len(late_jobs(night, how, rules=rules)) or "none"
+        for how in (by_priority(night, given), given)
+    )
     return (
-        f"released by priority alone, {would}; with start times, in {submissions}, "
-        f"{planned or 'none'}"
+        f"released by priority alone, {alone} of {jobs} would be late; "
+        f"released with start times, {planned} ({count_of(len(given), 'submission')})"
     )
 
 

@@ -294,6 +294,11 @@ class Problem(Generic[I]):
     start_times: Hook[StartTimes] = Hook("starts:start_times", expected=LOG)
     wrong_start: Hook[WrongStart | None] = Hook("starts:wrong_start", expected=LOG)
 
+    def released(self, instance: I, run: Result) -> str:
+        """Return how many jobs are late if a farm manager releases a schedule, in words."""
+        del instance, run
+        return ""
+
     def carried_out(self, instance: I, result: Result) -> Result | None:
         """Return a result with times, dispatched where it has none; None without a solution."""
         return None if result.solution is None else result

@@ -102,6 +102,8 @@ def planned(plan: NightPlan) -> None:
     """Show a plan: how good it is, what runs when, and what is left out and why."""
     style = STYLES["optimal" if plan.result.proven else plan.result.solution_status]
     say(plan.line, style)
+    if plan.released:
+        say(plan.released)
     if plan.result.violations:
         result(plan.instance, plan.result)
     runs = sorted((row for row in plan.rows if row["run"]), key=lambda row: row["rank"] or 0)

@@ -50,6 +50,13 @@ class NightPlan(Tonight):
         """A row for each job, as in the CSV; none where there is no plan."""
         return [] if self.run is None else [*self.whole.rows]
 
+    @property
+    def released(self) -> str:
+        """How many jobs would be late if a farm manager releases the plan, in words."""
+        if self.run is None or self.whole.carried is None:
+            return ""
+        return problem_of(self.instance).released(self.instance, self.run)
+
     def frame(self) -> pl.DataFrame:
         """Return the plan as a table."""
         return self.whole.frame()
@@ -141,6 +148,8 @@ def plan(
         Columns that are groupings, with commas between.
     unit : str, optional
         What plain numbers are in: s, m, h or d.
+    overhead : str or number, optional
+        What starting a task costs, such as 30s: each planned length includes it.
     template : str or path, optional
         What writes the plan as a script.
     farm : path, optional

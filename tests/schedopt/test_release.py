@@ -2,14 +2,17 @@
 
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import numpy as np
+import polars as pl
 import pytest
 
 import schedopt
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Down, Instance, Job, Scheduled
+from schedopt.instances.errors import InputError
 from schedopt.planning.release import (
     Release,
     TaskKey,
@@ -144,7 +147,10 @@ def test_by_priority_a_task_that_ends_early_makes_another_job_late() -> None:
     early = {("first", 0, 0): 1.0}
     assert late_jobs(night, given, early) == []
     assert late_jobs(night, by_priority(night, given), early) == ["wide"]
-    assert "with start times, in 4 submissions, none" in release_line(night, given)
+    assert release_line(night, given) == (
+        "released by priority alone, none of 4 jobs would be late; "
+        "released with start times, none (4 submissions)"
+    )
 
 
 def test_forty_jobs_of_2400_frames_need_few_submissions() -> None:
@@ -164,3 +170,22 @@ def test_drops_are_the_times_with_fewer_processors() -> None:
     night = Instance(name="n", processors=6, changes=((4, 2), (8, 6)), deadline=9, jobs=())
     assert [(d.start, d.end, d.processors) for d in drops(night, 9)] == [(4, 8, 4)]
     assert same(0.1 + 0.2, 0.3)
+
+
+TABLE = pl.DataFrame({"name": ["a"], "reward": [1], "tasks": ["2x45m; 1x1h"]})
+
+
+def test_overhead_is_part_of_each_planned_length(tmp_path: Path) -> None:
+    farm = tmp_path / "farm.json"
+    hours = {"processors": 1, "from_": "20:00", "until": "06:00"}
+    plan = schedopt.plan(TABLE, **hours, overhead="30s", save_farm=farm)
+    assert plan.instance.jobs[0].stages == ((2730, 2730), (3630,))
+    assert plan.instance.overhead == 30
+    assert schedopt.plan(TABLE, farm=farm).rows == plan.rows
+    assert schedopt.plan(TABLE, farm=farm, overhead="0s").rows[0]["end"] == 9000
+
+
+def test_overhead_that_is_no_time_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="a time such as") as caught:
+        schedopt.plan(TABLE, processors=1, from_="20:00", until="06:00", overhead="fast")
+    assert caught.value.place == "overhead"

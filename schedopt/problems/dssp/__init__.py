@@ -106,6 +106,14 @@ class Dssp(Problem["Instance"]):
 
         return plan(instance, result, run)
 
+    def released(self, instance: Instance, run: Result) -> str:
+        """Return how many jobs are late if a farm manager releases a schedule, in words."""
+        from schedopt.planning.release import release_line, releases
+
+        tasks = run.solution.tasks if run.solution is not None else ()
+        given = releases(instance, tasks, run.constraints)
+        return release_line(instance, given, run.constraints)
+
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number for a fill that is given in words."""
         settled = dict(settings)
