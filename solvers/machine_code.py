@@ -3,11 +3,15 @@
 numba keeps compiled code beside a module and compiles anew when that file changes; it does not
 notice a change in a kernel that another file's kernels call. Here the code is kept in the user's
 cache folder (or `NUMBA_CACHE_DIR`) under a digest of all that it is compiled from: it is never out
-of date, and another clone finds it.
+of date, and another clone finds it. Each file ends in a digest of its contents: a damaged file is
+compiled anew.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Self
@@ -30,6 +34,9 @@ def dispatcher(function: FunctionType, options: Mapping[str, Any], inside: bool 
     """
     all_options = {**options, "no_cfunc_wrapper": True, **(INSIDE if inside else {})}
     compiled = numba.njit(**all_options)(function)
+    cache = getattr(compiled, "_cache", None)
+    if isinstance(cache, caching.FunctionCache):
+        cache._cache_file = _CheckedCacheFile(cache)
     template = getattr(compiled, "get_call_template", None)
     if template is not None:  # None under NUMBA_DISABLE_JIT
 
@@ -39,6 +46,48 @@ def dispatcher(function: FunctionType, options: Mapping[str, Any], inside: bool 
 
         compiled.get_call_template = of_any_constant
     return compiled
+
+
+_CacheFile = caching.IndexDataCacheFile
+
+
+class _CheckedCacheFile(_CacheFile):
+    """The index and the code of a kernel on disk; a damaged file is treated as a missing one."""
+
+    def __init__(self, cache: Any) -> None:
+        stamp = cache._impl.locator.get_source_stamp()
+        _CacheFile.__init__(self, cache.cache_path, cache._impl.filename_base, stamp)
+
+    def save(self, key: object, data: object) -> None:
+        """Save compiled code; a kernel that cannot be saved is compiled again next time."""
+        with suppress(OSError):
+            _CacheFile.save(self, key, data)
+
+    def _load_index(self) -> Any:
+        return _CacheFile._load_index(self) if _is_intact(Path(self._index_path)) else {}
+
+    def _load_data(self, name: str) -> Any:
+        if not _is_intact(Path(self._cache_path, name)):
+            raise FileNotFoundError(name)  # which numba takes for no entry
+        return _CacheFile._load_data(self, name)
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[BytesIO]:
+        contents = BytesIO()
+        yield contents
+        stored = contents.getvalue()
+        with _CacheFile._open_for_write(self, filepath) as file:
+            file.write(stored + sha256(stored).digest())  # unpickling ignores what follows
+
+
+def _is_intact(path: Path) -> bool:
+    """Return True if a file ends in the digest of all that stands before it."""
+    try:
+        stored = path.read_bytes()
+    except OSError:
+        return False
+    size = sha256().digest_size
+    return sha256(stored[:-size]).digest() == stored[-size:]
 
 
 class _KernelLocator(caching._CacheLocator):
@@ -51,6 +100,10 @@ class _KernelLocator(caching._CacheLocator):
 
     def get_cache_path(self) -> str:
         return str(self._path)
+
+    def ensure_cache_path(self) -> None:
+        with suppress(OSError):  # saving fails then, and does no harm
+            caching._CacheLocator.ensure_cache_path(self)
 
     def get_source_stamp(self) -> str:
         return ""  # the folder's name tells the sources apart

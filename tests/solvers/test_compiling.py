@@ -4,6 +4,8 @@ import importlib.util
 import signal
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from math import exp, inf, log, log1p, sqrt
 from pathlib import Path
 from random import Random
@@ -21,6 +23,7 @@ from schedopt.solvers import compiling as kernels_of
 from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.compiling import COMPILING, Kernel, njit, small
 from schedopt.solvers.kernel_store import digest
+from schedopt.solvers.machine_code import dispatcher
 from schedopt.solvers.stopping import stoppable
 
 CALLEE = """
@@ -96,6 +99,55 @@ def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:
     spent = compiling.seconds() - before
     assert spent > 0
     assert (now() - ticks) + spent == pytest.approx(time.perf_counter() - wall, abs=0.05)
+
+
+def flipped(data: bytes, part: float) -> bytes:
+    at = int(part * (len(data) - 1))
+    return data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "truncated to half": lambda data: data[: len(data) // 2],
+    "truncated by a byte": lambda data: data[:-1],
+    "extended": lambda data: data + b"x",
+    "overwritten": lambda data: b"\xff" * len(data),
+    **{f"flipped at {part}": partial(flipped, part=part) for part in (0.0, 0.02, 0.3, 0.7, 1.0)},
+}
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_cache_file_is_compiled_anew_and_replaced(
+    damage: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setitem(sys.modules, "schedopt.kept", ModuleType("schedopt.kept"))
+    text = "def total(values):\n    return values.sum()\n"
+    module = loaded(tmp_path / "source", "schedopt.kept", text)
+
+    def run_and_count_hits() -> int:
+        kernel = dispatcher(module.total, {"cache": True})
+        assert kernel(np.arange(5.0)) == 10.0
+        return sum(kernel.stats.cache_hits.values())
+
+    assert [run_and_count_hits(), run_and_count_hits()] == [0, 1]
+    (file,) = tmp_path.rglob(f"*.{ending}")
+    file.write_bytes(DAMAGES[damage](file.read_bytes()))
+    assert [run_and_count_hits(), run_and_count_hits()] == [0, 1]
+
+
+def test_cache_that_cannot_be_written_does_not_stop_a_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setitem(sys.modules, "schedopt.kept", ModuleType("schedopt.kept"))
+    module = loaded(tmp_path / "source", "schedopt.kept", "def twice(x):\n    return 2 * x\n")
+    kernel = dispatcher(module.twice, {"cache": True})
+    (folder,) = (tmp_path / "cache" / "kernels").iterdir()
+    folder.rmdir()
+    folder.write_text("a file in the place of the folder")
+    assert kernel(3) == 6
 
 
 SMALL = """
