@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+WIDTH = 0.14  # part of the time axis that the words beside a bar take
 MOST = 60  # jobs that are drawn, the earliest; bars of more could not be read
 OUT = 20  # jobs that are left out and named
 BESIDE: Any = {
@@ -44,11 +45,13 @@ def plan(table: pl.DataFrame, night: Any = None) -> Figure:
     due = None if several or night is None else float(night.deadline)
     unit, word = style.time_unit(max(last, due or 0.0))
     figure, axes = style.single_panel((9, 1.4 + 0.26 * (len(runs) + len(dropped))))
-    axes.set_xlim(0, max(1.14 * last / unit, 1.02 * (due or 0.0) / unit, 1e-9))
+    wide = 1 + WIDTH
+    until = 0.0 if due is None else due * (wide if due < wide * wide * last else 1.02)
+    axes.set_xlim(0, max(wide * last, until, 1e-9) / unit)
     axes.set_ylim(len(runs) + len(dropped) - 0.4, -0.6)
     by = _grouping(table)
     groups = [str(group or "none") for group in table[by].to_list()] if by else []
-    _bars(axes, runs, by, style.colours(dict.fromkeys(groups)), unit)
+    _bars(axes, runs, by, style.colours(dict.fromkeys(groups)), unit, due=due)
     _left_out(axes, dropped, len(runs), last / unit)
     rows = [*runs, *dropped]
     on = "night {night}: {job}" if several else "{job}"
@@ -75,9 +78,16 @@ def _grouping(table: pl.DataFrame) -> str | None:
 
 
 def _bars(
-    axes: Axes, runs: list[dict[str, Any]], by: str | None, look: Mapping[str, str], unit: float
+    axes: Axes,
+    runs: list[dict[str, Any]],
+    by: str | None,
+    look: Mapping[str, str],
+    unit: float,
+    *,
+    due: float | None,
 ) -> None:
-    """Draw the jobs that run, in the colours of their groups."""
+    """Draw the jobs that run, in the colours of their groups; no words cross the deadline."""
+    reach = WIDTH * axes.get_xlim()[1]
     for row, job in enumerate(runs):
         start, end, late = job["start"] / unit, job["end"] / unit, (job["late"] or 0.0) / unit
         colour = look[str(job[by] or "none")] if by else style.COLOURS[0]
@@ -86,7 +96,8 @@ def _bars(
             axes.barh(
                 row, min(late, end - start), 0.7, left=max(start, end - late), color=style.RED
             )
-        axes.annotate(count_of(job["processors"], "processor"), (end, row), **BESIDE)
+        beside = due / unit if due is not None and end < due / unit < end + reach else end
+        axes.annotate(count_of(job["processors"], "processor"), (beside, row), **BESIDE)
     for group, colour in look.items():
         axes.barh(0, 0, color=colour, label=style.label(group))
     if any(job["late"] for job in runs):

@@ -99,7 +99,10 @@ def decorate(
         getattr(axes, f"{shares}axis").set_major_formatter(lambda value, _: f"{value:.0%}")
     if legend:
         beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-        axes.legend(frameon=False, fontsize=8, **(beside if legend == "beside" else {}))
+        handles, labels = axes.get_legend_handles_labels()
+        once = dict(zip(labels, handles, strict=True))  # several rules have marks of one meaning
+        where = beside if legend == "beside" else {}
+        axes.legend(once.values(), once.keys(), frameon=False, fontsize=8, **where)
 
 
 DASHES = ("solid", "dashed", "dotted", "dashdot")

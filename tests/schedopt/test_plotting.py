@@ -9,11 +9,13 @@ import pytest
 from builders.cli import run
 from builders.refusals import refusal
 from builders.reports import row
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+import schedopt
 from schedopt import evaluate, plot, solve
-from schedopt.instances.constraints import Forbid
+from schedopt.instances.constraints import FairShare, Forbid
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
@@ -166,6 +168,37 @@ def test_results_of_the_same_policy_are_told_apart() -> None:
     seeds = [evaluate(file, "random", seed=seed) for seed in (1, 2)]
     assert names(seeds) == ["random, seed 1", "random, seed 2"]
     assert names([*seeds[:1], *found[:1]]) == ["random", "greedy"]
+
+
+def test_time_axes_of_several_allocations_reach_the_last_completion() -> None:
+    twins = schedopt.example("twins")
+    found = [*evaluate(twins, ["equi", "srpt"]), solve(twins)]
+    last = max(end for result in found for end in result.solution.completion.values())
+    for axes in plot(found, instance=twins).axes:
+        assert axes.get_xlim() == pytest.approx((0, 1.02 * last))
+
+
+@pytest.mark.parametrize("length", [2.0, 6.0, 8.7, 9.3, 9.9, 10.0])
+def test_no_words_of_a_plan_cross_its_deadline(length: float) -> None:
+    jobs = (Job(name="a", reward=1, stages=((length,) * 3,)),)
+    night = Instance(name="n", processors=3, deadline=10, jobs=jobs)
+    figure = plot(schedopt.plan_table(night, solve(night)), instance=night)
+    renderer: Any = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    (axes,) = figure.axes
+    deadline = axes.transData.transform((10.0, 0.0))[0]
+    (words,) = axes.texts
+    box = words.get_window_extent(renderer)
+    assert words.get_text() == "3 processors"
+    assert not box.x0 < deadline < box.x1
+    assert box.x1 < axes.get_window_extent(renderer).x1
+
+
+def test_legend_names_marks_of_several_rules_once() -> None:
+    caps = [FairShare(by="team", at_most={team: 0.5}) for team in ("fx", "crowds", "lighting")]
+    night = msgspec.structs.replace(schedopt.example("night"), constraints=())
+    words = legend(plot(solve(night, constraints=caps), instance=night))
+    assert words.count("at most") == 1
 
 
 def test_two_instances_are_told_apart_and_two_problems_refused(tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
         _shares(left, document.solution, names, colour)
         _incomplete(right, document.solution)
         left.set_title(title(document, "flow time", name), fontsize=10, loc="left")
+    last = max(end for of in documents for end in of.solution.completion.values())
+    rows[0][0].set_xlim(0, 1.02 * last)  # of all panels
     rows[-1][0].set_xlabel("time")
     rows[-1][1].set_xlabel("time")
     if len(names) <= len(COLOURS):
@@ -82,7 +84,7 @@ def _incomplete(axes: Axes, solution: Any) -> None:
     ends = np.sort(np.array(list(solution.completion.values())))
     left = np.arange(len(ends), -1, -1)
     axes.step(np.concatenate([[0.0], ends]), left, where="post", color="black")
-    axes.set(xlim=(0, ends[-1] * 1.02), ylim=(0, len(ends) * 1.05), ylabel="jobs to complete")
+    axes.set(ylim=(0, len(ends) * 1.05), ylabel="jobs to complete")
 
 
 def _kind(speedup: Any) -> str:
