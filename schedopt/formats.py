@@ -3,6 +3,7 @@
 import re
 from math import floor, log10
 
+LARGE = 1e4  # fractions from which on the digits of a percentage say nothing
 ROUNDING = 1e-9  # a fraction below this is rounding error, and is written as 0
 
 
@@ -20,9 +21,14 @@ def number(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a fraction as a percentage: two decimals, or four; rounding error is ``0.00%``."""
+    """Return a fraction as a percentage: two decimals, or four; rounding error is ``0.00%``.
+
+    A gap to an objective of 0 is a fraction of nearly nothing: from `LARGE` on only that is said.
+    """
     if value is None:
         return "unknown"
+    if abs(value) >= LARGE:
+        return f"over {LARGE:,.0%}" if value > 0 else f"below -{LARGE:,.0%}"
     if abs(value) >= 1e-4 or abs(value) <= ROUNDING:
         return f"{value if abs(value) > ROUNDING else 0:.2%}"
     if abs(value) >= 1e-6:

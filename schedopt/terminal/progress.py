@@ -14,7 +14,8 @@ from schedopt.terminal.console import err, text
 
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are
 FIRST = 1.5  # seconds until the first line where standard error is no terminal
-SOON, EVERY = 2.0, 10.0  # seconds between two lines then: of the first ten seconds, and later
+SOON, EVERY = 2.0, 10.0  # least and most seconds between two lines then
+SILENT = 0.25  # how long no line is printed, as a part of the time so far
 REFRESHED = 0.2  # seconds between two looks at what a terminal shows
 
 
@@ -28,8 +29,8 @@ def live(what: str) -> Iterator[Watch]:
 
     def watch(seconds: float, objective: float | None, bound: float | None) -> None:
         nonlocal status
-        apart = percent(gap(objective, bound))
-        status = f", best {number(objective)}, bound {number(bound)}, gap {apart}"
+        apart = f", gap {percent(gap(objective, bound))}" if objective else ""
+        status = f", best {number(objective)}, bound {number(bound)}{apart}"
 
     shown = err.status(line()) if err.is_terminal else None
     over = Event()
@@ -41,7 +42,7 @@ def live(what: str) -> Iterator[Watch]:
                 shown.update(line())
                 continue
             err.print(line())
-            wait = SOON if time.monotonic() - began < EVERY else EVERY
+            wait = min(max(SOON, SILENT * (time.monotonic() - began)), EVERY)
 
     with shown or nullcontext():
         thread = Thread(target=repeat, daemon=True)
