@@ -20,7 +20,7 @@ from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Source
 from schedopt.planning import farm as farms
 from schedopt.planning.farm import Farm, Settings
-from schedopt.planning.plan_rows import as_dispatched
+from schedopt.planning.plan_rows import as_dispatched, lateness
 from schedopt.problems.summary import Solve, Tonight
 from schedopt.solvers.result import Result
 
@@ -177,7 +177,8 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
         return f"no plan ({result.termination})"
     value = float(run.objective or 0.0)
     done = f"{len(run.solution.completion):,} of {count_of(len(instance.jobs), 'job')}"
-    line = f"{done}, reward {number(value)}"
+    late = sum(by > 0 for by in lateness(instance, run.solution).values())
+    line = f"{done}{f', {late:,} late' if late else ''}, reward {number(value)}"
     if result.termination == "error":
         return f"{line}; {result.message}"
     if risk := result.options.get("risk"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cached_property
 from math import isclose
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt import tables
-from schedopt.formats import number
+from schedopt.formats import duration, number
 from schedopt.instances.extras import require
 from schedopt.tables import Table, Value
 
@@ -53,6 +54,8 @@ KINDS: Mapping[str, type] = {
     "run": bool,
 }
 """What stands in the columns of plans; in those of groupings texts."""
+CLOCK = {"start": "start_time", "end": "end_time"}
+"""Columns of times, and those of the same by the clock."""
 WRITERS = {str: tables.text, float: tables.number, int: tables.number, bool: tables.flag}
 
 Cell = str | float | int | bool | None  # a cell of a plan; None if empty
@@ -80,12 +83,24 @@ class Plan:
         """Return the cells by column."""
         return {title: [row[title] for row in self.rows] for title in self.titles}
 
-    def table(self, titles: Sequence[str] | None = None) -> Table:
-        """Return the plan, or some of its columns, as a table that is shown."""
-        chosen = self.titles if titles is None else titles
-        named = {title: WRITERS[KINDS.get(title, str)] for title in chosen}
+    def table(self, unit: float = 1.0) -> Table:
+        """Return the plan as a table to read, with times by the clock where it is known.
+
+        Groupings come last: they may be many, and a page or a terminal is narrow.
+
+        ``unit``: the plan's unit of time, in seconds.
+        """
+        shown = [title for title in self.titles if title not in CLOCK.values()]
+        shown.sort(key=lambda title: title not in KINDS)
+        named = {title: WRITERS[KINDS.get(title, str)] for title in shown}
         heads = (write("runs" if title == "run" else title) for title, write in named.items())
-        return Table.of("plan", heads, ([row[title] for title in chosen] for row in self.rows))
+        stamps = [row[of] for of in CLOCK.values() for row in self.rows if row.get(of)]
+        moments = {stamp: datetime.fromisoformat(stamp) for stamp in stamps}
+        dated = bool(moments) and max(moments.values()) - min(moments.values()) >= timedelta(1)
+        rows = (
+            [_shown(title, row, moments, unit, dated=dated) for title in shown] for row in self.rows
+        )
+        return Table.of("plan", heads, rows)
 
     def frame(self) -> pl.DataFrame:
         """Return the plan as a frame."""
@@ -93,6 +108,20 @@ class Plan:
         import polars as pl
 
         return pl.DataFrame(self.columns(), schema=schema(self.titles), strict=False)
+
+
+def _shown(
+    title: str, row: PlanRow, moments: Mapping[str, datetime], unit: float, *, dated: bool
+) -> Value:
+    """Return a cell of a plan as a table shows it."""
+    if stamp := row.get(CLOCK.get(title, "")):
+        moment = moments[stamp]
+        date = f"{moment.day} {moment:%b} " if dated else ""
+        return tables.Cell(date + f"{moment:%H:%M:%S}".removesuffix(":00"), stamp)
+    value: Value = row[title]
+    if title == "late" and value and row.get("end_time"):
+        return tables.Cell(duration(row[title] * unit), row[title])
+    return value
 
 
 def schema(titles: Sequence[str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from schedopt.analysis.statistics import Pair, overview
 from schedopt.analysis.statistics import summary as standings
 from schedopt.formats import count_of, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
+from schedopt.instances.times import SECONDS
 from schedopt.problems import problem, problem_of
 from schedopt.problems.summary import CAUTION, Explanation, Plan, Replanned, explanation_tables
 from schedopt.solvers.result import Result
@@ -108,24 +109,14 @@ def planned(plan: NightPlan) -> None:
         result(plan.instance, plan.result)
     runs = sorted((row for row in plan.rows if row["run"]), key=lambda row: row["rank"] or 0)
     if runs:
-        hidden = {"run", "reason", "rank", "late"}
-        hidden |= {"start", "end"} if "start_time" in runs[0] else set()
+        late = any(row["late"] for row in runs)
+        hidden = {"run", "reason", "rank", *(() if late else ("late",))}
         kept = [title for title in runs[0] if title not in hidden]
-        table = Plan(
-            kept, [{key: _by_clock(key, row[key]) for key in kept} for row in runs]
-        ).table()
-        heads = tuple(replace(of, title=of.title.removesuffix("_time")) for of in table.columns)
-        _show_some_rows(replace(table, title="", columns=heads), ROWS, "--output plan.csv")
+        table = Plan(kept, runs).table(SECONDS[getattr(plan.instance, "unit", "s")])
+        _show_some_rows(replace(table, title=""), ROWS, "--output plan.csv")
     dropped = problem_of(plan.instance).dropped(plan.instance, plan.result)
     if dropped is not None and runs:
         _show_some_rows(dropped, DROPPED, "--output plan.csv")
-
-
-def _by_clock(title: str, value: Value) -> Value:
-    """Return a cell; of a time its hours and minutes, and seconds where there are some."""
-    if title.endswith("_time") and isinstance(value, str):
-        return value[11:19].removesuffix(":00")
-    return value
 
 
 def replanned(plan: Replanned) -> None:

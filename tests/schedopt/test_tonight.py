@@ -117,6 +117,35 @@ def test_what_a_night_is_worth_in_a_line() -> None:
         assert said in quality_line(night, result, result)
 
 
+LATE = (
+    '{"problem": "dssp", "name": "x", "processors": 1, "deadline": 5, "late": [[0, 1], [2, 0.5]],'
+    '"jobs": [{"name": "b", "reward": 4, "stages": [[4]]}, {"name": "c", "reward": 2,'
+    '"stages": [[2]]}]%s}'
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "late"), [("", "1"), (', "unit": "h", "start": "2026-11-22T20:00+01:00"', "60 min")]
+)
+def test_plan_names_a_job_that_runs_late(more: str, late: str, tmp_path: Path) -> None:
+    (tmp_path / "late.json").write_text(LATE % more)
+    said = run("plan", tmp_path / "late.json").stdout
+    assert said.startswith("2 of 2 jobs, 1 late, reward 5.5; no plan earns more\n")
+    assert re.search(rf"│ c +│ .* │ +{late} │\n", said)
+
+
+def test_table_of_a_plan_has_clock_times_before_groupings() -> None:
+    columns = {"name": ["a", "b"], "reward": [2, 1], "tasks": ["2x1h", "30m"]}
+    columns |= {"team": ["x", "y"], "show": ["u", "v"]}
+    evening = EVENING | {"from_": "2026-11-22T20:00+01:00"}
+    made = schedopt.plan(pl.DataFrame(columns), **evening)
+    table = made.whole.table()
+    assert table.heads[-4:] == ("late", "rank", "team", "show")
+    assert table.heads.index("end") < table.heads.index("team")
+    texts = [dict(zip(table.heads, row, strict=True)) for row in table.texts()]
+    assert {(row["start"], row["end"]) for row in texts} == {("20:00", "21:00"), ("20:00", "20:30")}
+
+
 def test_under_risk_each_job_has_its_chance(tmp_path: Path) -> None:
     table = "name,reward,tasks,spread\na,5,4x1h,0.5\nb,4,2x2h,0.3\nc,3,8x1h,0.2\n"
     (tmp_path / "jobs.csv").write_text(table)

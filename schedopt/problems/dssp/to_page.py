@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from schedopt.formats import count_of
 from schedopt.instances.dssp import Instance, ScheduledNights
+from schedopt.instances.times import SECONDS
 from schedopt.planning import plan_rows
 from schedopt.problems.dssp import to_figure, to_tables
 from schedopt.problems.summary import Section
@@ -30,8 +31,8 @@ REASONS = {
 PLAN = REASONS | {
     "night": "On which night the job is run, the first one 1.",
     "processors": "The most that the job holds at one time.",
-    "start, end": "When its first task starts and its last one ends, from the start of the night, "
-    "in the file's unit of time.",
+    "start, end": "When its first task starts and its last one ends: by the clock, or, where it is "
+    "not known when the night starts, from its start in the file's unit of time.",
     "late": "By how much it ends after its deadline; 0 is in time.",
     "rank": "In which order to release what is run, the first one 1.",
     "chance": "In which share of nights, with run times drawn from its spread, it was in time.",
@@ -63,8 +64,8 @@ def sections(
         words = "The most rewarding first."
         tables = (dropped.without_empty_columns(),)
         yield Section("What is left out, and why", words, tables=tables, terms=REASONS)
-    table = plan_rows.plan(instance, result, run).table().without_empty_columns()
-    yield Section("All jobs", tables=(table,), terms=PLAN)
+    whole = plan_rows.plan(instance, result, run).table(SECONDS[instance.unit])
+    yield Section("All jobs", tables=(whole.without_empty_columns(),), terms=PLAN)
 
 
 def _times_section(
