@@ -1,4 +1,4 @@
-"""Bundled and archived instances: ``example:night`` and ``archive:GROUP/NAME`` name files."""
+"""Bundled and archived files: ``example:night``, ``example:farm.csv``, ``archive:GROUP/NAME``."""
 
 import gzip
 import os
@@ -84,7 +84,9 @@ class Example:
 
     @property
     def summary(self) -> str:
-        """What it shows, as it says itself."""
+        """What it is or shows, as an instance says itself."""
+        if self.name in TABLES:
+            return TABLES[self.name]
         data = self.path.read_bytes()
         text = gzip.decompress(data) if self.path.suffix == ".gz" else data
         return decode_part(text, _Said, file=str(self.path)).description or ""
@@ -106,13 +108,30 @@ def examples() -> dict[str, Example]:
     }
 
 
+TABLES = {
+    "farm.csv": "a table of eight jobs with seats, releases and deadlines, for plan and convert",
+    "jobs.csv": "a table of six jobs with predicted demands, for convert",
+    "model.swf": "a log in the Standard Workload Format, for convert",
+}
+"""Bundled files that become instances, and what each is."""
+
+
+@cache
+def tables() -> dict[str, Example]:
+    """Return the bundled tables and logs by file name."""
+    home = Path(__file__).parent
+    paths = {path.name: path for path in home.glob("*/*") if path.name in TABLES}
+    return {name: Example(paths[name].parent.name, name, paths[name]) for name in TABLES}
+
+
 def find_example(name: str) -> Example:
-    """Return a bundled instance by name; `InputError` with the nearest name if there is none."""
-    return examples()[pick_name(name, examples(), "an example")]
+    """Return a bundled instance, or table, by name; `InputError` with the nearest name if none."""
+    known = {**examples(), **tables()}
+    return known[pick_name(name, known, "an example")]
 
 
 def locate(path: str | Path) -> Path:
-    """Return the path itself, or the file of the bundled or archived instance that it names."""
+    """Return the path itself, or the bundled or archived file that it names."""
     text = str(path)
     if text.startswith(ARCHIVE_PREFIX):
         return instance_path(text.removeprefix(ARCHIVE_PREFIX))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, quote
+from schedopt.instances.examples import locate
 from schedopt.instances.files import head_of
 from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
@@ -46,7 +47,8 @@ def convert(
     InputError
         If a file cannot be read or an option is not right.
     """
-    files: list[Source] = [paths] if isinstance(paths, Source) else list(paths)
+    given_files: list[Source] = [paths] if isinstance(paths, Source) else list(paths)
+    files = [locate(file) if isinstance(file, str | Path) else file for file in given_files]
     kinds = {_format_of(file, (options or {}).get("as") == "jobs") for file in files}
     if (options or {}).get("as") == "jobs":  # a table, or a dump, that is read as a log
         kinds = {"log"}

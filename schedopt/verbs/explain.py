@@ -217,11 +217,11 @@ def _solvers() -> list[Entry]:
 
 
 def _examples() -> list[Entry]:
-    from schedopt.instances.examples import examples
+    from schedopt.instances.examples import examples, tables
 
     return [
         {"problem": example.problem, "name": example.name, "summary": example.summary}
-        for example in examples().values()
+        for example in (*examples().values(), *tables().values())
     ]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 from msgspec.structs import replace
 
 from schedopt.instances.errors import InputError, quote
+from schedopt.instances.examples import locate
 from schedopt.instances.files import dump, load, write_bytes
 from schedopt.instances.options import OptionNames
 from schedopt.instances.protocol import AnyInstance, is_instance
@@ -222,10 +223,9 @@ def plan_night(
 
 def _instance_or_table(table: object) -> tuple[object, Problem]:
     """Return an instance, or a table, and the problem that takes it."""
-    if isinstance(table, str | Path) and (
-        str(table).startswith("example:") or str(table).lower().endswith(INSTANCES)
-    ):
-        table = load(table)
+    if isinstance(table, str | Path):
+        path = locate(table)
+        table = load(table) if path.name.lower().endswith(INSTANCES) else path
     if is_instance(table):
         return table, problem_of(table)
     record = next(record for record in problems() if "table" in record.known_converters())
