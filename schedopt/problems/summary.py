@@ -235,6 +235,18 @@ class RulePrice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     proven: bool = True
 
 
+class SmallestChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The smallest change of one kind that would let a job run."""
+
+    job: str
+    change: str  # such as ``deadline``; ``none`` where a best plan runs the job as the night is
+    today: str  # what it is, for people
+    needed: str | None = None  # what it would have to be; None where no change was found
+    value: float | None = None  # the same as a number
+    proven: bool = True  # whether nothing less is enough
+    words: str = ""  # what else there is to say
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Explanation of an answer."""
 
@@ -242,6 +254,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     rules: tuple[RulePrice, ...]
     unproven: int  # how many of these could not be solved to a proof in the time that there was
     seconds: float
+    changes: tuple[SmallestChange, ...] = ()  # what would let a job run
 
 
 def explanation_tables(explanation: Explanation) -> Tables:
@@ -254,6 +267,14 @@ def explanation_tables(explanation: Explanation) -> Tables:
             for of in explanation.left_out
         )
         yield Table.of("left out", columns, rows)
+    for job in dict.fromkeys(change.job for change in explanation.changes):
+        titles = map(text, ("change", "today", "enough", ""))
+        changes = (
+            (of.change, of.today, of.needed or "", of.words)
+            for of in explanation.changes
+            if of.job == job
+        )
+        yield Table.of(f"what would let {job} run, each by itself", tuple(titles), changes)
     if explanation.rules:
         heads = text("rule"), number("reward lost"), text("in without it"), text("out without it")
         prices = (

@@ -322,13 +322,15 @@ class Night:
                 best = earned if best is None else max(best, earned or NONE)
         return best
 
-    def best_in_order(self) -> tuple[Fraction, ...] | None:
+    def best_in_order(self, *including: str) -> tuple[Fraction, ...] | None:
         """Return the best values of the file's objectives in order; None where no rules are kept.
 
-        For nights without late payments.
+        For nights without late payments; ``including``: jobs that run.
         """
         best = None
         for chosen in subsets(self.jobs):
+            if not {*including} <= {*chosen}:
+                continue
             worth = tuple(
                 sum((self._worth(name, goal) for name in chosen), NONE)
                 for goal in self.file.get("objectives") or ["reward"]

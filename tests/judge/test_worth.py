@@ -1,6 +1,8 @@
-"""Objectives in order, judged by trying everything."""
+"""Objectives in order, and what would let a job run, judged by trying everything."""
 
 import json
+from copy import deepcopy
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -11,6 +13,7 @@ import schedopt
 from judge.brute import Night
 from judge.nights import drawn
 from schedopt.instances import files
+from schedopt.planning.why import smallest_changes
 
 PART = 25
 
@@ -42,3 +45,126 @@ def test_schedule_is_best_for_objectives_in_order(part: int) -> None:
         assert not result.violations, (seed, result.violations)
         objectives = result.solution.objectives or (result.objective,)
         assert tuple(map(float, truth)) == pytest.approx(objectives), seed
+
+
+def small_night(seed: int) -> Any:
+    """Draw a night of up to five jobs in whole hours, perhaps with a cap and with levels."""
+    draw = Random(seed)  # noqa: S311
+    deadline, processors = draw.randint(2, 4), draw.randint(1, 2)
+    jobs = [
+        {
+            "name": f"j{i}",
+            "reward": draw.randint(0, 6),
+            "stages": [
+                [draw.randint(1, 3) for _ in range(draw.randint(1, 2))]
+                for _ in range(draw.choice((1, 1, 2)))
+            ],
+            "groups": {"team": draw.choice(("fx", "light")) if i else "fx"},
+            **({"deadline": draw.randint(1, deadline)} if draw.random() < 0.3 else {}),
+            "processors": draw.choice((1, 1, processors)),
+        }
+        for i in range(draw.randint(2, 5))
+    ]
+    file: Any = {"problem": "dssp", "name": "small", "deadline": deadline, "end": deadline}
+    file |= {"processors": processors, "jobs": jobs, "constraints": []}
+    if draw.random() < 0.6:
+        share = draw.choice((0.2, 0.35, 0.5))
+        file["constraints"] = [{"kind": "fair-share", "by": "team", "at_most": {"fx": share}}]
+    if draw.random() < 0.3:
+        for job in jobs:
+            level = 2 if job is jobs[0] else draw.randint(0, 2)
+            job["reward"], job["values"] = int(level == 2), {f"priority {level}": 1}
+        file["objectives"] = ["reward", *levels_of(jobs)[-2::-1]]
+    return file
+
+
+def levels_of(jobs: Any) -> list[str]:
+    """Return the levels of jobs in ascending order."""
+    return sorted({level for job in jobs for level in job["values"]})
+
+
+def changed(file: Any, name: str, lever: str, c: int) -> Any:
+    """Return a night after some steps of a change, as docs/howto/tonight.md describes it."""
+    file = deepcopy(file)
+    job = next(job for job in file["jobs"] if job["name"] == name)
+    if c == 0:
+        return file
+    if lever == "deadline":
+        due = min(job.get("deadline", file["deadline"]), file["end"]) + c
+        job["deadline"], file["end"] = due, max(due, file["end"])
+    elif lever == "processors":
+        file["processors"] += c
+    elif lever.startswith("cap"):
+        shares = file["constraints"][0]["at_most"]
+        shares["fx"] = round(shares["fx"] + c / 100, 2)
+    elif lever == "reward":
+        job["reward"] += c
+    else:
+        levels = [*levels_of(file["jobs"]), "priority 9"]
+        (level,) = job["values"]
+        level = levels[levels.index(level) + c]
+        job["values"] = {level: 1}
+        levels = levels_of(file["jobs"])
+        for other in file["jobs"]:
+            other["reward"] = int(levels[-1] in other["values"])
+        file["objectives"] = ["reward", *levels[-2::-1]]
+    return file
+
+
+def shares_of(file: Any) -> float:
+    share: float = file["constraints"][0]["at_most"]["fx"]
+    return share
+
+
+STEPS = {"deadline": 25, "processors": 60, "cap team fx": 80, "reward": 31, "priority": 3}
+"""Steps that are tried of each change; more are never of use in a small night."""
+
+
+def smallest_step(file: Any, name: str, lever: str) -> int | None:
+    """Return the least steps after which a best plan runs a job; None where none is enough."""
+    for c in range(STEPS[lever] + 1):
+        try:
+            night = Night(json.dumps(changed(file, name, lever, c)).encode())
+        except IndexError:
+            return None
+        with_job = night.best_in_order(name)
+        if with_job is not None and with_job == night.best_in_order():
+            return c
+        if lever.startswith("cap") and shares_of(changed(file, name, lever, c)) >= 1:
+            return None
+    return None
+
+
+@pytest.mark.parametrize("part", range(examples(24)))
+def test_why_finds_the_smallest_change(part: int) -> None:
+    solve = partial(schedopt.solve, threads=1)
+    for seed in range(4 * part, 4 * part + 4):
+        file = small_night(seed)
+        night = files.parse(json.dumps(file).encode())
+        plan = solve(night, formulation="schedule")
+        left_out = [job.name for job in night.jobs if job.name not in plan.solution.completion]
+        for name in left_out[:2]:
+            for found in smallest_changes(night, (), name, plan, solve=solve):
+                assert found.proven, (seed, found)
+                if found.change == "none":
+                    assert smallest_step(file, name, "reward") == 0, (seed, found)
+                    continue
+                step = smallest_step(file, name, found.change)
+                assert (found.value is None) == (step is None), (seed, found, step)
+                if step is None:
+                    continue
+                told = changed(file, name, found.change, step)
+                job = next(job for job in told["jobs"] if job["name"] == name)
+                expected = {
+                    "deadline": job.get("deadline"),
+                    "processors": told["processors"],
+                    "cap team fx": told["constraints"] and told["constraints"][0]["at_most"]["fx"],
+                    "reward": job["reward"],
+                }
+                if found.change == "priority":
+                    (level,) = job["values"]
+                    needed = f"above {levels_of(file['jobs'])[-1].removeprefix('priority ')}"
+                    needed = level.removeprefix("priority ") if level[-1] != "9" else needed
+                    assert found.needed == needed, (seed, found, step)
+                    continue
+                assert found.value == pytest.approx(expected[found.change]), (seed, found, step)

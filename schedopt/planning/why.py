@@ -1,0 +1,466 @@
+"""The smallest change that would let a job run: a later deadline, more processors, and others.
+
+A lever changes the night in steps. After c steps let V(c) be the value of the best plan and W(c)
+that of the best plan with the job: the job runs in a best plan if W(c) >= V(c). Both are found by
+solving. They do not decrease in c, except where more processors raise a minimum share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+from msgspec.structs import replace as with_fields
+
+from schedopt.formats import number
+from schedopt.formulations.dssp.grid import Grid
+from schedopt.instances.constraints import Constraint, FairShare, Require
+from schedopt.instances.decimals import Whole, as_written
+from schedopt.instances.dssp import Instance, Job, Scheduled
+from schedopt.instances.dssp.machine_checks import Counts
+from schedopt.instances.dssp.worth import LEVEL, UNPAID
+from schedopt.planning.reasons import moment
+from schedopt.problems.summary import SmallestChange, Solve
+from schedopt.solvers.clock import now
+from schedopt.solvers.result import Result
+from schedopt.solvers.stopping import stopped
+
+PART, LEAST = 1 / 12, 0.5
+"""The part of the time for a lever that one solve may take, and the least, in seconds."""
+Question = tuple[Instance, Sequence[Constraint]]
+
+
+class OutOfTimeError(Exception):
+    """The time for a search is over."""
+
+
+@dataclass(frozen=True)
+class Lever:
+    """A way to change a night in steps.
+
+    Attributes
+    ----------
+    name, today : str
+        Such as ``deadline``, and what it is without a change.
+    most : int
+        The largest number of steps.
+    change : callable
+        Returns the night and the side constraints beyond its own after a number of steps.
+    words, value : callable
+        What it is after a number of steps: for people, and as a number.
+    is_own : bool
+        Whether plans without the job stay as they are.
+    is_bonus : bool
+        Whether all plans with the job gain the same, so that the best of them stays the best.
+    is_monotone : bool
+        Whether every plan that a step allows is allowed by the next.
+    is_exact : bool
+        Whether nothing between two steps would be enough where the lower one is not.
+    """
+
+    name: str
+    today: str
+    most: int
+    change: Callable[[int], Question]
+    words: Callable[[int], str]
+    value: Callable[[int], float]
+    is_own: bool = False
+    is_bonus: bool = False
+    is_monotone: bool = True
+    is_exact: bool = True
+
+
+def smallest_changes(
+    night: Instance,
+    rules: Sequence[Constraint],
+    name: str,
+    plan: Result,
+    *,
+    solve: Solve,
+    seconds: float | None = None,
+) -> list[SmallestChange]:
+    """Return, for each lever, the smallest change with which a job runs in a best plan.
+
+    Parameters
+    ----------
+    night, rules : Instance and sequence of Constraint
+        The night, and the side constraints beyond its own.
+    name : str
+        The job, which the plan does not run.
+    plan : Result
+        The best plan that is known.
+    solve : callable
+        `schedopt.solve`, or a partial of it.
+    seconds : float, optional
+        The time for all levers together; without it every solve waits for its proof.
+
+    Returns
+    -------
+    list of SmallestChange
+        A single one with ``change`` "none" where a best plan runs the job as the night is.
+    """
+    began = now()
+    found: list[SmallestChange] = []
+    levers = list(levers_of(night, rules, night.index[name]))
+    known: dict[int, Result] = {}
+    for k, lever in enumerate(levers):
+        left = None if seconds is None else max(0.0, began + seconds - now()) / (len(levers) - k)
+        search = _Search(lever, name, plan, known=known, solve=solve, seconds=left)
+        change = search.run()
+        if change.change == "none":
+            return [change]
+        found.append(change)
+        known = {0: search.with_job[0]} if 0 in search.with_job else {}
+    return found
+
+
+class _Search:
+    """The search for the smallest number of steps of a lever."""
+
+    def __init__(
+        self,
+        lever: Lever,
+        name: str,
+        plan: Result,
+        *,
+        known: dict[int, Result],
+        solve: Solve,
+        seconds: float | None,
+    ) -> None:
+        self.lever, self.name, self._solve_night = lever, name, solve
+        self.best, self.with_job = {0: plan}, known
+        self.seconds, self._began = seconds, now()
+        self.is_proven = lever.is_exact and plan.proven
+        self.enough: int | None = None
+
+    def run(self) -> SmallestChange:
+        """Return the smallest change, and whether it is proven to be."""
+        in_time = True
+        try:
+            self.enough = self._smallest()
+        except OutOfTimeError:
+            in_time = self.is_proven = False
+        lever, c = self.lever, self.enough
+        needed = value = None
+        if c == 0:
+            words = "a best plan runs it already: --must asks for it at no cost"
+        elif c is not None:
+            needed, value = lever.words(c), lever.value(c)
+            words = "" if self.is_proven else "enough; whether less is enough is not proven"
+        elif self.is_proven:
+            words = "no change of this alone is enough"
+        else:
+            words = "none found" + " within the time" * (not in_time)
+        return SmallestChange(
+            job=self.name,
+            change="none" if c == 0 else lever.name,
+            today=lever.today,
+            needed=needed,
+            value=value,
+            proven=self.is_proven,
+            words=words,
+        )
+
+    def _smallest(self) -> int | None:
+        """Return the smallest number of steps after which a best plan runs the job."""
+        low, target = 0, self.best[0]
+        while (c := self._first(low, target)) is not None:
+            if c and self.lever.is_bonus:
+                self._confirm(c)
+            if self.lever.is_own or c == 0:
+                return c
+            target = self._best_after(c)
+            if self._reaches(c, target):
+                return c
+            low = c + 1  # the best plan has gained more than the best plan with the job
+        return None
+
+    def _first(self, low: int, target: Result) -> int | None:
+        """Return the first number of steps, from a given one on, whose plans reach a target."""
+        most = self.lever.most
+        if not self.lever.is_monotone:
+            return next((c for c in range(low, most + 1) if self._reaches(c, target)), None)
+        if not self.lever.is_bonus and not self._reaches(most, target):
+            return None
+        below, high, step = low - 1, low, 1
+        while not self._reaches(high, target):
+            if high >= most:
+                return None
+            below, high, step = high, min(most, high + step), 2 * step
+        while high - below > 1:
+            middle = (below + high) // 2
+            if self._reaches(middle, target):
+                high = middle
+            else:
+                below = middle
+        return high
+
+    def _reaches(self, c: int, target: Result) -> bool:
+        """Return True if a plan with the job is known to be as good as the target after c steps."""
+        night, found = self.lever.change(c)[0], self._with_job_after(c)
+        wanted = _value(night, target.solution)
+        if found.solution is None:
+            self.is_proven &= found.termination == "infeasible"
+            return False
+        reached = _value(night, found.solution) >= wanted and not found.violations
+        if not reached:
+            below = found.bound is not None and bool(wanted) and found.bound < float(wanted[0])
+            self.is_proven &= found.proven or below
+        elif self.lever.is_own:
+            self.enough = c if self.enough is None else min(c, self.enough)
+        return reached
+
+    def _confirm(self, c: int) -> None:
+        """Solve the night after the change of a reward, which the search did not need to."""
+        night = self.lever.change(c)[0]
+        most, found = self._best_after(c), self.with_job[0]
+        self.is_proven &= most.proven and (
+            _value(night, found.solution) >= _value(night, most.solution)
+        )
+
+    def _best_after(self, c: int) -> Result:
+        """Return the best plan after c steps."""
+        if c not in self.best:
+            self.best[c] = self._solve(c)
+            self.is_proven &= self.best[c].proven
+            solution = self.best[c].solution
+            if solution is not None and self.name in solution.completion:
+                self.with_job[c] = self.best[c]
+        return self.best[c]
+
+    def _with_job_after(self, c: int) -> Result:
+        """Return the best plan with the job after c steps."""
+        if self.lever.is_bonus:
+            c = 0
+        if c not in self.with_job:
+            self.with_job[c] = self._solve(c, Require(name=f"why {self.name}", jobs=(self.name,)))
+        return self.with_job[c]
+
+    def _solve(self, c: int, *more: Constraint) -> Result:
+        limit = None
+        if self.seconds is not None:
+            left = self.seconds - (now() - self._began)
+            if left <= 0:
+                raise OutOfTimeError
+            limit = min(left, max(LEAST, PART * self.seconds))
+        if stopped():
+            raise OutOfTimeError
+        night, rules = self.lever.change(c)
+        return self._solve_night(
+            night,
+            formulation="schedule",
+            constraints=[*rules, *more],
+            time_limit=limit,
+            watch=None,
+        )
+
+
+def _value(night: Instance, solution: Scheduled | None) -> tuple[Fraction, ...]:
+    """Return the exact value of a schedule for each objective of a night; () without one."""
+    if solution is None:
+        return ()
+    if night.late:
+        return (as_written(night.objective_of(solution)),)
+    at = night.positions(solution)
+    names = night.objectives or ("reward",)
+    return tuple(sum(map(as_written, night.worths(n)[at].tolist()), Fraction(0)) for n in names)
+
+
+# --- levers -------------------------------------------------------------------------------------
+
+
+def levers_of(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
+    """Yield the changes of a night that may let a job run."""
+    yield _later_deadline(night, rules, j)
+    yield from _more_processors(night, rules, j)
+    yield from _higher_caps(night, rules, j)
+    if night.rewards.any() and all(map(_level_of, night.jobs)):
+        yield _higher_priority(night, rules, j)
+    elif not night.late:
+        yield _higher_reward(night, rules, j)
+
+
+def _later_deadline(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
+    """Return the lever of a job's deadline; only the job runs after the end of the night."""
+    grid, job = Grid.of(night), night.jobs[j]
+    unit = Fraction(max(grid.step, 1)) / Fraction(grid.scale)  # divides all starts and ends
+    today = as_written(float(night.deadlines[j]))
+    if night.end is not None:
+        today = min(today, as_written(night.end))
+    first = floor(today / unit)
+    steps = [*night.machine.pools.values(), *night.machine.resources.values()]
+    times = [time for one in steps for time, _ in one.changes()]
+    latest = max([*map(as_written, night.deadlines.tolist()), as_written(job.release), *times])
+    work = sum((as_written(length) for stage in job.stages or () for length in stage), Fraction(0))
+
+    def change(c: int) -> Question:
+        if c == 0:
+            return night, rules
+        due, end, jobs = float((first + c) * unit), night.end, list(night.jobs)
+        if end is not None and due > end:
+            jobs = [
+                with_fields(other, deadline=end) if night.deadlines[i] > end else other
+                for i, other in enumerate(jobs)
+            ]
+            end = due
+        jobs[j] = with_fields(job, deadline=due)
+        return with_fields(night, jobs=tuple(jobs), end=end), rules
+
+    return Lever(
+        "deadline",
+        _clock(night, float(today)),
+        max(1, ceil((latest + work) / unit) - first + 1),
+        change,
+        lambda c: _clock(night, float((first + c) * unit)),
+        lambda c: float((first + c) * unit),
+        is_own=not night.late,
+        is_exact=grid.exact,
+    )
+
+
+def _clock(night: Instance, time: float) -> str:
+    """Return a time of day where the night's start is known, else the number."""
+    text = moment(night, time)
+    return text[11:19].removesuffix(":00") if night.start else text
+
+
+def _more_processors(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
+    """Yield the lever of the processors, or of each pool that the job may use, at all times."""
+    shares = [rule for rule in (*night.constraints, *rules) if isinstance(rule, FairShare)]
+    floors = any(rule.floors(night.groups.get(rule.by, {})) for rule in shares)
+    at_once = sum(job.processors * max(map(len, job.stages or ((),))) for job in night.jobs)
+    caps = [s for rule in shares for s in rule.caps(night.groups.get(rule.by, {})).values() if s]
+    asked = float(night.demands.sum()) / night.deadline
+    most = at_once + ceil(asked / min(caps)) if caps else at_once
+    for pool in night.machine.of_job(night.jobs[j]) if night.pools else [""]:
+
+        def change(c: int, pool: str = pool) -> Question:
+            if pool:
+                size = _raised(night.pools[pool], c)
+                return with_fields(night, pools=night.pools | {pool: size}), rules
+            changes = tuple((time, n + c) for time, n in night.changes)
+            return with_fields(night, processors=night.processors + c, changes=changes), rules
+
+        has_one_size = isinstance(night.pools[pool], int) if pool else not night.changes
+        size = night.pools[pool] if pool else night.processors
+        today = f"{size}" if has_one_size else ""
+        yield Lever(
+            f"processors of {pool}" if pool else "processors",
+            today,
+            most,
+            change,
+            lambda c, size=size, one=has_one_size: (  # type: ignore[misc]
+                f"{size + c} ({c} more)" if one else f"{c} more at all times"
+            ),
+            lambda c, size=size, one=has_one_size: float(size + c if one else c),  # type: ignore[misc]
+            is_monotone=not floors,
+        )
+
+
+def _raised(size: int | Counts, c: int) -> int | Counts:
+    return size + c if isinstance(size, int) else tuple((time, n + c) for time, n in size)
+
+
+def _higher_caps(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
+    """Yield a lever for each cap of a group of the job, in steps of one percent."""
+    every = [*night.constraints, *rules]
+    for i, rule in enumerate(every):
+        if not isinstance(rule, FairShare):
+            continue
+        group = night.jobs[j].groups.get(rule.by, "")
+        share = rule.caps(night.groups.get(rule.by, {})).get(group, 1.0)
+        first = floor(100 * as_written(share))
+        if first >= 100:
+            continue
+
+        def change(
+            c: int, i: int = i, rule: FairShare = rule, group: str = group, first: int = first
+        ) -> Question:
+            if c == 0:
+                return night, rules
+            changed = [*every]
+            changed[i] = _with_cap(rule, group, (first + c) / 100)
+            own = len(night.constraints)
+            return with_fields(night, constraints=tuple(changed[:own])), changed[own:]
+
+        yield Lever(
+            f"cap {rule.by} {group}",
+            f"{number(100 * share)}%",
+            100 - first,
+            change,
+            lambda c, first=first: f"{first + c}%",  # type: ignore[misc]
+            lambda c, first=first: (first + c) / 100,  # type: ignore[misc]
+        )
+
+
+def _with_cap(rule: FairShare, group: str, share: float) -> FairShare:
+    """Return a fair share with another cap of a group, which keeps its floor."""
+    least = rule.floors([group]).get(group)
+    floors = rule.at_least if least is None else {**rule.at_least, group: least}
+    return with_fields(rule, at_most={**rule.at_most, group: share}, at_least=floors)
+
+
+def _higher_reward(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
+    """Return the lever of a job's reward, in steps of the last digit of all rewards."""
+    whole, job = Whole.of(night.rewards), night.jobs[j]
+    today = as_written(job.reward)
+
+    def reward(c: int) -> float:
+        return float(today + Fraction(c, whole.scale))
+
+    def change(c: int) -> Question:
+        values = {name: value for name, value in job.values.items() if name != UNPAID or not c}
+        jobs = [*night.jobs]
+        jobs[j] = with_fields(job, reward=reward(c), values=values)
+        return with_fields(night, jobs=tuple(jobs)), rules
+
+    return Lever(
+        "reward",
+        number(job.reward),
+        whole.total + 1,
+        change,
+        lambda c: number(reward(c)),
+        reward,
+        is_own=True,
+        is_bonus=True,
+    )
+
+
+def _higher_priority(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
+    """Return the lever of a job's priority: the levels that there are, and one above them."""
+    job = night.jobs[j]
+    levels = [_level_of(next(other for other in night.jobs if other.reward)), *night.objectives[1:]]
+    own = levels.index(_level_of(job))
+
+    def change(c: int) -> Question:
+        k = own - c
+        if c == 0:
+            return night, rules
+        raised = with_fields(job, reward=float(k <= 0), values={levels[k]: 1.0} if k >= 0 else {})
+        above = [with_fields(other, reward=0.0) for other in night.jobs]
+        jobs = [*(night.jobs if k >= 0 else above)]
+        jobs[j] = raised
+        lower = levels[1:] if k >= 0 else levels
+        counted = [name for name in lower if any(name in other.values for other in jobs)]
+        return with_fields(night, jobs=tuple(jobs), objectives=("reward", *counted)), rules
+
+    def level(c: int) -> str:
+        return levels[max(0, own - c)].removeprefix(LEVEL)
+
+    return Lever(
+        "priority",
+        level(0),
+        own + 1,
+        change,
+        lambda c: f"above {level(c)}" if c > own else level(c),
+        lambda c: float(level(c)),
+        is_own=True,
+        is_bonus=True,
+    )
+
+
+def _level_of(job: Job) -> str:
+    """Return the objective that counts the jobs of a job's priority, empty if there is none."""
+    return next((name for name in job.values if name.startswith(LEVEL)), "")
