@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.records import Instance
 
-LEVEL = "priority "
-"""Before the priority in the name of an objective, which counts the jobs of that priority."""
+LEVEL, LOWER = "priority ", " (lower first)"
+"""Around the priority in the name of a job's value, which counts the jobs of that priority."""
 UNPAID = "jobs without reward"
 """The objective that counts the jobs whose reward is 0."""
+MOST_WEIGHT = (1 << 30) - 1
+"""Largest sum of rewards that stand for levels: CP-SAT errs on numbers beyond 2^31."""
 
 
 def reversed_priorities(priorities: Sequence[float]) -> list[float]:
@@ -22,26 +26,50 @@ def reversed_priorities(priorities: Sequence[float]) -> list[float]:
     return [float(total - as_written(priority)) for priority in priorities]
 
 
-def in_levels(
-    jobs: Iterable[Job], priorities: Sequence[float], *, lower: bool = False
-) -> tuple[tuple[Job, ...], tuple[str, ...]]:
-    """Return jobs and objectives by which as many jobs as possible of each priority run, in order.
+def by_level(night: Instance, *, most: int = MOST_WEIGHT) -> Instance:
+    """Return a night in which as many jobs as possible of each priority run, level after level.
 
-    The jobs of the most important priority have a reward of 1, and others 0. Each later objective
-    counts the jobs of one priority.
+    Each job has a value named after its priority. The reward of a job exceeds that of all jobs of
+    less important levels together, where such rewards sum to ``most`` at most. Else the jobs of the
+    first level have a reward of 1, and an objective for each other level counts its jobs.
     """
-    levels = sorted(set(priorities), reverse=not lower)
-    names = {level: f"{LEVEL}{level:.15g}" for level in levels}
-    leveled = tuple(
-        replace(job, reward=float(priority == levels[0]), values={names[priority]: 1.0})
-        for job, priority in zip(jobs, priorities, strict=True)
-    )
-    return leveled, ("reward", *(names[level] for level in levels[1:])) if len(levels) > 1 else ()
+    levels = levels_of(night)
+    count = Counter(map(level_of, night.jobs))
+    weights, total = dict[str, int](), 0
+    for level in reversed(levels):
+        weights[level] = total + 1
+        total += count[level] * weights[level]
+    if total > most:
+        weights = {level: int(level == levels[0]) for level in levels}
+    jobs = tuple(replace(job, reward=float(weights[level_of(job)])) for job in night.jobs)
+    objectives = ("reward", *levels[1:]) if total > most else ()
+    return replace(night, jobs=jobs, objectives=objectives)
 
 
-def with_unpaid(jobs: Sequence[Job]) -> tuple[tuple[Job, ...], tuple[str, ...]]:
-    """Return jobs and objectives by which, after the reward, most jobs without a reward run."""
-    if all(job.reward for job in jobs):
-        return tuple(jobs), ()
-    counted = (job if job.reward else replace(job, values={UNPAID: 1.0}) for job in jobs)
-    return tuple(counted), ("reward", UNPAID)
+def level_name(priority: float, *, lower: bool = False) -> str:
+    """Return the name of the value that a job of a priority has."""
+    return f"{LEVEL}{priority:.15g}{LOWER * lower}"
+
+
+def priority_of(level: str) -> float:
+    """Return the priority in the name of a level."""
+    return float(level.removeprefix(LEVEL).removesuffix(LOWER))
+
+
+def levels_of(night: Instance) -> list[str]:
+    """Return the levels of a night's jobs, the most important first."""
+    levels = sorted({level_of(job) for job in night.jobs}, key=priority_of)
+    return levels if levels and levels[0].endswith(LOWER) else levels[::-1]
+
+
+def level_of(job: Job) -> str:
+    """Return the level of a job, empty if it has none."""
+    return next((name for name in job.values if name.startswith(LEVEL)), "")
+
+
+def with_unpaid(night: Instance) -> Instance:
+    """Return a night of which, after the reward, most jobs without a reward run."""
+    if night.objectives or all(job.reward for job in night.jobs):
+        return night
+    jobs = (job if job.reward else replace(job, values={UNPAID: 1.0}) for job in night.jobs)
+    return replace(night, jobs=tuple(jobs), objectives=("reward", UNPAID))

@@ -18,17 +18,25 @@ from schedopt.formats import number
 from schedopt.formulations.dssp.grid import Grid
 from schedopt.instances.constraints import Constraint, FairShare, Require
 from schedopt.instances.decimals import Whole, as_written
-from schedopt.instances.dssp import Instance, Job, Scheduled
+from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.machine_checks import Counts
-from schedopt.instances.dssp.worth import LEVEL, UNPAID
+from schedopt.instances.dssp.worth import (
+    LOWER,
+    UNPAID,
+    by_level,
+    level_name,
+    level_of,
+    levels_of,
+    priority_of,
+)
 from schedopt.planning.reasons import moment
 from schedopt.problems.summary import SmallestChange, Solve
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stopped
 
-PART, LEAST = 1 / 12, 0.5
-"""The part of the time for a lever that one solve may take, and the least, in seconds."""
+FIRST, PART, LEAST = 1 / 2, 1 / 6, 0.5
+"""The parts of the time for a lever that the first solve and another may take, and the least."""
 Question = tuple[Instance, Sequence[Constraint]]
 
 
@@ -244,7 +252,7 @@ class _Search:
             left = self.seconds - (now() - self._began)
             if left <= 0:
                 raise OutOfTimeError
-            limit = min(left, max(LEAST, PART * self.seconds))
+            limit = min(left, max(LEAST, (PART if c else FIRST) * self.seconds))
         if stopped():
             raise OutOfTimeError
         night, rules = self.lever.change(c)
@@ -276,7 +284,7 @@ def levers_of(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[
     yield _later_deadline(night, rules, j)
     yield from _more_processors(night, rules, j)
     yield from _higher_caps(night, rules, j)
-    if night.rewards.any() and all(map(_level_of, night.jobs)):
+    if all(map(level_of, night.jobs)):
         yield _higher_priority(night, rules, j)
     elif not night.late:
         yield _higher_reward(night, rules, j)
@@ -430,37 +438,27 @@ def _higher_reward(night: Instance, rules: Sequence[Constraint], j: int) -> Leve
 
 def _higher_priority(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
     """Return the lever of a job's priority: the levels that there are, and one above them."""
-    job = night.jobs[j]
-    levels = [_level_of(next(other for other in night.jobs if other.reward)), *night.objectives[1:]]
-    own = levels.index(_level_of(job))
+    job, levels = night.jobs[j], levels_of(night)
+    own = levels.index(level_of(job))
+    lower = levels[0].endswith(LOWER)
+    above = level_name(priority_of(levels[0]) + (-1 if lower else 1), lower=lower)
 
     def change(c: int) -> Question:
-        k = own - c
-        if c == 0:
-            return night, rules
-        raised = with_fields(job, reward=float(k <= 0), values={levels[k]: 1.0} if k >= 0 else {})
-        above = [with_fields(other, reward=0.0) for other in night.jobs]
-        jobs = [*(night.jobs if k >= 0 else above)]
-        jobs[j] = raised
-        lower = levels[1:] if k >= 0 else levels
-        counted = [name for name in lower if any(name in other.values for other in jobs)]
-        return with_fields(night, jobs=tuple(jobs), objectives=("reward", *counted)), rules
+        jobs = [*night.jobs]
+        jobs[j] = with_fields(job, values={levels[own - c] if c <= own else above: 1.0})
+        return by_level(with_fields(night, jobs=tuple(jobs), objectives=()), most=0), rules
 
-    def level(c: int) -> str:
-        return levels[max(0, own - c)].removeprefix(LEVEL)
+    def priority(c: int) -> float:
+        return priority_of(levels[max(0, own - c)])
 
+    beyond = "below " if lower else "above "
     return Lever(
         "priority",
-        level(0),
+        number(priority(0)),
         own + 1,
         change,
-        lambda c: f"above {level(c)}" if c > own else level(c),
-        lambda c: float(level(c)),
+        lambda c: beyond * (c > own) + number(priority(c)),
+        priority,
         is_own=True,
         is_bonus=True,
     )
-
-
-def _level_of(job: Job) -> str:
-    """Return the objective that counts the jobs of a job's priority, empty if there is none."""
-    return next((name for name in job.values if name.startswith(LEVEL)), "")

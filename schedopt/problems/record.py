@@ -232,7 +232,7 @@ class Problem(Generic[I]):
     def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if nothing is known of a formulation's prices."""
         if model.name not in self.explained:
-            expected = "a selection or a season of dssp: of others no prices are known"
+            expected = "a selection, a schedule or a season of dssp: of others no prices are known"
             raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
 
     def quantity(self, text: str, instance: Any) -> float:

@@ -21,7 +21,7 @@ import schedopt
 from schedopt.cli import app
 from schedopt.formulations.dssp import Selection
 from schedopt.instances import constraints, files
-from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.reasons import left_out, reasons
 from schedopt.validation.dssp.constraints import violations
@@ -172,3 +172,21 @@ def test_many_jobs_are_judged_at_once() -> None:
     cap = constraints.FairShare(by="team", at_most={"fx": 0.2})
     reasons = told(farm, cap)
     assert {"outbid", "rule:fair-share[0]"} == set(reasons.values())
+
+
+def test_schedule_is_explained_by_solving_schedules_again() -> None:
+    """Two jobs of three tasks fill half of the capacity each, but only one of them fits."""
+    jobs = tuple(
+        Job(name=name, reward=reward, stages=((2.0, 2.0, 2.0),))
+        for name, reward in (("a", 5.0), ("b", 3.0))
+    )
+    night = Instance(name="x", processors=2, deadline=6.0, jobs=jobs)
+    cap = constraints.AtMost(name="one", jobs=("a", "b"), count=1)
+    told: Any = schedopt.solve(night, formulation="schedule", constraints=cap, explain=True)
+    assert told.explanation["rules"][0]["cost"] == 3.0
+    (left,) = told.explanation["left_out"]
+    assert (left["job"], left["needed"], left["rules"]) == ("b", 5.0, ["one"])
+    shorter = msgspec.structs.replace(night, deadline=5.0)
+    told = schedopt.solve(shorter, formulation="schedule", explain=True)
+    (left,) = told.explanation["left_out"]
+    assert (left["job"], left["needed"], left["proven"]) == ("b", 5.0, True)

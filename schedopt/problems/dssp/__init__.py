@@ -34,7 +34,7 @@ class Dssp(Problem["Instance"]):
         "schedule": "schedopt.formulations.dssp.schedule:Schedule",
         "season": "schedopt.formulations.dssp.season:Season",
     }
-    explained: ClassVar = ("selection", "season")
+    explained: ClassVar = ("selection", "schedule", "season")
     converters: ClassVar = {
         "table": Converter("schedopt.instances.dssp.jobtable", tells=True),
         "workflow": Converter("schedopt.instances.dssp.wfformat", several=True),
@@ -53,7 +53,7 @@ class Dssp(Problem["Instance"]):
         return trivial(model) if chooses else (None, None)
 
     def expect_explained(self, model: Formulation) -> None:
-        """Raise `InputError` if nothing is known of prices: of schedules, and under risk."""
+        """Raise `InputError` if nothing is known of prices, as under risk."""
         super().expect_explained(model)
         if risk := model.options.get("risk"):
             expected = "a question without --risk: under it no prices are known"

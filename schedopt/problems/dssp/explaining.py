@@ -1,4 +1,4 @@
-"""The prices behind a selection or a season, each found by solving again.
+"""The prices behind a selection, a schedule or a season, each found by solving again.
 
 A job that is left out is asked for, and the optimum with it says what it lacks: its reward and the
 reward that asking for it loses. A rule is left out, and the optimum without it says what it costs.
@@ -11,11 +11,11 @@ from fractions import Fraction
 
 import msgspec
 
-from schedopt.formulations.dssp import Season, Selection
+from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.formulations.dssp.rows import selectable
 from schedopt.instances.constraints import Constraint, Require, label
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Job
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import quote
 from schedopt.planning.reasons import Reason, reasons
 from schedopt.problems.summary import Explanation, LeftOut, RulePrice
@@ -27,6 +27,7 @@ from schedopt.solvers.stopping import stopped
 EACH, TOGETHER = 10.0, 120.0
 """Seconds for each further solve, and for all of them, where no time limit is given."""
 Progress = Callable[[int, int], None]
+Model = Selection | Schedule | Season
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,11 @@ class _Optimum:
     chosen: frozenset[str] = frozenset()
     proven: bool = False
     conflict: tuple[str, ...] = ()
+    later: tuple[Fraction, ...] = ()  # the values of the objectives after the reward
 
 
 def explain(
-    model: Selection | Season, result: Result, limits: Limits, progress: Progress | None = None
+    model: Model, result: Result, limits: Limits, progress: Progress | None = None
 ) -> Explanation:
     """Return why jobs are left out, and what each rule costs."""
     night, began, quick = model.instance, now(), reasons(model.instance, result)
@@ -52,9 +54,9 @@ def explain(
     while asked in {rule.name for rule in rules}:
         asked += "'"
     names = frozenset(result.solution.selected if result.solution else ())
-    best = _Optimum(_reward(model, names), names, result.proven)
+    best = _optimum(model.instance, result)
     out = [job for job in night.jobs if job.name not in names]
-    able = {n for n, fits in zip(night.index, selectable(night, model.fill), strict=True) if fits}
+    able = {n for n, fits in zip(night.index, _able(model), strict=True) if fits}
     questions = [[*rules[:i], *rules[i + 1 :]] for i in range(len(rules))]
     questions += [
         [*rules, Require(name=asked, jobs=(job.name,))] for job in out if job.name in able
@@ -79,7 +81,7 @@ def explain(
 
 
 def _solve_each(
-    model: Selection | Season,
+    model: Model,
     questions: Sequence[Sequence[Constraint]],
     limits: Limits,
     progress: Progress | None,
@@ -94,19 +96,42 @@ def _solve_each(
         if remaining <= 0 or stopped():
             yield _Optimum()
             continue
-        own = replace(limits, gap=0.0, watch=None, time_limit=min(remaining, EACH))
-        again = door.solve(type(model)(bare, fill=model.fill).add(*rules), own)
+        share = min(remaining / (len(questions) - n), EACH)
+        own = replace(limits, gap=0.0, watch=None, time_limit=share)
+        again = door.solve(_other_rules(model, bare, rules), own)
         if again.solution is None:
-            proven = again.termination == "infeasible"
-            yield _Optimum(proven=proven, conflict=again.conflict)
+            yield _Optimum(proven=again.termination == "infeasible", conflict=again.conflict)
         else:
-            chosen = frozenset(again.solution.selected)
-            yield _Optimum(_reward(model, chosen), chosen, again.proven)
+            yield _optimum(model.instance, again)
 
 
-def _reward(model: Selection | Season, chosen: frozenset[str]) -> Fraction:
-    jobs, index = model.instance.jobs, model.instance.index
-    return sum((as_written(jobs[index[name]].reward) for name in chosen), Fraction(0))
+def _other_rules(model: Model, bare: Instance, rules: Sequence[Constraint]) -> Model:
+    """Return the model of a night under other rules."""
+    if isinstance(model, Schedule):
+        return Schedule(bare).add(*rules)
+    return type(model)(bare, fill=model.fill).add(*rules)
+
+
+def _able(model: Model) -> Sequence[bool]:
+    """Tell which jobs can run at all."""
+    night = model.instance
+    if not isinstance(model, Schedule):
+        return list(selectable(night, model.fill))
+    return list(night.in_time | bool(night.late))
+
+
+def _optimum(night: Instance, result: Result) -> _Optimum:
+    """Return what a result has found."""
+    chosen = frozenset(result.solution.selected if result.solution else ())
+    paid_in_part = as_written(result.objective or 0.0)
+    worth = paid_in_part if night.late else _total(night, "reward", chosen)
+    later = tuple(_total(night, name, chosen) for name in night.objectives[1:])
+    return _Optimum(worth, chosen, result.proven, later=later)
+
+
+def _total(night: Instance, objective: str, chosen: frozenset[str]) -> Fraction:
+    worths, index = night.worths(objective), night.index
+    return sum((as_written(float(worths[index[name]])) for name in chosen), Fraction(0))
 
 
 def _price(name: str, best: _Optimum, other: _Optimum, index: dict[str, int]) -> RulePrice:
@@ -143,8 +168,10 @@ def _left_out(
     if asked.worth is not None:
         needed = float(best.worth - asked.worth + as_written(job.reward))
         words = f"its reward is {job.reward:.6g}; from {needed:.6g} on it would be chosen"
-        if needed <= job.reward:
+        if needed <= job.reward and asked.later >= best.later:
             words = "as good: there is an optimum with it"
+        elif needed <= job.reward:
+            words = "the reward is the same with it, but a later objective is worse"
     blocking = {
         name: float(other.worth - best.worth)
         for name, other in without.items()
