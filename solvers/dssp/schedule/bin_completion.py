@@ -35,6 +35,8 @@ class BinCompletionParams:
         generated; the later ones prefer sets of few tasks and break ties at random.
     patterns : int
         Sets up to which the exact cover is tried, after the third attempt.
+    items : int
+        Items in a bin, on average, up to which the exact cover is tried.
     effort : float
         Deterministic time that CP-SAT may spend on the exact cover.
     candidates : int
@@ -46,6 +48,7 @@ class BinCompletionParams:
 
     attempts: Sequence[int] = (2_000, 10_000, 10_000, 40_000, 40_000)
     patterns: int = 3_000
+    items: int = 6
     effort: float = 1.0
     candidates: int = 60
     bits: int = 20_000_000
@@ -107,7 +110,7 @@ def _cover(
     sizes: Sequence[int], capacity: int, bins: int, params: BinCompletionParams
 ) -> list[list[int]] | None:
     """Return a packing of sets that fill a bin, all of about the same number of items."""
-    if not installed("ortools"):
+    if not installed("ortools") or len(sizes) > params.items * bins:
         return None
     from ortools.sat.python import cp_model
 
@@ -127,7 +130,8 @@ def _cover(
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = params.effort
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solver.solve(model)
+    if solver.status_name() not in ("OPTIMAL", "FEASIBLE"):
         return None
     return [list(pattern) for x, pattern in zip(chosen, patterns, strict=True) if solver.value(x)]
 
@@ -168,20 +172,16 @@ def _patterns(
         yield from extend(0, n, capacity)
 
 
+@dataclass
 class _Search:
     """One attempt: depth-first over bins, each completed in every way that the slack allows."""
 
-    def __init__(
-        self,
-        sizes: Sequence[int],
-        capacity: int,
-        bins: int,
-        nodes: int,
-        candidates: int,
-        draw: random.Random,
-    ) -> None:
-        self.sizes, self.capacity, self.bins = sizes, capacity, bins
-        self.nodes, self.candidates, self.draw = nodes, candidates, draw
+    sizes: Sequence[int]
+    capacity: int
+    bins: int
+    nodes: int
+    candidates: int
+    draw: random.Random
 
     def run(self) -> list[list[int]] | None:
         """Return the items of each bin; None if there is no packing."""

@@ -44,6 +44,12 @@ LONGEST = 20.0
 WRITING = 3e-4
 """Seconds that writing the model for CP-SAT takes for each task."""
 
+PACKED = 2_000
+"""Most tasks that bin completion packs."""
+
+PACKED_NODES = 10_000
+"""Nodes of bin completion in one attempt, for each second of the time limit."""
+
 SHARE = 0.3
 """The part of the time limit that the search may take where CP-SAT follows, and writing for it."""
 
@@ -153,6 +159,9 @@ def _best_dispatched(
     night, limits = model.instance, run.limits
     if not night.jobs:
         return None
+    packed = _pack_selection(model, relaxed, limits)
+    if packed is not None:
+        return packed
     best = by_dispatching(
         DispatchOrders(night, model.seats, worthless=bool(model.rule_rows)),
         run,
@@ -166,6 +175,47 @@ def _best_dispatched(
     if best is None or best.simulated is None:
         return None
     return best.simulated.schedule(night, np.flatnonzero(best.jobs).tolist())
+
+
+def _pack_selection(model: Schedule, relaxed: Result, limits: Limits) -> Scheduled | None:
+    """Return a schedule of the best selection whose tasks fill whole processors, if one is found.
+
+    Only jobs of one stage on identical processors without releases are packed: their schedules are
+    packings of the tasks into bins.
+    """
+    from schedopt.solvers.dssp.schedule.bin_completion import BinCompletionParams, pack
+
+    night, grid = model.instance, model.grid
+    plain = grid.exact and not model.seats and not night.features.keys() - {"end"}
+    if relaxed.solution is None or not plain:
+        return None
+    jobs = [night.index[name] for name in relaxed.solution.selected]
+    due = {int(min(grid.deadlines[j], grid.horizons[j])) for j in jobs}
+    tasks = np.flatnonzero(np.isin(night.tasks.job_of, jobs) & (grid.lengths > 0)).tolist()
+    stages = np.unique(night.tasks.stage_of[tasks])
+    several = len(stages) > len(np.unique(night.tasks.job_of_stage[stages]))
+    if len(due) != 1 or several or grid.releases[jobs].any() or not 0 < len(tasks) <= PACKED:
+        return None
+    if not _rule_checker(model)(np.isin(np.arange(len(night.jobs)), jobs)):
+        return None
+    step = int(np.gcd.reduce(grid.lengths[tasks]))
+    params = BinCompletionParams()
+    if limits.time_limit is not None:
+        nodes = PACKED_NODES * limits.time_limit
+        params = replace(
+            params, attempts=[n for n in params.attempts if n <= nodes] or [int(nodes)]
+        )
+    sizes = [int(grid.lengths[i]) // step for i in tasks]
+    bins = pack(sizes, due.pop() // step, night.processors, seed=limits.seed, params=params)
+    if bins is None:
+        return None
+    begin, on = [0] * len(grid.lengths), dict[int, tuple[int]]()
+    for processor, items in enumerate(bins):
+        start = 0
+        for item in items:
+            begin[tasks[item]], on[tasks[item]] = start, (processor,)
+            start += sizes[item] * step
+    return model.schedule_at(jobs, begin, on)
 
 
 def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]:

@@ -1,0 +1,76 @@
+"""Nights that are exactly full: bin completion finds the packing that proves the bound."""
+
+import random
+from itertools import pairwise
+
+import pytest
+from builders.effort import ALL, tried
+from hypothesis import strategies as st
+
+import schedopt
+from schedopt.instances.dssp import Instance, Job
+from schedopt.solvers.dssp.schedule.bin_completion import BinCompletionParams, pack
+
+HORIZON = 1_000
+
+
+def full_night(processors: int, tasks: int, jobs: int, seed: int) -> Instance:
+    """Cut each processor's time into tasks, and deal these to jobs at random."""
+    draw = random.Random(seed)  # noqa: S311
+    lengths = []
+    for _ in range(processors):
+        cuts = [0, *sorted(draw.sample(range(1, HORIZON), tasks - 1)), HORIZON]
+        lengths += [float(end - start) for start, end in pairwise(cuts)]
+    draw.shuffle(lengths)
+    return Instance(
+        name="full",
+        processors=processors,
+        deadline=HORIZON,
+        jobs=tuple(
+            Job(name=f"j{j}", reward=draw.randint(1, 20), stages=(tuple(lengths[j::jobs]),))
+            for j in range(jobs)
+        ),
+    )
+
+
+@pytest.mark.parametrize("seed", range(20 if ALL else 2))
+@pytest.mark.parametrize("jobs", [1, 10])
+@pytest.mark.parametrize("tasks", [3, 5])
+@pytest.mark.parametrize("processors", [10, 20, 50, 100])
+def test_schedule_of_full_night_is_proven(
+    processors: int, tasks: int, jobs: int, seed: int
+) -> None:
+    night = full_night(processors, tasks, jobs, seed)
+    result = schedopt.solve(night, formulation="schedule", time_limit=60)
+    assert result.solution_status == "optimal"
+    assert result.objective == sum(job.reward for job in night.jobs)
+    assert not result.violations
+
+
+@tried(100, st.lists(st.integers(1, 30), max_size=12), st.integers(1, 40), st.integers(1, 5))
+def test_pack_places_each_item_once_within_capacity(
+    sizes: list[int], capacity: int, bins: int
+) -> None:
+    found = pack(sizes, capacity, bins)
+    if found is None:
+        assert bins < len(sizes) or max(sizes) > capacity
+        return
+    assert sorted(item for one in found for item in one) == list(range(len(sizes)))
+    assert len(found) <= bins
+    assert all(sum(sizes[item] for item in one) <= capacity for one in found)
+
+
+@tried(100, st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5))
+def test_pack_finds_packing_that_exists(parts: list[list[int]]) -> None:
+    capacity = max(map(sum, parts))
+    sizes = [size for part in parts for size in part]
+    assert pack(sizes, capacity, len(parts)) is not None
+
+
+def test_pack_rounds_to_coarser_unit_where_spare_time_allows() -> None:
+    found = pack([10**9 - 10**6] * 3, 10**9, 3, params=BinCompletionParams(bits=10_000))
+    assert found == [[0], [1], [2]]
+
+
+def test_pack_returns_none_when_items_exceed_bins() -> None:
+    assert pack([6, 6, 6], 10, 2) is None
