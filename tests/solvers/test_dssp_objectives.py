@@ -172,7 +172,8 @@ def test_time_that_is_over_leaves_the_bound_of_the_relaxation() -> None:
     options = {"bounds": "profits", "family": "weakly-correlated", "jobs": 4_000, "groups": 7}
     night = schedopt.generate("dssp", "group-fair", seed=0, options=options)
     result = schedopt.solve(night, solver="columns", time_limit=1.0)
-    assert result.gap < 2e-3 and not result.violations
+    assert result.objective <= 1_043_890 and result.bound >= 1_043_855  # bound and value in 10 s
+    assert not result.violations
 
 
 @pytest.mark.parametrize("late", [False, True])
