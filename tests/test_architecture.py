@@ -3,6 +3,7 @@
 import ast
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,14 @@ def test_no_two_files_import_each_other() -> None:
 
     for name in graph:
         visit(name, ())
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if "__all__" in p.read_text(encoding="utf-8")], ids=module_name
+)
+def test_names_in_all_exist(path: Path) -> None:
+    module = import_module(module_name(path))
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
 
 
 HEAVY = {"numba", "pyomo", "cvxpy", "ortools", "highspy", "polars", "scipy", "pandas"}

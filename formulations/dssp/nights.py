@@ -69,7 +69,7 @@ class Calendar:
         rooms = (self.own[n][1] if n in self.own else self.capacity for n in nights)
         return sum((c * room for c, room in zip(nights.values(), rooms, strict=True)), Fraction(0))
 
-    def asked_by_floor(self, j: int, nights: Iterable[int]) -> bool:
+    def floor_asks_for(self, j: int, nights: Iterable[int]) -> bool:
         """Tell whether a floor over some nights asks for a job: it might be in time on one."""
         return any(self._jobs_of_floor.get(n, self._jobs_of_floor[0])[j] for n in nights)
 
@@ -248,5 +248,5 @@ def _possible_columns(
         j
         for j in season.groups.get(rule.by, {}).get(group, ())
         if demand[j] > 0
-        and calendar.asked_by_floor(j, period.nights.keys() & calendar.of_job[j].keys())
+        and calendar.floor_asks_for(j, period.nights.keys() & calendar.of_job[j].keys())
     ]

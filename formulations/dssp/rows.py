@@ -283,17 +283,15 @@ def _demand_by_window(
     longest: float = 1.0,
 ) -> Iterator[tuple[Window, Row]]:
     """Yield the demand, or the resources held, between each release and each deadline."""
-    asked_by_floor, work = night.planned.demands.fractions, night.planned.demands.floats
+    demands, work = night.planned.demands.fractions, night.planned.demands.floats
     if hold:
-        pairs = zip(night.jobs, asked_by_floor, strict=True)
-        asked_by_floor = [
-            as_written(job.holds.get(hold, 0.0)) / job.processors * d for job, d in pairs
-        ]
-        work = np.array([float(part) for part in asked_by_floor])
+        pairs = zip(night.jobs, demands, strict=True)
+        demands = [as_written(job.holds.get(hold, 0.0)) / job.processors * d for job, d in pairs]
+        work = np.array([float(part) for part in demands])
     for window in windows(night, among, longest * work, there):
         key = f"{what} from {window.release:.15g} to {window.deadline:.15g}"
         jobs = window.jobs.tolist()
-        yield window, Row(key, jobs, [asked_by_floor[j] for j in jobs], upper=window.room(there))
+        yield window, Row(key, jobs, [demands[j] for j in jobs], upper=window.room(there))
 
 
 def _pool_and_resource_rows(

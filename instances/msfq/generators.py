@@ -139,10 +139,10 @@ def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
     """
     draw = stream(seed)
     k, count = values["k"], values["classes"]
-    whole = divisors(k)[::-1]
-    expected = f"at most {len(whole)}, the divisors of {k}"
-    expect(count <= len(whole), expected, count, "option classes")
-    needs = sorted(draw.choice(whole, size=count, replace=False).tolist())
+    widths = divisors(k)[::-1]
+    expected = f"at most {len(widths)}, the divisors of {k}"
+    expect(count <= len(widths), expected, count, "option classes")
+    needs = sorted(draw.choice(widths, size=count, replace=False).tolist())
     parts = draw.random(count) / np.array(needs, dtype=float)
     sizes = np.exp(values["spread"] * draw.standard_normal(count))
     rate = values["load"] * k / float(parts @ (np.array(needs) * sizes))

@@ -232,7 +232,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return tuple(self.resources.get(name, 0) for name in needs.names) if needs else ()
 
     def expect_servers_alone(self, whose: str) -> None:
-        """Raise `InputError` if there are resources or partitions, which ``who`` does not take."""
+        """Raise `InputError`, which names ``whose``, if there are resources or partitions."""
         for key in ("resources", "partitions"):
             if names := getattr(self, key):
                 raise InputError(f"servers alone for {whose}", found=", ".join(names), place=key)

@@ -3,4 +3,4 @@
 from schedopt.cli import comparing, making, operating, solving
 from schedopt.cli.common import app
 
-__all__ = ["app", "archiving", "comparing", "making", "operating", "planning", "solving"]
+__all__ = ["app", "comparing", "making", "operating", "solving"]

@@ -207,7 +207,7 @@ def in_waves(instance: Instance, rules: Rules) -> Allocated | None:
     ranks[order] = np.arange(len(order))
     counts = WAVES if len(order) <= LARGE else WAVES_OF_LARGE
     waves = (_shortest_waves(instance, ranks * count // len(order), count) for count in counts)
-    best = min(waves, key=lambda made: made.cost)
+    best = min(waves, key=lambda wave: wave.cost)
     ends = np.cumsum(best.lengths)
     shares = _servers_for_lengths(instance, best.of, 1.0 / best.lengths) / instance.servers
     who = np.argsort(best.of, kind="stable")

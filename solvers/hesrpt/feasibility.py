@@ -142,7 +142,7 @@ def is_possible(
 
 
 def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[Timeline]:
-    """Yield the timelines that are `possible` under some of the rules, by name.
+    """Yield the timelines that are possible (see `is_possible`) under some of the rules, by name.
 
     Raises `TimeoutError` if there are too many to look through.
     """

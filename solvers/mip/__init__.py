@@ -179,9 +179,9 @@ def _recheck_infeasible(engine: Engine, run: MatrixRun, limits: Limits) -> Answe
 
 
 def _start(matrix: Matrix, hint: Iterable[tuple[Any, float]]) -> Start:
-    task = {id(variable): value for variable, value in hint}
-    columns = [i for i, v in enumerate(matrix.columns) if id(v) in task]
-    values = [task[id(matrix.columns[i])] for i in columns]
+    value_of = {id(variable): value for variable, value in hint}
+    columns = [i for i, v in enumerate(matrix.columns) if id(v) in value_of]
+    values = [value_of[id(matrix.columns[i])] for i in columns]
     return np.array(columns, np.int32), np.array(values, float)
 
 

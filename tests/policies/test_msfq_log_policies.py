@@ -97,8 +97,8 @@ def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     starts = replay(jobs, servers, Order(key, "easy"), planned, amounts)
     assert starts.tolist() == machine.starts
     ends = np.sort(starts + run)
-    trivial = np.arange(n) - np.searchsorted(ends, np.sort(starts))
-    assert trivial.max() > 300, "many running jobs"
+    concurrent = np.arange(n) - np.searchsorted(ends, np.sort(starts))
+    assert concurrent.max() > 300, "many running jobs"
 
 
 def test_thousands_wait_under_conservative_backfilling() -> None:

@@ -170,8 +170,8 @@ def test_jobs_that_tie_are_proven_and_no_worse_than_greedy_without_time(kind: st
         assert (used <= room).all()
         least = plain_greedy(goals, uses, room)
         assert found.objectives >= least
-        trivial = schedopt.ready(table, free, order, time_limit=0)
-        assert least <= trivial.objectives <= found.objectives <= trivial.bounds
+        without_time = schedopt.ready(table, free, order, time_limit=0)
+        assert least <= without_time.objectives <= found.objectives <= without_time.bounds
 
 
 def test_numbers_whose_slack_64_bits_do_not_hold_are_answered() -> None:

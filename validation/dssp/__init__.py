@@ -26,8 +26,8 @@ ANSWERS = {
 """For each formulation the records that its solution may be."""
 
 PLAIN = {Selected: "selected"}
-"""Records whose fields hold none, and need not be made of their text; and where names of jobs are,
-of which an instance's ``made`` tells whether it made them."""
+"""Answers whose fields hold no records, and need not be decoded again; and the field with names of
+jobs, of which an instance's ``are_latest`` says whether the instance itself made them."""
 OF_ENCODING = 30.0  # exact sums take longer than names do to be written: see `validation.documents`
 
 

@@ -36,7 +36,7 @@ class Pass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rents, and how nodes are split.
 
     Parts are by what all gain at the rent that is ``beyond`` places after the one at which they
-    earn least. ``block`` is 0: it was for teams, of which passes know nothing any more.
+    earn least. ``block`` must be 0: certificates in the archive have this field.
     """
 
     rents: list[float]

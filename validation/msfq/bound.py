@@ -281,18 +281,18 @@ def priced_responses(
     ):
         rate = unit * weight
         begun, ended = rent(np.array([submit, submit + run]), job)
-        trivial = rate * run + int(ended - begun)
-        if trivial > rate * run and rate:
-            last = submit + (trivial - rate * run) // rate  # to wait longer costs more by itself
+        cheapest = rate * run + int(ended - begun)
+        if cheapest > rate * run and rate:
+            last = submit + (cheapest - rate * run) // rate  # to wait longer costs more by itself
             low, high = np.searchsorted(grid, [submit, last], "right")
             near, far = np.searchsorted(grid, [submit + run, last + run], "right")
             starts = np.concatenate([grid[low:high], grid[near:far] - run])
             if len(starts):
                 paying = rent(starts + run, job) - rent(starts, job)
-                trivial = min(trivial, int((rate * (starts + run - submit) + paying).min()))
+                cheapest = min(cheapest, int((rate * (starts + run - submit) + paying).min()))
         elif not rate:
-            trivial = 0
-        total += trivial
+            cheapest = 0
+        total += cheapest
     return total - earning
 
 

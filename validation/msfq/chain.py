@@ -58,8 +58,11 @@ class System(NamedTuple):
         return (a * small + b * large) / (a + b)
 
 
-def snap_bound(times: Callable[[tuple[int, int]], tuple[float, float]], system: System) -> Any:
-    """Return both classes' times on a box large enough to have settled, else None."""
+def converged_times(times: Callable[[tuple[int, int]], tuple[float, float]], system: System) -> Any:
+    """Return both classes' mean response times on a truncation that is large enough, else None.
+
+    The truncation grows until both times change by less than 2e-5, relatively.
+    """
     small, large = system.most
     before = times((small, large))
     while (small := ceil(1.5 * small)) * (large := ceil(1.5 * large)) * system.k < MOST_STATES:
@@ -75,7 +78,7 @@ def msfq_times(system: System, l: int, lazy: bool, most: tuple[int, int]) -> tup
     k, l1, lk, m1, mk = system
     most_small, most_large = most
 
-    def settle(mode: str, n: int, large: int, batch: int) -> State:
+    def decide(mode: str, n: int, large: int, batch: int) -> State:
         if mode == "open":
             if n == 0:
                 mode = "empty"
@@ -96,15 +99,15 @@ def msfq_times(system: System, l: int, lazy: bool, most: tuple[int, int]) -> tup
     def transitions(state: State) -> Iterator[tuple[float, State]]:
         mode, n, large, batch = state
         if n + batch < most_small:
-            yield l1, settle("open" if mode == "empty" else mode, n + 1, large, batch)
+            yield l1, decide("open" if mode == "empty" else mode, n + 1, large, batch)
         if large < most_large:
-            yield lk, settle(mode, n, large + 1, batch)
+            yield lk, decide(mode, n, large + 1, batch)
         if mode == "large":
-            yield mk, settle("large" if large > 1 else "empty", n, large - 1, 0)
+            yield mk, decide("large" if large > 1 else "empty", n, large - 1, 0)
         elif mode == "open":
-            yield min(n, k) * m1, settle("open", n - 1, large, 0)
+            yield min(n, k) * m1, decide("open", n - 1, large, 0)
         elif mode == "closed":
-            yield batch * m1, settle("closed", n, large, batch - 1)
+            yield batch * m1, decide("closed", n, large, batch - 1)
 
     return _response_times(system, transitions)
 
@@ -121,7 +124,7 @@ def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> t
         rows = table.at_empty if c == 0 else table.admit[c - 1]
         return rows[min(j, table.large_most)][min(i, table.small_most)]
 
-    def settle(c: int, i: int, j: int) -> State:
+    def decide(c: int, i: int, j: int) -> State:
         while c < k:
             what = letter(c, i, j)
             if what == "L" and c == 0 and j:
@@ -134,13 +137,13 @@ def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> t
     def transitions(state: State) -> Iterator[tuple[float, State]]:
         mode, i, j, c = state
         if i + c < most_small:
-            yield l1, (mode, i + 1, j, c) if mode == "large" else settle(c, i + 1, j)
+            yield l1, (mode, i + 1, j, c) if mode == "large" else decide(c, i + 1, j)
         if j < most_large:
-            yield lk, (mode, i, j + 1, c) if mode == "large" else settle(c, i, j + 1)
+            yield lk, (mode, i, j + 1, c) if mode == "large" else decide(c, i, j + 1)
         if mode == "large":
-            yield mk, settle(0, i, j - 1)
+            yield mk, decide(0, i, j - 1)
         elif c:
-            yield c * m1, settle(c - 1, i, j)
+            yield c * m1, decide(c - 1, i, j)
 
     return _response_times(system, transitions, ("small", 0, 0, 0))
 

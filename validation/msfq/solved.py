@@ -136,7 +136,7 @@ def _lazy_times(system: System) -> tuple[list[float], list[float]] | None:
 
     times = []
     for l in range(system.k):
-        pair = chain.snap_bound(partial(chain.msfq_times, system, l, True), system)
+        pair = chain.converged_times(partial(chain.msfq_times, system, l, True), system)
         if pair is None:
             return None
         times.append(pair)
@@ -225,10 +225,10 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
         return
     pair = None
     if queue.servers <= FEW_SERVERS and queue.load <= LIGHT:
-        from schedopt.validation.msfq.chain import System, snap_bound, table_times
+        from schedopt.validation.msfq.chain import System, converged_times, table_times
 
         system = System.of(queue)
-        pair = snap_bound(partial(table_times, system, solution), system)
+        pair = converged_times(partial(table_times, system, solution), system)
     if pair is None:
         limits = f"{FEW_SERVERS} servers, to load {LIGHT:.1f}"
         report.unjudged.append(f"what the tables get: it is recomputed up to {limits} alone")

@@ -43,14 +43,14 @@ def response_curve(
     Takes time like k^4, and like k^3 for a few thresholds.
     """
     wanted = tuple(range(system.k)) if thresholds is None else thresholds
-    trivial = max(1, LARGEST // system.k**2)
+    batch_size = max(1, LARGEST // system.k**2)
     times = np.array(
         [
             _response_times(system, l, law)
-            for i in range(0, len(wanted), trivial)
+            for i in range(0, len(wanted), batch_size)
             for l, law in zip(
-                wanted[i : i + trivial],
-                _cycle_start_laws(system, wanted[i : i + trivial]),
+                wanted[i : i + batch_size],
+                _cycle_start_laws(system, wanted[i : i + batch_size]),
                 strict=True,
             )
         ]

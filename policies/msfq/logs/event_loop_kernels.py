@@ -18,7 +18,7 @@ class Log(NamedTuple):
     """The jobs: ndarrays of shape (jobs,), ``planned`` as long as a policy believes they run.
 
     ``need`` is of shape (jobs, resources), of which the first are servers; ``size`` is as in
-    `plain.sizes`.
+    `machine.sizes`.
     """
 
     submit: Any

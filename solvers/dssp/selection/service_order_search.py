@@ -68,7 +68,7 @@ class ServiceOrderSearch:
         after = np.cumsum(np.minimum(0, self.rows)[:, ::-1], axis=1)[:, ::-1]
         self.least = np.concatenate((after, np.zeros((len(after), 1))), axis=1)
         self.possible = relaxed.possible[place]
-        self._ascend_prices(prices, place)
+        self._keep_prices(prices, place)
         with np.errstate(divide="ignore", invalid="ignore"):
             counts = self.possible if self.chance else self.fits
             density = np.where(counts, self.rewards / self.asked[0], 0) if crowded else self.fits
@@ -84,8 +84,8 @@ class ServiceOrderSearch:
         """Whether sums fit 64 bits, and there is a row to count on."""
         return self.sound and self.asked.size > 0
 
-    def _ascend_prices(self, prices: Floats, place: NDArray[np.intp]) -> None:
-        """Remember the price of what is left, and what jobs are worth beyond what they ask for."""
+    def _keep_prices(self, prices: Floats, place: NDArray[np.intp]) -> None:
+        """Keep the prices of rows and scenarios, and the most that undecided jobs can add."""
         relaxed, count = self.relaxed, self.sample.count
         self.planned, rest = prices[: len(self.room)], prices[len(self.room) :]
         self.priced = self.weights * rest.reshape(len(relaxed.asked), count)
