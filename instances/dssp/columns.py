@@ -105,7 +105,17 @@ class Field(Column):
     without: str = ""
 
 
+def is_yes(text: str) -> bool:
+    """Return True for ``yes``, ``true``, ``x`` or 1, False for ``no``, ``false`` or 0."""
+    if text.casefold() in ("yes", "y", "true", "x", "1"):
+        return True
+    if text.casefold() in ("no", "n", "false", "0"):
+        return False
+    raise InputError("yes or no", found=quote(text))
+
+
 _TIME = "time, with units or in --unit"
+_YES = "yes or no"
 FIELDS: Mapping[str, Field] = {
     field.name: field
     for field in (
@@ -124,7 +134,7 @@ FIELDS: Mapping[str, Field] = {
             least=None,
             titles=("pri", "prio"),
             example="80",
-            unit="number, or a word with a --reward",
+            unit="number, higher is more important; or a word with a --reward",
             without="needs a reward",
         ),
         Field(
@@ -222,6 +232,8 @@ FIELDS: Mapping[str, Field] = {
             unit="number from 0 to below 1, or lognormal 0.5",
             without="times are certain",
         ),
+        Field("must", is_yes, example="yes", unit=_YES, without="the job may be left out"),
+        Field("forbid", is_yes, example="yes", unit=_YES, without="the job may run"),
         Field("demand", "length", example="40h", unit="processor time", without="that of tasks"),
         Field("critical_path", "length", example="3h", unit=_TIME, without="that of tasks"),
     )
@@ -234,6 +246,8 @@ PREFIXED = {
     ),
 }
 """Fields whose titles have a name after a prefix, of what each running task holds."""
+PRIORITY = "priority"
+"""The reward of a job that is its priority."""
 ALWAYS = ("name", "reward", "priority", "demand", "critical_path")
 """Fields that a grouping of the same title does not replace."""
 COMPLETED = ("completed", "complete", "done", "finished", "succeeded")
@@ -323,7 +337,7 @@ class Columns:
         others = [title for title in others if title not in titles.values()]
         reward = asked.reward
         if reward is None and "reward" not in titles and "priority" in titles:
-            reward = "linear"
+            reward = PRIORITY
         _check(table, {*titles, *asked.missing}, others, reward=reward, names=names)
         groupings = chosen or []
         if chosen is None:
@@ -347,11 +361,6 @@ class Columns:
         """Yield what became of the columns."""
         if self.reward and "reward" in self.titles:
             yield f"column 'reward': not used: the reward is {self.reward}, as asked"
-        elif self.reward == "linear":
-            yield (
-                "no column 'reward': rewards are linear in the priority, 500 less it and 0 at the "
-                f"least; {self.names.example('reward', 'banded')} or size makes others"
-            )
         fields = (
             key if _normalized(title) == key else f"{key} ({quote(title)})"
             for key, title in self.titles.items()

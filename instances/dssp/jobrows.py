@@ -19,23 +19,29 @@ from schedopt.instances.dssp.columns import (
     FIELDS,
     FRAMES,
     PREFIXED,
+    PRIORITY,
     SEATS,
     Columns,
     Reading,
     count_of,
     unit_of,
 )
-from schedopt.instances.dssp.jobs import REWARDS, Job, Stages
+from schedopt.instances.dssp.jobs import Job, Stages
+from schedopt.instances.dssp.worth import level_name, reversed_priorities
 from schedopt.instances.errors import InputError, TableError, listing, quote, suggestion
 from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Column, Row, Table
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
 FEW = 5  # most omitted rows that are named one by one
+STRICT = "strict"  # the reward by which jobs run level after level
 BY_WORD = "priority:"  # before what words of a column of priorities are worth
 WORDS = f"{BY_WORD}urgent=8,high=4,normal=2,low=1"
 LEAVE_OUT = "leave-out"
-READ = ("frames", "frame_time", "chunk", "done", "demand", "critical_path", "seats", "after")
+READ = (
+    *("frames", "frame_time", "chunk", "done", "demand", "critical_path", "seats", "after"),
+    *("must", "forbid"),
+)
 COPIED = ("pools", "max_processors", "processors", "spread")
 """Fields whose cells are the fields of jobs, where they are not empty."""
 REWARD, TASK_COUNT = with_fields(FIELDS["reward"], needed=True), Column("tasks", "whole", least=1)
@@ -84,8 +90,9 @@ class JobReader:
 
     def __init__(self, table: Table, columns: Columns, clock: Clock, asked: Reading) -> None:
         self.table, self.columns, self.clock, self.asked = table, columns, clock, asked
-        self.names, self.higher = asked.names, asked.priority == "higher"
-        self.top = 0.0  # the highest priority, where higher is more important
+        self.names, self.lower = asked.names, asked.priority == "lower"
+        self.must: list[str] = []
+        self.forbid: list[str] = []
         self.worths = worths_of(columns.reward or "", asked.names)
         self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
         self.left_out: dict[str, list[str]] = {}  # jobs by the reason why they are left out
@@ -109,9 +116,6 @@ class JobReader:
     def jobs(self) -> tuple[Job, ...]:
         """Return the jobs that are not left out; `InputError` names rows and columns."""
         rows, at = self._chosen_rows(), self.columns.at
-        if self.higher:
-            texts = (row[at["priority"]] for _, row in rows)
-            self.top = max((float(text) for text in texts if NUMBER.fullmatch(text)), default=0.0)
         self._names = {cells[at["name"]] for _, cells in self.table.rows}
         read: list[tuple[Row, Job]] = []
         for place, cells in rows:
@@ -121,7 +125,10 @@ class JobReader:
         jobs = self._with_jobs_before(read)
         if self._errors:
             raise self._errors[0] if len(self._errors) == 1 else TableError(self._errors)
-        return tuple(jobs)
+        names = {job.name for job in jobs}
+        self.must = [name for name in self.must if name in names]
+        self.forbid = [name for name in self.forbid if name in names]
+        return tuple(self._with_worths(jobs))
 
     def notes(self, read: int) -> Iterator[str]:
         """Yield notes on times, and on how many jobs were read and left out."""
@@ -129,11 +136,14 @@ class JobReader:
             yield f"the file is not in UTF-8: it is read as {self.table.encoding}"
         if self.worths:
             yield "column 'priority': words, each with its reward as asked"
-        elif self.higher:
-            yield f"column 'priority': higher is more important, as asked: {self.top:g} becomes 0"
-        elif "priority" in self.columns.titles:
-            other = f"{self.names.example('priority', 'higher')} where a higher one is"
-            yield f"column 'priority': a lower one is more important; {other}"
+        elif self.columns.reward == STRICT:
+            first = "lower" if self.lower else "higher"
+            yield f"rewards: a job outweighs all jobs of less priority; {first} is more important"
+        elif self.columns.reward == PRIORITY and self.lower:
+            yield "rewards: the priorities in reverse order; lower is more important, as asked"
+        elif self.columns.reward == PRIORITY:
+            other = f"{self.names.example('priority', 'lower')} where a lower one is"
+            yield f"rewards: the priorities; higher is more important; {other}"
         if self.clock.told:
             bare = self.clock.start is not None and self.clock.start.tzinfo is None
             zoned = self.names.example("start", "2026-11-22T20:00+01:00")
@@ -211,6 +221,7 @@ class JobReader:
         value = {column.name: row.value(column) for column in self._read}
         stages, priority = self._stages(row, value), self._priority(row)
         reward = 0.0 if self.columns.reward else row.value(REWARD)
+        reward = self.worths.get(row.text("priority"), reward)
         copied = {column.name: row.value(column) for column in self._copied}
         held = {key: row.value(column) for key, column in self._holds.items()}
         release, deadline = row.value(FIELDS["release"]), row.value(FIELDS["deadline"])
@@ -240,11 +251,8 @@ class JobReader:
             after=value.get("after") or (),
             **{key: own for key, own in copied.items() if own is not None},
         )
-        try:
-            job = self._rewarded(job, row)
-        except InputError as error:
-            row.refuse(error.within(row.place))
-            return None
+        self.must += [name] * bool(value.get("must"))
+        self.forbid += [name] * bool(value.get("forbid"))
         self.released += release is not None and release < 0
         if deadline is not None and job.release >= deadline:
             self.backward.append(f"{quote(name)} ({row.place})")
@@ -269,13 +277,24 @@ class JobReader:
         self.copies.setdefault(name, []).append(own)
         return own
 
-    def _rewarded(self, job: Job, row: Row) -> Job:
-        if self.worths:
-            return replace(job, reward=self.worths[row.text("priority")])
-        if self.columns.reward:
-            computed = REWARDS[self.columns.reward](job.priority, job.planned_demand)
-            return replace(job, reward=computed)
-        return job
+    def _with_worths(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Return jobs with the rewards or levels of their priorities, of which 0 is the first."""
+        if self.worths or "priority" not in self.columns.at:
+            return jobs
+        raw = [job.priority for job in jobs if job.priority is not None]
+        flipped = dict(zip(raw, reversed_priorities(raw), strict=True))
+        top = as_written(max(raw, default=0.0))
+        valued = [*jobs]
+        for j, job in enumerate(jobs):
+            if (own := job.priority) is not None:
+                fields: dict[str, Any] = {}
+                if self.columns.reward == STRICT:
+                    fields["values"] = {level_name(own, lower=self.lower): 1.0}
+                elif self.columns.reward == PRIORITY:
+                    fields["reward"] = flipped[own] if self.lower else own
+                fields["priority"] = own if self.lower else float(top - as_written(own))
+                valued[j] = replace(job, **fields)
+        return valued
 
     def _priority(self, row: Row) -> float | None:
         """Return a job's priority; of words, how many are worth more."""
@@ -292,8 +311,12 @@ class JobReader:
             row.refuse(row.wrong("priority", expected))
             return None
         priority: float | None = row.value(FIELDS["priority"])
-        if self.higher and priority is not None:
-            return float(as_written(self.top) - as_written(priority))
+        if priority is None and self.columns.reward and not row.is_wrong:
+            row.refuse(row.wrong("priority", "a number"))
+        if priority is not None and priority < 0 and self.columns.reward == PRIORITY:
+            strict = self.names.example("reward", STRICT)
+            expected = f"a number >= 0, which is what the job is worth; or any with {strict}"
+            row.refuse(row.wrong("priority", expected))
         return priority
 
     # --- tasks ------------------------------------------------------------------------------

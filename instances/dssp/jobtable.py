@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.constraints import Seats
+from schedopt.instances.constraints import Forbid, Require, Seats
 from schedopt.instances.dssp.clock import Clock
-from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns, Reading
-from schedopt.instances.dssp.jobrows import BY_WORD, LEAVE_OUT, WORDS, JobReader
-from schedopt.instances.dssp.jobs import REWARDS
+from schedopt.instances.dssp.columns import HOLDS, POOL, PRIORITY, SEATS, Columns, Reading
+from schedopt.instances.dssp.jobrows import BY_WORD, LEAVE_OUT, STRICT, WORDS, JobReader
 from schedopt.instances.dssp.records import PROCESSORS, Instance
+from schedopt.instances.dssp.worth import by_level
 from schedopt.instances.errors import InputError, at_place, expect, quote
 from schedopt.instances.files import stem
 from schedopt.instances.options import (
@@ -77,10 +77,10 @@ OPTIONS = OptionsWith(
         "end": text("a time after which nothing runs, such as 08:00"),
         "reward": Option(
             None,
-            f"one of {', '.join(REWARDS)}, or such as {WORDS}",
-            lambda v: v in REWARDS or (isinstance(v, str) and v.startswith(BY_WORD)),
+            f"priority, strict, or such as {WORDS}",
+            lambda v: v in (PRIORITY, STRICT) or (isinstance(v, str) and v.startswith(BY_WORD)),
         ),
-        "priority": one_of("lower", ("lower", "higher")),
+        "priority": one_of("higher", ("higher", "lower")),
         "groups": TEXTS,
         "keep": TEXTS,
         "duplicates": one_of("refuse", ("refuse", "number")),
@@ -138,8 +138,8 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
         columns = Columns.of(table, asked)
         if not table.rows:
             raise InputError("a row for each job, below the titles", found="none")
-        if asked.priority == "higher" and "priority" not in columns.at:
-            raise InputError("a column 'priority', which is higher where it is more important")
+        if asked.priority is not None and "priority" not in columns.at:
+            raise InputError("a column 'priority'", found="none", place=names.place("priority"))
         reader = JobReader(table, columns, clock, asked)
         jobs = reader.jobs()
         seats = values.held(SEATS, reader, whole=True)
@@ -152,9 +152,13 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
             processors=asked.processors or 0,
             deadline=deadline,  # type: ignore[arg-type]
             jobs=jobs,
-            constraints=tuple(
-                Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
-                for kind, n in seats.items()
+            constraints=(
+                *(
+                    Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
+                    for kind, n in seats.items()
+                ),
+                *(Require(name=f"must {job}", jobs=(job,)) for job in reader.must),
+                *(Forbid(name=f"forbid {job}", jobs=(job,)) for job in reader.forbid),
             ),
             resources=values.held(HOLDS, reader),
             changes=capacity,  # type: ignore[arg-type]
@@ -163,6 +167,8 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
             start=start,
             unit=clock.unit if start else "s",
         )
+    if columns.reward == STRICT:
+        instance = by_level(instance)
     if tell is not None:
         for line in (*columns.notes(instance), *reader.notes(len(jobs))):
             tell(line)

@@ -34,7 +34,7 @@ from schedopt.instances.errors import InputError
 
 def test_a_table(tmp_path: Path) -> None:
     night = table(tmp_path, HEADER + "ä,5,-120,9,7,lighting\nb,4.5,,1e1,.5,\n")
-    given = {"reward": 5.0, "priority": -120.0, "demand": 9.0, "critical_path": 7.0}
+    given = {"reward": 5.0, "priority": 0.0, "demand": 9.0, "critical_path": 7.0}
     a = Job(name="ä", groups={"team": "lighting"}, **given)
     b = Job(name="b", reward=4.5, demand=10.0, critical_path=0.5)
     assert night == Instance(name="jobs", processors=2, deadline=10.0, jobs=(a, b))
@@ -94,15 +94,48 @@ def test_a_field_of_any_name_is_a_grouping_only_if_asked(tmp_path: Path, field: 
         assert table(tmp_path, text, groups=field).groups == {field: {cell: [0]}}
 
 
-@pytest.mark.parametrize(("reward", "is_worth"), [("linear", 380), ("size", 9), ("banded", 1000)])
-def test_a_reward_function_replaces_the_column(
-    tmp_path: Path, reward: str, is_worth: float
+@pytest.mark.parametrize(
+    ("options", "rewards", "ranks"),
+    [
+        ({}, [80.0, 0.0, 12.5], [0.0, 80.0, 67.5]),
+        ({"priority": "lower"}, [0.0, 80.0, 67.5], [80.0, 0.0, 12.5]),
+        ({"reward": "strict"}, [4.0, 1.0, 2.0], [0.0, 80.0, 67.5]),
+        ({"reward": "strict", "priority": "lower"}, [1.0, 4.0, 2.0], [80.0, 0.0, 12.5]),
+    ],
+    ids=["higher", "lower", "strict", "strict lower"],
+)
+def test_priority_is_what_a_job_is_worth(
+    tmp_path: Path, options: dict[str, str], rewards: list[float], ranks: list[float]
 ) -> None:
-    for text in (HEADER + LINE, "name,priority,demand,critical_path\na,120,9,7\n"):
-        night, lines = told(tmp_path, text, reward=reward)
-        assert night.rewards.tolist() == [is_worth]
-        left_out = f"column 'reward': not used: the reward is {reward}, as asked"
-        assert (lines[0] == left_out) == ("reward" in text)
+    """The priorities of an instance are ranks, of which 0 is the first."""
+    night = table(tmp_path, "name,priority,tasks\na,80,1h\nb,0,1h\nc,12.5,1h\n", **options)
+    assert night.rewards.tolist() == rewards
+    assert [job.priority for job in night.jobs] == ranks
+
+
+def test_column_of_rewards_goes_before_priorities_unless_asked(tmp_path: Path) -> None:
+    text = HEADER + LINE
+    assert table(tmp_path, text).rewards.tolist() == [5.0]
+    night, lines = told(tmp_path, text, reward="priority")
+    assert night.rewards.tolist() == [120.0]
+    assert lines[0] == "column 'reward': not used: the reward is priority, as asked"
+
+
+def test_strict_levels_are_objectives_where_rewards_would_be_too_large(tmp_path: Path) -> None:
+    rows = "".join(f"j{i},{i},1h\n" for i in range(40))
+    night = table(tmp_path, f"name,priority,tasks\n{rows}", reward="strict")
+    assert night.objectives[:2] == ("reward", "priority 38")
+    assert len(night.objectives) == 40
+    assert night.rewards.tolist() == [0.0] * 39 + [1.0]
+
+
+def test_columns_must_and_forbid_are_side_constraints(tmp_path: Path) -> None:
+    text = "name,reward,tasks,must,forbid\na,1,1h,yes,\nb,1,1h,,X\nc,1,1h,no,0\n"
+    night = table(tmp_path, text)
+    kinds = [(rule.kind(), rule.name) for rule in night.constraints]
+    assert kinds == [("require", "must a"), ("forbid", "forbid b")]
+    wrong = str(refusal(table, tmp_path, text.replace("no,0", "no,maybe")))
+    assert "line 4, column 'forbid': found 'maybe'; expected yes or no" in wrong
 
 
 # --- times, seats and machines ----------------------------------------------------------------
@@ -153,18 +186,6 @@ def test_what_is_read(
     assert [getattr(job, fields) for job in night.jobs] == expected
     taken = "times, and plain numbers, are in hours"
     assert (taken in lines) == ("unit" in options)
-
-
-def test_rewards_are_linear_in_priorities_that_may_be_counted_down(tmp_path: Path) -> None:
-    text = "name,priority,tasks\na,100,1h\nb,1,1h\nc,99.5,1h\n"
-    night, lines = told(tmp_path, text, deadline="9h", priority="higher")
-    assert [job.priority for job in night.jobs] == [0.0, 99.0, 0.5]
-    assert [job.reward for job in night.jobs] == [500.0, 401.0, 499.5]
-    assert lines[0].startswith("no column 'reward': rewards are linear in the priority")
-    assert any("higher is more important, as asked" in line for line in lines)
-    night, lines = told(tmp_path, text, deadline="9h")
-    assert night.jobs[0].priority == 100.0
-    assert any("--option priority=higher" in line for line in lines)
 
 
 def test_times_of_day_are_those_of_the_zone(tmp_path: Path) -> None:
@@ -360,13 +381,20 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
             ({"deadline": None}, "expected --option deadline=8h, which"),
             ({"processors": 0}, "option processors: found 0; expected a whole number"),
             ({"deadline": float("nan")}, "option deadline: found nan; expected a number above 0"),
-            ({"reward": "cubic"}, "option reward: found 'cubic'; expected one of linear, size"),
+            ({"reward": "cubic"}, "option reward: found 'cubic'; expected priority, strict"),
         ],
     ),
     (
-        HEADER + "a,1,,1,1,fx\n",
+        HEADER + "a,1,,1,1,fx\nb,1,-2,1,1,fx\n",
         {},
-        [({"reward": "banded"}, "line 2: found none; expected a priority for each job")],
+        [
+            ({"reward": "priority"}, "line 2, column 'priority'"),
+            (
+                {"reward": "priority"},
+                "line 3, column 'priority': found '-2'; expected a number >= 0",
+            ),
+            ({"reward": "strict"}, "line 2, column 'priority'"),
+        ],
     ),
     (
         MIXED,
@@ -395,7 +423,7 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
             ({"pool:cpu": 2}, "processors: found 2; expected `pools` or `processors`, not both"),
             ({"pool:cpu": 1.5}, "option pool:cpu: found 1.5; expected a whole number"),
             ({"holds:gpu": "noon"}, "option holds:gpu: found 'noon'; expected a time = a number"),
-            ({"priority": "higher"}, "expected a column 'priority'"),
+            ({"priority": "lower"}, "option priority: found none; expected a column 'priority'"),
             ({"holds:gpu": None}, "expected --option holds:gpu=N, how many there are"),
             ({"holds:ram": 2}, "option holds:ram: found none; expected a column holds:ram"),
             ({"capacity": "20:00"}, "option capacity: found '20:00'; expected a time = a whole"),
