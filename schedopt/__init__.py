@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.plot import plot
     from schedopt.verbs.ready import Ready, ready
     from schedopt.verbs.replan import replan
+    from schedopt.verbs.report_night import report_night
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
@@ -109,6 +110,7 @@ __all__ = [
     "plot",
     "ready",
     "replan",
+    "report_night",
     "reproduce",
     "script",
     "solve",

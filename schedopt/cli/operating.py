@@ -80,6 +80,35 @@ def replan(
     raise typer.Exit(out.status(replanned.result))
 
 
+@verb("schedopt report-night plan.json sacct.txt --output night.png", name="report-night")
+def report_night(
+    plan: Path, sacct: Path, *, json: bool = False, output: list[Path] | None = None
+) -> None:
+    """Say what became of a plan on Slurm: planned and real times of each job, and lateness.
+
+    The plan was carried out by the template slurm. A job is late if it ended after its deadline;
+    a job that is not done has failed, still runs, or still waits.
+
+    Exit status: 0 the night is told, 2 bad input.
+
+    Parameters
+    ----------
+    plan : The plan, as plan --output plan.json writes it.
+    sacct : What sacct -XP --format=JobID,JobName,State,Start,End printed.
+    output : The report as .csv or .json, or its picture as .png; repeatable.
+    """
+    from schedopt.terminal.results import carried_out as show
+    from schedopt.verbs import report_night as reporting
+
+    for path in output or ():
+        out.expect_writable(path, reporting.FORMATS, [plan, sacct])
+    report = reporting.report_night(plan, sacct)
+    for path in output or ():
+        reporting.write(report, path)
+        out.say(f"wrote {path}")
+    out.print_json(reporting.document(report)) if json else show(report)
+
+
 @verb("schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 --order priority,cores")
 def ready(
     file: Path,

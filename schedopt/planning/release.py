@@ -203,15 +203,31 @@ def _merged(chains: list[Chain]) -> list[tuple[Chain, int]]:
 
 def _is_list_schedule(tasks: Chain, wide: int) -> bool:
     """Return True if tasks in their own order on some processors run as many at each time."""
+    ordered = sorted(tasks, key=itemgetter(2))
     begin = min(start for start, _, _ in tasks)
-    free, starts, ends = [begin] * wide, [], []
-    for start, end, _ in sorted(tasks, key=itemgetter(2)):
-        starts.append(heappop(free))
-        ends.append(starts[-1] + end - start)
-        heappush(free, ends[-1])
-    planned = sorted(start for start, _, _ in tasks), sorted(end for _, end, _ in tasks)
-    pairs = zip(chain(*planned), chain(sorted(starts), sorted(ends)), strict=True)
-    return all(same(one, other) for one, other in pairs)
+    spans = list_schedule(begin, [end - start for start, end, _ in ordered], wide)
+    return all(
+        same(one, other)
+        for end in (0, 1)
+        for one, other in zip(
+            sorted(span[end] for span in spans), sorted(task[end] for task in tasks), strict=True
+        )
+    )
+
+
+def list_schedule(begin: float, lengths: Iterable[float], wide: int) -> list[Span]:
+    """Return when tasks run, in their order, on so many processors from a time on."""
+    free, spans = [begin] * wide, []
+    for length in lengths:
+        start = heappop(free)
+        spans.append((start, start + length))
+        heappush(free, start + length)
+    return spans
+
+
+def planned_spans(one: Release) -> list[Span]:
+    """Return when each task of a release is to run."""
+    return list_schedule(one.begin, one.lengths, one.at_once)
 
 
 def same(one: float, other: float) -> bool:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from math import ceil, floor
+from typing import NamedTuple
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.times import SECONDS, SPELLED
-from schedopt.planning.release import NEAR, Drop, Release, drops, releases, seats_of
+from schedopt.planning.release import (
+    NEAR,
+    Drop,
+    Release,
+    drops,
+    planned_spans,
+    releases,
+    seats_of,
+)
 from schedopt.problems.summary import PlanRow
 
 MARGIN = 0.25
@@ -35,7 +45,7 @@ def script_rows(
     for one in given:
         job = night.jobs[night.index[one.job]]
         due = night.deadline if job.deadline is None else job.deadline
-        minutes = _time_limit(one, away, minute)
+        minutes = _time_limit(one, away, night.overhead, minute)
         held = {name: amount for name, amount in one.holds.items() if name in seats}
         row = {
             **jobs[one.job],
@@ -54,13 +64,58 @@ def script_rows(
         }
         times = {"start_time": one.begin, "end_time": one.end, "due_time": due + minutes * minute}
         found["release"].append(row | _clock(night, times))
-    for number, drop in enumerate(away, start=1):
+    limits = {
+        one.order: row["minutes"] * minute for one, row in zip(given, found["release"], strict=True)
+    }
+    runs = [
+        _Run(start, end, start + night.overhead + limits[one.order], one.width, one.pool)
+        for one in given
+        for start, end in planned_spans(one)
+    ]
+    safe = [drop for drop in away if not _delays_a_task(night, drop, runs)]
+    for number, drop in enumerate(safe, start=1):
         times = {"start_time": drop.start, "end_time": drop.end}
         row = {"number": number, "processors": drop.processors, "pool": drop.pool}
         row |= {"start": drop.start, "end": drop.end}
-        row["minutes"] = ceil((drop.end - drop.start) / minute)
         found["drop"].append(row | _clock(night, times))
     return found
+
+
+class _Run(NamedTuple):
+    """A task as planned, and the time up to which Slurm expects that it may run."""
+
+    start: float
+    end: float
+    until: float
+    width: int
+    pool: str
+
+
+def _delays_a_task(night: Instance, drop: Drop, runs: Iterable[_Run]) -> bool:
+    """Return True if reserving the processors of a drop might delay a task as planned.
+
+    A reservation chooses its processors in advance. A task whose limit reaches into it needs one of
+    the others, and finds none if tasks that end before it have taken too many of them. Slurm fills
+    the reserved ones first: no task has another as long as no more run than are reserved.
+    """
+    before = [run for run in runs if run.pool == drop.pool and run.start < drop.start]
+    across = [run for run in before if run.until > drop.start * (1 + NEAR)]
+    if not across:
+        return False
+    others = [run for run in before if run not in across]
+    first = min(run.start for run in across)
+    since = min([first, *(run.start for run in others if run.end > first * (1 + NEAR))])
+    most = int(night.machine.pools[drop.pool].most)
+    return _most_at_once(across, 0.0) > most - drop.processors or (
+        _most_at_once(others, since) > drop.processors
+    )
+
+
+def _most_at_once(runs: Iterable[_Run], since: float) -> int:
+    """Return the most processors that tasks hold together at a time from some time on."""
+    spans = [(max(run.start, since), run.end, run.width) for run in runs if run.end > since]
+    changes = sorted([(s, 1, w) for s, _, w in spans] + [(e, 0, -w) for _, e, w in spans])
+    return max(accumulate(width for _, _, width in changes), default=0)
 
 
 def _clock(night: Instance, times: Mapping[str, float]) -> dict[str, str]:
@@ -83,24 +138,18 @@ def _array(one: Release) -> str:
     return ranges + (f"%{one.at_once}" if one.at_once < len(one.tasks) else "")
 
 
-def _time_limit(one: Release, away: Sequence[Drop], minute: float) -> int:
+def _time_limit(one: Release, away: Sequence[Drop], overhead: float, minute: float) -> int:
     """Return a limit for each task, in whole minutes, as Slurm has them.
 
     It is longer than planned by a margin, but does not reach into a drop of capacity before which
     the task ends as planned: a reservation would keep the task from starting.
     """
-    limit = _whole(max(one.lengths) * (1 + MARGIN) / minute)
-    free, ends = [one.begin] * one.at_once, []
-    for length in one.lengths:
-        free.sort()
-        ends.append((free[0], free[0] + length))
-        free[0] += length
+    longest = max(one.lengths)
+    limit = ceil(longest * (1 + MARGIN) / minute * (1 - NEAR))
     for drop in away:
-        room = [drop.start - start for start, end in ends if end <= drop.start * (1 + NEAR)]
-        if room and floor(min(room) / minute + NEAR) >= max(one.lengths) / minute - NEAR:
-            limit = min(limit, floor(min(room) / minute + NEAR))
+        spans = [span for span in planned_spans(one) if span[1] <= drop.start * (1 + NEAR)]
+        room = min((drop.start - start - overhead for start, _ in spans), default=limit * minute)
+        minutes = floor(room / minute * (1 + NEAR))
+        if minutes * minute >= (longest - overhead) * (1 - NEAR):
+            limit = min(limit, minutes)
     return max(1, limit)
-
-
-def _whole(amount: float) -> int:
-    return ceil(amount * (1 - NEAR))

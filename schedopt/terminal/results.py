@@ -17,6 +17,7 @@ from schedopt.analysis.statistics import summary as standings
 from schedopt.formats import count_of, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.times import SECONDS
+from schedopt.planning.carried_out import COLUMNS
 from schedopt.problems import problem, problem_of
 from schedopt.problems.summary import CAUTION, Explanation, Plan, Replanned, explanation_tables
 from schedopt.solvers.result import Result
@@ -25,6 +26,7 @@ from schedopt.tables import Table, Value
 from schedopt.terminal.console import out, say, show, text
 
 if TYPE_CHECKING:
+    from schedopt.planning.carried_out import CarriedOut
     from schedopt.verbs.plan import NightPlan
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
@@ -117,6 +119,27 @@ def planned(plan: NightPlan) -> None:
     dropped = problem_of(plan.instance).dropped(plan.instance, plan.result)
     if dropped is not None and runs:
         _show_some_rows(dropped, DROPPED, "--output plan.csv")
+
+
+def carried_out(report: CarriedOut) -> None:
+    """Show what became of a plan: its quality in a line, and planned and real times of each job."""
+    say(report.line(), "yellow" if report.late else "green")
+    second = SECONDS[report.night.unit]
+    heads = [
+        (column.text if n < 6 else column.number)(title.removesuffix("_time").replace("_", " "))
+        for n, title in enumerate(COLUMNS)
+    ]
+    cells = ([_as_shown(title, row[title], second) for title in COLUMNS] for row in report.rows())
+    _show_some_rows(Table.of("", heads, cells), ROWS, "--output night.csv")
+
+
+def _as_shown(title: str, value: Value, second: float) -> Value:
+    """Return a cell of a report as a table shows it: clock times, and lengths with their unit."""
+    if title.endswith("_time") and isinstance(value, str):
+        return value[11:19].removesuffix(":00")
+    if title in ("late", "overhead") and isinstance(value, float):
+        return duration(value * second)
+    return value
 
 
 def replanned(plan: Replanned) -> None:

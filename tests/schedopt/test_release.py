@@ -14,11 +14,11 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Down, Instance, Job, Scheduled
 from schedopt.instances.errors import InputError
 from schedopt.planning.release import (
-    Release,
     TaskKey,
     by_priority,
     drops,
     late_jobs,
+    planned_spans,
     release_line,
     releases,
     same,
@@ -92,22 +92,12 @@ def test_no_task_starts_late_where_tasks_are_no_longer_than_planned(block: int) 
         assert len(ran) == len(plan.tasks)
         for one in given:
             starts = sorted(ran[one.job, one.stage, task][0] for task in one.tasks)
-            planned = sorted(planned_starts(one))
+            planned = sorted(start for start, _ in planned_spans(one))
             assert starts[0] == pytest.approx(one.begin, abs=TOLERANCE)
             assert all(start <= at + TOLERANCE for start, at in zip(starts, planned, strict=True))
         for (job, stage), end in planned_ends(plan).items():
             keys = [key for key in ran if key[:2] == (job, stage)]
             assert max(ran[key][1] for key in keys) <= end + TOLERANCE
-
-
-def planned_starts(one: Release) -> list[float]:
-    """Return the starts of a list schedule of a release's tasks, at planned lengths."""
-    free, starts = [one.begin] * one.at_once, []
-    for length in one.lengths:
-        free.sort()
-        starts.append(free[0])
-        free[0] += length
-    return starts
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -1,0 +1,242 @@
+"""Nights that are carried out on a real Slurm, and what became of them.
+
+Times are in seconds, and `sleep` stands for rendering: a task's run time is its planned length
+without the overhead, times a factor.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import schedopt
+from benchmarks.slurm.cluster import Cluster
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Instance, Job
+from schedopt.planning.carried_out import CarriedOut
+from schedopt.verbs.plan import NightPlan
+
+RENDER = """#!/bin/sh
+exec {python} {folder}/task.py "$1" "$2" "$SLURM_ARRAY_TASK_ID"
+"""
+TASK = """import json, os, sys, time
+key = "/".join(sys.argv[1:])
+seconds = json.load(open({lengths!r}))[key]
+time.sleep(abs(seconds))
+if seconds < 0 and not os.path.exists({folder!r} + "/mended"):
+    sys.exit(1)
+"""
+LEAD = 5.0  # seconds from the end of planning to the start of the night
+PATIENCE = 30.0  # seconds after the night that tasks may still run
+TOLERANCE = 1.0  # seconds: Slurm accounts for whole ones
+Lengths = dict[str, float]  # how long each task sleeps; one below 0 fails after so long
+
+
+@dataclass
+class Outcome:
+    """What became of a night."""
+
+    name: str
+    plan: NightPlan
+    report: CarriedOut
+    submissions: int
+    script_seconds: float
+    folder: Path
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def late(self) -> list[str]:
+        """The jobs that are done later than the tolerance allows, or not at all."""
+        return [one.job for one in self.report.jobs if one.late is None or one.late > TOLERANCE]
+
+    def line(self) -> str:
+        """Return the outcome as a row of a table."""
+        mean, longest = self.report.overhead or (0.0, 0.0)
+        cells = (
+            self.name,
+            f"{len(self.late)} of {len(self.report.jobs)}",
+            f"{self.submissions} for {len(self.report.planned)} tasks",
+            f"{mean:.1f} s, at most {longest:.0f} s",
+            "; ".join([*self.notes, *([f"late: {', '.join(self.late)}"] if self.late else [])]),
+        )
+        return f"| {' | '.join(cells)} |"
+
+
+def carry_out(
+    slurm: Cluster,
+    name: str,
+    night: Instance,
+    *,
+    overhead: float = 2.0,
+    planning: float = 4.0,
+    factor: Callable[[], float] = lambda: 1.0,
+    during: Callable[[Path, NightPlan], None] | None = None,
+    fails: str = "",
+) -> Outcome:
+    """Plan a night, submit its script, wait for the end, and read what became of it.
+
+    Parameters
+    ----------
+    night : Instance
+        In seconds, without overhead; its start is set to be soon.
+    planning : float
+        Seconds for the plan.
+    factor : callable
+        Draws the part of its planned run time that a task takes.
+    during : callable, optional
+        Called with the folder and the plan once the script has run.
+    fails : str, optional
+        The task, such as ``name/1/2``, that fails.
+    """
+    from msgspec.structs import replace
+
+    begin = datetime.now(UTC) + timedelta(seconds=planning + LEAD)
+    since = f"{datetime.now():%Y-%m-%dT%H:%M:%S}"
+    start = begin.replace(microsecond=0).isoformat()
+    whole = replace(night, start=start).with_overhead(overhead)
+    plan = schedopt.plan(whole, time_limit=planning)
+    folder = slurm.folder / name.replace(" ", "-")
+    folder.mkdir()
+    lengths = {
+        f"{job.name}/{s}/{i}": length * factor()
+        for job in night.jobs
+        for s, stage in enumerate(job.stages or (), start=1)
+        for i, length in enumerate(stage, start=1)
+    }
+    if fails:
+        lengths[fails] = -lengths[fails]
+    write_tasks(folder, lengths)
+    began = time.perf_counter()
+    plan.write(folder / "night.sh", "slurm")
+    script_seconds = time.perf_counter() - began
+    plan.write(folder / "plan.json")
+    slurm.run("sh", "night.sh", cwd=folder)
+    spare = (begin - datetime.now(UTC)).total_seconds()
+    if during is not None:
+        during(folder, plan)
+    final = folder / "plan.json"
+    wait(slurm, begin.timestamp() + float(plan.instance.horizon))
+    (folder / "sacct.txt").write_text(slurm.accounts(since))
+    report = schedopt.report_night(final, folder / "sacct.txt")
+    slurm.clear()
+    text = (folder / "night.sh").read_text()
+    drops = text.count("create reservation")
+    notes = [f"{drops} reservation"] if drops else []
+    notes += [] if spare > 0 else [f"submitted {-spare:.0f} s after the night's start"]
+    return Outcome(name, plan, report, text.count("sbatch"), script_seconds, folder, notes)
+
+
+def write_tasks(folder: Path, lengths: Lengths) -> None:
+    """Write ``render.sh``, which sleeps as long as a task takes."""
+    (folder / "lengths.json").write_text(json.dumps(lengths))
+    python = sys.executable
+    task = TASK.format(lengths=str(folder / "lengths.json"), folder=str(folder))
+    (folder / "task.py").write_text(task)
+    (folder / "render.sh").write_text(RENDER.format(python=python, folder=folder))
+    (folder / "render.sh").chmod(0o755)
+
+
+def wait(slurm: Cluster, until: float) -> None:
+    """Wait until the queue is empty, or for a while after the night's end."""
+    while time.time() < until + PATIENCE and slurm.queue().strip():
+        time.sleep(1.0)
+    time.sleep(2.0)  # until the accounts are written
+
+
+# --- nights -----------------------------------------------------------------------------------
+
+
+def readme_farm(hour: float) -> Instance:
+    """Return the night of the README's table, an hour of which takes so many seconds."""
+    from msgspec.structs import replace
+
+    hours = {"processors": 6, "from_": "2026-11-22T20:00+01:00", "until": "06:00"}
+    night = schedopt.plan("instances/dssp/farm.csv", **hours, seats={"houdini": 3}).instance
+    part = hour / 3600
+    jobs = tuple(
+        replace(
+            job,
+            stages=tuple(tuple(part * t for t in stage) for stage in job.stages),
+            release=part * job.release,
+            deadline=None if job.deadline is None else part * job.deadline,
+        )
+        for job in night.jobs
+    )
+    return replace(night, jobs=jobs, deadline=10 * hour, end=10 * hour)
+
+
+def with_everything() -> Instance:
+    """Return a night with a drop of capacity, an `after`, a wide task and licences."""
+    fx = Seats(name="houdini", capacity=3, use={"sim": 1})
+    jobs = (
+        Job(name="sim", reward=9, stages=((25.0,) * 4, (12.0,))),
+        Job(name="comp", reward=8, stages=((20.0, 20.0),), after=("sim",)),
+        Job(name="wide", reward=7, stages=((30.0,),), processors=4, deadline=70.0),
+        Job(name="frames", reward=5, stages=((10.0,) * 9,)),
+        Job(name="late", reward=1, stages=((90.0, 90.0),)),
+    )
+    return Instance(
+        name="everything",
+        processors=6,
+        changes=((75.0, 3), (110.0, 6)),
+        deadline=150.0,
+        end=150.0,
+        jobs=jobs,
+        constraints=(fx,),
+    )
+
+
+def with_reservation() -> Instance:
+    """Return a night in which the script makes a reservation, and tasks run across its start.
+
+    Time limits are whole minutes, so that tasks are of nearly a minute.
+    """
+    jobs = (
+        Job(name="before", reward=9, stages=((48.0,) * 12,), deadline=101.0),
+        Job(name="across", reward=9, stages=((48.0,) * 3,), release=101.0),
+        Job(name="within", reward=9, stages=((9.0,) * 6,), release=153.0),
+        Job(name="after", reward=9, stages=((9.0,) * 6,), release=180.0),
+    )
+    drop = ((130.0, 3), (180.0, 6))
+    return Instance(name="drop", processors=6, changes=drop, deadline=195.0, end=195.0, jobs=jobs)
+
+
+def random_night(seed: int) -> Instance:
+    """Return a random night of about a minute on six processors."""
+    draw = Random(seed)
+    jobs = tuple(
+        Job(
+            name=f"shot {i}",
+            reward=draw.randint(1, 9),
+            stages=tuple(
+                (draw.choice((5.0, 8.0, 12.0)),) * draw.randint(1, 5)
+                for _ in range(draw.randint(1, 2))
+            ),
+            processors=draw.choice((1, 1, 1, 2)),
+            release=draw.choice((0.0, 0.0, 10.0)),
+            deadline=draw.choice((None, None, 45.0)),
+            after=("shot 0",) if i and draw.random() < 0.2 else (),
+        )
+        for i in range(draw.randint(6, 10))
+    )
+    seats = Seats(name="houdini", capacity=3, use={f"shot {draw.randint(1, 5)}": 1})
+    return Instance(
+        name=f"random-{seed}",
+        processors=6,
+        deadline=60.0,
+        end=60.0,
+        jobs=jobs,
+        constraints=(seats,),
+    )
+
+
+def shorter(seed: int) -> Callable[[], float]:
+    """Return what draws run times from half of the plan to all of it."""
+    return partial(Random(seed).uniform, 0.5, 1.0)

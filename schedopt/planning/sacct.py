@@ -1,0 +1,205 @@
+"""Slurm's account of a night: which tasks ran when, from ``sacct -XP``.
+
+The template ``slurm`` calls a submission ``JOB:STAGE``, with stages from 1, and submits job arrays
+whose numbers are the stage's tasks, from 1. So a row's job name and job id say which task it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.clock import dates_of
+from schedopt.instances.errors import InputError, at_place, decode_utf8, quote
+from schedopt.instances.files import read_bytes
+from schedopt.instances.times import SECONDS, SPELLED
+from schedopt.planning.history import Observed
+
+COLUMNS = ("JobID", "JobName", "State", "Start", "End")
+COMMAND = f"sacct -XP --format={','.join(COLUMNS)}"
+STATUS = {
+    **dict.fromkeys(("COMPLETED",), "done"),
+    **dict.fromkeys(("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED"), "running"),
+    **dict.fromkeys(("PENDING", "REQUEUED", "REQUEUE_HOLD", "CONFIGURING"), "waiting"),
+    **dict.fromkeys(("FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL"), "failed"),
+    **dict.fromkeys(("DEADLINE", "PREEMPTED", "REVOKED", "CANCELLED"), "failed"),
+}
+"""What became of a task in each of Slurm's states; one that never started is still waiting."""
+EARLY = 60.0  # seconds before the night's start from which on a row is one of another night
+_JOB_ID = re.compile(r"(\d+)(?:_(?:(\d+)|\[([\d,-]+)(?:%\d+)?\]))?", re.ASCII)
+
+
+class Attempt(NamedTuple):
+    """A task as Slurm accounts for it: times in the night's unit, None where there are none."""
+
+    job: str
+    stage: int
+    task: int
+    status: str
+    start: float | None
+    end: float | None
+    id: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """What Slurm knows of a night's tasks.
+
+    Attributes
+    ----------
+    attempts : list of Attempt
+        The last one of each task.
+    waiting : dict of str to list of str
+        The ids of submissions of each job that have tasks in the queue.
+    """
+
+    attempts: list[Attempt]
+    waiting: dict[str, list[str]] = field(default_factory=dict)
+
+    def observed(self) -> list[Observed]:
+        """Return a report on each task."""
+        return [
+            Observed(one.job, one.stage, one.task, one.status, one.start, one.end, place=one.place)
+            for one in self.attempts
+        ]
+
+
+def read_sacct(file: str | Path, night: Instance) -> Account:
+    """Read what ``sacct -XP`` printed of a night's submissions.
+
+    Rows of other jobs are left out. `InputError` if a column is missing, if no row is of the
+    night's jobs, or if a row cannot be of this night.
+    """
+    with at_place(file=file):
+        if night.start is None:
+            raise InputError("a plan by the clock, as `plan --from 20:00` makes it", found="none")
+        rows = [*_rows(decode_utf8(read_bytes(file)))]
+        own = [row for row in rows if _names_stage(row["JobName"], night)]
+        tonight = [row for row in own if not _is_early(row, night)]
+        if not own:
+            some = ", ".join(quote(row["JobName"]) for row in rows[:3]) or "no rows"
+            expected = f"jobs of the plan, such as {quote(f'{night.jobs[0].name}:1')}"
+            raise InputError(expected, found=some, place="column 'JobName'")
+        if not tonight:
+            expected = f"rows of this night, which begins at {night.start}"
+            raise InputError(expected, found=quote(own[-1]["Start"]), place="column 'Start'")
+        tasks = [one for row in tonight for one in _attempts(row, night)]
+        last: dict[tuple[str, int, int], Attempt] = {}
+        for one in tasks:
+            key = one.job, one.stage, one.task
+            if key not in last or _counts_more(one, last[key]):
+                last[key] = one
+        waiting: dict[str, list[str]] = {}
+        for one in tasks:
+            ids = waiting.setdefault(one.job, [])
+            if one.status == "waiting" and one.id and one.id not in ids:
+                ids.append(one.id)
+        return Account([*last.values()], {job: ids for job, ids in waiting.items() if ids})
+
+
+def is_sacct(file: str | Path) -> bool:
+    """Return True if a file begins as what ``sacct -P`` prints."""
+    head = read_bytes(file)[:4096].split(b"\n", 1)[0].decode("utf-8", "replace")
+    return "|" in head and not {*COLUMNS}.isdisjoint(head.strip().split("|"))
+
+
+def _counts_more(one: Attempt, other: Attempt) -> bool:
+    """Return True if an attempt says more of a task: that it is done, or that of a later id."""
+    rank = {"done": 2, "running": 1}
+    sides = [(rank.get(a.status, 0), int(a.id or 0), a.status != "waiting") for a in (one, other)]
+    return sides[0] >= sides[1]
+
+
+def _rows(text: str) -> Iterator[dict[str, str]]:
+    """Yield the rows by column, each with its ``place``."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    titles = lines[0].split("|")
+    missing = [title for title in COLUMNS if title not in titles]
+    if missing:
+        expected = f"column {quote(missing[0])}, as `{COMMAND}` prints it"
+        raise InputError(expected, found=quote(lines[0]) if lines[0] else "no text", place="line 1")
+    for n, line in enumerate(lines[1:], start=2):
+        if not line.strip():
+            continue
+        cells = line.split("|")
+        if len(cells) != len(titles):
+            found = f"{len(cells)} of {len(titles)} cells"
+            raise InputError("a cell for each column", found=found, place=f"line {n}")
+        yield {**dict(zip(titles, cells, strict=True)), "place": f"line {n}"}
+
+
+def _names_stage(name: str, night: Instance) -> bool:
+    """Return True if a submission is called as a stage of one of the night's jobs."""
+    job, _, digits = name.rpartition(":")
+    return job in night.index and digits.isdecimal()
+
+
+def _is_early(row: dict[str, str], night: Instance) -> bool:
+    """Return True if a row is of an earlier night: rows of jobs of the same name are left out."""
+    with at_place(row["place"]):
+        start = _time(row, "Start", night)
+    return start is not None and start * float(SECONDS[SPELLED[night.unit]]) < -EARLY
+
+
+def _attempts(row: dict[str, str], night: Instance) -> Iterator[Attempt]:
+    """Yield the tasks of a row."""
+    name, _, digits = row["JobName"].rpartition(":")
+    place = row["place"]
+    with at_place(place):
+        stages, stage = night.jobs[night.index[name]].stages or (), int(digits) - 1
+        if not 0 <= stage < len(stages):
+            expected = f"a stage of the plan's {quote(name)}, from 1 to {len(stages)}"
+            raise InputError(expected, found=quote(row["JobName"]), place="column 'JobName'")
+        base, numbers = _job_id(row["JobID"])
+        start, end = (_time(row, title, night) for title in ("Start", "End"))
+        status = STATUS.get(row["State"].split(" ")[0])
+        if status is None:
+            raise InputError(
+                "a state of Slurm's", found=quote(row["State"]), place="column 'State'"
+            )
+        if status == "failed" and (start is None or start == end):
+            status, base = "waiting", ""  # it left the queue before it started
+        if status == "waiting":
+            start = end = None
+        for number in numbers:
+            if not 1 <= number <= len(stages[stage]):
+                expected = f"a task of the plan, from 1 to {len(stages[stage])}"
+                raise InputError(expected, found=quote(row["JobID"]), place="column 'JobID'")
+            begin = None if start is None else max(0.0, start)
+            done = None if end is None or begin is None else max(begin, end)
+            yield Attempt(name, stage, number - 1, status, begin, done, base, place)
+
+
+def _job_id(text: str) -> tuple[str, Sequence[int]]:
+    """Return the id of a submission, and the numbers of its tasks: of ``7_[1-3%2]`` 1, 2, 3."""
+    match = _JOB_ID.fullmatch(text)
+    if match is None:
+        raise InputError(
+            "a job id such as 7_1 or 7_[1-8]", found=quote(text), place="column 'JobID'"
+        )
+    if match[3] is None:
+        return match[1], [int(match[2] or 1)]
+    numbers: list[int] = []
+    for part in match[3].split(","):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return match[1], numbers
+
+
+def _time(row: dict[str, str], title: str, night: Instance) -> float | None:
+    """Return a time in the night's unit: sacct prints that of this machine's zone."""
+    text = row[title]
+    if text in ("", "Unknown", "None"):
+        return None
+    try:
+        moment = datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        expected, place = "a time such as 2026-11-22T20:00:00", f"column {title!r}"
+        raise InputError(expected, found=quote(text), place=place) from None
+    return dates_of(str(night.start), night.unit).since(moment)

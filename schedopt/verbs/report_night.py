@@ -1,0 +1,77 @@
+"""Report night: what became of a plan on Slurm, planned beside real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schedopt.instances.csv_text import as_csv
+from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.files import dump, write_bytes
+from schedopt.planning.carried_out import COLUMNS, CarriedOut, carried_out
+from schedopt.planning.document import PlanInHand
+from schedopt.planning.sacct import read_sacct
+from schedopt.solvers.result import Result
+from schedopt.verbs.load import load
+
+if TYPE_CHECKING:
+    from schedopt.verbs.plan import NightPlan
+
+
+FORMATS = (".csv", ".json", ".png")
+
+
+def report_night(plan: NightPlan | Result | str | Path, sacct: str | Path) -> CarriedOut:
+    """Compare a plan with what became of it on Slurm.
+
+    Parameters
+    ----------
+    plan : NightPlan, Result or path
+        The plan, such as ``plan.json``, that was carried out by the template ``slurm``.
+    sacct : path
+        What ``sacct -XP --format=JobID,JobName,State,Start,End`` printed.
+
+    Returns
+    -------
+    CarriedOut
+        With ``jobs``, ``late``, ``fallen_out`` and ``overhead``.
+    """
+    file = str(plan) if isinstance(plan, str | Path) else None
+    with at_place(file=file):
+        held: Any = load(plan) if isinstance(plan, str | Path) else plan
+        night = None
+        if not isinstance(held, Result) and hasattr(held, "run"):
+            night, held = held.instance, held.run
+        if not isinstance(held, Result):
+            raise InputError(
+                "a plan, as `plan --output plan.json` writes it", found=quote(type(held).__name__)
+            )
+        in_hand = PlanInHand.of(held, night)
+    account = read_sacct(sacct, in_hand.standing().night)
+    solution = in_hand.result.solution
+    tasks = solution.tasks if solution is not None else ()
+    return carried_out(in_hand.standing().night, tasks, account.attempts, held.constraints)
+
+
+def document(report: CarriedOut) -> dict[str, Any]:
+    """Return a report as a JSON document."""
+    mean, longest = report.overhead or (None, None)
+    overhead = {"planned": report.night.overhead, "mean": mean, "longest": longest}
+    fell = {"late": report.late, "fallen_out": report.fallen_out}
+    return {"night": report.night.name, **fell, "overhead": overhead, "jobs": report.rows()}
+
+
+def write(report: CarriedOut, path: str | Path) -> None:
+    """Write a report: .csv, .json, or its picture .png."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        rows = ([row[title] for title in COLUMNS] for row in report.rows())
+        write_bytes(path, as_csv(COLUMNS, rows).encode())
+    elif suffix == ".json":
+        dump(document(report), path, indent=1)
+    else:
+        from schedopt.problems.dssp.night_figure import draw
+        from schedopt.verbs.plot import save
+
+        save(draw(report), path)

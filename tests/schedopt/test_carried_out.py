@@ -1,0 +1,157 @@
+"""What became of a plan on Slurm: accounts, reports, pictures."""
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+from builders.cli import refused, run
+
+import schedopt
+from schedopt.instances.errors import InputError
+from schedopt.planning.release import releases, simulate
+from schedopt.planning.sacct import is_sacct, read_sacct
+from schedopt.verbs.plan import NightPlan
+
+HEAD = "JobID|JobName|State|Start|End"
+ROW = "7_{task}|storm at sea:1|COMPLETED|{start}|{end}"
+
+
+@pytest.fixture(scope="module")
+def plan() -> NightPlan:
+    hours = {"processors": 6, "from_": "2026-11-22T20:00+00:00", "until": "06:00"}
+    seats = {"houdini": 3}
+    return schedopt.plan("instances/dssp/farm.csv", **hours, seats=seats, overhead="1m")
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def clock(seconds: float) -> str:
+    return (datetime(2026, 11, 22, 20) + timedelta(seconds=round(seconds))).isoformat()
+
+
+def accounts(plan: NightPlan, delay: float = 0.0, seed: int = 1) -> list[str]:
+    """Return what sacct prints of a night in which tasks are shorter than planned."""
+    draw = Random(seed)  # noqa: S311
+    given = releases(plan.instance, plan.run.solution.tasks, plan.result.constraints)
+    lengths = {
+        (one.job, one.stage, task): length * draw.uniform(0.6, 1.0)
+        for one in given
+        for task, length in zip(one.tasks, one.lengths, strict=True)
+    }
+    ran = simulate(plan.instance, given, lengths, plan.result.constraints)
+    order = {(one.job, one.stage, task): one.order for one in given for task in one.tasks}
+    return [
+        f"{order[key]}_{key[2] + 1}|{key[0]}:{key[1] + 1}|COMPLETED"
+        f"|{clock(start + delay)}|{clock(end + delay)}"
+        for key, (start, end) in ran.items()
+    ]
+
+
+def written(folder: Path, *rows: str, head: str = HEAD) -> Path:
+    path = folder / "sacct.txt"
+    path.write_text("\n".join([head, *rows, ""]))
+    return path
+
+
+def test_report_says_who_is_in_time_and_what_starting_took(plan: NightPlan, tmp_path: Path) -> None:
+    report = schedopt.report_night(plan, written(tmp_path, *accounts(plan, delay=20)))
+    assert (report.late, report.fallen_out, len(report.jobs)) == ([], [], 5)
+    assert report.overhead[1] == pytest.approx(20, abs=1)
+    assert all(one.end <= one.planned_end + 20 for one in report.jobs)
+    assert "5 of 5 jobs done in time" in report.line()
+    assert "(60 s were planned in)" in report.line()
+
+
+def test_report_names_late_failed_and_missing_jobs(plan: NightPlan, tmp_path: Path) -> None:
+    rows = accounts(plan, delay=3 * 3600)
+    rows = [row.replace("COMPLETED", "FAILED") if "|closeup:" in row else row for row in rows]
+    rows = [row for row in rows if "|final grade:" not in row]
+    rows.append("99_[1-2]|final grade:1|PENDING|Unknown|Unknown")
+    report = schedopt.report_night(plan, written(tmp_path, *rows))
+    status = {one.job: one.status for one in report.jobs}
+    assert status["closeup"] == "failed"
+    assert status["final grade"] == "waiting"
+    assert status["storm at sea"] == "late"
+    assert {*report.fallen_out} == {"closeup", "final grade"}
+
+
+def test_other_jobs_and_earlier_nights_are_left_out(plan: NightPlan, tmp_path: Path) -> None:
+    more = [
+        "1|interactive|RUNNING|2026-11-22T21:00:00|Unknown",
+        "2_1|storm at sea:1|COMPLETED|2026-11-21T21:00:00|2026-11-21T22:00:00",
+        "3_9|other:7|COMPLETED|2026-11-22T21:00:00|2026-11-22T22:00:00",
+    ]
+    report = schedopt.report_night(plan, written(tmp_path, *more, *accounts(plan)))
+    assert report.late == []
+
+
+def test_pending_array_is_one_waiting_task_for_each_number(plan: NightPlan, tmp_path: Path) -> None:
+    rows = [
+        "7_[2,4-6%3]|storm at sea:1|PENDING|Unknown|Unknown",
+        "7_1|storm at sea:1|RUNNING|2026-11-22T21:00:00|Unknown",
+        "7_3|storm at sea:1|FAILED|2026-11-22T21:00:00|2026-11-22T21:10:00",
+        "8_3|storm at sea:1|PENDING|Unknown|Unknown",
+        "9_1|storm at sea:2|CANCELLED by 0|2026-11-22T21:00:00|2026-11-22T21:00:00",
+    ]
+    account = read_sacct(written(tmp_path, *rows), plan.instance)
+    status = {(one.stage, one.task): one.status for one in account.attempts}
+    waiting = {(0, task): "waiting" for task in (1, 2, 3, 4, 5)}
+    assert status == waiting | {(0, 0): "running", (1, 0): "waiting"}
+    assert account.waiting == {"storm at sea": ["7", "8"]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "head", "says", "place"),
+    [
+        (["1|a:1|RUNNING|Unknown"], "JobID|JobName|State|Start", "column 'End'", "line 1"),
+        ([], "job,status", "column 'JobID'", "line 1"),
+        (["1|a:1|RUNNING|Unknown|Unknown"], HEAD, "jobs of the plan", "column 'JobName'"),
+        ([], HEAD, "found no rows", "column 'JobName'"),
+        ([ROW.format(task=1, start="2026-11-21T21:00:00", end="2026-11-21T22:00:00")], HEAD,
+         "rows of this night", "column 'Start'"),
+        ([ROW.format(task=7, start="2026-11-22T21:00:00", end="2026-11-22T22:00:00")], HEAD,
+         "a task of the plan, from 1 to 6", "line 2.column 'JobID'"),
+        (["7_1|storm at sea:9|RUNNING|Unknown|Unknown"], HEAD, "from 1 to 2", "line 2"),
+        (["7_x|storm at sea:1|RUNNING|Unknown|Unknown"], HEAD, "a job id", "line 2"),
+        (["7_1|storm at sea:1|GONE|Unknown|Unknown"], HEAD, "a state of Slurm", "line 2"),
+        (["7_1|storm at sea:1|RUNNING|at nine|Unknown"], HEAD, "a time such as", "line 2"),
+        (["7_1|storm at sea:1|RUNNING"], HEAD, "a cell for each column", "line 2"),
+    ],
+)  # fmt: skip
+def test_account_that_cannot_be_of_the_plan_is_refused(
+    rows: list[str], head: str, says: str, place: str, *, plan: NightPlan, tmp_path: Path
+) -> None:
+    path = written(tmp_path, *rows, head=head)
+    with pytest.raises(InputError) as caught:
+        schedopt.report_night(plan, path)
+    assert says in str(caught.value)
+    assert caught.value.place.startswith(place)
+    assert caught.value.file == str(path)
+
+
+def test_files_and_exit_statuses_of_the_command_line(plan: NightPlan, tmp_path: Path) -> None:
+    path, sacct = tmp_path / "plan.json", written(tmp_path, *accounts(plan))
+    plan.write(path)
+    outputs = [tmp_path / name for name in ("night.csv", "night.json", "night.png")]
+    words = [word for output in outputs for word in ("--output", output)]
+    done = run("report-night", path, sacct, *words, "--json")
+    document = msgspec.json.decode(done.stdout)
+    assert document == msgspec.json.decode(outputs[1].read_bytes())
+    assert [row["status"] for row in document["jobs"]] == ["done"] * 5
+    assert outputs[0].read_text().count("\n") == 6
+    assert outputs[2].stat().st_size > 10_000
+    refused("report-night", path, written(tmp_path, head="x"))
+    refused("report-night", sacct, sacct)
+    assert is_sacct(written(tmp_path))
+    assert not is_sacct(path)
