@@ -7,6 +7,7 @@ later times may have another offset; where the start itself has none, the zone's
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 _COMMA = re.compile(r"[+-]?\d+,\d+[a-z]*", re.ASCII)
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
-_HMS = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
+_HMS = re.compile(r"(?:(\d{1,6})-)?(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 LENGTH = "a finite number >= 0, or a time such as 90m, 1.5h or 1:30:00"
 MOST = 60  # characters of a time: more would make whole numbers of thousands of digits
 
@@ -53,9 +54,9 @@ def seconds_of(text: str) -> Fraction | None:
     if len(text) > MOST:
         return None
     if match := _HMS.fullmatch(text):
-        expect_held(match[3])
-        hours, minutes, seconds = map(Fraction, match.groups())
-        return 3600 * hours + 60 * minutes + seconds
+        expect_held(match[4])
+        days, hours, minutes, seconds = (Fraction(part or 0) for part in match.groups())
+        return 86400 * days + 3600 * hours + 60 * minutes + seconds
     total, at, seen = Fraction(0), 0, list[str]()
     while at < len(text):
         match = _PART.match(text, at)
@@ -93,6 +94,31 @@ def moment_of(seconds: float, zone: tzinfo) -> datetime:
         return datetime.fromtimestamp(seconds, zone)
 
 
+def local_zone() -> tzinfo:
+    """Return the time zone of this machine: by name, or its offset now where no name is known."""
+    name = os.environ.get("TZ", "").removeprefix(":")
+    if not name:
+        name = os.path.realpath("/etc/localtime").rpartition("/zoneinfo/")[2]
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return datetime.now().astimezone().tzinfo or UTC
+
+
+def in_zone(at: datetime, zone: tzinfo | None) -> datetime:
+    """Return a time by the clock of a zone, the first where clocks are put back to it.
+
+    `InputError` if there is no such time, since clocks are put forward past it.
+    """
+    with expect_calendar_date(at.isoformat()):
+        moment = at.replace(tzinfo=zone)
+        exists = zone is None or moment.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == at
+    if not exists:
+        expected = f"a time that exists: clocks in {zone} are put forward past it on {at.date()}"
+        raise InputError(expected, found=quote(f"{at:%H:%M}"))
+    return moment
+
+
 @dataclass(frozen=True)
 class Dates:
     """A start, and how many seconds are in a unit of time."""
@@ -110,7 +136,7 @@ class Dates:
         except (ValueError, OSError, ZoneInfoNotFoundError):
             raise InputError(EXPECTED, found=quote(text)) from None
         if zone is not None and at.tzinfo is None:
-            return cls(at.replace(tzinfo=zone), unit)
+            return cls(in_zone(at, zone), unit)
         if zone is not None:
             with expect_calendar_date(text):
                 local = at.astimezone(zone)

@@ -1,11 +1,12 @@
 """Times as people write them, in one unit: durations with units, clock times, ISO stamps.
 
 A duration is a plain number, taken in the table's unit; or numbers with units (``90m``, ``1.5h``,
-``1h 30m``, ``2d``, ``45s``); or hours, minutes and seconds (``1:30:00``). A point in time is a
-time of day (``06:00``, ``06:00:30``), the first such after the start; or a duration of the first
-two sorts after the start; or a date and time of ISO 8601 (``2026-11-23T06:00``, perhaps with an
-offset such as ``+01:00`` or ``Z``, else by the start's own clock). Times of day and dates need to
-know the start, and dates one with a date.
+``1h 30m``, ``2d``, ``45s``); or hours, minutes and seconds (``1:30:00``), perhaps after days
+(``2-01:30:00``). A point in time is a time of day (``06:00``, ``06:00:30``), the first such after
+the start; or a duration of the first two sorts after the start; or a date and time
+(``2026-11-23T06:00``, perhaps with an offset such as ``+01:00`` or ``Z``, or ``23.11.2026 06:00``),
+by the start's own clock where it has no offset. Times of day and dates need to know the start, and
+dates one with a date. A start without an offset or a zone is in the zone of this machine.
 """
 
 import re
@@ -22,6 +23,7 @@ from schedopt.instances.errors import InputError, quote
 from schedopt.instances.options import AS_OPTIONS, OptionNames
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
+_DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=\s|$)", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
 POINT = f"{times.LENGTH}, 06:00 (a time of day) or 2026-11-23T06:00"
 TONIGHT = "tonight "  # before a time of day: that of today, where this machine is
@@ -46,12 +48,15 @@ class Clock:
             return cls(unit, names=names)
         if (at := _time_of_day(text.removeprefix(TONIGHT).strip())) is not None:
             if text.startswith(TONIGHT):
-                return cls(unit, datetime.combine(date.today(), at).astimezone(), names=names)
+                tonight = datetime.combine(date.today(), at)
+                return cls(unit, times.in_zone(tonight, times.local_zone()), names=names)
             return cls(unit, datetime.combine(ANY_DAY, at), has_date=False, names=names)
         if text.endswith("]"):
             return cls(unit, times.Dates.of(text).start, names=names)
         if _STAMP.fullmatch(text):
-            return cls(unit, _parse_stamp(text), names=names)
+            stamp = _parse_stamp(text)
+            zoned = stamp if stamp.tzinfo else times.in_zone(stamp, times.local_zone())
+            return cls(unit, zoned, names=names)
         raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=quote(start))
 
     def length(self, text: str) -> float:
@@ -70,8 +75,9 @@ class Clock:
                 expected = f"a number or a duration; or a start with its date, as {example} sets it"
                 raise InputError(expected, found=f"the time of day {quote(text)}")
             return self._since(_next_time_of_day(self.start, at), self.start)
-        if _STAMP.fullmatch(text):
-            return self._since_date(text)
+        dated = _DOTTED.sub(lambda m: f"{m[3]}-{m[2]:0>2}-{m[1]:0>2}", text)
+        if _STAMP.fullmatch(dated):
+            return self._since_date(dated)
         if (value := self._length(text)) is None:
             raise InputError(POINT, found=quote(text) if text else "an empty cell")
         return value
@@ -107,7 +113,9 @@ class Clock:
             return times.WORDS[self.unit]
         start = self.start if self.has_date else self.start.time()
         spec = "seconds" if start.second else "minutes"
-        return f"{times.WORDS[self.unit]} after {start.isoformat(timespec=spec)}"
+        key = getattr(self.start.tzinfo, "key", "")
+        zone = f" ({key})" if key else ""
+        return f"{times.WORDS[self.unit]} after {start.isoformat(timespec=spec)}{zone}"
 
     def _length(self, text: str) -> float | None:
         if times.NUMBER.fullmatch(text):
@@ -126,9 +134,7 @@ class Clock:
             example = self.names.example("start", "2026-11-22T20:00")
             expected = f"a time of day or a duration; or a start with a date, as {example} sets it"
             raise InputError(expected, found=quote(text))
-        if stamp.tzinfo and not self.start.tzinfo:
-            raise InputError("a stamp with no offset, as the start", found=quote(text))
-        local = stamp if stamp.tzinfo else stamp.replace(tzinfo=self.start.tzinfo)
+        local = stamp if stamp.tzinfo else times.in_zone(stamp, self.start.tzinfo)
         return self._since(local, self.start)
 
     def _since(self, moment: datetime, start: datetime) -> float:
@@ -153,7 +159,7 @@ def _next_time_of_day(start: datetime, at: time) -> datetime:
     """Return when a time of day is first, from a start on."""
     with times.expect_calendar_date(f"{at} after {start.isoformat()}"):
         day = start.date() + timedelta(days=at < start.time())
-    return datetime.combine(day, at, start.tzinfo)
+    return times.in_zone(datetime.combine(day, at), start.tzinfo)
 
 
 def _time_of_day(text: str) -> time | None:

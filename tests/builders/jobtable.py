@@ -20,7 +20,7 @@ a,5,fx,12x0.5h; 1x2h,,06:00,1
 b,4,light,2h+3x20m,22:30,,
 c,3,,45m,2026-11-22T19:00,2h 30m,2
 """
-EVENING: dict[str, Any] = {"start": "2026-11-22T20:00", "deadline": "10h", "seats:houdini": 2}
+EVENING: dict[str, Any] = {"start": "2026-11-22T20:00+01:00", "deadline": "10h", "seats:houdini": 2}
 MACHINE = """name,reward,tasks,after,max_processors,processors,holds:gpu
 a,5,2x1h;1x2h,,2,,1
 b,4,3x30m,a,,2,

@@ -148,13 +148,12 @@ def test_tasks_times_and_seats(tmp_path: Path) -> None:
     assert (b.stages, b.release) == (((7200.0, 1200.0, 1200.0, 1200.0),), 9000.0)
     assert (c.stages, c.release, c.deadline) == (((2700.0,),), 0.0, 9000.0)
     assert (night.deadline, night.processors) == (36000.0, 2)
-    assert night.description == "Times are seconds after 2026-11-22T20:00."
+    assert night.description == "Times are seconds after 2026-11-22T20:00+01:00."
     assert night.constraints == (Seats(name="houdini", capacity=2, use={"a": 1, "c": 2}),)
     assert lines == [
         "fields of the jobs: seats:houdini, name, reward, tasks, release, deadline",
         "groupings: 'team' (2 groups)",
-        "times, and plain numbers, are in seconds after 2026-11-22T20:00; with a date and an "
-        "offset, --option start=2026-11-22T20:00+01:00, plans tell the time",
+        "times, and plain numbers, are in seconds after 2026-11-22T20:00+01:00",
         "1 job released before the start: there from the start",
         "3 jobs read, none left out",
     ]
@@ -345,7 +344,6 @@ def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
         ("release", "-5m", "06:00 (a time of day)"),
         ("deadline", "30m 1h", "06:00 (a time of day)"),
         ("deadline", "2026-13-01", "2026-11-23T06:00"),
-        ("deadline", "2026-11-23T06:00+01:00", "no offset"),
         ("tasks", "12", "stages such as 12x0.5h; 1x2h"),
         ("spread", "0.9", None),
         ("spread", "1.1", "lognormal 0.5"),
@@ -446,3 +444,38 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
 )
 def test_wrong_options(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
     assert says in str(refusal(table, tmp_path, **asked))
+
+
+# --- clocks that are put forward and back -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "until", "hours"),
+    [
+        ("2026-03-28T20:00", "06:00", 9),
+        ("2026-10-24T20:00", "06:00", 11),
+        ("2026-10-24T20:00", "2026-10-25T02:30", 6.5),
+        ("2026-03-28T20:00", "2026-03-29T03:00", 6),
+    ],
+)
+def test_a_night_ends_by_the_clock_of_its_zone(
+    start: str, until: str, hours: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "name,reward,tasks\na,5,1h\n"
+    zoned = table(tmp_path, text, start=f"{start}[Europe/Berlin]", deadline=until, unit="h")
+    assert zoned.deadline == hours
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    assert table(tmp_path, text, start=start, deadline=until, unit="h") == zoned
+
+
+def test_a_time_that_clocks_skip_is_an_error_of_whoever_gave_it(tmp_path: Path) -> None:
+    text = "name,reward,tasks,deadline\na,1,1x1h,02:30\n"
+    skipped = "found '02:30'; expected a time that exists: clocks in Europe/Berlin are put forward"
+    start = "2027-03-28T02:30[Europe/Berlin]"
+    said = str(refusal(table, tmp_path, text, start=start, deadline="9h"))
+    assert said.startswith(f"option start: {skipped}")
+    start = "2027-03-27T20:00[Europe/Berlin]"
+    said = str(refusal(table, tmp_path, text, start=start, deadline="9h"))
+    assert f"line 2, column 'deadline': {skipped}" in said
+    said = str(refusal(table, tmp_path, PLAIN, start=start, deadline="02:30"))
+    assert said.startswith(f"option deadline: {skipped}")
