@@ -4,7 +4,6 @@
 build/crossing.jsonl: run again, it goes on where it stopped.
 """
 
-import gc
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -115,9 +114,7 @@ def reading() -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "jobs.json"
         dump(knapsack_of("uncorrelated", 1_000_000), path)
-        gc.disable()  # as reading does
         untyped = cpu(lambda: msgspec.json.decode(path.read_bytes()), 2)
-        gc.enable()
         took = cpu(partial(load, path), 3)
         yield row("a million jobs read", took, "s", most=1.55, untyped_decoding_s=untyped)
         dump(knapsack_of("uncorrelated", 100_000), path)

@@ -1,9 +1,6 @@
 """Strict decoding of JSON into records: no doubled keys, whole numbers as JSON Schema has them."""
 
-import gc
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -34,7 +31,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     `instances.decimals`).
     """
     data = strip_comments(data)
-    with at_place(file=file), garbage_collection_off():
+    with at_place(file=file):
         record = _decoded(data, wanted)
         if flaw := flaw_of(data, wanted, repeats=_may_repeat(data)):
             raise flaw
@@ -84,18 +81,6 @@ def _decoded(data: bytes, wanted: Any) -> Any:
         return msgspec.json.decode(rewritten, type=wanted)
     except (msgspec.DecodeError, RecursionError) as failure:
         raise decode_error(failure, rewritten, wanted) from None
-
-
-@contextmanager
-def garbage_collection_off() -> Iterator[None]:
-    """Suspend the garbage collector, which would scan a growing record again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _without_decimal_point(data: bytes) -> bytes | None:

@@ -5,7 +5,6 @@ import importlib
 import os
 import re
 import stat
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -319,18 +318,23 @@ def open_replacement(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _temporary_name(path: Path) -> Iterator[BinaryIO]:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".schedopt-")
+    temporary = path.with_name(f".schedopt-{os.urandom(8).hex()}")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, 0o666 if mode is None else mode)
+
+    file = open(temporary, "xb", opener=opener)  # noqa: SIM115  Path.open has no opener
     try:
-        with os.fdopen(handle, "wb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(path.stat().st_mode if path.exists() else 0o666 & ~umask)
-        Path(name).replace(path)
+        if mode is not None:
+            temporary.chmod(mode)  # also what the umask took from it
+        temporary.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
@@ -345,6 +344,10 @@ def read_frame(data: bytes) -> pl.DataFrame:
         raise InputError("a table in CSV", found=str(error).splitlines()[0]) from None
 
 
+around_polars: Callable[[], AbstractContextManager[None]] = nullcontext
+"""Encloses what polars reads. A panic in polars prints a trace, which the command line hides."""
+
+
 def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
     """Read a table of cells of so many bytes; `InputError` if it is damaged or too large."""
     require("polars")
@@ -352,7 +355,7 @@ def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
     from polars.exceptions import PanicException, PolarsError
 
     try:
-        with _quietly():
+        with around_polars():
             columns = len(pl.read_parquet_schema(BytesIO(data)))
             rows = pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item()
             check_rows(rows, max(1, columns) * cell)
@@ -362,16 +365,3 @@ def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
     except (PolarsError, PanicException) as error:
         raise InputError("a table in Parquet", found=quote(str(error))) from None
     return table
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep the trace of a panic in polars from standard error."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)

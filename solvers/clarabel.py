@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import warnings
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -63,12 +62,16 @@ def solve(program: cp.Problem, time_limit: float | None = None) -> Status:
     import cvxpy as cp
 
     limit = {} if time_limit is None else {"time_limit": max(time_limit, 1e-3)}
-    try:
-        with warnings.catch_warnings():  # an inaccurate answer is judged by its bound
-            warnings.simplefilter("ignore")
-            program.solve(solver=cp.CLARABEL, **SETTINGS, **limit)
+    try:  # as `program.solve`, which warns of inaccurate answers; they are judged by their bound
+        options = {**SETTINGS, **limit}
+        data, chain, inverse = program.get_problem_data(cp.CLARABEL, solver_opts=options)
+        answer = chain.solve_via_data(program, data, solver_opts=options)
     except cp.error.SolverError:
         return "failed"
+    solution = chain.invert(answer, inverse)
+    if solution.status in cp.settings.ERROR:
+        return "failed"
+    program.unpack(solution)
     if program.status in _INFEASIBLE:
         return "infeasible"
     if program.status in _UNBOUNDED:

@@ -253,14 +253,13 @@ def _conflict_oracle(formulation: CpSatFormulation, limits: Limits, began: float
     def holds(wanted: frozenset[str]) -> bool:
         for name, variable in asked.items():
             set_domain(variable, [int(name in wanted)] * 2)
-        solver, rest = cp_model.CpSolver(), replace(remaining_limits(limits, began), gap=0.0)
-        if rest.time_limit == 0:
+        run = _CpSatRun(replace(remaining_limits(limits, began), gap=0.0), silent=True)
+        if run.limits.time_limit == 0:
             raise TimeoutError
-        _with_parameters(solver, rest)
-        solver.parameters.stop_after_first_solution = True
-        status: Any = solver.solve(model)
+        run.solver.parameters.stop_after_first_solution = True
+        status = run.go(model)
         if status == cp_model.UNKNOWN:
-            raise TimeoutError
+            raise KeyboardInterrupt if run.interrupted else TimeoutError
         return status in _FOUND
 
     return holds

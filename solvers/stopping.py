@@ -48,15 +48,17 @@ def stoppable(*signals: int) -> Iterator[Stop]:
     Inside another, and in threads and processes that are not told of signals, it changes nothing.
     """
     global _running  # noqa: PLW0603  a process has one command, and one handler of each signal
+    if threading.current_thread() is not threading.main_thread():
+        yield Stop()  # Python calls handlers of signals in the main thread alone
+        return
     if _running is not None:
         yield _running
         return
     stop, before = Stop(), {}
-    if threading.current_thread() is threading.main_thread():
-        for number in signals or (signal.SIGINT,):
-            handler = signal.getsignal(number)
-            if handler in (signal.SIG_DFL, signal.default_int_handler):
-                before[number] = signal.signal(number, stop._receive)
+    for number in signals or (signal.SIGINT,):
+        handler = signal.getsignal(number)
+        if handler in (signal.SIG_DFL, signal.default_int_handler):
+            before[number] = signal.signal(number, stop._receive)
     _running = stop if before else None
     try:
         yield stop

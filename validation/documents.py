@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, structs
 
 from schedopt.instances import extras, plugins
 from schedopt.instances.constraints import Constraint, check_added, label
-from schedopt.instances.decoding import convert, garbage_collection_off
+from schedopt.instances.decoding import convert
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, listing, quote
 from schedopt.instances.files import instance_type, module_path, parse
@@ -29,7 +29,6 @@ OF_ENCODING = 10.0
 checker says another number as its own ``OF_ENCODING``."""
 
 
-@garbage_collection_off()
 def check(
     instance: Any,
     result: Document,

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
 from schedopt.formulations.dssp.rows import Choice, Number, Row
@@ -107,25 +106,24 @@ class Native:
         capacity = list(rows)
         self.model = model = pyo.ConcreteModel()
         dimension = len(names[0]) if names and isinstance(names[0], tuple) else 1
-        with PauseGC():  # nothing of a model is garbage while it grows
-            model.jobs = pyo.Set(initialize=list(names), dimen=dimension)
-            model.x = pyo.Var(model.jobs, domain=pyo.Binary)
-            self.x: list[Any] = list(model.x.values())
-            for j in np.flatnonzero(~np.asarray(open_, dtype=np.bool_)):
-                self.x[j].setub(0)
-            model.reward = pyo.Objective(  # equation 1
-                expr=_weighted_sum(rewards, self.x), sense=pyo.maximize
-            )
-            model.capacity = pyo.Constraint(expr=self._capacity_bounds(capacity[0]))  # equation 2
-            model.windows = pyo.Constraint(range(1, len(capacity)))
-            for i, row in enumerate(capacity[1:], start=1):
-                model.windows[i] = self._capacity_bounds(row)
-            model.side = pyo.Constraint(pyo.Any)
-            model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
-            for name, row in stated:
-                self._state(name, row)
-            if sample is not None:
-                declare(sample, model, self.x)
+        model.jobs = pyo.Set(initialize=list(names), dimen=dimension)
+        model.x = pyo.Var(model.jobs, domain=pyo.Binary)
+        self.x: list[Any] = list(model.x.values())
+        for j in np.flatnonzero(~np.asarray(open_, dtype=np.bool_)):
+            self.x[j].setub(0)
+        model.reward = pyo.Objective(  # equation 1
+            expr=_weighted_sum(rewards, self.x), sense=pyo.maximize
+        )
+        model.capacity = pyo.Constraint(expr=self._capacity_bounds(capacity[0]))  # equation 2
+        model.windows = pyo.Constraint(range(1, len(capacity)))
+        for i, row in enumerate(capacity[1:], start=1):
+            model.windows[i] = self._capacity_bounds(row)
+        model.side = pyo.Constraint(pyo.Any)
+        model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
+        for name, row in stated:
+            self._state(name, row)
+        if sample is not None:
+            declare(sample, model, self.x)
         self._known = self._rows_digest(), self._goal_digest()
 
     def _capacity_bounds(self, row: Row) -> tuple[None, Any, float | None]:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Together, check_rules
 from schedopt.instances.declarations import CheckedRecord, Name, Record
-from schedopt.instances.decoding import garbage_collection_off
 from schedopt.instances.errors import expect
 from schedopt.instances.protocol import BaseInstance
 
@@ -206,7 +205,6 @@ def _allotted(minima: tuple[int, ...], nodes: int, inequity: int) -> list[int]:
     return raised
 
 
-@garbage_collection_off()
 def partitioned(
     instance: Instance,
     epochs: Iterable[Sequence[int]],

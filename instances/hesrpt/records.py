@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import CheckedRecord, Name, Record
-from schedopt.instances.decoding import garbage_collection_off
 from schedopt.instances.errors import InputError, expect, join_places, quote
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
 from schedopt.instances.protocol import BaseInstance
@@ -243,7 +242,6 @@ class Allocated(Record, kw_only=True, omit_defaults=True):
     proportions: dict[str, float] | UnsetType = UNSET
 
 
-@garbage_collection_off()
 def allocated(
     instance: Instance,
     completion: Sequence[float] | Floats,

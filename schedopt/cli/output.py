@@ -6,8 +6,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,6 +78,19 @@ def prepare() -> None:
         errors="backslashreplace",
         line_buffering=raw.isatty(),
     )
+
+
+@contextmanager
+def standard_error_off() -> Iterator[None]:
+    """Discard what is written to file descriptor 2, by all threads of the process."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def discard() -> None:

@@ -71,10 +71,17 @@ def _beside(tasks: Sequence[Task], jobs: int) -> Generator[tuple[Task, Outcome]]
 
 def work(tasks: Sequence[Task]) -> list[Outcome]:
     """Compute tasks in the process beside this thread."""
-    multiprocessing.current_process().daemon = False  # or it may have no process beside it
     if not hasattr(_THREAD, "worker"):
         _THREAD.worker = Worker()
     return [_THREAD.worker.compute(task) for task in tasks]
+
+
+def work_on_cluster(tasks: Sequence[Task]) -> list[Outcome]:
+    """Compute tasks in a process beside this one, which is a worker of Dask."""
+    worker = multiprocessing.current_process()
+    if worker.daemon:  # as Dask's nanny has begun it: then Python lets it begin no other
+        worker.daemon = False
+    return work(tasks)
 
 
 def _in_batches(
@@ -221,7 +228,9 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Ou
         with client:
             most, executor = 2 * _count_threads(client), client.get_executor(pure=False)
             yield from _in_batches(
-                lambda batch: executor.submit(work, [_with_contents(one) for one in batch]),
+                lambda batch: executor.submit(
+                    work_on_cluster, [_with_contents(one) for one in batch]
+                ),
                 tasks,
                 most,
             )

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Constraint, Together
-from schedopt.instances.decoding import garbage_collection_off
 from schedopt.instances.epoch import Instance
 
 Bools = NDArray[np.bool_]
@@ -113,7 +112,6 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items:
     return Items(instance.nodes, instance.inequity, kinds, clash, apart)
 
 
-@garbage_collection_off()
 def first_fit(items: Items) -> list[list[int]]:
     """Return a feasible partition by first fit, the largest items first.
 

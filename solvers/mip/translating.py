@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
-from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 from pyomo.gdp import Disjunct
 from pyomo.repn import generate_standard_repn
@@ -21,8 +20,7 @@ def translate(model: pyo.ConcreteModel) -> Matrix:
     model has components that mean something and cannot be translated, such as SOS constraints.
     """
     refuse_others(model)
-    with PauseGC():
-        return _translate(model)
+    return _translate(model)
 
 
 PLAIN = frozenset(

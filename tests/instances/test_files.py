@@ -116,7 +116,7 @@ def small() -> Instance:
     return Instance(name="n", processors=1, deadline=1.0, jobs=(job,))
 
 
-@pytest.mark.parametrize("broken", ["fsync", "fdopen", "replace"])
+@pytest.mark.parametrize("broken", ["fsync", "open", "replace"])
 def test_a_failed_write_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -138,6 +138,15 @@ def test_writing_keeps_a_file_private(tmp_path: Path) -> None:
     path.chmod(0o600)
     files.dump(small(), path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        files.dump(small(), tmp_path / "a.json")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o640
 
 
 FORMULA = "=+-@\t\r"

@@ -1,6 +1,5 @@
 """Policies of a user's own file: what it may do wrong, and where it can be run."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -203,18 +202,6 @@ def test_a_policy_that_raises_an_interrupt_interrupts_once(
     with pytest.raises(KeyboardInterrupt):
         bench([NIGHT, SHOTS], policies=["mine"], policy_files=[mine], jobs=jobs)
     assert capfd.readouterr().err == ""
-
-
-def test_a_copy_that_a_policy_makes_of_its_process_ends(tmp_path: Path) -> None:
-    text = SELECTOR.format(name="mine", which=0).replace(
-        "return chosen", "os.fork(); return chosen"
-    )
-    mine, pids = write(tmp_path, f"import os\n{text}"), tmp_path / "pids"
-    evaluate(NIGHT, "mine", policy_files=[mine])
-    with pids.open("a") as file:
-        file.write(f"{os.getpid()}\n")
-    os.wait()
-    assert pids.read_text().split() == [str(os.getpid())]
 
 
 def test_processes_run_the_text_that_was_read(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from hypothesis import example
 from hypothesis import strategies as st
 
 from schedopt import evaluate, solve
+from schedopt.cli import output
+from schedopt.instances import tables
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, parse
@@ -83,6 +85,7 @@ def test_a_reader_of_parquet_that_panics(
 
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "rows.parquet")  # its footer is read first
     monkeypatch.setattr(pl, "read_parquet", panic)
+    monkeypatch.setattr(tables, "around_polars", output.standard_error_off)  # as the verbs do
     assert "assertion failed" in str(
         refusal(read_parquet, (tmp_path / "rows.parquet").read_bytes())
     )

@@ -5,7 +5,6 @@ from contextlib import suppress
 
 from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.decoding import garbage_collection_off
 from schedopt.instances.epoch import Instance, Partitioned, Rectangle, Scheduled
 from schedopt.policies.registry import NotApplicableError, registered
 
@@ -52,7 +51,6 @@ def _keeps(solution: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bo
     return report.ok
 
 
-@garbage_collection_off()
 def _rotation(instance: Instance) -> Scheduled:
     """Give each job the whole machine in turn: what is always possible (section 4)."""
     total, nodes = len(instance.jobs), instance.nodes
