@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable
 
+from schedopt.solvers.stopping import stopped
+
 
 class CompilingStopwatch:
     """The seconds spent compiling, which may be entered again from within.
@@ -47,3 +49,8 @@ compiling = CompilingStopwatch()
 def now() -> float:
     """Return seconds since an arbitrary moment, compiling left out."""
     return time.perf_counter() - compiling.seconds()
+
+
+def expired(until: float) -> bool:
+    """Tell whether a moment of `now` has come, or the run was told to end."""
+    return now() >= until or stopped()

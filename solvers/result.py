@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal
@@ -17,6 +17,7 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
 from schedopt.instances.protocol import Identity, identity
 from schedopt.instances.showing import table
+from schedopt.solvers.stopping import Watch
 
 Termination = Literal[
     "optimal",
@@ -33,9 +34,6 @@ SolutionStatus = Literal["optimal", "feasible", "none"]
 NOISE = 1e-9
 """A bound and an objective that differ by less than this, relatively, are the same number."""
 
-Watch = Callable[[float, float | None, float | None], None]
-"""Called while a solver runs, with seconds so far, incumbent and bound (None: unknown)."""
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -50,7 +48,7 @@ class Limits:
     threads, seed : int
         The engine's threads, its own choice where None, and its random seed.
     watch : callable, optional
-        Called as progress is made.
+        Called as progress is made; see `solvers.stopping.Watch`.
     many : bool
         Whether many models are solved in this process: compiled engines pay for small ones too.
     """

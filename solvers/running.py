@@ -3,6 +3,7 @@
 import platform
 import threading
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol
@@ -51,7 +52,7 @@ class Run:
             finally:
                 ended.set()
 
-        worker = threading.Thread(target=run, daemon=True)
+        worker = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
         worker.start()
         while not ended.is_set():
             try:

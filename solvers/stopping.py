@@ -1,13 +1,18 @@
-"""What ends a command before its time: Ctrl-C, and the signals by which systems end jobs.
+"""What ends a run before its time: Ctrl-C, signals by which systems end jobs, a caller's request.
 
 A signal raises `KeyboardInterrupt` where it finds the main thread, which engines catch to keep what
-they have. That it came stays known until the command ends, so that nothing is begun after it.
+they have. That it came stays known until the command ends, so that nothing is begun after it. A
+request (see `Request`) raises nothing: engines ask `stopped` at each step.
 """
+
+from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
 
 ENDING = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -68,8 +73,77 @@ def stoppable(*signals: int) -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
+Watch = Callable[[float, float | None, float | None], bool | None]
+"""Called while a solver runs, with seconds so far, incumbent and bound (None: unknown).
+
+Where it returns True, the run ends and keeps the incumbent.
+"""
+
+
+class Event(Protocol):
+    """An event that another thread may set, such as `threading.Event`."""
+
+    def is_set(self) -> bool:
+        """Return whether the event is set."""
+
+
+class Request:
+    """The caller's request to end a solve: an event, or what ``watch`` returns or raises."""
+
+    def __init__(self, event: Event | None, watch: Watch | None, outer: Request | None) -> None:
+        self._event, self._watch, self._outer = event, watch, outer
+        self._made = False
+        self._error = ""
+
+    @property
+    def made(self) -> bool:
+        """Whether the solve is to end."""
+        made = self._made or (self._event is not None and self._event.is_set())
+        return made or (self._outer is not None and self._outer.made)
+
+    @property
+    def error(self) -> str:
+        """What ``watch`` raised; empty if it raised nothing."""
+        return self._error or (self._outer.error if self._outer else "")
+
+    @property
+    def watch(self) -> Watch | None:
+        """The caller's ``watch``, guarded: an exception in it ends the run."""
+        return None if self._watch is None else self._guarded
+
+    def _guarded(self, seconds: float, best: float | None, bound: float | None) -> None:
+        if self._watch is None or self.made:
+            return
+        try:
+            self._made = self._watch(seconds, best, bound) is True
+        except Exception as error:  # noqa: BLE001  the incumbent is kept, whatever it is
+            self._made, self._error = True, f"watch raised {type(error).__name__}: {error}"
+
+
+_request: ContextVar[Request | None] = ContextVar("request", default=None)
+
+
+@contextmanager
+def stoppable_by(event: Event | None, watch: Watch | None) -> Iterator[Request]:
+    """End what is solved inside, in this thread, when the event is set or ``watch`` returns True.
+
+    Engines are to call the ``watch`` of the request that is yielded.
+    """
+    request = Request(event, watch, _request.get())
+    token = _request.set(request)
+    try:
+        yield request
+    finally:
+        _request.reset(token)
+
+
 def stopped() -> bool:
-    """Tell whether the command that runs was told to end."""
+    """Tell whether the command, or the solve that runs in this thread, was told to end."""
+    request = _request.get()
+    return _signalled() or (request is not None and request.made)
+
+
+def _signalled() -> bool:
     return _running is not None and _running.signal is not None
 
 
@@ -90,10 +164,10 @@ def as_one_piece() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = stopped()
+    before = _signalled()
     with finishing():
         yield
-    if stopped() and not before and _running and not _running.held:
+    if _signalled() and not before and _running and not _running.held:
         raise KeyboardInterrupt
 
 

@@ -9,7 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from schedopt.formats import number, percent
-from schedopt.solvers.result import Watch, gap
+from schedopt.solvers.result import gap
+from schedopt.solvers.stopping import Watch
 from schedopt.terminal.console import err, text
 
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are

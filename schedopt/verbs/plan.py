@@ -18,7 +18,8 @@ from schedopt.planning import farm as farms
 from schedopt.planning.document import document
 from schedopt.problems import Problem, problem_of, problems
 from schedopt.problems.summary import Plan, PlanRow, Solve, Tonight
-from schedopt.solvers.result import Document, Watch
+from schedopt.solvers.result import Document
+from schedopt.solvers.stopping import Event, Watch, stoppable_by
 from schedopt.verbs import plan_table, script
 from schedopt.verbs.load import Rules, read_rules
 from schedopt.verbs.solve import solve
@@ -102,6 +103,7 @@ def plan(
     seed: int = 0,
     threads: int | None = None,
     watch: Watch | None = None,
+    stop: Event | None = None,
     tell: Callable[[str], None] | None = None,
     **settings: Unpack[farms.Settings],
 ) -> NightPlan:
@@ -164,7 +166,7 @@ def plan(
         where they are uncertain, and what is chosen is dispatched.
     time_limit : float, optional
         Seconds, or a time such as 10m; none waits for the proof.
-    seed, threads, watch
+    seed, threads, watch, stop
         As `solve` has them.
     tell : callable, optional
         Called with lines on what became of the table.
@@ -174,18 +176,21 @@ def plan(
     NightPlan
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
     """
-    return plan_night(
-        table,
-        settings,
-        farms.KEYWORDS,
-        template=template,
-        farm=farm,
-        save_farm=save_farm,
-        constraints=constraints,
-        risk=risk,
-        tell=tell,
-        solve=partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch),
-    )
+    with stoppable_by(stop, watch) as request:  # for all solves together
+        return plan_night(
+            table,
+            settings,
+            farms.KEYWORDS,
+            template=template,
+            farm=farm,
+            save_farm=save_farm,
+            constraints=constraints,
+            risk=risk,
+            tell=tell,
+            solve=partial(
+                solve, time_limit=time_limit, seed=seed, threads=threads, watch=request.watch
+            ),
+        )
 
 
 def plan_night(

@@ -21,8 +21,8 @@ from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.engine import NoCertificateError
-from schedopt.solvers.result import LazyQuestion, Limits, Result, Watch, as_document, gap
-from schedopt.solvers.stopping import stoppable, stopped
+from schedopt.solvers.result import LazyQuestion, Limits, Result, as_document, gap
+from schedopt.solvers.stopping import Event, Watch, stoppable, stoppable_by, stopped
 from schedopt.verbs.load import Rules, read_rules
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def solve(
     options: Options | None = None,
     risk: str | None = None,
     watch: Watch | None = None,
+    stop: Event | None = None,
     certificate: bool = False,
     confirm: bool = False,
     explain: bool = False,
@@ -86,7 +87,11 @@ def solve(
         ``mean``, ``cvar:Q`` or ``chance:Q``: what is maximized over scenarios of uncertain run
         times, which are drawn from the seed; option ``scenarios`` says how many.
     watch : callable, optional
-        Called with seconds, incumbent and bound while the solver runs.
+        Called with seconds, incumbent and bound while the solver runs. If it returns True, the run
+        ends, keeps the best so far and has the termination ``interrupted``; so it does if
+        ``watch`` raises an exception, which the result's message names.
+    stop : threading.Event, optional
+        Ends the run in the same way once another thread has set it.
     certificate : bool
         Whether to add what the bound can be re-proved from, and to have the checker do so.
     confirm : bool
@@ -112,11 +117,11 @@ def solve(
     InputError
         If something given is not right.
     """
-    limits = Limits(time_limit, gap, threads, seed, watch, many)
-    _expect_limits(limits)
+    _expect_limits(Limits(time_limit, gap, threads, seed))
     if isinstance(what, str | Path):
         what = load(what)  # not within the time limit
-    with stoppable():
+    with stoppable(), stoppable_by(stop, watch) as request:
+        limits = Limits(time_limit, gap, threads, seed, request.watch, many)
         clock = _Clock(limits, confirm + certificate + explain)
         if risk is not None:
             options = {"risk": risk, "seed": seed, **(options or {})}
@@ -140,7 +145,8 @@ def solve(
         result = msgspec.structs.replace(
             result, asked=_asked(model), risk=_risk_out_of_sample(model, result)
         )
-        return clock.with_seconds(_judge(clock, model, result, why if certificate else None))
+        result = clock.with_seconds(_judge(clock, model, result, why if certificate else None))
+        return with_note(result, request.error)
 
 
 class _Clock:

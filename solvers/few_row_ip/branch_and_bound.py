@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.solvers.clock import now
+from schedopt.solvers.clock import expired, now
 from schedopt.solvers.few_row_ip.lagrangian import (
     Bound,
     Columns,
@@ -122,7 +122,7 @@ class BranchAndBound:
             elif change.reach >= 0:
                 self.bound = min(self.bound, (root.total - change.reach - 1) // root.scale)
                 self.bound = max(self.bound, self.value)
-            if self.proven or now() >= self.until:
+            if self.proven or expired(self.until):
                 return
 
     def _branch(self) -> None:
@@ -130,7 +130,7 @@ class BranchAndBound:
         waiting = [Branch(self.bound, np.zeros_like(self.columns.most), self.columns.most)]
         while waiting:
             self.bound = max(self.value, *(branch.bound for branch in waiting))
-            if self.proven or now() >= self.until:
+            if self.proven or expired(self.until):
                 return
             branch = waiting.pop()
             if branch.bound > self.value:
@@ -200,7 +200,7 @@ def narrow_to_core(
     value, enough, whole = columns.worth(x), True, len(x) > MANY
     best = bound = bound_of(columns, start)
     for _ in range(ROUNDS):
-        if (np.abs(best.reduced) <= best.slack_above(value)).sum() <= 2 * NEAR or now() >= until:
+        if (np.abs(best.reduced) <= best.slack_above(value)).sum() <= 2 * NEAR or expired(until):
             break
         near = np.argpartition(np.abs(bound.reduced), NEAR)[:NEAR]
         far = bound.at(columns.most)

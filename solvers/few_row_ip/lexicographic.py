@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.arithmetic import exact_sum
-from schedopt.solvers.clock import now
+from schedopt.solvers.clock import expired
 from schedopt.solvers.few_row_ip.branch_and_bound import NEAR, BranchAndBound, narrow_to_core
 from schedopt.solvers.few_row_ip.dominance import lexicographic_key, useful_counts
 from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Floats, Integers
@@ -146,7 +146,7 @@ def _choose_best(
     bounds: list[int] = []
     prices: list[Floats] = []
     for k in range(len(objectives)):
-        if k and now() >= until:
+        if k and expired(until):
             values.append(int(objectives[k] @ open_.base + open_.goals[k] @ open_.x))
             rest = exact_sum(np.maximum(open_.goals[k], 0) * open_.most)
             bounds.append(int(objectives[k] @ open_.base) + rest)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.ready import mix_hashes
-from schedopt.solvers.clock import now
+from schedopt.solvers.clock import expired
 from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Integers
 
 MOST = 1 << 58
@@ -130,7 +130,7 @@ def _list_ways(moves: Integers, spare: int, limit: int, row: int, until: float) 
         least = max(cutoff, 0)
         if loss > least:
             break
-        if now() >= until:
+        if expired(until):
             return None
         ways = np.flatnonzero(table[0] <= least - loss)
         fresh = table.take(ways, axis=1)

@@ -24,6 +24,7 @@ from schedopt.solvers.hesrpt.feasibility import (
 )
 from schedopt.solvers.result import Result, Termination, gap, snap_bound
 from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.stopping import stopped
 
 STEP = 0.2
 """Seconds between two looks at the clock."""
@@ -75,9 +76,9 @@ class Attempt:
         return None if limit is None else limit - (now() - self.run.began)
 
     def out_of_time(self, spare: float = 0.0) -> bool:
-        """Tell whether no more than the reserved time is left."""
+        """Tell whether no more than the reserved time is left, or the run was told to end."""
         remaining = self.seconds_left()
-        return remaining is not None and remaining <= spare
+        return stopped() or (remaining is not None and remaining <= spare)
 
     def end_status(self) -> Termination:
         """Return the status of a search that has come to its end."""

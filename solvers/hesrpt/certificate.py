@@ -10,7 +10,7 @@ from schedopt.formulations.hesrpt.epochs import Rules, bounds_of
 from schedopt.instances.constraints import Shares, label
 from schedopt.instances.extras import installed
 from schedopt.instances.hesrpt import Allocated
-from schedopt.solvers.clock import now
+from schedopt.solvers.clock import expired, now
 from schedopt.solvers.engine import Certificate
 from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.solvers.hesrpt.decision_diagram import Diagram, Pass
@@ -102,7 +102,7 @@ class _PriceProof:
         goal = self.goal * (1.0 + ABOVE)
         while diagram.paths > LEFT and not diagram.stalled:
             for _ in diagram.advance(goal):
-                if now() > self.until:
+                if expired(self.until):
                     return None
         if diagram.paths > MOST_ORDERS:
             return None
@@ -125,7 +125,7 @@ class _PriceProof:
             program.rules = self.rules
             solved = solve_program(program, max(self.until - now(), 0.0)).prices
             prices = np.zeros(len(prices)) if solved is None else solved
-        return prices if self._suffice(prices) and now() < self.until else None
+        return prices if self._suffice(prices) and not expired(self.until) else None
 
     def _suffice(self, prices: Floats) -> bool:
         worth = float(prices @ self.instance.sizes) * (1.0 - SLACK)

@@ -222,7 +222,7 @@ def _conflict_oracle(engine: Engine, side: Side, run: MatrixRun, began: float) -
             raise TimeoutError
         answer = engine.run(MatrixRun(limits, matrix=asked), limits, None, False)
         if answer.stopped not in ("optimal", "infeasible"):
-            raise TimeoutError
+            raise KeyboardInterrupt if answer.stopped == "interrupted" else TimeoutError
         return answer.stopped == "optimal"
 
     return holds

@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import combinations
 from math import isnan
 from random import Random
+from threading import Event
 from typing import Any
 
 import msgspec
@@ -164,6 +165,19 @@ def test_no_time_and_an_interruption_leave_a_right_result(name: str, solver: str
 
             stopped = solve(drawn(name, seed), solver=solver, watch=interrupt, threads=1)
             assert stopped.violations == (), seed
+
+
+@pytest.mark.parametrize(("name", "solver"), list(tables()))
+def test_engine_ends_when_stop_is_set_or_watch_returns_true(name: str, solver: str) -> None:
+    stop = Event()
+    stop.set()
+    for seed, model in taken(name, solver):
+        if seed % 4 == 0:
+            result = solve(model, solver=solver, stop=stop, threads=1)
+            assert result.violations == (), seed
+            assert result.proven or result.termination in ("interrupted", "infeasible"), seed
+            result = solve(drawn(name, seed), solver=solver, watch=lambda *_: True, threads=1)
+            assert result.violations == (), seed
 
 
 @pytest.mark.parametrize(("name", "solver"), list(tables()))

@@ -22,9 +22,9 @@ from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp.placing import worths
 from schedopt.solvers import door
 from schedopt.solvers.deciding import remaining_limits
-from schedopt.solvers.result import Result, Termination, Watch
+from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run, make_result, version
-from schedopt.solvers.stopping import stopped
+from schedopt.solvers.stopping import Watch, stopped
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule
