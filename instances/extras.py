@@ -4,7 +4,8 @@ The base has what selections, checking and evaluating need; everything else is i
 engine, the picture or the reader that uses it, and only there.
 """
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
 from schedopt.instances.errors import InputError
@@ -35,20 +36,37 @@ OPENS = {
 """What each extra is for."""
 
 
-def missing(package: str, place: str = "") -> InputError:
+class MissingExtraError(InputError, ImportError):
+    """A package is not installed which an extra of schedopt brings; the message names the extra.
+
+    The attribute ``name`` is the package's, as in every `ImportError`.
+    """
+
+
+def missing(package: str, place: str = "") -> MissingExtraError:
     """Return the error that says how to install a package which is not there."""
     extra = EXTRAS[package]
-    return InputError(
-        f'{OPENS[extra]}: pip install "schedopt[{extra}]"', found=f"no {package}", place=place
-    )
+    expected = f'{OPENS[extra]}: pip install "schedopt[{extra}]"'
+    error = MissingExtraError(expected, found=f"no {package}", place=place)
+    error.name = package
+    return error
 
 
-def missing_import(error: ModuleNotFoundError) -> InputError:
+def missing_import(error: ModuleNotFoundError) -> MissingExtraError:
     """Return what to install where an import failed; raise the error again if nothing helps."""
     package = (error.name or "").partition(".")[0]
     if package not in EXTRAS:
         raise error
     return missing(package)
+
+
+@contextmanager
+def naming_extras() -> Iterator[None]:
+    """Raise `MissingExtraError` where an import fails of a package that an extra brings."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise missing_import(error) from error
 
 
 def version_of(package: str) -> str | None:
@@ -67,6 +85,6 @@ def installed(package: str) -> bool:
 
 
 def require(package: str, place: str = "") -> None:
-    """Raise `InputError` where a package of an extra is not installed, before any work."""
+    """Raise `MissingExtraError` where a package is not installed, before any work."""
     if not installed(package):
         raise missing(package, place)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
         Together,
     )
     from schedopt.instances.errors import InputError
+    from schedopt.instances.extras import MissingExtraError
     from schedopt.instances.files import dump, example
     from schedopt.problems.dssp import api as dssp
     from schedopt.problems.epoch import api as epoch
@@ -79,6 +80,7 @@ __all__ = [
     "Forbid",
     "Imply",
     "InputError",
+    "MissingExtraError",
     "Ready",
     "Replanned",
     "Require",
@@ -123,6 +125,7 @@ __version__ = "0.2.0"
 
 _MODULES = {
     "InputError": "schedopt.instances.errors",
+    "MissingExtraError": "schedopt.instances.extras",
     "Ready": "schedopt.verbs.ready",
     "Replanned": "schedopt.problems.summary",
     "Result": "schedopt.solvers.result",

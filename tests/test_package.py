@@ -119,6 +119,33 @@ def test_what_an_extra_opens_says_so_before_any_work(extra: str, tmp_path: Path)
     assert (done.returncode, done.stdout, [*tmp_path.iterdir()]) == (2, "", [])
 
 
+CALLS = {
+    "schedule": "schedopt.solve('example:night', formulation='schedule', solver='cp-sat')",
+    "hesrpt": "schedopt.hesrpt.Allocation(schedopt.example('teams')).model",
+    "msfq": "schedopt.solve('example:small', solver='model')",
+    "fast": "schedopt.evaluate('example:one-or-all', 'msf', options={'arrivals': 2_000_000})",
+    "tables": "schedopt.plan('example:night').frame()",
+    "plot": "schedopt.plot(schedopt.example('night'))",
+    "cluster": "schedopt.bench('example:two-shots', policies=['greedy'], cluster='tcp://localhost:1')",
+    "scip": "schedopt.solve('example:night', solver='scip')",
+}
+
+
+@pytest.mark.parametrize("extra", CALLS)
+def test_a_call_that_needs_a_missing_extra_raises_its_error(extra: str, tmp_path: Path) -> None:
+    packages = [package for package, brings in EXTRAS.items() if brings == extra]
+    code = f"""
+import schedopt
+try:
+    {CALLS[extra]}
+except schedopt.MissingExtraError as error:
+    assert isinstance(error, ImportError) and isinstance(error, schedopt.InputError)
+    print(error.name, str(error).endswith('schedopt[{extra}]"'))
+"""
+    done = run_without(packages, code, folder=tmp_path)
+    assert done.stdout.split() in [[package, "True"] for package in packages], done.stderr
+
+
 def test_the_base_solves_checks_and_simulates_every_problem(tmp_path: Path) -> None:
     farm = Path(__file__).parents[1] / "instances" / "dssp" / "farm.csv"
     done = run_without(list(EXTRAS), BASE, str(farm), folder=tmp_path)

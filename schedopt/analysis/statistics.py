@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from schedopt.instances.errors import InputError, listing, quote, suggestion
+from schedopt.instances.extras import naming_extras
 from schedopt.problems import problem as record_of
 from schedopt.sweep.rows import NOTHING, Row
 
@@ -307,6 +308,7 @@ def overview(rows: Iterable[Row]) -> list[Overview]:
     return overviews
 
 
+@naming_extras()
 def summary(rows: Iterable[Row]) -> list[Standing]:
     """Summarize rows by problem and contender, in the order of the rows."""
     return [_standing(scores, name) for scores in scores_by_problem(rows) for name in scores.of]

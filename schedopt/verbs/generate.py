@@ -2,12 +2,14 @@
 
 from schedopt.instances.decoding import strip_comments
 from schedopt.instances.errors import InputError, quote
+from schedopt.instances.extras import naming_extras
 from schedopt.instances.files import encode, parse
 from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
 
+@naming_extras()
 def generate(
     problem: str,
     generator: str | None = None,

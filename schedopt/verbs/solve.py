@@ -14,6 +14,7 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.constraints import label
 from schedopt.instances.errors import InputError, expect
+from schedopt.instances.extras import naming_extras
 from schedopt.instances.files import load
 from schedopt.instances.options import Options, check_options, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
@@ -38,6 +39,7 @@ OVER, SHARE = 1.0, 0.1
 """Time that a solve may take beyond its limit: seconds or a share, whichever is more."""
 
 
+@naming_extras()
 def solve(
     what: What,
     *,

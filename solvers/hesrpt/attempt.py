@@ -8,7 +8,7 @@ import msgspec
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Timeline
-from schedopt.instances.extras import installed, missing
+from schedopt.instances.extras import MissingExtraError, installed, missing
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
@@ -146,7 +146,7 @@ class Attempt:
     def take_program(self, order: list[int], arrived: dict[str, int] | None = None) -> float:
         """Solve one order's program; return the bound that it proves for that order."""
         if not installed("clarabel"):
-            raise TimeoutError(str(missing("clarabel")))  # what prices prove is kept
+            raise missing("clarabel")
         in_hand = self.value < inf
         if in_hand and self.out_of_time():
             return -inf  # setting a program up may take many seconds
@@ -184,7 +184,7 @@ class Attempt:
                         self.message = f"{tried} orders' programs were solved, not all"
                     break
                 least = min(least, max(bound, self.take_program(*timeline)))
-        except TimeoutError as reason:
+        except (TimeoutError, MissingExtraError) as reason:  # what prices prove is kept
             self.message, least = str(reason), min(least, others)
         if least == inf and self.solution is None:
             return "infeasible"
