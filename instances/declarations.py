@@ -7,7 +7,7 @@ jobs and groups are those of the instances that ``schedopt new`` writes, which t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -59,6 +59,16 @@ EXAMPLES: Mapping[str, dict[str, Any]] = {
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A record of a file: immutable, and it refuses unknown keys."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how to restore the record: a default value stays the one that files omit."""
+        names, defaults = self.__struct_fields__, self.__struct_defaults__
+        omitted = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        given = {name: getattr(self, name) for name in names}
+        for name, default in omitted.items():
+            if given[name] is default:
+                del given[name]
+        return partial(build_unchecked, type(self), **given), ()
+
 
 class _Checking(msgspec.StructMeta):
     """Checks records made in Python; decoded ones were checked already."""
@@ -74,7 +84,7 @@ class _Checking(msgspec.StructMeta):
             return super().__call__(**_checked_fields(self, given))
 
 
-G = TypeVar("G", bound="CheckedRecord")
+G = TypeVar("G", bound="Record")
 
 
 class CheckedRecord(Record, metaclass=_Checking):

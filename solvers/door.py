@@ -101,6 +101,8 @@ def solve(
         partial = Partial(result, _tighter_bound(model, partial, handed), handed.hints)
     if result is None:
         result = _out_of_time(model, limits)
+    if result.termination == "completed" and remaining_limits(limits, began).time_limit == 0:
+        result = msgspec.structs.replace(result, termination="time-limit")
     result = _with_fallback(model, result, trivial)
     near: float = getattr(model, "tolerance", 0.0)
     return with_alarm(result, "" if model.changed else alarm(result, result, near))

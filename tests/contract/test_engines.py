@@ -159,6 +159,7 @@ def test_no_time_and_an_interruption_leave_a_right_result(name: str, solver: str
         if seed % 4 == 0:
             late = solve(model, solver=solver, time_limit=0.0, threads=1)
             assert late.violations == (), seed
+            assert late.termination != "completed", seed
 
             def interrupt(*_: object) -> None:
                 raise KeyboardInterrupt

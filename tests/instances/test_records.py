@@ -1,5 +1,6 @@
 """Records of dssp, epoch and hesrpt: what they compute, and what they refuse."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from builders.refusals import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
+import schedopt
 from schedopt.instances.constraints import Require
 from schedopt.instances.dssp import Instance, Job, placing
 from schedopt.instances.dssp.jobs import REWARDS, banded_reward, linear, size
@@ -150,3 +152,13 @@ def test_speedups_rise_are_concave_and_can_be_turned_round(kind: Any, a: float, 
         assert float(speedup.at(needed)) == pytest.approx(float(low), rel=1e-9)
     assert Whole(kind).at(3.0) == pytest.approx(float(kind.at(3.0)))
     assert float(kind.at(0.0)) == 0.0
+
+
+@pytest.mark.parametrize("name", ["night", "teams", "fig7", "small", "twins"])
+def test_a_result_and_an_instance_equal_their_pickles(name: str) -> None:
+    instance = schedopt.example(name)
+    result = schedopt.solve(instance, certificate=True)
+    restored = pickle.loads(pickle.dumps(result))  # noqa: S301
+    assert restored == result
+    assert restored.document() == result.document()  # with the digest of the instance
+    assert pickle.loads(pickle.dumps(instance)) == instance  # noqa: S301
