@@ -8,24 +8,24 @@ import gc, signal
 from concurrent.futures import ThreadPoolExecutor
 import schedopt
 
-problems = ["dssp", "hesrpt", "epoch", "msfq"]
-solvers = {"dssp": [None, "model", "highs"], "epoch": [None, "model"], "hesrpt": [None, "clarabel"]}
-tasks = [
-    (problem, seed, solver)
-    for seed in range(2)
-    for problem in problems
-    for solver in solvers.get(problem, [None])
-]
+solvers = {
+    "night": [None, "model", "highs"],
+    "teams": [None, "clarabel"],
+    "fig7": [None, "model"],
+    "small": [None],
+}
+tasks = 2 * [(name, solver) for name in solvers for solver in solvers[name]]
 
 def run(task):
-    problem, seed, solver = task
-    result = schedopt.solve(schedopt.generate(problem, seed=seed), solver=solver, time_limit=60)
+    name, solver = task
+    result = schedopt.solve(schedopt.example(name), solver=solver)
     return result.termination, result.objective, result.checked, result.violations
 
 state = gc.isenabled(), gc.get_threshold(), signal.getsignal(signal.SIGINT)
 with ThreadPoolExecutor(6) as pool:
     together = list(pool.map(run, tasks))
-assert together == [run(task) for task in tasks]
+alone = [run(task) for task in tasks]
+assert together == alone, [(t, a, b) for t, a, b in zip(tasks, together, alone) if a != b]
 assert all(checked and not violations for *_, checked, violations in together)
 assert state == (gc.isenabled(), gc.get_threshold(), signal.getsignal(signal.SIGINT))
 """
