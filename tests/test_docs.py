@@ -199,8 +199,13 @@ def pictures(notebook: nbformat.NotebookNode) -> list[np.ndarray]:
     return [imread(BytesIO(b64decode(picture)))[..., :3] for picture in data if picture]
 
 
-def run_anew(stored: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Run notebooks, one after the other in one kernel, which forgets all names between them."""
+def run_anew(
+    stored: list[nbformat.NotebookNode], package: Path, folder: Path
+) -> list[nbformat.NotebookNode]:
+    """Run notebooks in a folder with an installed package, one after the other in one kernel.
+
+    The kernel forgets all names between them.
+    """
     fresh = deepcopy(stored)
     whole = nbformat.v4.new_notebook()
     for notebook in fresh:
@@ -208,13 +213,19 @@ def run_anew(stored: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]
         for cell in notebook.cells:
             if cell.cell_type == "code":
                 cell["outputs"] = []
-    NotebookClient(whole, timeout=300, resources={"metadata": {"path": ROOT}}).execute()
+    where = f"import schedopt; assert schedopt.__file__.startswith({str(package)!r})"
+    whole.cells.insert(0, nbformat.v4.new_code_cell(where))
+    client = NotebookClient(whole, timeout=300, resources={"metadata": {"path": folder}})
+    client.execute(env=os.environ | {"PYTHONPATH": str(package)})
     return fresh
 
 
-def test_notebooks_run_and_say_what_they_are_stored_with() -> None:
+def test_notebooks_run_and_say_what_they_are_stored_with(installed: Path, tmp_path: Path) -> None:
+    """An installed wheel and an empty folder are all that they need."""
     every = [nbformat.read(path, as_version=4) for path in NOTEBOOKS]
-    for path, stored, notebook in zip(NOTEBOOKS, every, run_anew(every), strict=True):
+    fresh = run_anew(every, installed, tmp_path)
+    assert not [*tmp_path.iterdir()]
+    for path, stored, notebook in zip(NOTEBOOKS, every, fresh, strict=True):
         assert said(notebook) == said(stored), path
         drawn, kept = pictures(notebook), pictures(stored)
         assert len(drawn) == len(kept) >= 3, path
