@@ -17,7 +17,7 @@ from schedopt.verbs import plan as planning
 from schedopt.verbs import solve as optimizing
 
 
-@verb("schedopt solve instances/dssp/night.json.gz --option fill=0.9", optimizing.solve)
+@verb("schedopt solve example:night --option fill=0.9", optimizing.solve)
 def solve(
     file: Path,
     *,
@@ -78,7 +78,7 @@ def solve(
     raise typer.Exit(out.status(result))
 
 
-@verb("schedopt evaluate instances/dssp/night.json.gz --policy greedy,core", evaluating.evaluate)
+@verb("schedopt evaluate example:night --policy greedy,core", evaluating.evaluate)
 def evaluate(
     file: Path,
     *,
@@ -134,7 +134,7 @@ def evaluate(
     raise typer.Exit(0 if all(result.solution for result in results) else 2)
 
 
-@verb("schedopt check instances/dssp/night.json.gz result.json")
+@verb("schedopt check example:night result.json")
 def check(file: Path, result: Path, *, strict: bool = False) -> None:
     """Recompute a result from the raw instance, without any solver.
 

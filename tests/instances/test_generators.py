@@ -18,7 +18,7 @@ from schedopt.instances import files, schema
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import GENERATORS, TEAMS, render_season
-from schedopt.instances.examples import examples, find_example, locate
+from schedopt.instances.examples import examples, find_example, locate, tables
 from schedopt.instances.files import PROBLEMS
 from schedopt.instances.protocol import problem_name
 from schedopt.instances.recipes import Recipe
@@ -157,6 +157,28 @@ def test_each_is_what_its_name_says(name: str) -> None:
     assert example.path.stat().st_size < 200_000
     assert example.problem != "msfq" or instance.load < 1
     assert schedopt.load(f"example:{name}") == files.load(example.path) == instance
+
+
+FARM_OPTIONS = {"processors": 6, "start": "20:00", "deadline": "06:00", "seats:houdini": 3}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "count"),
+    [
+        (
+            "farm.csv",
+            {"processors": 6, "start": "20:00", "deadline": "06:00", "seats:houdini": 3},
+            8,
+        ),
+        ("jobs.csv", {"processors": 20, "deadline": 46800}, 6),
+        ("model.swf", {"as": "jobs", "problem": "msfq"}, 300),
+    ],
+)
+def test_bundled_table_is_converted_by_its_name(
+    name: str, options: dict[str, Any], count: int
+) -> None:
+    assert name in tables()
+    assert len(schedopt.convert(f"example:{name}", options=options).jobs) == count
 
 
 def test_a_name_that_there_is_not() -> None:
