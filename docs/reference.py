@@ -146,6 +146,7 @@ def formats() -> str:
     from schedopt.problems import problems
     from schedopt.solvers.result import Document, Seconds
     from schedopt.sweep.rows import Row
+    from schedopt.verbs.explain import explain
     from schedopt.verbs.generate import new
 
     text = [
@@ -159,6 +160,10 @@ def formats() -> str:
             describe_record(f"{row.name}: {heading(record)}", record)
             for record in records_of(instance_type(row.name))
         ]
+    (jobs,) = explain("table")
+    titles = ("field", "titles", "example", "unit", "without")
+    rows = ([column[title] for title in titles] for column in jobs.columns)
+    text.append(f"## A table of jobs\n\n{jobs.definition}\n\n{table(titles, rows)}")
     text.append("## A result\n\n`solve`, `evaluate` and `check` write and read this document.\n\n")
     text += [describe_record(record.__name__, record) for record in (Document, Seconds)]
     words = "A Group is `group.json`, an Entry a line of `entries.jsonl`."

@@ -187,7 +187,7 @@ def explain(name: str, *, json: bool = False) -> None:
 
     Parameters
     ----------
-    name : A side constraint, policy, formulation or generator.
+    name : A side constraint, policy, formulation or generator; or table.
     """
     from schedopt.terminal import listings
     from schedopt.verbs.explain import explain as run

@@ -103,6 +103,9 @@ def show_explanations(entries: Sequence[Explained]) -> None:
         for title, fields in (("fields", entry.fields), ("options", entry.options)):
             if fields:
                 show(_list(title, ("name", "required", "takes"), map(_field, fields)))
+        if entry.columns:
+            heads = ("field", "example", "unit", "without")
+            show(_list("", heads, ([column[head] for head in heads] for column in entry.columns)))
         if entry.engines:
             title = "engines: the first that accepts, answers"
             keys = ("name", "accepts", "proves", "certificate", "confirmed_by")

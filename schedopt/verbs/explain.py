@@ -36,6 +36,8 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # One of it as a file writes it, with the jobs and groups of what ``schedopt new`` writes.
     example: dict[str, object] | None = None
     python: str = ""  # the same in Python
+    # Of a table: ``field``, ``titles`` that are recognized, ``example``, ``unit``, ``without`` it.
+    columns: tuple[dict[str, str], ...] = ()
     # Of a formulation, in the order in which they are asked: ``name``, ``accepts``, ``proves``,
     # ``certificate``, ``confirmed_by``, ``needs``.
     engines: tuple[dict[str, object], ...] = ()
@@ -63,17 +65,20 @@ def explain(name: str) -> list[Explained]:
     Parameters
     ----------
     name : str
-        Of a side constraint, such as ``fair-share``, a policy, a formulation or a generator.
+        Of a side constraint, such as ``fair-share``, a policy, a formulation or a generator; or
+        ``table``, for the columns of a table of jobs.
 
     Raises
     ------
     InputError
         If nothing does, with the nearest name.
     """
-    by_name: dict[str, list[Explained]] = {}
+    by_name: dict[str, list[Explained]] = {"table": [_table()]}
     for entry in everything():
         by_name.setdefault(entry.name, []).append(entry)
-    return by_name[pick_name(name, by_name, "a side constraint, policy, formulation or generator")]
+    return by_name[
+        pick_name(name, by_name, "a side constraint, policy, formulation or generator, or table")
+    ]
 
 
 def everything() -> Iterator[Explained]:
@@ -108,6 +113,29 @@ def _constraints(record: Problem) -> Iterator[Explained]:
             example=example,
             python="" if example is None else _call(kind, example),
         )
+
+
+def _table() -> Explained:
+    from schedopt.instances.dssp.columns import FIELDS, PREFIXED
+
+    return Explained(
+        name="table",
+        what="format",
+        problems=("dssp",),
+        summary="a table of jobs",
+        definition="Columns of a table of jobs (CSV, Parquet or a data frame), which are found by "
+        "these titles in any spelling, or named by --column FIELD=TITLE.",
+        columns=tuple(
+            {
+                "field": field.name,
+                "titles": ", ".join(title.replace("_", " ") for title in field.titles),
+                "example": field.example,
+                "unit": field.unit,
+                "without": field.without,
+            }
+            for field in (*FIELDS.values(), *PREFIXED.values())
+        ),
+    )
 
 
 def _field(field: Field) -> dict[str, object]:

@@ -14,7 +14,7 @@ from schedopt.instances.dssp.jobrows import with_points
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.instances.errors import InputError, TableError
 
-EXPORTS = Path(__file__).parents[1] / "exports"
+EXPORTS = Path(__file__).parents[2] / "instances" / "dssp"
 FRAMES = "name,reward,frames,frame_time,chunk,done\n"
 DEADLINE = (
     "\ufeffName;Priority;Pool;Frames;Chunk Size;Task Count;Avg Frame Render Time;Progress;Status;"

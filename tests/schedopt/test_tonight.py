@@ -233,3 +233,90 @@ def test_what_a_table_or_a_farm_lacks_is_named_by_its_flag(jobs: Path, tmp_path:
     farm.write_text(f'{{"constraints": [{rule}]}}')
     words = [*HOURS, *WORDS, "--farm", farm]
     assert "no job tonight of team roto" in run("plan", jobs, *words).stderr
+
+
+# --- exports of farm managers -------------------------------------------------------------------
+
+EXPORTS = Path(__file__).parents[2] / "instances" / "dssp"
+NIGHT = ["--processors", 60, "--from", "2026-11-28T20:00[Europe/Berlin]", "--until", "06:00"]
+EXPORTED: dict[str, list[object]] = {
+    "export-deadline": [
+        *("--where", "status=queued,rendering", "--duplicates", "number", "--keep", "Submit Date"),
+        *("--seats", "houdini=12", "--groups", "Pool"),
+        *(
+            word
+            for show in ("tide", "kestrel", "nightowl")
+            for word in ("--cap", f"Pool:{show}=0.4")
+        ),
+    ],
+    "export-opencue": [
+        *("--column", "seats=Group", "--seats", "tide_fx=20", "--keep", "Shot", "--groups", "Show"),
+        *(
+            word
+            for show in ("tide", "kestrel", "nightowl")
+            for word in ("--cap", f"Show:{show}=0.4")
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_an_export_is_planned_by_one_command_and_again_from_the_farms_file(
+    name: str, tmp_path: Path
+) -> None:
+    """A cap for each show, a licence, a capacity that drops at two."""
+    words = [*NIGHT, *EXPORTED[name], "--missing", "frame_time=15m", "--capacity", "02:00=40"]
+    farm, plan, table = tmp_path / "farm.json", tmp_path / "plan.csv", EXPORTS / f"{name}.csv"
+    done = run("plan", table, *words, "--save-farm", farm, "-o", plan, "--time-limit", 60, "--json")
+    document = msgspec.json.decode(done.stdout)
+    assert document["checked"]
+    assert not document["violations"]
+    assert max(next(iter(document["solution"]["shares"].values())).values()) <= 0.4
+    rows = {row["job"]: row for row in document["plan"]}
+    kept = str(words[words.index("--keep") + 1])
+    assert all(row[kept] for row in rows.values())
+    assert kept in plan.read_text().splitlines()[0].split(",")
+    assert "columns not used: " in done.stderr
+    again = run("plan", table, "--farm", farm, "--json", "--time-limit", 60)
+    assert msgspec.json.decode(again.stdout)["objective"] == document["objective"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--column", "Frames"], "--column: found 'Frames'; expected FIELD=TITLE"),
+        (["--column", "frame=Frames"], "--column frame: found 'frame'; expected a field (did you"),
+        (["--column", "frames=Frmaes"], "--column frames: found 'Frmaes'; expected a title"),
+        (["--where", "status=done"], "--where status: found 'done'; expected a value of the colu"),
+        (["--missing", "frame_time="], "--missing: found 'frame_time='; expected FIELD=VALUE"),
+        (["--keep", "Id"], "--keep: found 'Id'; expected a title of the table"),
+        (["--duplicates", "drop"], "--duplicates: found 'drop'; expected one of refuse, number"),
+        (["--from", "2027-03-28T02:30[Europe/Berlin]"], "--from: found '02:30'; expected a time"),
+        ([], "export-deadline.csv: line 11, column 'Avg Frame Render Time': found an empty cell"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_with_an_export_is_named_by_its_flag(words: list[str], said: str) -> None:
+    assert said in refused("plan", EXPORTS / "export-deadline.csv", *NIGHT, *words)
+
+
+def test_keywords_in_python_read_an_export_as_flags_do() -> None:
+    made = schedopt.plan(
+        EXPORTS / "export-deadline.csv",
+        processors=60,
+        until="10h",
+        where={"status": ["queued", "rendering"]},
+        missing={"frame_time": "leave-out"},
+        duplicates="number",
+        keep=["Submit Date"],
+        groups="Pool",
+        time_limit=5,
+    )
+    assert len(made.instance.jobs) == 46
+    assert made.rows[0]["Submit Date"] == "03.11.2026 14:26"
+
+
+def test_explain_table_shows_each_field_with_an_example() -> None:
+    shown = run("explain", "table").stdout
+    for field in ("frame_time", "done", "seats:NAME", "00:25:57", "12.5 %"):
+        assert field in shown
