@@ -181,7 +181,7 @@ def rounded_total(numbers: Floats, *, whole: bool = False) -> float:
     return fsum(numbers.tolist()) if total is None else float(total)
 
 
-EXPECTED = "a number that a double holds as it is written, as it does any of up to 15 digits"
+EXPECTED = "a number of up to 15 digits, or one that is the shortest for its double"
 WHOLE = 2**53  # all whole numbers up to this are exact as doubles
 _KINDS = bytes(
     ord("0")

@@ -212,10 +212,12 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
     bound = None if status == cp_model.INFEASIBLE else run.bound()
     if stopped == "optimal" and run.status is not None and not run.silent:
         if not exact and snap_bound(objective, run.known) != objective:
-            message = f"optimal {formulation.inexact}"
+            stopped, message = "completed", f"optimal {formulation.inexact}"
         elif exact and formulation.loss:
             met = run.limits.gap >= (gap(objective, snap_bound(objective, bound)) or 0.0)
-            message = message if met else "optimal but for rounding, up to the bound: undecided"
+            if not met:
+                stopped = "completed"
+                message = "optimal but for rounding, up to the bound: undecided"
     return make_result(
         formulation,
         run,

@@ -19,8 +19,12 @@ from schedopt.instances.dssp import Instance
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-FINEST = 1 << 30
-"""The horizon is at most this many units: CP-SAT's own numbers stay far below 2^31."""
+FINEST = 1 << 36
+"""Most units of the horizon on an exact grid: a unit is more than the rounding that is forgiven to
+completions, and the work of 2^20 processors stays far below 2^63."""
+
+FINEST_LATE = 1 << 30
+"""The same where late jobs are paid: CP-SAT is slow with slopes of larger numbers."""
 
 COARSE = 1 << 20
 """Units of the horizon where times have no common unit that is large enough."""
@@ -65,7 +69,9 @@ class Grid:
             late = [night.deadline, *(delay for delay, _ in night.late)]
             times = np.concatenate((times, late, night.deadlines))
         whole = Whole.of(times)
-        exact = whole.scale <= FINEST / max(night.horizon, 1e-300)
+        wide = night.machine.total.most > FINEST >> 16
+        finest = FINEST_LATE if night.late or wide else FINEST
+        exact = whole.scale <= finest / max(night.horizon, 1e-300)
         step = int(np.gcd.reduce(whole.numbers)) if exact else 1
         scale = float(whole.scale) if exact else 2.0 ** floor(np.log2(COARSE / night.horizon))
         able = np.minimum(tasks.lengths * scale, 2.0 * FINEST)  # what is longer cannot be run

@@ -194,3 +194,31 @@ def test_a_bound_that_is_called_out_counts_without_a_solution() -> None:
         for called, bound in zip((150.0, 157.0), bounds, strict=True):
             run._bounded(called)
             assert run.bound() == run.trace[-1][2] == bound
+
+
+def three_jobs(billions: int) -> Instance:
+    """Return one processor that has room for the two best of three jobs, to the unit."""
+    lengths = (3 * billions * 10**9, 5 * billions * 10**9 + 1, 1)
+    return Instance(
+        name="billions",
+        processors=1,
+        deadline=8 * billions * 10**9 + 1,
+        jobs=tuple(
+            Job(name=name, reward=reward, stages=((length,),))
+            for name, reward, length in zip("abc", (3, 4, 1), lengths, strict=True)
+        ),
+    )
+
+
+@pytest.mark.parametrize("solver", ["cp-sat", "model"])
+def test_whole_numbers_of_ten_digits_are_solved_without_rounding(solver: str) -> None:
+    result = solve(three_jobs(1), formulation="schedule", solver=solver, threads=1)
+    assert (result.termination, result.objective, result.bound) == ("optimal", 7, 7)
+
+
+@pytest.mark.parametrize("solver", ["cp-sat", "model"])
+def test_what_is_best_on_a_rounded_grid_is_not_called_optimal(solver: str) -> None:
+    result = solve(three_jobs(100), formulation="schedule", solver=solver, threads=1)
+    assert (result.termination, result.solution_status) == ("completed", "feasible")
+    assert (result.objective, result.bound) == (5, None)
+    assert "rounds lengths up" in str(result.message)
