@@ -259,7 +259,9 @@ def encode(record: Any, *, indent: int = 0) -> bytes:
 
 
 def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
-    """Write an instance or a result as JSON, whole or not at all; what it has beside it first.
+    """Write an instance or a result as JSON, whole or not at all.
+
+    The jobs of a log are written first, as a table beside the file that is named after it.
 
     Parameters
     ----------
@@ -269,9 +271,9 @@ def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
     indent : int
         Spaces a level; 0 puts all on one line.
     """
-    data = encode(record.written() if hasattr(record, "written") else record, indent=indent)
     if hasattr(record, "write_beside"):
-        record.write_beside(path)
+        record = record.write_beside(path)
+    data = encode(record.written() if hasattr(record, "written") else record, indent=indent)
     # No time stamp and no file name inside: the same record is the same file.
     packed = str(path).lower().endswith(".gz")
     write_bytes(path, gzip.compress(data, mtime=0) if packed else data)

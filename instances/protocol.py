@@ -26,7 +26,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def identity(instance: Any) -> Identity:
     """Return the identity of an instance."""
-    data = to_json(instance, order="sorted")
+    identified = getattr(instance, "as_identified", None)
+    data = to_json(identified() if identified else instance, order="sorted")
     return Identity(name=instance.name, digest=hashlib.sha256(data).hexdigest(), log=_log(instance))
 
 

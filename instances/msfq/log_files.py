@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from schedopt.instances.csv_text import escape_columns, unescape_columns
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, at_place, expect, join_places, quote, suggestion
-from schedopt.instances.files import MOST_TABLE, open_replacement, read_bytes
+from schedopt.instances.files import MOST_TABLE, read_bytes, write_bytes
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, check_jobs
 from schedopt.instances.tables import delimiter_of, read_frame, read_parquet
 
@@ -39,10 +40,20 @@ def check_name(name: str) -> None:
     expect(name.lower().endswith(ENDINGS), expected, name, "log")
 
 
-def read_jobs(path: str | Path, servers: int) -> Jobs:
-    """Read a log's jobs; `InputError` tells what is wrong, how often and where first."""
+def read_jobs(path: str | Path, servers: int, digest: str | None = None) -> Jobs:
+    """Read a log's jobs; `InputError` tells what is wrong, how often and where first.
+
+    A table with another SHA-256 than ``digest``, if that is given, is refused.
+    """
     with at_place(file=path):
-        table = _table(Path(path))
+        data = read_bytes(path, MOST_TABLE)
+        if digest is not None and hashlib.sha256(data).hexdigest() != digest:
+            raise InputError(
+                "the table that the instance was written with: convert the log again, or remove "
+                "`log_digest` from the instance if the table was changed on purpose",
+                found="another table",
+            )
+        table = _table(Path(path), data)
         _check_columns(table.columns)
         submit, need, run = (_column(table, key) for key in NEEDED)
         estimate = _column(table, "estimate") if "estimate" in table.columns else None
@@ -57,21 +68,23 @@ def read_jobs(path: str | Path, servers: int) -> Jobs:
         return Jobs(submit, whole, run, estimate, name=name, needs=needs, **labels)
 
 
-def write_jobs(jobs: Jobs, path: str | Path) -> None:
-    """Write jobs as a table, whole or not at all; its name's ending says in which format."""
+def write_jobs(jobs: Jobs, path: str | Path) -> str:
+    """Write jobs as a table, whole or not at all, and return the SHA-256 of the table.
+
+    The ending of its name says in which format; a digest is of the table before compression.
+    """
     name = Path(path).name
     check_name(name)
-    table = table_of(jobs)
+    table, sink = table_of(jobs), io.BytesIO()
+    if name.lower().removesuffix(".gz").endswith(".csv"):
+        texts = [key for key in TEXTS if key in table.columns]
+        escape_columns(table, texts).write_csv(sink)
+    else:
+        table.write_parquet(sink)
+    data = sink.getvalue()
     packed = name.lower().endswith(".gz")
-    with open_replacement(path) as file:
-        sink = io.BytesIO() if packed else file
-        if name.lower().removesuffix(".gz").endswith(".csv"):
-            texts = [key for key in TEXTS if key in table.columns]
-            escape_columns(table, texts).write_csv(sink)
-        else:
-            table.write_parquet(sink)
-        if isinstance(sink, io.BytesIO):
-            file.write(gzip.compress(sink.getvalue(), mtime=0))
+    write_bytes(path, gzip.compress(data, mtime=0) if packed else data)
+    return hashlib.sha256(data).hexdigest()
 
 
 def table_of(jobs: Jobs) -> pl.DataFrame:
@@ -107,9 +120,8 @@ def _whole(name: str, values: Floats) -> pl.Series:
     return column.cast(pl.Int64) if whole else column
 
 
-def _table(path: Path) -> pl.DataFrame:
+def _table(path: Path, data: bytes) -> pl.DataFrame:
     """Read a table as it is; those of a CSV are texts."""
-    data = read_bytes(path, MOST_TABLE)
     if not path.name.lower().removesuffix(".gz").endswith(".csv"):
         return read_parquet(data)
     head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from math import fsum, inf
@@ -16,6 +17,7 @@ from schedopt.instances.declarations import CheckedRecord, Name
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, expect, quote
 from schedopt.instances.extras import require
+from schedopt.instances.files import stem
 from schedopt.instances.msfq.answers import Answer
 from schedopt.instances.msfq.sizes import (
     BoundedPareto,
@@ -42,6 +44,7 @@ SideConstraint = ResponseTime
 AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
 LEAST, MOST = 1e-30, 1e30  # the range of rates
 Rate = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})]
+PLAIN = re.compile(r"[/\\]")  # what a log's name may not have
 MOST_SERVERS = 10**7
 """The most servers with classes: formulations and simulators hold an entry for each."""
 
@@ -124,6 +127,8 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         Jobs that came one by one, in place of classes: the name of a table beside this file, in
         Parquet or CSV, with a row for each and the columns submit, need and run, and perhaps
         estimate, user, group, queue, partition, name, and ``need:NAME`` for each resource.
+    log_digest : str, optional
+        SHA-256 of that table: another table under its name is refused.
     start : str, optional
         When time 0 of a log in seconds is: an ISO time with its zone, such as
         ``2026-11-22T20:00+01:00[Europe/Berlin]``.
@@ -139,6 +144,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     objective: Literal["mean", "weighted"] = "mean"
     classes: Annotated[tuple[JobClass, ...], msgspec.Meta(min_length=1)] = ()
     log: str | None = None
+    log_digest: str | None = None
     start: str | None = None
     resources: dict[Name, Amount] = msgspec.field(default_factory=dict)
     partitions: dict[Name, Partition] = msgspec.field(default_factory=dict)
@@ -291,14 +297,29 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         require("polars", "log")
         from schedopt.instances.msfq.log_files import read_jobs
 
-        return self.with_jobs(read_jobs(Path(file).parent / self.log, self.servers))
+        path = Path(file).parent / self.log
+        return self.with_jobs(read_jobs(path, self.servers, self.log_digest))
 
-    def write_beside(self, file: str | Path) -> None:
-        """Write the instance's companion file: the jobs of a log."""
-        if self.log is not None:
-            from schedopt.instances.msfq.log_files import write_jobs
+    def companion(self, file: str | Path) -> Path | None:
+        """Return the path of the table that is written with an instance file; None without one."""
+        if self.log is None:
+            return None
+        return Path(file).parent / f"{stem(file)}{self.log.removeprefix(stem(self.log))}"
 
-            write_jobs(self.jobs, Path(file).parent / self.log)
+    def write_beside(self, file: str | Path) -> Instance:
+        """Write the jobs of a log beside an instance file; return the instance that names them."""
+        if (path := self.companion(file)) is None:
+            return self
+        from schedopt.instances.msfq.log_files import write_jobs
+
+        return msgspec.structs.replace(self, log=path.name, log_digest=write_jobs(self.jobs, path))
+
+    def as_identified(self) -> Instance:
+        """Return the instance as it is identified: whatever the table of its log is called."""
+        if self.log is None:
+            return self
+        log = f"{PLAIN.sub('-', self.name)}{self.log.removeprefix(stem(self.log))}"
+        return msgspec.structs.replace(self, log=log, log_digest=None)
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """The verbs that make things, and that look around: from new to doctor."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> N
     name : The instance's name.
     """
     out.expect_writable(output, out.DOCUMENTS, [*files, *out.files_in(given["options"])])
-    _write_instance(converting.convert(files, **given, tell=out.say), output)
+    _write_instance(converting.convert(files, **given, tell=out.say), output, files)
 
 
 @verb("schedopt plot result.json --instance night.json --output night.png")
@@ -217,13 +218,17 @@ def _make_folder(path: Path) -> None:
         raise InputError("a folder to write to", found=found, file=str(path)) from None
 
 
-def _write_instance(instance: AnyInstance, output: Path | None) -> None:
-    """Write an instance to a file, or to standard output."""
-    from schedopt.instances.files import companion_files, dump, encode
+def _write_instance(instance: AnyInstance, output: Path | None, read: Sequence[Path] = ()) -> None:
+    """Write an instance to a file, or to standard output; what is read is not overwritten."""
+    from schedopt.instances.files import companion_files, dump, encode, refuse_overwriting
 
     if output is not None:
+        companion = getattr(instance, "companion", None)
+        beside = companion(output) if companion else None
+        if beside is not None:
+            refuse_overwriting(read, beside)
         dump(instance, output)
-        say(f"wrote {output}: {instance.name}")
+        say(f"wrote {output}: {instance.name}" + f"; its jobs: {beside}" * (beside is not None))
     elif names := companion_files(encode(instance)):
         expected = f"--output FILE: beside it goes {', '.join(names)}"
         raise InputError(expected, found="standard output")

@@ -15,7 +15,6 @@ from schedopt.instances.starts import StartTimes
 from schedopt.instances.times import Dates
 from schedopt.policies import from_file
 from schedopt.problems import problem_of
-from schedopt.verbs.convert import convert
 
 if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
     from schedopt.instances.tables import Source
 
 
-AS_IT_IS = {"as": "jobs", "zero": "one", "overrun": "keep"}
+AS_IT_IS = {"zero": "one", "overrun": "keep"}
 """How a plain log is read."""
-CHANGED = ("left out", "put in order")
-"""Words of the converter's where rows would no longer keep their numbers."""
 
 
 def check_starts(
@@ -80,8 +77,10 @@ def log_of(
         expected = "how many processors the machine of a plain log has"
         raise InputError(expected, found="nothing", place="--servers")
     machine = {} if servers is None else {"processors": servers}
-    queue = convert(path, options=AS_IT_IS | machine, tell=tell)
-    if any(words in (queue.description or "") for words in CHANGED):
+    from schedopt.instances.msfq.log_converters import read_log
+
+    queue, changes = read_log(path, tell, **AS_IT_IS, **machine)
+    if any(changes):
         expected = "jobs in order of submit, all of which can be replayed"
         raise InputError(expected, found=queue.description, file=str(path))
     return queue

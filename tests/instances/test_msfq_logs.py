@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
+from builders.cli import refused
 from builders.effort import tried
 from builders.refusals import refusal
 from hypothesis import strategies as st
@@ -15,9 +16,11 @@ from hypothesis import strategies as st
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import companion_files, dump, load
 from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.log_converters import convert
 from schedopt.instances.msfq.log_files import read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs, Needs
 from schedopt.instances.protocol import identity
+from schedopt.verbs.starts import log_of
 
 TABLE = "submit,need,run,estimate,user,queue\n0,2,5,10,ann,q\n0,1,2.5,,,q\n7,4,1,1,bob,\n"
 
@@ -65,7 +68,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, log: str) -> None:
     queue = Instance(name="a", servers=3, log=log).with_jobs(jobs)
     dump(queue, tmp_path / "a.json.gz")
     back = load(tmp_path / "a.json.gz")
-    assert back == queue
+    assert identity(back) == identity(queue)
     for key in ("submit", "need", "run", "estimate"):
         np.testing.assert_array_equal(getattr(back.jobs, key), getattr(jobs, key))
     assert back.jobs.user.names == jobs.user.names
@@ -247,3 +250,48 @@ def test_types_that_are_no_numbers_or_names_are_refused(tmp_path: Path) -> None:
     pl.DataFrame(plain | {"user": [7], "name": [3]}).write_parquet(tmp_path / "x.parquet")
     jobs = load(path).jobs
     assert (jobs.user.names, jobs.name.tolist()) == (("7",), ["3"])
+
+
+def test_dump_names_the_table_of_a_log_after_the_file(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("submit,need,run\n0,1,5\n1,2,9\n3,1,4\n")
+    for name, jobs in (("all", 3), ("two", 2)):
+        queue = convert(log, processors=2, jobs=jobs)
+        dump(queue, tmp_path / f"{name}.json")
+        assert identity(load(tmp_path / f"{name}.json")) == identity(queue)
+    assert [len(load(tmp_path / f"{name}.json").jobs) for name in ("all", "two")] == [3, 2]  # type: ignore[attr-defined]
+
+
+def test_load_refuses_another_table_than_the_instance_was_written_with(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("submit,need,run\n0,1,5\n1,2,9\n")
+    dump(convert(log, processors=2), tmp_path / "a.json")
+    dump(convert(log, processors=2, jobs=1), tmp_path / "b.json")
+    (tmp_path / "b.parquet").replace(tmp_path / "a.parquet")
+    error = refusal(load, tmp_path / "a.json")
+    assert error.file == str(tmp_path / "a.parquet")
+    assert "convert the log again" in error.expected
+
+
+def test_convert_refuses_to_write_a_table_over_what_it_reads(tmp_path: Path) -> None:
+    log = tmp_path / "log.parquet.csv"
+    log.write_text("submit,need,run\n0,1,5\n")
+    (tmp_path / "made.parquet").symlink_to(log)
+    arguments = ["--option", "as=jobs", "--option", "processors=2"]
+    said = refused("convert", str(log), *arguments, "-o", str(tmp_path / "made.json"))
+    assert "another file than what is read" in said
+    assert log.read_text().startswith("submit")
+
+
+@pytest.mark.parametrize("name", ["left out", "put in order"])
+def test_log_of_takes_a_log_whatever_its_name_is(tmp_path: Path, name: str) -> None:
+    log = tmp_path / f"{name}.csv"
+    log.write_text("submit,need,run\n0,1,5\n1,2,9\n")
+    assert len(log_of(log, 2).jobs) == 2  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("rows", ["0,1,5\n1,3,9\n", "1,1,5\n0,2,9\n", "0,1,5\n1,2,\n"])
+def test_log_of_refuses_a_log_of_which_rows_change_their_numbers(tmp_path: Path, rows: str) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(f"submit,need,run\n{rows}")
+    assert "in order of submit" in refusal(log_of, log, 2).expected

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -11,7 +11,7 @@ from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.extras import require
 from schedopt.instances.files import stem
 from schedopt.instances.msfq.log_converters import cleaning, swf, table
-from schedopt.instances.msfq.records import Instance, Partition
+from schedopt.instances.msfq.records import PLAIN, Instance, Partition
 from schedopt.instances.options import Option, OptionsWith, check_options, one_of, text
 from schedopt.instances.times import moment_of
 
@@ -59,15 +59,29 @@ OPTIONS = OptionsWith(
 )
 
 
+class Changes(NamedTuple):
+    """Why the rows of a log and the jobs of its instance do not have the same numbers."""
+
+    left_out: int  # rows that cannot be replayed
+    reordered: bool  # whether jobs were put in order of submit
+
+
 def convert(
     path: str | Path, tell: Callable[[str], None] | None = None, **options: Any
 ) -> Instance:
-    """Make an instance of a log that holds its jobs, one by one.
+    """Make an instance of a log that holds its jobs, one by one: see `read_log`."""
+    return read_log(path, tell, **options)[0]
+
+
+def read_log(
+    path: str | Path, tell: Callable[[str], None] | None = None, **options: Any
+) -> tuple[Instance, Changes]:
+    """Return an instance that holds the jobs of a log, one by one, and what was changed.
 
     The log is in the Standard Workload Format where its name ends in .swf or ``format`` says so,
     else a CSV; perhaps gzipped. Options are those of `OPTIONS`: ``processors``
     where the log does not say how many the machine has; ``resource:NAME`` and ``partition:NAME``
-    for what else it has; ``log``, the name of the table beside the instance. The description tells
+    for what else it has. The description tells
     what was left out, cut off or shifted; ``tell`` is called with it, and with a line that says
     what became of every column. `InputError` names the file and the line.
     """
@@ -83,7 +97,7 @@ def convert(
         bare = _machine(raw, asked)
         jobs = cleaning.clean(raw, bare, asked)
     name = asked.get("name") or stem(path)
-    log = f"{name.replace('/', '-').replace(chr(92), '-')}.parquet"
+    log = f"{PLAIN.sub('-', name)}.parquet"
     machine = f" ({raw.computer})" if raw.computer else ""
     head = f"{len(jobs)} of {raw.rows} jobs of {stem(path)}{machine}"
     described = "; ".join([head, *raw.notes]) + "."
@@ -96,7 +110,7 @@ def convert(
         at = moment_of(raw.zero, ZoneInfo(raw.zone))
         start = f"{at.isoformat()}[{raw.zone}]"
     queue = msgspec.structs.replace(bare, name=name, description=described, log=log, start=start)
-    return queue.with_jobs(jobs)
+    return queue.with_jobs(jobs), Changes(raw.rows - len(jobs), raw.reordered)
 
 
 def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:

@@ -75,6 +75,7 @@ class Raw:
     computer: str | None = None
     zero: float | None = None  # the date of time 0, in seconds since 1970 on the log's own clock
     zone: str | None = None
+    reordered: bool = False  # whether jobs were put in order
 
     def keep(self, rows: NDArray[np.generic]) -> None:
         """Keep only these rows, by number or mask."""
@@ -122,6 +123,7 @@ def clean(raw: Raw, machine: Instance, options: Mapping[str, Any]) -> Jobs:
     late = raw.submit < np.maximum.accumulate(raw.submit)
     raw.note(late, "submitted before a job above, put in order")
     if late.any():
+        raw.reordered = True
         raw.keep(np.argsort(raw.submit, kind="stable"))
     _clean_estimates(raw, keep=options.get("overrun") == "keep")
     raw.keep(np.arange(len(raw.submit)) < options.get("jobs", np.inf))
