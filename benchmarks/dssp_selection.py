@@ -210,7 +210,7 @@ class Crossing(NamedTuple):
     def worse(self) -> bool:
         """Whether a rival's value is larger or its gap smaller, beyond rounding, than ours."""
         (value, gap, _), *others = self.seen.values()
-        return any(value < theirs or gap > remaining + 1e-9 for theirs, remaining, _ in others)
+        return any(value < theirs or gap > their_gap + 1e-9 for theirs, their_gap, _ in others)
 
 
 def solve_beside(night: Instance) -> Beside:

@@ -215,10 +215,10 @@ WRONG: list[tuple[type, dict[str, Any]]] = [
 def test_wrong_fields_are_told_as_of_a_file(kind: Any, given: dict[str, Any]) -> None:
     with raises(InputError) as of_file:
         convert(given, kind, "")
-    with raises(InputError) as made:
+    with raises(InputError) as of_record:
         kind(**given)
-    assert str(made.value) == str(of_file.value)
-    assert made.value.found
+    assert str(of_record.value) == str(of_file.value)
+    assert of_record.value.found
 
 
 @mark.parametrize("rate", [inf, nan])

@@ -34,13 +34,13 @@ def judged(kind: str, seed: int) -> str:
 
 def judged_file(kind: str, text: bytes, *, everybody: bool = True) -> str:
     """Judge what engines and policies say of a file."""
-    night, home = Night(text), problem("dssp").formulation(kind)
+    night, formulation = Night(text), problem("dssp").formulation(kind)
     asked: dict[str, Any] = {"formulation": kind, "threads": 1, "time_limit": SECONDS}
     truth = night.best_schedule() if kind == "schedule" else night.best_selection()
     others = [
         engine.name
         for engine in engines("dssp", kind)
-        if engine.available and engine.accepts(home(files.parse(text))) not in (None, False)
+        if engine.available and engine.accepts(formulation(files.parse(text))) not in (None, False)
     ]
     said = {
         solver or "table": _judged(truth, schedopt.solve(files.parse(text), solver=solver, **asked))
