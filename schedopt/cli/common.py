@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -35,7 +36,7 @@ SHARED = {
 NUMBERS: Mapping[object, tuple[type, str]] = {
     int: (int, "a whole number"),
     int | None: (int, "a whole number"),
-    float: (float, "a number such as 0.05"),
+    float: (float, "a number such as 0.05, or 5%"),
 }
 """How flags of a kind are read, and what they expect."""
 
@@ -169,8 +170,10 @@ def _info(parameter: inspect.Parameter, words: str) -> object:
 
 
 def _number(kind: type, expected: str, text: str) -> object:
-    """Read a number."""
+    """Read a number, or of a share a percentage."""
     try:
+        if kind is float and str(text).endswith("%"):
+            return float(Fraction(text.removesuffix("%").strip()) / 100)
         return kind(text)
     except ValueError:
         raise typer.BadParameter(f"found {text!r}; expected {expected}") from None

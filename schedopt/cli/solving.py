@@ -224,6 +224,7 @@ def plan(
             save_farm=save_farm,
             tell=out.say,
             solve=partial(optimizing.solve, **limits, watch=watch),
+            time_limit=limits["time_limit"],
             **given,
         )
     with finishing():

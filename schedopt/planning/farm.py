@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast, get_type_hints
 
+from schedopt.instances.decimals import as_written
 from schedopt.instances.decoding import convert, decode
 from schedopt.instances.dssp.records import SideConstraint
 from schedopt.instances.errors import InputError, quote, suggestion
@@ -38,6 +39,8 @@ class Settings(TypedDict, total=False):
     pools: Pairs | None
     cap: Pairs | None
     floor: Pairs | None
+    must: Texts | None
+    forbid: Texts | None
     column: Pairs | None
     keep: Texts | None
     where: Pairs | None
@@ -65,8 +68,8 @@ FORMS = {
     "column": "FIELD=TITLE",
     "where": "COLUMN=VALUE,...",
     "missing": "FIELD=VALUE, or FIELD=leave-out",
-    "cap": "GROUPING:GROUP=SHARE",
-    "floor": "GROUPING:GROUP=SHARE",
+    "cap": "GROUPING:GROUP=SHARE, such as team:fx=40%",
+    "floor": "GROUPING:GROUP=SHARE, such as team:fx=20%",
 }
 """How the settings of several things are written as texts."""
 REPLACED = ("capacity",)  # a flag replaces the file's in whole; others are joined by name
@@ -120,8 +123,16 @@ def merge(file: Farm, flags: Settings, names: OptionNames) -> Farm:
         if key in farm:
             earlier = {} if key in given and key in REPLACED else pairs(file.get(key), key, form)
             farm[key] = earlier | pairs(given.get(key), names.place(key), form)
-    kept = [*_texts(file.get("keep")), *_texts(flags.get("keep"))]
-    return cast("Farm", farm | ({"keep": list(dict.fromkeys(kept))} if kept else {}))
+    for key in ("keep", "must", "forbid"):
+        texts = [*texts_in(file, key), *texts_in(flags, key)]
+        farm |= {key: list(dict.fromkeys(texts))} if texts else {}
+    return cast("Farm", farm)
+
+
+def texts_in(settings: Farm | Settings, key: str) -> Sequence[str]:
+    """Return the texts of a setting that may be given several times."""
+    given: Texts | None = cast("dict[str, Any]", settings).get(key)
+    return _texts(given)
 
 
 def _texts(given: Texts | None) -> Sequence[str]:
@@ -156,6 +167,16 @@ def texts_of(farm: Farm, key: str) -> dict[str, str]:
         name: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         for name, value in values.items()
     }
+
+
+def as_share(value: Any) -> float | None:
+    """Return a share above 0 and up to 1 that is given as a number or a percentage, else None."""
+    text = str(value).strip()
+    number = text.removesuffix("%").strip()
+    if not NUMBER.fullmatch(number):
+        return None
+    share = as_written(float(number)) / (100 if text.endswith("%") else 1)
+    return float(share) if 0 < share <= 1 else None
 
 
 def as_number(text: Any) -> Any:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from schedopt.formats import count_of, number
-from schedopt.instances.constraints import Constraint, FairShare, Forbid
+from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require
 from schedopt.instances.dssp import Instance, Selected, jobtable
 from schedopt.instances.dssp.clock import TONIGHT, Clock
 from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.scenarios import AT_RISK, is_measure
+from schedopt.instances.dssp.worth import with_unpaid
 from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.fair_share import Each
 from schedopt.instances.naming import pick_name
 from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Source
 from schedopt.planning import farm as farms
 from schedopt.planning.farm import Farm, Settings
 from schedopt.planning.plan_rows import as_dispatched, lateness
-from schedopt.problems.summary import Solve, Tonight
-from schedopt.solvers.result import Result
+from schedopt.planning.why import smallest_changes
+from schedopt.problems.summary import Explanation, SmallestChange, Solve, Tonight
+from schedopt.solvers.clock import now
+from schedopt.solvers.result import Result, as_document
 
+EACH = "*"
+"""In place of a group: each group of the grouping."""
 TIMING = 2.0
 """Most seconds for the schedule of jobs that are chosen under risk."""
 Tell = Callable[[str], None]
@@ -39,6 +45,9 @@ def plan(
     names: OptionNames,
     rules: Callable[[Instance], list[Constraint]],
     risk: str | None = None,
+    explain: bool = False,
+    why: Sequence[str] = (),
+    time_limit: float | None = None,
     tell: Tell | None = None,
 ) -> Tonight:
     """Plan a table of jobs, or an instance, on a farm.
@@ -55,8 +64,12 @@ def plan(
         How messages name the settings.
     rules : callable
         Returns the side constraints beyond those of the farm.
-    risk : str, optional
-        As `schedopt.solve` has it.
+    risk, explain : str and bool, optional
+        As `schedopt.solve` has them.
+    why : sequence of str
+        Jobs for which the smallest changes are found that would let them run.
+    time_limit : float, optional
+        Seconds for the plan, its explanation and these changes together.
     tell : callable, optional
         Called with lines on what became of the table.
     """
@@ -65,7 +78,7 @@ def plan(
     whole = farms.merge(farm, settings, names)
     if isinstance(what, Instance):
         for key, value in settings.items():
-            if value not in (None, (), []) and key not in ("cap", "floor"):
+            if value not in (None, (), []) and key not in ("cap", "floor", "must", "forbid"):
                 expected = "a table: an instance says that itself"
                 raise InputError(expected, place=names.place(key))
         night = what
@@ -74,13 +87,36 @@ def plan(
         if (overhead := whole.get("overhead")) is not None:
             with at_place(names.place("overhead")):
                 night = night.with_overhead(Clock.of(night.unit, None).length(str(overhead)))
+        night = night if risk else with_unpaid(night)
+    if risk and len(night.objectives) > 1:
+        expected = "fewer levels of priority: there are too many for --risk"
+        raise InputError(expected, place=names.place("reward"))
+    for name in why:
+        with at_place(names.place("why")):
+            pick_name(name, night.index, "the name of a job")
+    if why and risk:
+        expected = "no risk beside it: under risk no changes are known"
+        raise InputError(expected, place=names.place("why"))
     lasting = farm.get("constraints", ())
     own = shares(night, whole, farms.merge(Farm(), settings, names), names)
     further, replaced = rules(night), {rule.name for rule in own}
-    every_night = [*(rule for rule in lasting if rule.name not in replaced), *own]
+    every_night: list[Constraint] = [*(rule for rule in lasting if rule.name not in replaced), *own]
+    every_night += chosen_jobs(night, whole, settings, names, tell)
     tonight = [*rules_tonight(every_night, night, tell), *further]
-    kind = "selection" if risk else "schedule"
-    result = solve(night, formulation=kind, risk=risk, constraints=tonight)
+    kind, began = "selection" if risk else "schedule", now()
+    stages = 1 + explain + bool(why)
+    seconds = None if time_limit is None else time_limit * (stages - bool(why)) / stages
+    result = solve(
+        night,
+        formulation=kind,
+        risk=risk,
+        constraints=tonight,
+        explain=explain,
+        time_limit=seconds,
+    )
+    if why and result.solution is not None:
+        left = None if time_limit is None else max(0.0, time_limit - (now() - began))
+        result = with_changes(night, tonight, result, why, solve=solve, seconds=left)
     run = None
     if result.solution is not None:
         run = schedule_chosen(night, result, solve) if risk else result
@@ -133,19 +169,69 @@ def shares(night: Instance, whole: Farm, given: Farm, names: OptionNames) -> lis
     """Return the rules of ``cap`` and ``floor``; `InputError` if tonight's own name no group."""
     rules = []
     for flag, bound in (("cap", "at_most"), ("floor", "at_least")):
-        for key, value in farms.pairs_of(whole, flag).items():
+        pairs = farms.pairs_of(whole, flag)
+        for key, value in pairs.items():
             by, _, group = key.partition(":")
             if key in farms.pairs_of(given, flag):
                 with at_place(names.place(flag)):
                     pick_name(by, night.groups, "GROUPING:GROUP=SHARE of a grouping")
-                    pick_name(group, night.groups[by], f"a group of {quote(by)}")
-            share = farms.as_number(value)
-            if not isinstance(share, int | float) or not 0 < share <= 1:
-                expected, place = "a share above 0 and up to 1, such as 0.4", f"{flag}:{key}"
+                    if group != EACH:
+                        pick_name(group, night.groups[by], f"a group of {quote(by)}")
+            share = farms.as_share(value)
+            if share is None:
+                expected, place = "a share above 0 and up to 1, such as 0.4 or 40%", f"{flag}:{key}"
                 raise InputError(expected, found=quote(value), place=names.place(place))
-            bounds: dict[str, Any] = {bound: {group: float(share)}}
+            bounds: dict[str, Any] = {bound: {group: share}}
+            if group == EACH:
+                named = {one.partition(":")[2] for one in pairs if one.startswith(f"{by}:")}
+                free = 1.0 if flag == "cap" else 0.0  # a group's own share goes before it
+                own = dict.fromkeys(named & night.groups.get(by, {}).keys(), free)
+                bounds = {bound: own, "each": Each(**{bound: share})}
             rules.append(FairShare(by=by, name=f"{flag} {key}", **bounds))
     return rules
+
+
+def chosen_jobs(
+    night: Instance, whole: Farm, given: Settings, names: OptionNames, tell: Tell | None
+) -> list[Constraint]:
+    """Return the rules of ``must`` and ``forbid``; `InputError` if tonight's own name no job."""
+    rules: list[Constraint] = []
+    known = {rule.name for rule in night.constraints}
+    for key, kind in (("must", Require), ("forbid", Forbid)):
+        for job in farms.texts_in(whole, key):
+            if job in night.index:
+                rule = kind(name=f"{key} {job}", jobs=(job,))
+                rules += [] if rule.name in known else [rule]
+            elif job in farms.texts_in(given, key):
+                with at_place(names.place(key)):
+                    pick_name(job, night.index, "the name of a job")
+            elif tell:
+                tell(f"farm: no job tonight is called {job}: {key} is left out for it")
+    return rules
+
+
+def with_changes(
+    night: Instance,
+    rules: Sequence[Constraint],
+    result: Result,
+    why: Sequence[str],
+    *,
+    solve: Solve,
+    seconds: float | None,
+) -> Result:
+    """Return a plan whose explanation has what would let some jobs run that it leaves out."""
+    began, changes = now(), list[SmallestChange]()
+    for k, name in enumerate(why):
+        if result.solution is not None and name in result.solution.completion:
+            words = "the plan runs it"
+            changes.append(SmallestChange(job=name, change="none", today="", words=words))
+            continue
+        left = None if seconds is None else max(0.0, began + seconds - now()) / (len(why) - k)
+        changes += smallest_changes(night, rules, name, result, solve=solve, seconds=left)
+    known = result.explanation or {}
+    empty = Explanation(left_out=(), rules=(), unproven=0, seconds=now() - began)
+    told = as_document(empty) | known | {"changes": [as_document(one) for one in changes]}
+    return msgspec.structs.replace(result, explanation=told)
 
 
 def rules_tonight(
@@ -186,8 +272,9 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
         value = float(result.objective or 0.0)
     if result.bound is None:
         return f"{line}; how much more a plan could earn is not known"
-    if result.proven:
-        return f"{line}; no plan {'is worth' if risk else 'earns'} more"
+    if result.proven or result.bound == value:
+        later = "" if result.proven else f"; {result.message}"  # of objectives after the reward
+        return f"{line}; no plan {'is worth' if risk else 'earns'} more{later}"
     more = f" ({(result.bound - value) / value:.1%} more)" if value > 0 else ""
     return (
         f"{line}; no plan {'is worth' if risk else 'earns'} more than {number(result.bound)}{more}"

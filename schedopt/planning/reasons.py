@@ -9,13 +9,13 @@ Everything is compared in whole numbers, without solving again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from schedopt.formats import number
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import quote
@@ -83,7 +83,8 @@ def left_out(
     columns = [(j, n) for j in range(len(jobs)) for n in model.columns_of(j)]
     labels = [f"{jobs[j].name} (night {n})" if several else jobs[j].name for j, n in columns]
     demands = [int(numbers[j]) for j, _ in columns]
-    judge = _Exchanges(labels, demands, model.program(), set(model.columns(solution)))
+    program = _in_one(model)
+    judge = _Exchanges(labels, demands, program, set(model.columns(solution)))
     why: dict[str, Reason] = {}
     out = [j for j, job in enumerate(jobs) if job.name not in run]
     for j in sorted(sorted(out, key=lambda j: -jobs[j].reward)[:most]):
@@ -100,6 +101,20 @@ def left_out(
         outbid = [reason for reason in by_night.values() if reason.kind == "outbid"]
         why[job.name] = next(iter([*kept_out, *outbid, *by_night.values()]))
     return why
+
+
+def _in_one(model: Selection | Season) -> Program:
+    """Return the program, with rewards that stand for all objectives in order."""
+    program, night = model.program(), model.instance
+    if not model.ordered:
+        return program
+    weights = [0] * len(night.jobs)
+    for name in night.objectives:
+        values = Whole.of(night.worths(name))
+        step = values.total + 1
+        weights = [w * step + int(n) for w, n in zip(weights, values.numbers, strict=True)]
+    more = (0,) * (len(program.columns) - len(weights))
+    return replace(program, rewards=(*weights, *more))
 
 
 def _never_in_time(night: Instance, j: int) -> Reason:

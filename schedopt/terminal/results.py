@@ -117,8 +117,11 @@ def planned(plan: NightPlan) -> None:
         table = Plan(kept, runs).table(SECONDS[getattr(plan.instance, "unit", "s")])
         _show_some_rows(replace(table, title=""), ROWS, "--output plan.csv")
     dropped = problem_of(plan.instance).dropped(plan.instance, plan.result)
-    if dropped is not None and runs:
+    told = msgspec.convert(plan.result.explanation or None, Explanation | None)
+    if dropped is not None and not (told and told.left_out):
         _show_some_rows(dropped, DROPPED, "--output plan.csv")
+    for shown in explanation_tables(told) if told else ():
+        _show_some_rows(shown, len(shown.rows), "--json")
 
 
 def carried_out(report: CarriedOut) -> None:

@@ -16,6 +16,7 @@ from schedopt.instances.options import OptionNames
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.planning import farm as farms
 from schedopt.planning.document import document
+from schedopt.planning.farm import Texts
 from schedopt.problems import Problem, problem_of, problems
 from schedopt.problems.summary import Plan, PlanRow, Solve, Tonight
 from schedopt.solvers.result import Document
@@ -99,6 +100,8 @@ def plan(
     save_farm: str | Path | None = None,
     constraints: Rules = (),
     risk: str | None = None,
+    explain: bool = False,
+    why: Texts | None = None,
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
     threads: int | None = None,
@@ -130,9 +133,12 @@ def plan(
     pools : mapping, or texts, optional
         NAME=N, or NAME=TIME=N,...: processors of a pool, repeatable.
     cap : mapping, or texts, optional
-        GROUPING:GROUP=SHARE: the most of the machine that the group gets, repeatable.
+        GROUPING:GROUP=SHARE: the most of the machine that the group gets, such as team:fx=40%;
+        ``*`` is each group, repeatable.
     floor : mapping, or texts, optional
         GROUPING:GROUP=SHARE: the least that it gets, or all that it asks for, repeatable.
+    must, forbid : str or sequence of str, optional
+        A job that runs, or does not, repeatable.
     column : mapping, or texts, optional
         FIELD=TITLE: which column of the table is a field; see `schedopt explain table`; repeatable.
     keep : str, or sequence of them, optional
@@ -144,9 +150,10 @@ def plan(
     missing : mapping, or texts, optional
         FIELD=VALUE: what an empty cell means, or FIELD=leave-out to leave out the job; repeatable.
     reward : str, or mapping of priorities, optional
-        Of priorities: linear, size, banded, or priority:urgent=8,high=4,normal=2,low=1.
+        priority (a job is worth its priority), strict (as many jobs as possible of each priority,
+        level after level), or priority:urgent=8,high=4,normal=2,low=1 for words.
     priority : str, optional
-        Which are more important: lower (the default) or higher.
+        Which are more important: higher (the default) or lower.
     groups : str, optional
         Columns that are groupings, with commas between.
     unit : str, optional
@@ -164,6 +171,10 @@ def plan(
     risk : str, optional
         Choose under risk: mean, cvar:Q or chance:Q. That is maximized over scenarios of run times,
         where they are uncertain, and what is chosen is dispatched.
+    explain : bool
+        Whether to find what each rule costs and what each job that is left out lacks.
+    why : str or sequence of str, optional
+        A job for which the smallest changes are found that would let it run, repeatable.
     time_limit : float, optional
         Seconds, or a time such as 10m; none waits for the proof.
     seed, threads, watch, stop
@@ -186,6 +197,9 @@ def plan(
             save_farm=save_farm,
             constraints=constraints,
             risk=risk,
+            explain=explain,
+            why=why,
+            time_limit=time_limit,
             tell=tell,
             solve=partial(
                 solve, time_limit=time_limit, seed=seed, threads=threads, watch=request.watch
@@ -204,6 +218,9 @@ def plan_night(
     save_farm: str | Path | None,
     constraints: Rules,
     risk: str | None,
+    explain: bool,
+    why: Texts | None,
+    time_limit: float | None,
     tell: Callable[[str], None] | None,
 ) -> NightPlan:
     """Return what `plan` does; ``names`` is how messages name the settings."""
@@ -219,6 +236,9 @@ def plan_night(
         names=names,
         rules=lambda night: read_rules(constraints, record.name, night),
         risk=risk,
+        explain=explain,
+        why=[why] if isinstance(why, str) else list(why or ()),
+        time_limit=time_limit,
         tell=tell,
     )
     if save_farm is not None:
