@@ -128,6 +128,10 @@ class JobReader:
         names = {job.name for job in jobs}
         self.must = [name for name in self.must if name in names]
         self.forbid = [name for name in self.forbid if name in names]
+        self.use = {
+            kind: {name: n for name, n in held.items() if name in names}
+            for kind, held in self.use.items()
+        }
         return tuple(self._with_worths(jobs))
 
     def notes(self, read: int) -> Iterator[str]:
@@ -190,9 +194,12 @@ class JobReader:
 
     def _keep(self, rows: list[Cells], wanted: Sequence[bool], why: str) -> list[Cells]:
         """Return the rows that are wanted, and note the others."""
+        at = self.columns.at
         for (place, cells), is_wanted in zip(rows, wanted, strict=True):
             if not is_wanted:
-                self._leave_out(cells[self.columns.at["name"]], place, why)
+                self._leave_out(cells[at["name"]], place, why)
+                if "status" in at and cells[at["status"]].casefold() in COMPLETED:
+                    self._done.add(cells[at["name"]])
         return [row for row, is_wanted in zip(rows, wanted, strict=True) if is_wanted]
 
     def _leave_out(self, name: str, place: str, why: str) -> None:
@@ -327,7 +334,8 @@ class JobReader:
         tasks = row.text("tasks")
         if length is None:
             if frames or (tasks.isdecimal() and "frame_time" in self.columns.at):
-                row.refuse(row.wrong("frame_time", LENGTH))
+                fill = self.names.example("missing:frame_time", "15m")
+                row.refuse(row.wrong("frame_time", f"{LENGTH}; {fill} fills empty cells"))
                 return None
             stages: Stages | None = row.value(FIELDS["tasks"])
             if stages is None and (missing := self._missing(value)) and not row.is_wrong:

@@ -1,5 +1,6 @@
 """Tables as farm managers export them: titles, frames, progress, licences, filters, many errors."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,14 @@ def test_where_keeps_rows_and_jobs_that_wait_for_others_go_with_them(tmp_path: P
     assert "found 'queud'; expected a value of the column (one of 'Queued', " in said
 
 
+def test_jobs_that_wait_for_one_that_is_completed_need_not_wait(tmp_path: Path) -> None:
+    text = "name,reward,tasks,status,after,seats\na,1,1m,Completed,,\nb,1,1m,queued,a,x\n"
+    text += "c,1,1m,paused,,x\nd,1,1m,queued,c,x\n"
+    night = table(tmp_path, text, **{"where:status": "queued", "seats:x": 2})
+    assert [(job.name, job.after) for job in night.jobs] == [("b", ())]
+    assert night.constraints == (Seats(name="x", capacity=2, use={"b": 1}),)
+
+
 def test_jobs_that_wait_for_one_that_is_done_need_not_wait(tmp_path: Path) -> None:
     text = "name,reward,tasks,done,after\na,1,2x1m,2,\nb,1,1m,,a\n"
     (job,) = table(tmp_path, text).jobs
@@ -186,6 +195,20 @@ def test_points_separate_thousands_only_beside_decimal_commas() -> None:
     assert with_points(["1.234", "0,5"], ";") == ["1234", "0.5"]
     assert with_points(["1.234", "0.5"], ";") == ["1.234", "0.5"]
     assert with_points(["4x1,5h", "1x2,3x4,5"], ";", stages=True) == ["4x1.5h", "1x2,3x4.5"]
+
+
+def test_a_list_of_slurm_is_read(tmp_path: Path) -> None:
+    text = "NAME|CPUS|TIME_LIMIT|PRIORITY|STATE\nsim|2|1-02:00:00|4294|PENDING\n"
+    text += "mesh|1|00:30:00|17|RUNNING\n"
+    sim, mesh = table(tmp_path, text, unit="h", deadline="2d").jobs
+    assert (sim.stages, sim.processors) == (((26.0,),), 2)
+    assert (mesh.stages, mesh.reward) == (((0.5,),), 17.0)
+
+
+def test_a_table_is_read_without_polars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    night = table(tmp_path, DEADLINE, **{"seats:houdini": 3})
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert table(tmp_path, DEADLINE, **{"seats:houdini": 3}) == night
 
 
 def test_a_table_of_windows_is_read_with_a_note(tmp_path: Path) -> None:
