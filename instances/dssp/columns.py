@@ -257,7 +257,7 @@ MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
     ("arrival", "earliest", "not_before", "start", "submit"), "release"
 )
 """Titles of other tables, and the field that they probably are; taken for it they are not."""
-NEAR = 0.8  # similarity from which a title counts as a misspelling of a field
+NEAR = 0.85  # similarity from which a title counts as a misspelling of a field
 GROUPS = ("pool", "group", "user", "team", "show")  # titles that are never a misspelling
 
 _NO_GROUPINGS = frozenset(
