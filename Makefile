@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all explore lint speed plugin-test growth logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema clean
+.PHONY: agree help demo test test-all explore lint speed plugin-test growth logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema slurm-test clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -53,6 +53,10 @@ plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler 
 	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check "snakemake>=9,<10" hatchling pytest . plugins/snakemake
 	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-build-isolation --no-deps . plugins/snakemake
 	build/plugin/bin/python -m pytest -q plugins/snakemake/tests
+
+slurm-test: $(READY) ## carry out nights on a real Slurm that this starts in a temporary folder (half an hour; installs Debian's packages)
+	benchmarks/slurm/install.sh
+	$(BIN)/python -m benchmarks.slurm
 
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
 	$(BIN)/python -m benchmarks.growth

@@ -1,41 +1,88 @@
-"""Carry out nights on a real Slurm: ``python -m benchmarks.slurm [short]``."""
+"""Carry out nights on a real Slurm: ``python -m benchmarks.slurm [short | NIGHT...]``.
+
+Prints a row for each night, and exits 1 if a job that was to be in time was late.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
+import schedopt
 from benchmarks.slurm import nights
-from benchmarks.slurm.cluster import cluster, missing
+from benchmarks.slurm.cluster import Cluster, StartError, cluster, missing
+from benchmarks.slurm.nights import Outcome, carry_out
 
 HEAD = "| night | late | submissions | starting a task took | |\n| --- | --- | --- | --- | --- |"
+KEPT = Path("build/slurm")  # where plan, account and picture of each night are left
+SHORT = ("random 0", "random 1")  # nights of a minute, for continuous integration
+
+
+def every_night() -> dict[str, Callable[[Cluster, str], Outcome]]:
+    """Return what carries out each night, by its name."""
+    found: dict[str, Callable[[Cluster, str], Outcome]] = {
+        "README farm": lambda slurm, name: carry_out(
+            slurm, name, nights.readme_farm(40.0), planning=60.0
+        ),
+        "README farm, shorter tasks": lambda slurm, name: carry_out(
+            slurm, name, nights.readme_farm(40.0), planning=60.0, factor=nights.shorter(9)
+        ),
+        "everything": lambda slurm, name: carry_out(slurm, name, nights.with_everything()),
+        "reservation": lambda slurm, name: carry_out(slurm, name, nights.with_reservation()),
+        "queued": nights.carry_out_queued,
+    }
+    for seed in range(8):
+        found[f"random {seed}"] = lambda slurm, name, seed=seed: carry_out(
+            slurm, name, nights.random_night(seed), factor=nights.shorter(seed)
+        )
+    return found
+
+
+def script_of_many_frames() -> str:
+    """Return how many submissions 40 jobs of 2,400 frames are, and how fast they are written."""
+    plan = schedopt.plan(nights.many_frames(), time_limit=20)
+    began = time.perf_counter()
+    text = plan.script("slurm")
+    seconds = time.perf_counter() - began
+    jobs, tasks = (
+        len(plan.rows),
+        sum(len(stage) for job in plan.instance.jobs for stage in job.stages or ()),
+    )
+    return (
+        f"{jobs} jobs of {tasks:,} frames: {text.count('sbatch ')} submissions, "
+        f"the script written in {seconds:.2f} s"
+    )
 
 
 def main(words: list[str]) -> int:
+    """Carry out the nights that are named, the short ones, or all."""
     if programs := missing():
-        print(f"benchmarks.slurm: skipped: {', '.join(programs)} cannot be found", file=sys.stderr)
+        print(f"benchmarks.slurm: skipped, not installed: {', '.join(programs)}", file=sys.stderr)
         return 0
+    if words == ["short"]:
+        try:
+            return carry_out_nights(SHORT)
+        except StartError as error:
+            print(f"benchmarks.slurm: skipped, Slurm does not start: {error}", file=sys.stderr)
+            return 0
+    if not words:
+        print(script_of_many_frames(), flush=True)
+    return carry_out_nights(words or [*every_night()])
+
+
+def carry_out_nights(names: Iterable[str]) -> int:
+    """Carry out nights, print a row for each, and return 1 if a job was late."""
+    late = 0
     with cluster() as slurm:
-        print(HEAD, flush=True)
-        outcomes = []
-        for outcome in every_night(slurm, words):
-            outcomes.append(outcome)
+        print(f"{slurm.run('sinfo', '--version').strip()}\n\n{HEAD}", flush=True)
+        for name in names:
+            outcome = every_night()[name](slurm, name)
             print(outcome.line(), flush=True)
-    return int(any(outcome.late for outcome in outcomes))
-
-
-def every_night(slurm, words):
-    carry = nights.carry_out
-    if "readme" in words or not words:
-        yield carry(slurm, "README farm", nights.readme_farm(24.0), planning=30.0)
-    if "everything" in words or not words:
-        yield carry(slurm, "everything", nights.with_everything())
-    if "drop" in words or not words:
-        yield carry(slurm, "drop", nights.with_reservation())
-    for seed in range(8):
-        if f"random{seed}" in words or not words:
-            yield carry(
-                slurm, f"random {seed}", nights.random_night(seed), factor=nights.shorter(seed)
-            )
+            outcome.keep(KEPT)
+            late += len(outcome.late)
+    return int(late > 0)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,10 @@ def missing() -> list[str]:
     return [program for program in PROGRAMS if shutil.which(program, path=path) is None]
 
 
+class StartError(RuntimeError):
+    """Slurm does not start on this machine."""
+
+
 @dataclass
 class Cluster:
     """A running Slurm of one node."""
@@ -198,7 +202,10 @@ def cluster(processors: int = 6, licences: str = "houdini:3") -> Iterator[Cluste
     environment = {**os.environ, "PATH": path, "SLURM_CONF": str(folder / "slurm.conf")}
     slurm = Cluster(folder, environment, processors)
     try:
-        _start(slurm, ports["mariadb"], host)
+        try:
+            _start(slurm, ports["mariadb"], host)
+        except (RuntimeError, OSError) as error:
+            raise StartError(str(error)) from error
         yield slurm
     except BaseException:
         for log in sorted(folder.glob("*.log")):

@@ -7,6 +7,7 @@ without the overhead, times a factor.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from benchmarks.slurm.cluster import Cluster
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.planning.carried_out import CarriedOut
+from schedopt.verbs import report_night as reporting
 from schedopt.verbs.plan import NightPlan
 
 RENDER = """#!/bin/sh
@@ -63,10 +65,19 @@ class Outcome:
             self.name,
             f"{len(self.late)} of {len(self.report.jobs)}",
             f"{self.submissions} for {len(self.report.planned)} tasks",
-            f"{mean:.1f} s, at most {longest:.0f} s",
+            f"{mean:.1f} s, at most {longest:.1f} s",
             "; ".join([*self.notes, *([f"late: {', '.join(self.late)}"] if self.late else [])]),
         )
         return f"| {' | '.join(cells)} |"
+
+    def keep(self, where: Path) -> None:
+        """Copy plan, script and account of the night, and draw its picture."""
+        folder = where / self.folder.name
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("plan.json", "night.sh", "sacct.txt"):
+            if (self.folder / name).exists():
+                shutil.copy(self.folder / name, folder)
+        reporting.write(self.report, folder / "night.png")
 
 
 def carry_out(
@@ -133,6 +144,46 @@ def carry_out(
     return Outcome(name, plan, report, text.count("sbatch"), script_seconds, folder, notes)
 
 
+def carry_out_queued(slurm: Cluster, name: str) -> Outcome:
+    """Carry out a night of jobs that are in the queue already, held, by the template slurm-queued.
+
+    Jobs have one stage each: what is in the queue is one job array for each.
+    """
+    folder = slurm.folder / name
+    folder.mkdir()
+    lengths = {f"job {i}": 6.0 + i for i in range(6)}
+    tasks = {f"{job}/1/{task}": t - 2.0 for job, t in lengths.items() for task in (1, 2, 3)}
+    write_tasks(folder, tasks)
+    rows = ["name,reward,tasks,id"]
+    for n, (job, length) in enumerate(lengths.items()):
+        sbatch = ("sbatch", "--parsable", "--hold", f"--job-name={job}:1", "--array=1-3")
+        number = slurm.run(*sbatch, "--time=5", "./render.sh", job, "1", cwd=folder).strip()
+        rows.append(f"{job},{9 - n},3x{length:g}s,{number}")
+    (folder / "jobs.csv").write_text("\n".join([*rows, ""]))
+    begin = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=LEAD + 5)
+    until = (begin + timedelta(seconds=22)).isoformat()
+    since = f"{datetime.now():%Y-%m-%dT%H:%M:%S}"
+    plan = schedopt.plan(
+        folder / "jobs.csv",
+        processors=6,
+        from_=begin.isoformat(),
+        until=until,
+        keep=("id",),
+        time_limit=3,
+    )
+    began = time.perf_counter()
+    plan.write(folder / "night.sh", "slurm-queued")
+    seconds = time.perf_counter() - began
+    slurm.run("sh", "night.sh", cwd=folder)
+    time.sleep(max(0.0, begin.timestamp() + 22.0 - time.time()) + PATIENCE / 3)
+    (folder / "sacct.txt").write_text(slurm.accounts(since))
+    report = schedopt.report_night(plan, folder / "sacct.txt")
+    held = slurm.queue().count("JobHeld")
+    slurm.clear()
+    notes = [f"{held} of {len(lengths)} jobs held"]
+    return Outcome(name, plan, report, len(report.jobs), seconds, folder, notes)
+
+
 def write_tasks(folder: Path, lengths: Lengths) -> None:
     """Write ``render.sh``, which sleeps as long as a task takes."""
     (folder / "lengths.json").write_text(json.dumps(lengths))
@@ -158,7 +209,7 @@ def readme_farm(hour: float) -> Instance:
     from msgspec.structs import replace
 
     hours = {"processors": 6, "from_": "2026-11-22T20:00+01:00", "until": "06:00"}
-    night = schedopt.plan("instances/dssp/farm.csv", **hours, seats={"houdini": 3}).instance
+    night = schedopt.plan("example:farm.csv", **hours, seats={"houdini": 3}).instance
     part = hour / 3600
     jobs = tuple(
         replace(
@@ -234,6 +285,23 @@ def random_night(seed: int) -> Instance:
         end=60.0,
         jobs=jobs,
         constraints=(seats,),
+    )
+
+
+def many_frames() -> Instance:
+    """Return a night of 40 jobs with 2,400 frames in two stages."""
+    draw = Random(1)
+    jobs = tuple(
+        Job(
+            name=f"shot {i}",
+            reward=1,
+            stages=((draw.choice((20.0, 30.0, 45.0)),) * 58, (10.0, 10.0)),
+        )
+        for i in range(40)
+    )
+    start = "2026-11-22T20:00:00+00:00"
+    return Instance(
+        name="many", processors=100, deadline=840.0, end=840.0, jobs=jobs, unit="m", start=start
     )
 
 

@@ -2,49 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
 from math import ceil, floor
 from typing import NamedTuple
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.dssp import Instance, Scheduled
+from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.times import SECONDS, SPELLED
 from schedopt.planning.release import (
     NEAR,
     Drop,
     Release,
+    Span,
+    TaskKey,
     drops,
     planned_spans,
     releases,
     seats_of,
 )
+from schedopt.planning.sacct import Attempt
 from schedopt.problems.summary import PlanRow
 
 MARGIN = 0.25
 """The part of its planned length by which a task may be longer before its time limit ends it."""
 
 
+@dataclass(frozen=True)
+class Queue:
+    """What is in Slurm's queue when a plan changes.
+
+    Attributes
+    ----------
+    begun : set of TaskKey
+        The tasks that run or are done.
+    attempts : mapping
+        What Slurm knows of each task.
+    planned : mapping
+        When each task was to run in the plan before.
+    """
+
+    begun: Collection[TaskKey] = ()
+    attempts: Mapping[TaskKey, Attempt] = field(default_factory=dict)
+    planned: Mapping[TaskKey, Span] = field(default_factory=dict)
+
+    def keeps(self, night: Instance, job: str, waiting: Mapping[TaskKey, Span]) -> bool:
+        """Return True if the tasks of a job that wait can stay in the queue as they are."""
+        known = {key: one for key, one in self.attempts.items() if key[0] == job}
+        if any(one.status == "failed" for one in known.values()):
+            return False
+        queued = {key for key, one in known.items() if one.status == "waiting" and one.id}
+        was = {key: self.planned[key] for key in queued & {*self.planned}}
+        if not queued == {*waiting} == {*was}:
+            return False
+        near = 1 / float(SECONDS[SPELLED[night.unit]])  # equal tasks may have changed places
+        one, other = (
+            sorted((stage, *span) for (_, stage, _), span in spans.items())
+            for spans in (was, waiting)
+        )
+        pairs = zip(chain(*one), chain(*other), strict=True)
+        return all(abs(before - now) <= near for before, now in pairs)
+
+    def ids(self, job: str) -> str:
+        """Return the submissions of a job that wait, as ``scancel`` takes them."""
+        own = (one for key, one in self.attempts.items() if key[0] == job)
+        return " ".join(dict.fromkeys(one.id for one in own if one.status == "waiting" and one.id))
+
+    def unfinished(self, job: str, stage: int, *, waiting: bool) -> list[str]:
+        """Return the ids of tasks of a stage that run, and of those that wait if asked for."""
+        return [
+            f"{one.id}_{key[2] + 1}"
+            for key, one in self.attempts.items()
+            if key[:2] == (job, stage)
+            and one.id
+            and (one.status == "running" or (waiting and one.status == "waiting"))
+        ]
+
+
+NOTHING_QUEUED = Queue()
+
+
 def script_rows(
-    night: Instance, rules: Sequence[Constraint], schedule: Scheduled, rows: Sequence[PlanRow]
+    night: Instance,
+    rules: Sequence[Constraint],
+    schedule: Scheduled,
+    rows: Sequence[PlanRow],
+    queue: Queue = NOTHING_QUEUED,
 ) -> dict[str, list[PlanRow]]:
-    """Return the rows of the blocks ``release`` and ``drop``.
+    """Return the rows of the blocks ``release``, ``drop`` and ``change``.
 
     Parameters
     ----------
     rows : sequence of PlanRow
-        The plan's: jobs that run and have a rank are released.
+        The plan's: of jobs that run, tasks that have not begun are released.
+    queue : Queue
+        What is in the queue already. Jobs whose waiting tasks are planned as before stay in it.
     """
-    jobs = {row["job"]: row for row in rows if row["run"] and row["rank"] is not None}
-    given = releases(night, [task for task in schedule.tasks if task.job in jobs], rules)
+    jobs = {row["job"]: row for row in rows}
+    tasks: dict[str, list[PlacedTask]] = {row["job"]: [] for row in rows if row["run"]}
+    for task in schedule.tasks:
+        if task.job in tasks and (task.job, task.stage, task.task) not in queue.begun:
+            tasks[task.job].append(task)
+    kept = {
+        job
+        for job, own in tasks.items()
+        if queue.keeps(night, job, {(job, t.stage, t.task): (t.start, t.end) for t in own})
+    }
+    changing = [task for job, own in tasks.items() if job not in kept for task in own]
+    given = releases(night, changing, rules)
     away = drops(night, max((one.end for one in given), default=0.0))
     minute = 60 / float(SECONDS[SPELLED[night.unit]])  # in the night's unit
     seats = {name for _, name in seats_of(night, rules)}
-    found: dict[str, list[PlanRow]] = {"release": [], "drop": []}
+    changed = [
+        row | {"ids": queue.ids(job)}
+        for job, row in jobs.items()
+        if job not in kept and queue.ids(job)
+    ]
+    found: dict[str, list[PlanRow]] = {"release": [], "drop": [], "change": changed}
     for one in given:
         job = night.jobs[night.index[one.job]]
         due = night.deadline if job.deadline is None else job.deadline
+        before = [f"$id_{order}" for order in one.after] + _ids_before(one, night, queue, kept)
         minutes = _time_limit(one, away, night.overhead, minute)
         held = {name: amount for name, amount in one.holds.items() if name in seats}
         row = {
@@ -58,7 +138,7 @@ def script_rows(
             "start": one.begin,
             "end": one.end,
             "minutes": minutes,
-            "after": ":".join(f"$id_{order}" for order in one.after),
+            "after": ":".join(before),
             "licences": ",".join(f"{name}:{amount:g}" for name, amount in held.items()),
             "pool": one.pool,
         }
@@ -79,6 +159,16 @@ def script_rows(
         row |= {"start": drop.start, "end": drop.end}
         found["drop"].append(row | _clock(night, times))
     return found
+
+
+def _ids_before(one: Release, night: Instance, queue: Queue, kept: Collection[str]) -> list[str]:
+    """Return the ids of what a release waits for and is in the queue already."""
+    if one.stage:
+        return queue.unfinished(one.job, one.stage - 1, waiting=False)
+    before = night.jobs[night.index[one.job]].after
+    stages = [(name, len(night.jobs[night.index[name]].stages or ()) - 1) for name in before]
+    found = [queue.unfinished(*stage, waiting=stage[0] in kept) for stage in stages]
+    return [*chain.from_iterable(found)]
 
 
 class _Run(NamedTuple):

@@ -155,15 +155,15 @@ def _expect_fields(plan: Plan, block: Block) -> None:
 
 def _rows(plan: Plan, kind: str) -> list[PlanRow]:
     """Return the rows for which blocks of a kind are written, in order."""
-    if kind in ("release", "drop"):
+    if kind == "change" and plan.carried is None:
+        return []
+    if kind in ("release", "drop", "change"):
         if plan.carried is None:
             expected = "a plan with the times of its tasks, from `plan`, `solve` or `replan`"
             raise InputError(expected, found="jobs alone", place=f"`#: each {kind}`")
         return [_with_made(row) for row in plan.carried()[kind]]
     if kind == "left out":
         return [_with_made(row) for row in plan.rows if not row["run"]]
-    if kind == "change":
-        return [_with_made(row) for row in plan.rows if row.get("ids")]
     ranked = [row for row in plan.rows if row["run"] and row["rank"] is not None]
     ranked.sort(key=lambda row: row["rank"])
     most = max(1, len(ranked) - 1)
