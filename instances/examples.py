@@ -110,6 +110,7 @@ def examples() -> dict[str, Example]:
 
 TABLES = {
     "farm.csv": "a table of eight jobs with seats, releases and deadlines, for plan and convert",
+    "cloud.csv": "a table of four jobs, three of which may go to the cloud",
     "jobs.csv": "a table of six jobs with predicted demands, for convert",
     "model.swf": "a log in the Standard Workload Format, for convert",
 }

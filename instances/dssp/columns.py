@@ -234,6 +234,7 @@ FIELDS: Mapping[str, Field] = {
         ),
         Field("must", is_yes, example="yes", unit=_YES, without="the job may be left out"),
         Field("forbid", is_yes, example="yes", unit=_YES, without="the job may run"),
+        Field("cloud", is_yes, example="yes", unit=_YES, without="the job stays on the farm"),
         Field("demand", "length", example="40h", unit="processor time", without="that of tasks"),
         Field("critical_path", "length", example="3h", unit=_TIME, without="that of tasks"),
     )

@@ -40,7 +40,7 @@ WORDS = f"{BY_WORD}urgent=8,high=4,normal=2,low=1"
 LEAVE_OUT = "leave-out"
 READ = (
     *("frames", "frame_time", "chunk", "done", "demand", "critical_path", "seats", "after"),
-    *("must", "forbid"),
+    *("must", "forbid", "cloud"),
 )
 COPIED = ("pools", "max_processors", "processors", "spread")
 """Fields whose cells are the fields of jobs, where they are not empty."""
@@ -242,13 +242,14 @@ class JobReader:
             self._leave_out(name, row.place, "their deadline is over when the night starts")
             return None
         positions = self.columns.positions
+        kept = {of: text for of in self.columns.kept if (text := row.cell(positions[of]))}
         job = build_unchecked(
             Job,
             name=name,
             reward=reward,
             priority=priority,
             groups={by: text for by in self.columns.groupings if (text := row.cell(positions[by]))},
-            labels={of: text for of in self.columns.kept if (text := row.cell(positions[of]))},
+            labels=kept | ({"cloud": "yes"} if value.get("cloud") else {}),
             stages=stages,
             demand=value.get("demand"),
             critical_path=value.get("critical_path"),

@@ -38,6 +38,8 @@ from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
+LEAST = "-"
+"""Before an objective of which the least is best."""
 PART = 4096
 """Names that are taken at once: so many stay in a processor's cache."""
 SideConstraint = (
@@ -103,6 +105,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     objectives : tuple of str
         What a selection is best for, one after another: ``reward`` first, then ``demand`` or names
         of jobs' `values`, each among what is best for those before it; ``reward`` alone if empty.
+        After ``-`` the least of a name is best, as of ``-bill``.
     """
 
     processors: Annotated[int, msgspec.Meta(ge=0, le=10**9, extra_json_schema={"minimum": 1})] = 0
@@ -173,7 +176,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         columns = {"reward", "demand"}.union(*(job.values for job in self.jobs))
         for i, name in enumerate(objectives):
             where = f"objectives[{i}]"
-            expect(name in columns, f"a name of jobs' values{listing(columns)}", name, where)
+            own = name.removeprefix(LEAST)
+            expect(own in columns, f"a name of jobs' values{listing(columns)}", name, where)
             expect(name not in objectives[:i], "each objective once", name, where)
         expect(
             self.nights == 1 or len(objectives) == 1,
@@ -183,7 +187,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         )
 
     def worths(self, objective: str) -> Floats:
-        """Return each job's value to an objective, shape (J,)."""
+        """Return each job's value to an objective, shape (J,); negative where the least is best."""
+        if objective.startswith(LEAST):
+            return -self.worths(objective.removeprefix(LEAST))
         if objective in ("reward", "demand"):
             return self.rewards if objective == "reward" else self.demands
         return self._floats(job.values.get(objective, 0.0) for job in self.jobs)

@@ -43,6 +43,7 @@ NUMBERS: Mapping[object, tuple[type, str]] = {
 KINDS: dict[str, object] = {
     getattr(kind, "__name__", str(kind)): kind for kind in (bool, int, float, str)
 } | {str(kind): kind for kind in (int | None, float | None, str | None)}
+KINDS |= {"bool | None": bool}
 KINDS |= {"Text | None": str | None, "str | Worths | None": str | None}  # in Python also others
 KINDS |= {"Pairs | None": list[str] | None, "Texts | None": list[str] | None}
 """Annotations of parameters that are flags as they are."""

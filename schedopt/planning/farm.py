@@ -51,6 +51,9 @@ class Settings(TypedDict, total=False):
     groups: str | None
     unit: str | None
     overhead: Text | None
+    cloud: str | None
+    budget: Text | None
+    all_: bool | None
 
 
 class Farm(Settings, total=False):

@@ -20,6 +20,7 @@ from schedopt.instances.fair_share import Each
 from schedopt.instances.naming import pick_name
 from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Source
+from schedopt.planning import cloud
 from schedopt.planning import farm as farms
 from schedopt.planning.farm import Farm, Settings
 from schedopt.planning.plan_rows import as_dispatched, lateness
@@ -76,18 +77,9 @@ def plan(
     if risk is not None and not is_measure(risk):
         raise InputError(AT_RISK["risk"].expected, found=quote(risk), place=names.place("risk"))
     whole = farms.merge(farm, settings, names)
-    if isinstance(what, Instance):
-        for key, value in settings.items():
-            if value not in (None, (), []) and key not in ("cap", "floor", "must", "forbid"):
-                expected = "a table: an instance says that itself"
-                raise InputError(expected, place=names.place(key))
-        night = what
-    else:
-        night = read(what, whole, names, tell)
-        if (overhead := whole.get("overhead")) is not None:
-            with at_place(names.place("overhead")):
-                night = night.with_overhead(Clock.of(night.unit, None).length(str(overhead)))
-        night = night if risk else with_unpaid(night)
+    night = _night_of(what, settings, whole, names, tell)
+    if not isinstance(what, Instance) and not risk:
+        night = with_unpaid(night)
     if risk and len(night.objectives) > 1:
         expected = "fewer levels of priority: there are too many for --risk"
         raise InputError(expected, place=names.place("reward"))
@@ -103,6 +95,14 @@ def plan(
     every_night: list[Constraint] = [*(rule for rule in lasting if rule.name not in replaced), *own]
     every_night += chosen_jobs(night, whole, settings, names, tell)
     tonight = [*rules_tonight(every_night, night, tell), *further]
+    if offer := _offer(whole, names):
+        if risk is not None:
+            expected = "a plan without a risk measure: jobs in the cloud have certain run times"
+            raise InputError(expected, found=quote(risk), place=names.place("risk"))
+        if why:
+            expected = "a plan without a cloud: with one no changes are known"
+            raise InputError(expected, place=names.place("why"))
+        night, tonight = _with_cloud(night, tonight, offer, names, tell)
     kind, began = "selection" if risk else "schedule", now()
     stages = 1 + explain + bool(why)
     seconds = None if time_limit is None else time_limit * (stages - bool(why)) / stages
@@ -122,6 +122,61 @@ def plan(
         run = schedule_chosen(night, result, solve) if risk else result
     line = quality_line(night, result, run)
     return Tonight(night, result, run, line, whole, whole.get("template"))
+
+
+def _night_of(
+    what: Instance | Source, settings: Settings, whole: Farm, names: OptionNames, tell: Tell | None
+) -> Instance:
+    """Return an instance as it is, or the night of a table."""
+    if isinstance(what, Instance):
+        for key, value in settings.items():
+            if value not in (None, (), []) and key not in ("cap", "floor", "must", "forbid"):
+                expected = "a table: an instance says that itself"
+                raise InputError(expected, place=names.place(key))
+        return what
+    night = read(what, whole, names, tell)
+    if (overhead := whole.get("overhead")) is not None:
+        with at_place(names.place("overhead")):
+            night = night.with_overhead(Clock.of(night.unit, None).length(str(overhead)))
+    return night
+
+
+def _offer(farm: Farm, names: OptionNames) -> cloud.Offer | None:
+    """Return the processors that can be rented; None without any."""
+    text, budget, everything = farm.get("cloud"), farm.get("budget"), bool(farm.get("all_"))
+    if text is None:
+        for key in ("budget", "all_"):
+            if farm.get(key):
+                expected = f"{names.example('cloud', '200@0.05')} beside it"
+                raise InputError(expected, place=names.place(key))
+        return None
+    return cloud.Offer.of(
+        text,
+        budget,
+        everything=everything,
+        place=names.place("cloud"),
+        budget_place=names.place("budget"),
+    )
+
+
+def _with_cloud(
+    night: Instance,
+    rules: Sequence[Constraint],
+    offer: cloud.Offer,
+    names: OptionNames,
+    tell: Tell | None,
+) -> tuple[Instance, list[Constraint]]:
+    """Return the night and its rules with a cloud, and tell which jobs stay on the farm."""
+    going = [job.name for job in night.jobs if "cloud" in job.labels]
+    if not going:
+        expected = "a column 'cloud' that says yes for the jobs that may go"
+        raise InputError(expected, found="none", place=names.place("cloud"))
+    with at_place(names.place("cloud")):
+        night, changed, notes = cloud.with_cloud(night, rules, offer, going)
+    if tell is not None:
+        for note in notes:
+            tell(note)
+    return night, changed
 
 
 def read(table: Source, farm: Farm, names: OptionNames, tell: Tell | None = None) -> Instance:
@@ -262,7 +317,8 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
             return f"no plan: these rules cannot hold together: {', '.join(result.conflict)}"
         return f"no plan ({result.termination})"
     value = float(run.objective or 0.0)
-    done = f"{len(run.solution.completion):,} of {count_of(len(instance.jobs), 'job')}"
+    jobs = len(instance.jobs) - len(cloud.twins_of(instance))
+    done = f"{len(run.solution.completion):,} of {count_of(jobs, 'job')}"
     late = sum(by > 0 for by in lateness(instance, run.solution).values())
     line = f"{done}{f', {late:,} late' if late else ''}, reward {number(value)}"
     if result.termination == "error":
@@ -270,10 +326,15 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
     if risk := result.options.get("risk"):
         line += f"; under {risk} it is worth {number(result.objective)}"
         value = float(result.objective or 0.0)
+    if twins := {*run.solution.completion} & {*cloud.twins_of(instance)}:
+        bill = cloud.bill_of(instance, twins)
+        line += f"; {count_of(len(twins), 'job')} in the cloud for {number(bill)}"
     if result.bound is None:
         return f"{line}; how much more a plan could earn is not known"
     if result.proven or result.bound == value:
         later = "" if result.proven else f"; {result.message}"  # of objectives after the reward
+        if twins and result.proven:
+            later = ", and none that earns as much costs less"
         return f"{line}; no plan {'is worth' if risk else 'earns'} more{later}"
     more = f" ({(result.bound - value) / value:.1%} more)" if value > 0 else ""
     return (

@@ -31,6 +31,7 @@ from schedopt.instances.dssp import (
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
+from schedopt.planning.cloud import BILL, hidden, twins_of
 from schedopt.planning.reasons import reasons
 from schedopt.planning.script_rows import script_rows
 from schedopt.problems.summary import FIXED, KINDS, Plan, PlanRow
@@ -248,7 +249,10 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
     groups = {_title(by, "grouping"): by for by in instance.groups}
     labels = {_title(of, "label"): of for job in instance.jobs for of in job.labels}
     night = ["night"] if several else []
+    twins = twins_of(instance)
+    absent = hidden(instance, runs)
     more = [
+        *(["bill"] if twins else []),
         "rank",
         *(["chance"] if likely else []),
         *clock(instance, start_time=None, end_time=None),
@@ -266,9 +270,11 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
             **({"night": on.get(job.name)} if several else {}),
             **times.get(job.name, {}),
             "rank": ranks.get(job.name),
+            **({"bill": job.values.get(BILL) if job.name in runs else None} if twins else {}),
             **({"chance": likely.get(job.name)} if likely else {}),
         }
         for job in instance.jobs
+        if job.name not in absent
     ]
     if several or not (schedules := schedules_of(run)):
         return Plan(titles, rows)

@@ -19,6 +19,7 @@ from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import quote
+from schedopt.planning.cloud import hidden
 
 if TYPE_CHECKING:
     from schedopt.formulations.program import Program
@@ -46,7 +47,8 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
     kind = Season if isinstance(solution, SelectedNights) else Selection
     model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
     by_job = left_out(model, solution, most)
-    by_job = {name: _reword(reason, result) for name, reason in by_job.items()}
+    absent = hidden(instance, {*solution.selected} if isinstance(solution, Selected) else ())
+    by_job = {n: _reword(reason, result) for n, reason in by_job.items() if n not in absent}
     for one in (result.explanation or {}).get("left_out", ()):  # found by further solves
         why, _, rule = one["reason"].partition(":")
         by_job[one["job"]] = Reason(why, rule, one["words"])

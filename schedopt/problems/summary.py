@@ -49,7 +49,7 @@ FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
 KINDS: Mapping[str, type] = {
     **dict.fromkeys(("job", "reason", "start_time", "end_time", "change", "begun"), str),
-    **dict.fromkeys(("reward", "start", "end", "late", "chance", "was"), float),
+    **dict.fromkeys(("reward", "start", "end", "late", "chance", "was", "bill"), float),
     **dict.fromkeys(("night", "processors", "rank"), int),
     "run": bool,
 }

@@ -187,6 +187,8 @@ def with_values(
         first, _, rest = place.partition(".")
         if first == "option" and rest:
             options[rest] = value
+        elif _is_resource(place, own):
+            _set(own["constraints"], f"{place}.capacity", value, place)
         elif first == "rules" and rest:
             if more and own.get("constraints") and rest.split(".")[0].isdecimal():
                 expected = "a rule's name: the file has rules, too, and a number may be of either"
@@ -195,6 +197,12 @@ def with_values(
         else:
             _set(own, place, value, place)
     return own, more, options
+
+
+def _is_resource(name: str, document: Mapping[str, Any]) -> bool:
+    """Return True if an instance has a rule of this name that limits a total, such as a budget."""
+    rules = [rule for rule in document.get("constraints", ()) if rule.get("name") == name]
+    return name not in document and any(rule.get("kind") == "resource" for rule in rules)
 
 
 def _set(holder: Any, path: str, value: Value, place: str) -> None:

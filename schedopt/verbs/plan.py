@@ -160,6 +160,13 @@ def plan(
         What plain numbers are in: s, m, h or d.
     overhead : str or number, optional
         What starting a task costs, such as 30s: each planned length includes it.
+    cloud : str, optional
+        PROCESSORS@PRICE: processors that can be rented, such as 200@0.05 for a processor-hour. A
+        column cloud says which jobs may go there.
+    budget : str or number, optional
+        The most that rented processors may cost.
+    all_ : bool, optional
+        Run every job on time, at the least bill.
     template : str or path, optional
         What writes the plan as a script.
     farm : path, optional

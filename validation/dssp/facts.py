@@ -163,7 +163,9 @@ class Facts:
         return Whole.of(self.night.column("reward"))
 
     def worths(self, objective: str) -> dict[str, float]:
-        """Return each job's value to an objective."""
+        """Return each job's value to an objective; after ``-`` the negative of its value."""
+        if objective[0] == "-":
+            return {job: -value for job, value in self.worths(objective[1:]).items()}
         if objective == "reward":
             return {job.name: job.reward for job in self.night.jobs}
         if objective == "demand":

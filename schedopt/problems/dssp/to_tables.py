@@ -15,6 +15,7 @@ from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.planning import plan_rows
+from schedopt.planning.cloud import twins_of
 from schedopt.planning.reasons import reasons
 from schedopt.problems.summary import CAUTION, Lines, Tables
 from schedopt.solvers.result import Result
@@ -113,7 +114,7 @@ def left_out_table(night: Instance, result: Result) -> Table | None:
     """Return a table of the jobs that are left out and why, the most rewarding first."""
     if not isinstance(result.solution, Selected | SelectedNights):
         return None
-    out = int(_left_out(night, result.solution).sum())
+    out = int(_left_out(night, result.solution).sum()) - len(twins_of(night))
     if not out:
         return None
     left_out = reasons(night, result, FEW if len(night.jobs) > MANY else REASONED)

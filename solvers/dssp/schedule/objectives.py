@@ -20,6 +20,7 @@ from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp.placing import worths
+from schedopt.instances.dssp.records import LEAST
 from schedopt.solvers import door
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.result import Result, Termination
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 MOST_COMBINED = (1 << 30) - 1
 """Largest sum of combined weights: CP-SAT errs on coefficients beyond 2^31 (or-tools 5293)."""
+MOST_REDUCED = 1 << 52
+"""The same where the least of a value is best, which cannot be an objective by itself."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Group:
         The sum over the jobs that can be in time, in whole units.
     scale, step : int
         Units in 1 of the first objective, and the weight of such a unit in the group.
+    reduction : int
+        The most that objectives of which the least is best take from a value of the group.
     """
 
     names: tuple[str, ...]
@@ -56,6 +61,7 @@ class Group:
     total: int
     scale: int
     step: int = 1
+    reduction: int = 0
 
     def value_of(self, night: Instance, solution: Scheduled) -> Fraction:
         """Return the exact value of a schedule."""
@@ -66,7 +72,7 @@ class Group:
         """Return the most of the first objective in a value of the group."""
         if len(self.names) == 1:
             return value
-        return float(Fraction(floor(value + 1e-6) // self.step, self.scale))
+        return float(Fraction((floor(value + 1e-6) + self.reduction) // self.step, self.scale))
 
 
 class Reached(Constraint, frozen=True, tag="reached"):
@@ -87,15 +93,18 @@ def groups_of(night: Instance, most: int = MOST_COMBINED) -> list[Group]:
     for name in night.objectives or ("reward",):
         worths = list(map(as_written, night.worths(name).tolist()))
         whole = Whole.of_fractions(worths)
-        total = sum(int(n) for n, fits in zip(whole.numbers, able, strict=True) if fits)
+        total = abs(sum(int(n) for n, fits in zip(whole.numbers, able, strict=True) if fits))
         last = groups[-1] if groups else None
-        if last is None or last.total * (total + 1) + total > most:
+        largest = MOST_REDUCED if name.startswith(LEAST) else most
+        if last is None or last.total * (total + 1) + total > largest:
             groups.append(Group((name,), worths, total, whole.scale))
             continue
         before = last.weights if len(last.names) > 1 else [w * last.scale for w in last.weights]
         values = [w * (total + 1) + int(n) for w, n in zip(before, whole.numbers, strict=True)]
         names, step = (*last.names, name), last.step * (total + 1)
-        groups[-1] = Group(names, values, last.total * (total + 1) + total, last.scale, step)
+        reduction = last.reduction * (total + 1) + (total if name.startswith(LEAST) else 0)
+        total += last.total * (total + 1)
+        groups[-1] = Group(names, values, total, last.scale, step, reduction)
     return groups
 
 

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from schedopt.instances.decimals import LARGEST, Whole, as_written
+from schedopt.instances.dssp.records import LEAST
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
@@ -47,7 +48,7 @@ class FewRowProgram(NamedTuple):
 def as_few_row_program(model: Selection) -> FewRowProgram | None:
     """Read a selection; None where it is more than a few rows that bound sums from above."""
     read = None if model.changed else selection_arrays(model)
-    if read is None:
+    if read is None or any(name.startswith(LEAST) for name in model.instance.objectives):
         return None
     at, fixed = np.flatnonzero(read.values == UNDECIDED), np.flatnonzero(read.values == 1)
     worths = (model.instance.worths(name) for name in model.instance.objectives[1:])
@@ -126,7 +127,7 @@ def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
             if result.solution is None or not proven:
                 break
             if reached := result.solution.objectives[k]:
-                native.ordered.add(total(before) >= reached * (1 - NEAR))
+                native.ordered.add(total(before) >= reached - NEAR * abs(reached))
             native.goal = pyo.Objective(expr=total(name) + 0 * x[0], sense=pyo.maximize)
             found = mip.solve(engine_of("highs"), model, remaining_limits(task.limits, began))
             native.del_component(native.goal)

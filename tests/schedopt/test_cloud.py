@@ -1,0 +1,183 @@
+"""Nights with rented processors: which jobs go to the cloud, and what the bill is."""
+
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.cli import run
+from builders.effort import tried
+from hypothesis import strategies as st
+
+import schedopt
+from schedopt.instances.constraints import Forbid, Require
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError
+from schedopt.planning.cloud import Offer, bill_of, twins_of, with_cloud
+
+PRICE = "1@0.5"
+
+
+def night_of(jobs: list[tuple[int, int]], deadline: float = 8, **more: Any) -> Instance:
+    """One processor; each job has one task: (reward, hours)."""
+    return Instance(
+        name="night",
+        unit="h",
+        processors=1,
+        deadline=deadline,
+        jobs=tuple(
+            Job(
+                name=f"j{i}", reward=reward, stages=((float(hours),),), groups={"team": "ab"[i % 2]}
+            )
+            for i, (reward, hours) in enumerate(jobs)
+        ),
+        **more,
+    )
+
+
+def best_by_hand(
+    jobs: list[tuple[int, int]], deadline: float, budget: float | None, *, everything: bool
+) -> tuple[int, float] | None:
+    """Return the best reward and its least bill, by trying every choice of places."""
+    best: tuple[int, float] | None = None
+    for places in product(("out", "farm", "cloud"), repeat=len(jobs)):
+        hours = {
+            place: sum(job[1] for job, at in zip(jobs, places, strict=True) if at == place)
+            for place in ("farm", "cloud")
+        }
+        bill = hours["cloud"] / 2
+        if max(hours.values()) > deadline or (budget is not None and bill > budget):
+            continue
+        if everything and "out" in places:
+            continue
+        reward = sum(job[0] for job, at in zip(jobs, places, strict=True) if at != "out")
+        if best is None or (reward, -bill) > (best[0], -best[1]):
+            best = (reward, bill)
+    return best
+
+
+@tried(
+    120,
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 6)), min_size=1, max_size=5),
+    st.sampled_from([None, 0.0, 1.0, 1.5, 3.0]),
+    st.booleans(),
+)
+def test_cloud_plan_has_best_reward_at_least_bill(
+    jobs: list[tuple[int, int]], budget: float | None, everything: bool
+) -> None:
+    night = night_of(jobs)
+    offer = Offer.of(PRICE, budget, everything=everything)
+    whole, rules, notes = with_cloud(night, (), offer, list(night.index))
+    assert not notes
+    result = schedopt.solve(whole, formulation="schedule", constraints=rules)
+    expected = best_by_hand(jobs, night.deadline, budget, everything=everything)
+    if expected is None:
+        assert result.termination == "infeasible"
+        return
+    assert result.proven
+    assert not result.violations
+    assert result.solution is not None
+    assert (result.objective, bill_of(whole, result.solution.selected)) == expected
+
+
+def test_cloud_share_of_farm_is_unchanged() -> None:
+    night = night_of([(5, 4), (5, 4), (5, 4)])
+    cap = schedopt.FairShare(by="team", at_most={"a": 0.5}, name="cap")
+    offer = Offer.of(PRICE, 0.0, everything=False)
+    whole, rules, _ = with_cloud(night, [cap], offer, [])
+    result = schedopt.solve(whole, formulation="schedule", constraints=rules)
+    assert result.objective == 10  # one job of 4 hours of team a, of 8 hours
+    assert result.proven
+
+
+@pytest.mark.parametrize(("must", "forbid", "reward"), [("j0", None, 1), (None, "j1", 1)])
+def test_cloud_twins_count_as_their_jobs_in_rules(
+    must: str | None, forbid: str | None, reward: float
+) -> None:
+    night = night_of([(1, 8), (9, 8)])
+    rules = [Require(name="must", jobs=(must,))] if must else []
+    rules += [Forbid(name="forbid", jobs=(forbid,))] if forbid else []
+    whole, rules, _ = with_cloud(night, rules, Offer.of(PRICE, 0.0, everything=False), ["j0", "j1"])
+    result = schedopt.solve(whole, formulation="schedule", constraints=rules)
+    assert result.objective == reward
+
+
+def test_cloud_keeps_jobs_with_precedence_on_the_farm() -> None:
+    night = night_of([(1, 2), (1, 2)])
+    later = schedopt.dssp.Job(name="later", reward=1, stages=((1.0,),), after=("j0",))
+    night = Instance(name="n", processors=1, deadline=8, jobs=(*night.jobs, later))
+    whole, _, notes = with_cloud(
+        night, (), Offer.of(PRICE, None, everything=False), list(night.index)
+    )
+    assert set(twins_of(whole).values()) == {"j1"}
+    assert len(notes) == 2
+
+
+@pytest.mark.parametrize("text", ["200", "0@1", "x@1", "2@-1", "2@", "@1", "2.5@1"])
+def test_offer_refuses_what_is_no_offer(text: str) -> None:
+    with pytest.raises(InputError, match="PROCESSORS@PRICE"):
+        Offer.of(text, None, everything=False)
+
+
+def test_offer_reads_price_exactly() -> None:
+    assert Offer.of("200@0.05", 60, everything=False).price == Fraction(1, 20)
+
+
+def test_selection_takes_least_of_a_value() -> None:
+    jobs = [
+        Job(name=name, reward=1, stages=((1.0,),), values={"cost": cost})
+        for name, cost in (("a", 3), ("b", 1), ("c", 2))
+    ]
+    night = Instance(
+        name="n", processors=1, deadline=2, jobs=tuple(jobs), objectives=("reward", "-cost")
+    )
+    result = schedopt.solve(night)
+    assert result.proven
+    assert result.solution is not None
+    assert set(result.solution.selected) == {"b", "c"}
+    assert result.solution.objectives == (2, -3)
+
+
+NIGHT = ["--processors", 3, "--from", "20:00", "--until", "06:00"]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--budget", 0.5], "3 of 4 jobs, reward 210; 1 job in the cloud for 0.5"),
+        (["--budget", 0], "2 of 4 jobs, reward 150;"),
+        (["--all"], "4 of 4 jobs, reward 260; 2 jobs in the cloud for 1.25"),
+    ],
+)
+def test_plan_with_cloud_says_bill(words: list[object], line: str) -> None:
+    shown = run("plan", "example:cloud.csv", *NIGHT, "--cloud", "20@0.05", *words).stdout
+    assert line in shown
+    assert "no plan earns more" in shown
+
+
+def test_plan_with_cloud_shows_each_job_once(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    run("plan", "example:cloud.csv", *NIGHT, "--cloud", "20@0.05", "--budget", 0.5, "-o", path)
+    rows = [line.split(",")[0] for line in path.read_text().splitlines()[1:]]
+    assert sorted(name.partition("@")[0] for name in rows) == sorted(
+        ["opening", "titles", "trailer", "credits"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "message"),
+    [
+        ("example:cloud.csv", ["--budget", 5], "--budget: expected --cloud 200@0.05 beside it"),
+        ("example:cloud.csv", ["--all"], "--all: expected --cloud 200@0.05 beside it"),
+        ("example:cloud.csv", ["--cloud", "20"], "--cloud: found '20'; expected PROCESSORS@PRICE"),
+        ("example:cloud.csv", ["--cloud", "2@1", "--budget", "x"], "--budget: found 'x'"),
+        (
+            "example:farm.csv",
+            ["--seats", "houdini=3", "--cloud", "20@1"],
+            "--cloud: found none; expected a column 'cloud'",
+        ),
+    ],
+)
+def test_plan_refuses_wrong_cloud(table: str, words: list[object], message: str) -> None:
+    assert message in run("plan", table, *NIGHT, *words, status=2).stderr
