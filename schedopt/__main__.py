@@ -11,8 +11,12 @@ def main() -> None:
 
     with stoppable(*ENDING) as stop:
         try:
-            _run()
+            try:
+                _run()
+            finally:  # the rest takes no time, and is done whatever comes
+                stop.held = True
         except BaseException as ended:
+            stop.held = True
             if stop.signal is None:
                 raise
             if not isinstance(ended, SystemExit):

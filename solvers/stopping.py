@@ -8,6 +8,7 @@ request (see `Request`) raises nothing: engines ask `stopped` at each step.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,16 +20,19 @@ ENDING = tuple(
 )
 """Ctrl-C; what batch systems send before they kill; what a terminal that closes leaves behind."""
 
+AGAIN = 0.01  # seconds until a signal whose exception was ignored is sent again
+
 
 class Stop:
     """Whether a command was told to end, and by which signal.
 
-    While `held`, signals are noted and raise nothing: what is under way is finished first.
+    While `held`, signals are noted and raise nothing: what is under way is finished first. A
+    `KeyboardInterrupt` in a finalizer or a callback, where Python ignores it, is raised again.
     """
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self.held = False
+        self.held = self._ignored = False
 
     @property
     def status(self) -> int:
@@ -36,11 +40,23 @@ class Stop:
         return 128 + (self.signal or 0)
 
     def _receive(self, number: int, _: object) -> None:
-        again = self.signal is not None
+        again, self._ignored = self.signal is not None and not self._ignored, False
         self.signal = self.signal or number
         # A terminal that closes may say so twice, a batch system more often: only people insist.
         if (number == signal.SIGINT or not again) and not self.held:
             raise KeyboardInterrupt
+
+    def _raise_ignored(self, ignored: sys.UnraisableHookArgs) -> None:
+        """Send the signal again whose exception Python ignored, as `sys.unraisablehook`."""
+        if self.signal is None or ignored.exc_type is not KeyboardInterrupt:
+            sys.__unraisablehook__(ignored)
+            return
+        self._ignored = True
+        thread = threading.main_thread().ident
+        send = getattr(signal, "pthread_kill", lambda _, number: signal.raise_signal(number))
+        again = threading.Timer(AGAIN, send, (thread, self.signal))
+        again.daemon = True
+        again.start()
 
 
 _running: Stop | None = None
@@ -52,7 +68,7 @@ def stoppable(*signals: int) -> Iterator[Stop]:
 
     Inside another, and in threads and processes that are not told of signals, it changes nothing.
     """
-    global _running  # noqa: PLW0603  a process has one command, and one handler of each signal
+    global _running
     if threading.current_thread() is not threading.main_thread():
         yield Stop()  # Python calls handlers of signals in the main thread alone
         return
@@ -64,11 +80,13 @@ def stoppable(*signals: int) -> Iterator[Stop]:
         handler = signal.getsignal(number)
         if handler in (signal.SIG_DFL, signal.default_int_handler):
             before[number] = signal.signal(number, stop._receive)
-    _running = stop if before else None
+    _running, hook = stop if before else None, sys.unraisablehook
+    if before:
+        sys.unraisablehook = stop._raise_ignored
     try:
         yield stop
     finally:
-        _running = None
+        _running, sys.unraisablehook = None, hook
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -14,8 +15,10 @@ from builders.cli import Ran, run
 from builders.effort import ALL
 from builders.refusals import raising
 
+import schedopt.__main__ as command
 from schedopt.archive.judging import verify
 from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, example
 from schedopt.problems.dssp import Dssp
 from schedopt.problems.record import Problem
@@ -223,6 +226,46 @@ def test_only_people_insist_and_what_is_being_written_is_finished() -> None:
         assert stop.signal == signal.SIGTERM
         assert stopped()
     assert not stopped()
+
+
+@SIGNALS
+def test_signal_in_a_finalizer_still_ends_what_runs(number: int) -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            sent(number)  # Python ignores the exception that this raises
+
+    def run() -> None:
+        Finalized()
+        time.sleep(60)
+
+    began = time.monotonic()
+    with stoppable(number) as stop:
+        with pytest.raises(KeyboardInterrupt):
+            run()
+        assert stop.signal == number
+    assert time.monotonic() - began < 50
+
+
+@SIGNALS
+@pytest.mark.parametrize("raised", [SystemExit(0), SystemExit(2), InputError("x"), None])
+def test_signal_after_the_end_of_a_command_is_no_traceback(
+    number: int, raised: BaseException | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes while the last message is printed, or after it."""
+
+    def run() -> None:
+        try:
+            if raised is not None:
+                raise raised
+        finally:
+            with finishing():
+                sent(number)
+
+    monkeypatch.setattr(command, "_run", run)
+    monkeypatch.setattr("builtins.print", at(1, signal.SIGINT, print))
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert ended.value.code == STATUS[number]
 
 
 def test_a_signal_that_was_ignored_from_the_start_stays_so() -> None:
