@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.examples import locate
-from schedopt.instances.files import dump, load, write_bytes
+from schedopt.instances.files import dump, is_stream, load, write_bytes
 from schedopt.instances.options import OptionNames
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.planning import farm as farms
@@ -73,10 +73,13 @@ class NightPlan(Tonight):
         return replace(document(self.result, self.instance), plan=tuple(self.rows))
 
     def write(self, path: str | Path, template: str | Path | None = None) -> None:
-        """Write the plan: .csv, .parquet, .sh, the plan document .json, or a picture .png."""
+        """Write the plan: .csv, .parquet, .sh, the plan document .json, or a picture .png.
+
+        A pipe or a device takes the plan document.
+        """
         path = Path(path)
         name = path.name.lower()
-        if name.endswith(INSTANCES):
+        if name.endswith(INSTANCES) or is_stream(path):
             dump(document(self.result, self.instance), path, indent=1)
         elif name.endswith(script.ENDING):
             write_bytes(path, self.script(template).encode())

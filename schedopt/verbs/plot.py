@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.extras import naming_extras
-from schedopt.instances.files import load, parse, read_bytes, write_bytes
+from schedopt.instances.files import is_stream, load, parse, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import problem, problem_of
 from schedopt.solvers.result import Result
@@ -142,9 +142,12 @@ def _profiles(rows: Sequence[Row]) -> Any:
 
 
 def save(figure: Any, path: str | Path) -> None:
-    """Write a figure whole or not at all, in the format that the name ends in."""
+    """Write a figure whole or not at all, in the format that the name ends in.
+
+    A pipe or a device without an ending takes a PNG.
+    """
     path = Path(path)
-    suffix = path.suffix.lower()
+    suffix = path.suffix.lower() or (".png" if is_stream(path) else "")
     if suffix not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=quote(path.name))
     kind = "svg" if suffix == ".html" else suffix[1:]

@@ -233,3 +233,19 @@ def test_an_encoding_without_our_characters_is_no_error(evil: Path) -> None:
     done = tail("evaluate", str(evil), "--policy", "greedy", stdout=-1, env=environment)
     assert done.returncode == 0, done.stderr
     done.stdout.decode("ascii")
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no /dev/null here")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "solve example:two-shots",
+        "plan example:evening",
+        "evaluate example:two-shots --policy greedy",
+        "plot example:two-shots",
+        "generate dssp",
+        "convert example:jobs.csv --option processors=20 --option deadline=46800",
+    ],
+)
+def test_output_to_a_device_needs_no_ending(words: str) -> None:
+    run(*words.split(), "--output", "/dev/null")
