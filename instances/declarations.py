@@ -112,8 +112,9 @@ def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
         plain = isinstance(value, int | dict) or (
             isinstance(value, tuple) and dict not in set(map(type, value))
         )
-        if key in holders or plain:
-            given[key] = getattr(seen, key, value)
+        converted = getattr(seen, key, value)
+        if key in holders or (plain and converted == value):  # else no double holds the number
+            given[key] = converted
     if not all(isinstance(rule, Constraint) for rule in given.get("constraints", ())):
         return _decode_as_file(record, given)
     return given
