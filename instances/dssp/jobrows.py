@@ -148,7 +148,7 @@ class JobReader:
         elif self.columns.reward == PRIORITY:
             other = f"{self.names.example('priority', 'lower')} where a lower one is"
             yield f"rewards: the priorities; higher is more important; {other}"
-        if self.clock.told:
+        if self.clock.told or self.clock.start is not None:
             bare = self.clock.start is not None and self.clock.start.tzinfo is None
             zoned = self.names.example("start", "2026-11-22T20:00+01:00")
             more = f"; with a date and an offset, {zoned}, plans tell the time" * bare

@@ -145,7 +145,6 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
         seats = values.held(SEATS, reader, whole=True)
         for kind, number in seats.items():
             expect(isinstance(number, int), "a whole number", number, names.place(SEATS + kind))
-        start = _start_with_zone(clock)
         instance = Instance(
             name=asked.name or (stem(file) if file else "jobs"),
             description=f"Times are {clock.words}." if clock.told or clock.start else None,
@@ -164,8 +163,8 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
             changes=capacity,  # type: ignore[arg-type]
             pools=pools,  # type: ignore[arg-type]
             end=end,
-            start=start,
-            unit=clock.unit if start else "s",
+            start=_start_with_zone(clock),
+            unit=clock.unit,
         )
     if columns.reward == STRICT:
         instance = by_level(instance)
