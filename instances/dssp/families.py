@@ -114,7 +114,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
     caps = []
     for by, owner in owners.items():
         size = values[f"{by}s"]
-        most = np.bincount(owner[free], demand[free], minlength=size)
+        most = np.bincount(owner[free], demand[free], minlength=size).astype(np.float64)
         most *= draw.uniform(0.6, 1.1, size)
         most[draw.random(size) < 0.3] = room
         caps.append((owner, most))
@@ -123,16 +123,14 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
     rules: list[SideConstraint] = []
     for (by, owner), (_, most) in zip(owners.items(), caps, strict=True):
         size = values[f"{by}s"]
-        least = np.bincount(owner[selection], demand[selection], minlength=size)
+        least = np.bincount(owner[selection], demand[selection], minlength=size).astype(np.float64)
         least *= draw.uniform(0.7, 1.0, size) * (draw.random(size) < 0.3)
-        rules.append(
-            kinds.FairShare(
-                name=f"shares of {by}s",
-                by=by,
-                at_most=_draw_shares(names[by], most / room, np.ceil, most < room),
-                at_least=_draw_shares(names[by], least / room, np.floor, least > 0),
-            )
-        )
+        capped = (most < room) & (np.bincount(owner, minlength=size) > 0)
+        at_most = _draw_shares(names[by], most / room, np.ceil, capped)
+        at_least = _draw_shares(names[by], least / room, np.floor, least > 0)
+        if at_most or at_least:
+            name = f"shares of {by}s"
+            rules.append(kinds.FairShare(name=name, by=by, at_most=at_most, at_least=at_least))
     jobs = numbered_names("job-", count)
     if values["rules"] == "all":
         rules += _draw_counts(draw, names, owners, selection)
@@ -180,8 +178,10 @@ def _draw_shares(names: list[str], parts: Any, outwards: Any, some: Any) -> dict
 def _draw_counts(draw: Any, names: Any, owners: Any, known: Ints) -> Iterator[SideConstraint]:
     """Yield most jobs of a fifth of the teams, and fewest of a fifth of the shows."""
     for by, kind, part in (("team", kinds.AtMost, 0.95), ("show", kinds.AtLeast, 1.05)):
-        held = np.bincount(owners[by][known], minlength=len(names[by]))
-        for i in np.flatnonzero(draw.random(len(held)) < 0.2).tolist():
+        held, own = (
+            np.bincount(of, minlength=len(names[by])) for of in (owners[by][known], owners[by])
+        )
+        for i in np.flatnonzero((draw.random(len(held)) < 0.2) & (own > 0)).tolist():
             count = int(held[i]) if part > 1 else int(np.ceil(held[i] * draw.uniform(1.0, 1.05)))
             yield kind(name=f"count of {names[by][i]}", by=by, group=names[by][i], count=count)
 

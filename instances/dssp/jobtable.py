@@ -74,7 +74,11 @@ OPTIONS = OptionsWith(
         ),
         "unit": one_of("s", SPELLED, "one of s, m, h, d"),
         "capacity": text("times with processors, such as 20:00=400,08:00=120"),
-        "end": text("a time after which nothing runs, such as 08:00"),
+        "end": Option(
+            None,
+            "a time after which nothing runs, such as 08:00",
+            lambda v: isinstance(v, str) or (is_number(v) and v > 0),
+        ),
         "reward": Option(
             None,
             f"priority, strict, or such as {WORDS}",

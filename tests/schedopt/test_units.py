@@ -110,3 +110,27 @@ def test_solve_proves_the_same_optimum_for_fractions_and_whole_numbers(
         results = [solve(night, formulation=formulation, threads=1) for night in (whole, parts)]
         assert [r.termination for r in results] == ["optimal", "optimal"]
         assert results[0].objective == results[1].objective
+
+
+def test_convert_keeps_the_unit_of_a_table_without_a_start(tmp_path: Path) -> None:
+    table, made = tmp_path / "jobs.csv", tmp_path / "jobs.json"
+    table.write_text("name,reward,tasks\na,5,2h\nb,4,90m\n")
+    options = {"processors": 1, "deadline": "10h", "unit": "h"}
+    schedopt.dump(schedopt.convert(table, options=options), made)
+    rows = schedopt.whatif(made, vary=["deadline=1h,2h,4h"])
+    assert [row.objective for row in rows] == [0, 5, 9]
+
+
+@pytest.mark.parametrize("table", ["name,reward,tasks\na,5,2h\n", "name,reward,tasks\na,5,2x2\n"])
+def test_a_start_without_a_zone_has_that_of_the_machine_which_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    file, said = tmp_path / "jobs.csv", list[str]()
+    file.write_text(table)
+    start = "2026-11-22T20:00"
+    options = {"processors": 1, "deadline": 9, "start": start}
+    night = schedopt.convert(file, options=options, tell=said.append)
+    planned = schedopt.plan(file, processors=1, until=9, from_=start)
+    assert night.start == planned.instance.start == f"{start}:00+01:00[Europe/Berlin]"  # type: ignore[attr-defined]
+    assert any("Europe/Berlin" in line for line in said)
