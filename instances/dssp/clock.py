@@ -179,7 +179,7 @@ def _parse_stamp(text: str) -> datetime:
 # --- tasks --------------------------------------------------------------------------------------
 
 MOST_TASKS = 1_000_000  # tasks of one job: more are a slip of the finger
-EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
+EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'frame_time', how many tasks there are)"
 SPREAD = "a number from 0 to below 1, or such as lognormal 0.5"
 _TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
 
