@@ -3,14 +3,17 @@
 import json
 from copy import deepcopy
 from functools import partial
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from builders.effort import examples
+from builders.effort import examples, tried
+from hypothesis import strategies as st
 
 import schedopt
-from judge.brute import Night
+from judge.brute import Night, subsets
 from judge.nights import drawn
 from schedopt.instances import files
 from schedopt.planning.why import smallest_changes
@@ -168,3 +171,76 @@ def test_why_finds_the_smallest_change(part: int) -> None:
                     assert found.needed == needed, (seed, found, step)
                     continue
                 assert found.value == pytest.approx(expected[found.change]), (seed, found, step)
+
+
+# --- tables: what docs/howto/jobs.md says that a job is worth ----------------------------------
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw up to seven jobs in hours with priorities, on a machine that is too small for all."""
+    jobs = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from((0, 1, 5, 5.5, 80)),  # priority
+                st.lists(st.integers(1, 3), min_size=1, max_size=2),  # tasks
+                st.sampled_from(("", "", "", "yes", "no")),  # must
+                st.sampled_from(("", "", "", "", "yes")),  # forbid
+            ),
+            min_size=1,
+            max_size=7,
+        )
+    )
+    words = draw(st.sampled_from(({}, {"reward": "strict"})))
+    words |= draw(st.sampled_from(({}, {"priority": "lower"}, {"priority": "higher"})))
+    machine = {"processors": draw(st.integers(1, 2)), "until": f"{draw(st.integers(2, 4))}h"}
+    return {"jobs": jobs, "words": words, "machine": machine}
+
+
+def expected_values(drawn: dict[str, Any]) -> dict[str, tuple[float, ...]]:
+    """Return what each job adds to what is compared in order."""
+    priorities = [priority for priority, *_ in drawn["jobs"]]
+    lower = drawn["words"].get("priority") == "lower"
+    levels = sorted(set(priorities), reverse=not lower)
+    values = {}
+    for i, priority in enumerate(priorities):
+        if "reward" in drawn["words"]:
+            values[f"j{i}"] = tuple(float(level == priority) for level in levels)
+        else:
+            worth = min(priorities) + max(priorities) - priority if lower else priority
+            values[f"j{i}"] = (float(worth), float(worth == 0))
+    return values
+
+
+@tried(240, tables())
+def test_plan_of_a_table_is_the_best_by_priority(drawn: dict[str, Any]) -> None:
+    jobs, values = drawn["jobs"], expected_values(drawn)
+    rows = [
+        f"j{i},{priority},{' + '.join(f'{h}h' for h in tasks)},{must},{forbid}"
+        for i, (priority, tasks, must, forbid) in enumerate(jobs)
+    ]
+    with TemporaryDirectory() as folder:
+        table = Path(folder) / "jobs.csv"
+        table.write_text("\n".join(["name,priority,tasks,must,forbid", *rows]))
+        made = schedopt.plan(
+            table, unit="h", threads=1, time_limit=None, **drawn["machine"], **drawn["words"]
+        )
+    hours = int(drawn["machine"]["until"][:-1])
+    file: Any = {"deadline": hours, "end": hours, "processors": drawn["machine"]["processors"]}
+    file["jobs"] = [
+        {"name": f"j{i}", "reward": 0, "stages": [tasks]} for i, (_, tasks, *_) in enumerate(jobs)
+    ]
+    night = Night(json.dumps(file).encode())
+    must = {f"j{i}" for i, job in enumerate(jobs) if job[2] == "yes"}
+    forbidden = {f"j{i}" for i, job in enumerate(jobs) if job[3] == "yes"}
+
+    def total(chosen: Any) -> tuple[float, ...]:
+        every = [(0.0,) * len(values["j0"]), *(values[name] for name in chosen)]
+        return tuple(sum(column) for column in zip(*every, strict=True))
+
+    allowed = [some for some in subsets(night.jobs) if must <= {*some} and not forbidden & {*some}]
+    best = max((total(some) for some in allowed if night.can_schedule(some)), default=None)
+    runs = [row["job"] for row in made.rows if row["run"]]
+    assert (best is None) == (made.result.termination == "infeasible")
+    assert best is None or total(runs) == best
+    assert made.result.proven or best is None

@@ -127,10 +127,11 @@ def solve(model: Schedule, task: EngineTask) -> Result:
         start = task.heuristic if best is None else partial(_same, best)
         found.append(door.solve(part, replace(left, time_limit=share, watch=watch), start=start))
         candidates = [one for one in (best, found[-1].solution) if one is not None]
-        if not candidates or stopped():
-            best = candidates[0] if candidates else None
+        if not candidates:
             break
         best = max(candidates, key=lambda one: [of.value_of(night, one) for of in groups])
+        if stopped():
+            break
         name = _free_name(model, f"objective {', '.join(group.names)}")
         least = group.value_of(night, best)
         reached.append(Reached(name=name, values=group.weights, least=least))
