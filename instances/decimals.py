@@ -52,6 +52,15 @@ def as_written(number: float) -> Fraction:
     return Fraction(text)
 
 
+def fraction_of(text: str) -> Fraction:
+    """Return a share that is written as a number or a percentage: of ``40%``, 2/5.
+
+    `ValueError` if it is neither, `OverflowError` if it is infinite.
+    """
+    number = text.strip().removesuffix("%")
+    return as_written(float(number)) / (100 if number != text.strip() else 1)
+
+
 def scale_of(numbers: Floats, most: float = 1e22) -> int:
     """Return the least power of ten that makes finite decimals whole.
 

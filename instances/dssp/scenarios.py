@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import fraction_of
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
@@ -39,12 +39,12 @@ class Measure(NamedTuple):
 
     @classmethod
     def read(cls, text: object) -> Measure:
-        """Read ``mean``, ``cvar:0.9`` or ``chance:0.95``; `InputError` if it is none of these."""
+        """Read ``mean``, ``cvar:0.9`` or ``chance:95%``; `InputError` if it is none of these."""
         kind, _, level = str(text).partition(":")
         if kind == "mean" and not level:
             return cls(kind)
         try:
-            part = as_written(float(level))
+            part = fraction_of(level)
         except (ValueError, OverflowError):
             part = Fraction(-1)
         if kind not in ("cvar", "chance") or not 0 < part < 1:

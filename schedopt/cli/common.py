@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -174,7 +173,9 @@ def _number(kind: type, expected: str, text: str) -> object:
     """Read a number, or of a share a percentage."""
     try:
         if kind is float and str(text).endswith("%"):
-            return float(Fraction(text.removesuffix("%").strip()) / 100)
+            from schedopt.instances.decimals import fraction_of
+
+            return float(fraction_of(text))
         return kind(text)
     except ValueError:
         raise typer.BadParameter(f"found {text!r}; expected {expected}") from None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast, get_type_hints
 
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import fraction_of
 from schedopt.instances.decoding import convert, decode
 from schedopt.instances.dssp.records import SideConstraint
 from schedopt.instances.errors import InputError, quote, suggestion
@@ -174,11 +174,10 @@ def texts_of(farm: Farm, key: str) -> dict[str, str]:
 
 def as_share(value: Any) -> float | None:
     """Return a share above 0 and up to 1 that is given as a number or a percentage, else None."""
-    text = str(value).strip()
-    number = text.removesuffix("%").strip()
-    if not NUMBER.fullmatch(number):
+    try:
+        share = fraction_of(str(value))
+    except (ValueError, OverflowError):
         return None
-    share = as_written(float(number)) / (100 if text.endswith("%") else 1)
     return float(share) if 0 < share <= 1 else None
 
 

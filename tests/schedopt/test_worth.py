@@ -162,3 +162,13 @@ def test_wrong_worth_is_refused(words: list[str], said: str, tmp_path: Path) -> 
     (tmp_path / "jobs.csv").write_text(SHOWS)
     given = [tmp_path / "jobs.csv", "--processors", 6, "--until", "10h"]
     assert said in refused("plan", *given, *words)
+
+
+def test_shares_are_percentages_too(tmp_path: Path) -> None:
+    text = "name,reward,tasks,spread\na,5,4x1h,0.5\nb,4,2x2h,0.3\n"
+    plain, percent = (
+        planned(tmp_path, text, "--risk", f"chance:{level}") for level in ("0.9", "90%")
+    )
+    assert plain["objective"] == percent["objective"]
+    assert run("solve", "example:night", "--gap", "50%", "--json").stdout
+    assert "found 'x%'" in run("solve", "example:night", "--gap", "x%", status=2).stderr
