@@ -10,7 +10,7 @@ import msgspec
 
 from schedopt.formats import count_of, number
 from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require
-from schedopt.instances.dssp import Instance, Selected, jobtable
+from schedopt.instances.dssp import Instance, Scheduled, Selected, jobtable
 from schedopt.instances.dssp.clock import TONIGHT, Clock
 from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.scenarios import AT_RISK, is_measure
@@ -24,6 +24,7 @@ from schedopt.planning import cloud
 from schedopt.planning import farm as farms
 from schedopt.planning.farm import Farm, Settings
 from schedopt.planning.plan_rows import as_dispatched, lateness
+from schedopt.planning.release import tasks_in_order
 from schedopt.planning.why import smallest_changes
 from schedopt.problems.summary import Explanation, SmallestChange, Solve, Tonight
 from schedopt.solvers.clock import now
@@ -119,7 +120,9 @@ def plan(
         result = with_changes(night, tonight, result, why, solve=solve, seconds=left)
     run = None
     if result.solution is not None:
-        run = schedule_chosen(night, result, solve) if risk else result
+        run = in_array_order(night, schedule_chosen(night, result, solve) if risk else result)
+    if not risk:
+        result = run or result
     line = quality_line(night, result, run)
     return Tonight(night, result, run, line, whole, whole.get("template"))
 
@@ -177,6 +180,14 @@ def _with_cloud(
         for note in notes:
             tell(note)
     return night, changed
+
+
+def in_array_order(night: Instance, run: Result | None) -> Result | None:
+    """Return a schedule of which equal tasks start in the order of their numbers."""
+    if run is None or not isinstance(run.solution, Scheduled):
+        return run
+    tasks = tuple(tasks_in_order(night, run.solution.tasks))
+    return msgspec.structs.replace(run, solution=msgspec.structs.replace(run.solution, tasks=tasks))
 
 
 def read(table: Source, farm: Farm, names: OptionNames, tell: Tell | None = None) -> Instance:

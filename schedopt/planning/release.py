@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from operator import itemgetter
+
+from msgspec.structs import replace as with_fields
 
 from schedopt.formats import count_of
 from schedopt.instances.constraints import Constraint, Seats, label
@@ -28,6 +30,7 @@ LATE = 1 + 1e-11  # as in `Instance.worth`
 SIMULATED = 5_000  # most tasks of a plan whose release is simulated for the line of a plan
 Span = tuple[float, float]
 TaskKey = tuple[str, int, int]  # job, stage and task, each from 0
+Chain = list[tuple[float, float, int]]  # tasks: start, end, and place in the stage
 
 
 @dataclass(frozen=True)
@@ -97,35 +100,30 @@ def releases(
         Side constraints beyond the instance's: of these, seats are held by tasks.
     """
     layers = night.machine.layers
-    placed: dict[tuple[str, int], list[tuple[float, float, str, int]]] = defaultdict(list)
-    for task in tasks:
+    placed: dict[tuple[str, int, str], Chain] = defaultdict(list)
+    for task in tasks_in_order(night, tasks):
         home = next((one.pool for one in layers if task.processor < one.first + one.size), "")
-        placed[task.job, task.stage].append((task.start, task.end, home, task.task))
+        placed[task.job, task.stage, home].append((task.start, task.end, task.task))
     held = _holds(night, rules)
     found: list[Release] = []
-    for (name, stage), times in placed.items():
-        job = night.jobs[night.index[name]]
-        by_pool: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
-        for start, end, home, number in _with_equal_tasks_in_order(times):
-            by_pool[home].append((start, end, number))
-        for home, own in by_pool.items():
-            for group, at_once in _groups(own):
-                group.sort(key=itemgetter(2))
-                found.append(
-                    Release(
-                        order=0,
-                        job=name,
-                        stage=stage,
-                        tasks=tuple(number for _, _, number in group),
-                        width=job.processors,
-                        at_once=at_once,
-                        begin=min(start for start, _, _ in group),
-                        end=max(end for _, end, _ in group),
-                        lengths=tuple(end - start for start, end, _ in group),
-                        holds=held.get(name, {}),
-                        pool=home,
-                    )
+    for (name, stage, home), own in placed.items():
+        for group, at_once in _groups(own):
+            group.sort(key=itemgetter(2))
+            found.append(
+                Release(
+                    order=0,
+                    job=name,
+                    stage=stage,
+                    tasks=tuple(number for _, _, number in group),
+                    width=night.jobs[night.index[name]].processors,
+                    at_once=at_once,
+                    begin=min(start for start, _, _ in group),
+                    end=max(end for _, end, _ in group),
+                    lengths=tuple(end - start for start, end, _ in group),
+                    holds=held.get(name, {}),
+                    pool=home,
                 )
+            )
     return _in_order(night, found)
 
 
@@ -145,25 +143,32 @@ def seats_of(night: Instance, rules: Sequence[Constraint]) -> list[tuple[Seats, 
     return [(rule, label(rule, i)) for i, rule in enumerate(every) if isinstance(rule, Seats)]
 
 
-def _with_equal_tasks_in_order(
-    times: list[tuple[float, float, str, int]],
-) -> list[tuple[float, float, str, int]]:
-    """Return the tasks of a stage, those of equal length renumbered by their start."""
-    alike: dict[float, list[tuple[float, float, str, int]]] = defaultdict(list)
-    for task in times:
-        alike[round(task[1] - task[0], 9)].append(task)
-    return [
-        (start, end, home, number)
-        for group in alike.values()
-        for (start, end, home, _), number in zip(
-            sorted(group), sorted(task[3] for task in group), strict=True
-        )
-    ]
+def tasks_in_order(
+    night: Instance, tasks: Iterable[PlacedTask], fixed: Collection[TaskKey] = ()
+) -> list[PlacedTask]:
+    """Return tasks so that of equal ones of a stage the first in number starts first.
+
+    ``fixed`` tasks keep their numbers. Job arrays start their tasks in this order.
+    """
+    alike: dict[tuple[str, int, float], list[PlacedTask]] = defaultdict(list)
+    ordered = []
+    for task in tasks:
+        if (task.job, task.stage, task.task) in fixed:
+            ordered.append(task)
+            continue
+        length = (night.jobs[night.index[task.job]].stages or ())[task.stage][task.task]
+        alike[task.job, task.stage, length].append(task)
+    for group in alike.values():
+        numbers = sorted(task.task for task in group)
+        group.sort(key=lambda task: (task.start, task.task))
+        ordered += [
+            task if task.task == number else with_fields(task, task=number)
+            for task, number in zip(group, numbers, strict=True)
+        ]
+    return ordered
 
 
 # --- groups of tasks that are released together ------------------------------------------------
-
-Chain = list[tuple[float, float, int]]  # start, end, and place in the stage
 
 
 def _groups(tasks: Chain) -> list[tuple[Chain, int]]:

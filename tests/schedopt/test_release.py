@@ -179,3 +179,15 @@ def test_overhead_that_is_no_time_is_refused_by_name() -> None:
     with pytest.raises(InputError, match="a time such as") as caught:
         schedopt.plan(TABLE, processors=1, from_="20:00", until="06:00", overhead="fast")
     assert caught.value.place == "overhead"
+
+
+def test_equal_tasks_of_a_plan_start_in_the_order_of_their_numbers() -> None:
+    table = pl.DataFrame({"name": ["a", "b"], "reward": [1, 1], "tasks": ["7x20m", "3x45m+2x1h"]})
+    plan = schedopt.plan(table, processors=3, from_="20:00", until="06:00")
+    jobs = {job.name: job.stages[0] for job in plan.instance.jobs}
+    starts = {(t.job, jobs[t.job][t.task], t.task): t.start for t in plan.result.solution.tasks}
+    for job, length in {key[:2] for key in starts}:
+        own = [starts[key] for key in sorted(starts) if key[:2] == (job, length)]
+        assert own == sorted(own)
+    assert plan.result.checked
+    assert not plan.result.violations
