@@ -37,7 +37,6 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.problems.epoch import api as epoch
     from schedopt.problems.hesrpt import api as hesrpt
     from schedopt.problems.msfq import api as msfq
-    from schedopt.problems.summary import Replanned
     from schedopt.solvers.result import Result
     from schedopt.verbs.bench import bench
     from schedopt.verbs.carry import carry
@@ -49,7 +48,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.plan_table import plan_table
     from schedopt.verbs.plot import plot
     from schedopt.verbs.ready import Ready, ready
-    from schedopt.verbs.replan import replan
+    from schedopt.verbs.replan import Replanned, replan
     from schedopt.verbs.report_night import report_night
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.script import script
@@ -127,7 +126,7 @@ _MODULES = {
     "InputError": "schedopt.instances.errors",
     "MissingExtraError": "schedopt.instances.extras",
     "Ready": "schedopt.verbs.ready",
-    "Replanned": "schedopt.problems.summary",
+    "Replanned": "schedopt.verbs.replan",
     "Result": "schedopt.solvers.result",
     "check_starts": "schedopt.verbs.starts",
     "dump": "schedopt.instances.files",

@@ -306,8 +306,8 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
 
     def document(self) -> Document:
         """Return the result as a file holds it, with the question that it answers."""
-        question = UNSET if self.asked is None else self.asked.question
-        return msgspec.structs.replace(self.claim(), question=question)
+        written = self.written()
+        return msgspec.structs.replace(written, solution=as_document(written.solution))
 
     def claim(self) -> Document:
         """Return the result as a file holds it, without the question, which takes a digest."""

@@ -111,6 +111,12 @@ class Schedule(WholeModel):
         return self._starts
 
     @property
+    def earned(self) -> Variable:
+        """What all jobs earn, in units of 1/`reward_scale`."""
+        self.model  # noqa: B018 - builds it
+        return self._earned
+
+    @property
     def seats(self) -> list[Seats]:
         """What running tasks hold."""
         return [rule for rule in self.rules.values() if isinstance(rule, Seats)]
@@ -141,7 +147,8 @@ class Schedule(WholeModel):
             self.ends[j] = self._stages(j)
         self._rooms = Rooms(self)
         self._rooms.state()
-        model.maximize(sum(self._reward_of(j) for j in range(len(night.jobs))))
+        self._earned = sum(self._reward_of(j) for j in range(len(night.jobs)))
+        model.maximize(self._earned)
 
     def _stages(self, j: int) -> Variable:
         """State the tasks of a job, stage after stage, and return when the job completes."""

@@ -9,75 +9,60 @@ import typer
 from schedopt.cli import output as out
 from schedopt.cli.common import app, split, verb
 from schedopt.instances.errors import at_place, printable
-from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import ready as choosing
 from schedopt.verbs import replan as replanning
 from schedopt.verbs import starts as predicting
 
 
-@verb(
-    "schedopt replan plan.csv --instance night.json --at 02:00 --output new.csv",
-    replanning.replan,
-)
+@verb("schedopt replan plan.json --at 23:30 --state state.csv -o new.json", replanning.replan)
 def replan(
     plan: Path,
     *,
     at: str,
     state: Path | None = None,
+    add: Path | None = None,
     instance: Path | None = None,
-    rest: Path | None = None,
-    json: bool = False,
-    output: Path | None = None,
+    output: list[Path] | None = None,
     template: str | None = None,
+    report: Path | None = None,
+    json: bool = False,
     **given: Any,
 ) -> None:
     """Plan the rest of a night again from what has happened, near what was planned.
 
     What runs keeps its processors until it ends, what is done is gone, shares count what was used.
-    Of the plans with the best reward it is one that keeps the most jobs of the old plan.
+    The new plan earns no less than the old one, continued, and with nothing new it is the same.
+    Among plans that are as good it changes the fewest jobs.
 
-    Exit status: as `solve`.
+    Exit status: as `plan`.
 
     Parameters
     ----------
-    plan : The old plan: a result (.json), or a plan as .csv or .parquet.
-    at : Now: a number in the file's unit, 6h, 02:00, or an ISO time.
-    state : A CSV with columns job, status (done, running, failed, waiting), and perhaps start,
-        processors, end, pool; a row without a job says how many processors there are.
-    instance : The night; looked for beside a result by its digest.
-    stay : The part of the reward still to be earned that keeping jobs may cost.
-    threads : Threads of the engine; with one the answer is the same each time.
-    rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
-    output : The new plan: .csv, .parquet, .sh; or .json, the result on the rest.
+    plan : The plan in hand: a plan document, as `plan` and `replan` write it (.json).
+    at : Now: a number in the night's unit, 6h, 02:00, or an ISO time.
+    state : A CSV with columns job, status (done, running, failed, waiting, cancelled), and perhaps
+        start, processors, end, pool, done; a row without a job says how many processors there are,
+        or how many more or fewer (-4).
+    add : A table of new jobs, in the columns of the night's own.
+    stay : The part of the reward still to be earned that fewer changes may cost.
+    instance : The night of a result that does not hold it; a plan document does.
+    output : The plan as .csv, .parquet, .sh or .png; the plan document as .json; repeatable.
+    report : An .html page of the plan: pictures, tables.
     """
-    from schedopt.instances.files import dump, load
-    from schedopt.instances.protocol import problem_name
+    from schedopt.cli.solving import deliver_plan, expect_plan_files
+    from schedopt.terminal.progress import live
     from schedopt.terminal.results import replanned as show
-    from schedopt.verbs.load import read_rules
 
-    rules, options = given.pop("constraints"), given["options"]
-    read = [plan, *(one for one in (state, instance) if one), *rules]
-    out.expect_result_file(output, [*read, *out.files_in(options)], template)
-    out.expect_writable(rest, out.DOCUMENTS, read)
-    night = replanning.instance_of(plan, None if instance is None else load(instance))
-    given["constraints"] = read_rules(rules, problem_name(night), night)
-    replanned = replanning.replan(plan, at=at, state=state, instance=night, **given)
-    with finishing():
-        if rest is not None:
-            dump(replanned.rest, rest)
-        out.deliver(
-            replanned.result.written(),
-            lambda: show(replanned),
-            json=json,
-            output=output,
-            template=template,
-            plan=lambda: replanned.plan,
+    outputs = output or []
+    files = [plan, *(one for one in (state, add, instance) if one), *given["constraints"]]
+    expect_plan_files(outputs, None, report, files, template)
+    with live(plan.name) as watch:
+        made = replanning.replan(
+            plan, at=at, state=state, add=add, instance=instance, watch=watch, **given
         )
-        for note in replanned.notes:
-            out.say(note)
-    if stopped():
-        raise typer.Exit(out.INTERRUPTED)
-    raise typer.Exit(out.status(replanned.result))
+    for note in made.notes:
+        out.say(note)
+    deliver_plan(made, lambda: show(made), outputs, report, template, json=json)
 
 
 @verb("schedopt report-night plan.json sacct.txt --output night.png", name="report-night")

@@ -1,8 +1,9 @@
 """The verbs that solve and check: plan, solve, evaluate, check."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import typer
 
@@ -135,13 +136,16 @@ def evaluate(
 
 
 @verb("schedopt check example:night result.json")
-def check(file: Path, result: Path, *, strict: bool = False) -> None:
+def check(file: Path, result: Path | None = None, *, strict: bool = False) -> None:
     """Recompute a result from the raw instance, without any solver.
+
+    A plan document holds its night, and is checked alone: `schedopt check plan.json`.
 
     Exit status: 0 it holds, 1 it does not or was not judged in full, 2 bad input.
 
     Parameters
     ----------
+    file : An instance file, or a plan document.
     result : A result document.
     strict : Fail where it answers another question than the file, or does not say which.
     """
@@ -154,7 +158,8 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
     )
 
     wrong = False
-    for document, report in check_file(load(file), result):
+    instance, judged = (None, file) if result is None else (load(file), result)
+    for document, report in check_file(instance, judged):
         who = document.policy or document.formulation or "result"
         for violation in report.violations:
             print(printable(f"{who}: {violation}"))
@@ -211,7 +216,7 @@ def plan(
 
     files = [file for file in (farm, *given["constraints"]) if file]
     outputs = output or []
-    _expect_files(outputs, save_farm, report, [table, *files], template)
+    expect_plan_files(outputs, save_farm, report, [table, *files], template)
     with live(table.name) as watch:
         limits = {key: given.pop(key) for key in ("time_limit", "seed", "threads")}
         settings = cast("Settings", {key: given.pop(key) for key in Settings.__annotations__})
@@ -227,6 +232,19 @@ def plan(
             time_limit=limits["time_limit"],
             **given,
         )
+    deliver_plan(planned, lambda: show(planned), outputs, report, template, json=json)
+
+
+def deliver_plan(
+    planned: planning.NightPlan,
+    show: Callable[[], None],
+    outputs: list[Path],
+    report: Path | None,
+    template: str | None,
+    *,
+    json: bool,
+) -> NoReturn:
+    """Write and show a plan, and end with its exit status."""
     with finishing():
         try:
             for path in outputs if planned.run is not None else ():
@@ -238,13 +256,13 @@ def plan(
             if report is not None and planned.run is not None:
                 _write_page(planned.instance, planned.result, report, run=planned.run)
         finally:  # what was found is told, whatever becomes of the files
-            out.print_json(planned.document()) if json else show(planned)
+            out.print_json(planned.document()) if json else show()
     if stopped():
         raise typer.Exit(out.INTERRUPTED)
     raise typer.Exit(out.status(planned.result))
 
 
-def _expect_files(
+def expect_plan_files(
     outputs: list[Path],
     farm: Path | None,
     report: Path | None,

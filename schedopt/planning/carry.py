@@ -8,11 +8,13 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Selected, SelectedNight, SelectedNights
+from schedopt.instances.dssp import Scheduled, Selected, SelectedNight, SelectedNights
 from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.fair_share import weight
-from schedopt.solvers.result import Document
+from schedopt.planning.document import PlanInHand
+from schedopt.planning.remaining import machine_as_known
+from schedopt.solvers.result import Result
 
 DIGITS = 12  # significant digits of a demand computed from a share, to remove rounding
 
@@ -23,12 +25,12 @@ class Usage:
 
     capacity: Fraction
     demand: Fraction
-    # For each grouping and group, the demand that was run.
+    # For each grouping and group, the processor time that was used.
     groups: Mapping[str, Mapping[str, Fraction]]
 
 
 def carry(
-    results: Sequence[Document],
+    results: Sequence[Result],
     rules: Sequence[Constraint],
     *,
     half_life: str | None,
@@ -36,21 +38,22 @@ def carry(
 ) -> list[Constraint]:
     """Return fair shares with the use of the nights of some results, the earliest first.
 
-    The rules are those that are given, or those that the last result was solved with.
+    The rules are those that are given, or those of the last plan: its night's and those that were
+    added.
     """
     life, nights = _memory(half_life, window)
-    used = [night for document in results for night in _nights_of(document)]
+    used = [night for result in results for night in _nights_of(result)]
     if not used:
         raise InputError("results with a solution", found="none")
-    kept = [rule for rule in rules if isinstance(rule, FairShare)] or [
-        msgspec.convert(rule, FairShare)
-        for rule in results[-1].constraints
-        if rule["kind"] == FairShare.kind()
+    last = results[-1]
+    own = getattr(last.asked and last.asked.instance, "constraints", ())
+    stated = [rule for rule in rules if isinstance(rule, FairShare)] or [
+        rule for rule in (*own, *last.constraints) if isinstance(rule, FairShare)
     ]
-    if not kept:
-        expected = "a fair share to carry over, in --constraints or in the last result"
+    if not stated:
+        expected = "a fair share to carry over, in --constraints or in the last plan"
         raise InputError(expected, found="none")
-    return [_with_past(rule, used, life, nights) for rule in kept]
+    return [_with_past(rule, used, life, nights) for rule in stated]
 
 
 def _memory(half_life: str | None, window: str | None) -> tuple[float | None, int | None]:
@@ -70,22 +73,21 @@ def _memory(half_life: str | None, window: str | None) -> tuple[float | None, in
     return None, int(nights)
 
 
-def _nights_of(document: Document) -> Iterator[Usage]:
-    """Yield the use of each night of a result."""
-    solution = document.solution
-    if not solution:
-        raise InputError("results with a solution", found=f"{document.termination} without one")
+def _nights_of(result: Result) -> Iterator[Usage]:
+    """Yield the use of each night of a result: what a plan ran, or what was selected."""
+    solution, asked = result.solution, result.asked
+    if solution is None:
+        raise InputError("results with a solution", found=f"{result.termination} without one")
+    if asked is not None and asked.history is not None and isinstance(solution, Scheduled):
+        yield _night_of_plan(result)
+        return
     nights: list[tuple[Selected | SelectedNight, float]]
-    try:
-        if "nights" in solution:
-            season = msgspec.convert(solution, SelectedNights)
-            nights = [*zip(season.nights, season.capacities, strict=True)]
-        else:  # without the tasks that it may have
-            names = [name for name in Selected.__struct_fields__ if name in solution]
-            chosen = msgspec.convert({name: solution[name] for name in names}, Selected)
-            nights = [(chosen, chosen.capacity)]
-    except msgspec.ValidationError as error:
-        raise InputError("a solution of dssp", found=str(error), place="solution") from None
+    if isinstance(solution, SelectedNights):
+        nights = [*zip(solution.nights, solution.capacities, strict=True)]
+    elif isinstance(solution, Selected):
+        nights = [(solution, solution.capacity)]
+    else:
+        raise InputError("a solution of dssp", found=f"one of {result.problem}")
     for night, capacity in nights:
         groups = {
             by: {
@@ -95,6 +97,29 @@ def _nights_of(document: Document) -> Iterator[Usage]:
             for by, shares in night.shares.items()
         }
         yield Usage(as_written(capacity), as_written(night.demand), groups)
+
+
+def _night_of_plan(result: Result[Scheduled]) -> Usage:
+    """Return what the whole night of a plan uses: what ran, failed attempts too, and is planned."""
+    plan = PlanInHand.of(result)
+    standing = plan.standing()
+    night = machine_as_known(standing)
+    used = {job.name: Fraction(0) for job in night.jobs}
+    for name, tasks in plan.tasks().items():
+        lengths = (as_written(task.end) - as_written(task.start) for task in tasks.values())
+        used[name] = night.jobs[night.index[name]].processors * sum(lengths, Fraction(0))
+    for job in night.jobs:
+        failed = standing.progress[job.name].failed
+        lost = sum((as_written(end) - as_written(start) for start, end in failed), Fraction(0))
+        used[job.name] += job.processors * lost
+    groups = {
+        by: {
+            group: sum((used[night.jobs[j].name] for j in members), Fraction(0))
+            for group, members in members_of.items()
+        }
+        for by, members_of in night.groups.items()
+    }
+    return Usage(night.exact_capacity(), sum(used.values(), Fraction(0)), groups)
 
 
 def _with_past(
@@ -118,3 +143,20 @@ def _with_past(
         window=window,
         half_life=half_life,
     )
+
+
+def with_past(
+    rules: Sequence[Constraint], carried: Sequence[Constraint]
+) -> tuple[list[Constraint], list[Constraint]]:
+    """Return rules with the past of carried ones of the same name, and the other carried rules."""
+    shares = {rule.name: rule for rule in carried if isinstance(rule, FairShare)}
+    known = {rule.name for rule in rules if isinstance(rule, FairShare)}
+
+    def remembering(rule: Constraint) -> Constraint:
+        past = shares.get(rule.name)
+        if past is None or not isinstance(rule, FairShare):
+            return rule
+        fields = ("past", "past_total", "window", "half_life")
+        return msgspec.structs.replace(rule, **{key: getattr(past, key) for key in fields})
+
+    return [*map(remembering, rules)], [rule for rule in carried if rule.name not in known]

@@ -8,7 +8,7 @@ ran.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.protocol import AnyInstance, identity
-from schedopt.planning.history import Event, History, Key, Standing, as_events
-from schedopt.solvers.result import Document, LazyQuestion, Result
+from schedopt.planning.history import History, Key, Standing, as_events
+from schedopt.planning.remaining import RemainingNight
+from schedopt.solvers.result import LazyQuestion, Result
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp import PlacedTask
@@ -44,12 +45,10 @@ class PlanInHand:
 
     @classmethod
     def of(cls, result: Result, night: Instance | None = None) -> PlanInHand:
-        """Return the plan that a result holds; a selection is dispatched.
+        """Return the plan that a result holds.
 
-        `InputError` if it has no solution, no night, or jobs without tasks.
+        `InputError` if it has no solution, no night, or no times.
         """
-        from schedopt.planning.plan_rows import dispatch_result
-
         asked = result.asked
         if night is None:
             night = asked.instance if asked is not None else None
@@ -63,12 +62,11 @@ class PlanInHand:
             raise InputError(f"a result of its night, {quote(night.name)}", found=found)
         if result.solution is None:
             raise InputError("a plan with a solution", found=quote(result.termination))
-        run = dispatch_result(night, result)
-        if run is None or not isinstance(run.solution, Scheduled):
+        if not isinstance(result.solution, Scheduled):
             what = "several nights" if night.nights > 1 else "jobs without stages"
             raise InputError("a plan of one night whose jobs have stages", found=f"one of {what}")
         history = asked.history if asked is not None else None
-        return cls(night, as_events(history or ()), run)
+        return cls(night, as_events(history or ()), result)
 
     def standing(self) -> Standing:
         """Return how the night stood at the last replanning."""
@@ -83,15 +81,49 @@ class PlanInHand:
         return tasks
 
 
-def as_plan(result: Result, night: AnyInstance, history: Sequence[Event] = ()) -> Result:
+def as_plan(result: Result, night: AnyInstance) -> Result:
     """Return a result that is written as a plan document: with its night and its history."""
-    asked = result.asked or LazyQuestion(night, result.formulation or None, {}, result.constraints)
-    kept = LazyQuestion(night, asked.formulation, asked.options, asked.added, tuple(history))
-    if asked.instance is None or asked.instance is night:
+    asked = result.asked
+    if asked is not None and asked.history is not None:
+        return result
+    options, added = ({}, result.constraints) if asked is None else (asked.options, asked.added)
+    kept = LazyQuestion(night, result.formulation or None, options, added, ())
+    if asked is not None and asked.instance is None:
         vars(kept)["question"] = asked.question  # as the document that was read has it
     return replace(result, asked=kept)
 
 
-def document(result: Result, night: AnyInstance, history: Sequence[Event] = ()) -> Document:
-    """Return the plan document of a result."""
-    return as_plan(result, night, history).written()
+def rest_of(result: Result) -> tuple[RemainingNight, Result] | None:
+    """Return what a replanned result answers: the rest of its night, and its schedule of that.
+
+    None for a result that was not replanned. `InputError` if its solution is not what its history
+    says, or its night is another.
+    """
+    asked = result.asked
+    if asked is None or not asked.history:
+        return None
+    plan = PlanInHand.of(result)
+    standing = plan.standing()
+    rest = RemainingNight(standing, standing.at, result.constraints)
+    solution = plan.result.solution
+    assert isinstance(solution, Scheduled)  # noqa: S101  as a plan in hand has
+    tasks = {(task.job, task.stage, task.task): task for task in solution.tasks}
+    for name, progress in standing.progress.items():
+        for key, run in progress.runs.items():
+            task = tasks.get((name, *key))
+            if task is None or (task.start, task.end) != (run.start, run.end):
+                what = f"task {key[1]} of stage {key[0]} of {name}"
+                expected = f"{what} from {run.start:g} to {run.end:g}, as the history has it"
+                raise InputError(expected, found="another", place="solution")
+    if unknown := {*solution.selected} - {*rest.night.index}:
+        raise InputError("jobs of the night", found=quote(min(unknown)), place="solution.selected")
+    try:
+        schedule = rest.from_night({*solution.selected} - rest.settled, tasks)
+    except KeyError as missing:
+        found = f"none for {missing.args[0]}"
+        raise InputError("a task for each task of what is run", found=found) from None
+    asks = LazyQuestion(rest.instance, "schedule", {})
+    on_rest = replace(
+        result, instance=rest.instance.name, solution=schedule, constraints=(), asked=asks
+    )
+    return rest, on_rest

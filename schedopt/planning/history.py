@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import chain
-from math import fsum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import Count, Name, NonNegative, Record
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError, at_place, quote
@@ -108,13 +109,17 @@ class Cancelled(Record, tag="cancelled", tag_field="kind"):
     job: Name
 
 
-class Replanned(Record, tag="replanned", tag_field="kind"):
-    """The rest of the night was planned again: whatever happened before is in the history."""
+class ReplannedAt(Record, tag="replanned", tag_field="kind"):
+    """The rest of the night was planned again: whatever happened before is in the history.
+
+    ``without`` are rules that no plan could keep, and that were left out.
+    """
 
     at: NonNegative
+    without: tuple[Name, ...] = ()
 
 
-Event = Started | Ended | Failed | Waiting | Processors | Added | Cancelled | Replanned
+Event = Started | Ended | Failed | Waiting | Processors | Added | Cancelled | ReplannedAt
 History = tuple[Event, ...]
 
 
@@ -144,25 +149,28 @@ class Progress:
             run = self.runs.pop(key)
             self.failed.append((run.start, max(run.start, min(run.end, at))))
 
-    def used(self, width: int, until: float | None = None) -> float:
-        """Return the processor time of all runs and failed attempts, up to a time."""
+    def used(self, width: int, until: float | None = None) -> Fraction:
+        """Return the processor time of all runs and failed attempts, up to a time, exactly."""
         spans = [*self.failed, *((run.start, run.end) for run in self.runs.values())]
         if until is not None:
             spans = [(start, min(end, until)) for start, end in spans if start < until]
-        return width * fsum(end - start for start, end in spans)
+        lengths = (as_written(end) - as_written(start) for start, end in spans)
+        return width * sum(lengths, Fraction(0))
 
 
 @dataclass
 class Standing:
     """How a night stands: its jobs, added ones too, their progress, and the machine.
 
-    ``night`` is the original night with the jobs that were added; ``at`` is the last replanning.
+    ``night`` is the original night with the jobs that were added; ``at`` is the last replanning,
+    and ``without`` are the rules that it left out.
     """
 
     night: Instance
     progress: dict[str, Progress]
     machine: list[Processors]
     at: float = 0.0
+    without: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, night: Instance, history: Iterable[Event]) -> Standing:
@@ -175,8 +183,8 @@ class Standing:
 
     def apply(self, event: Event) -> None:
         """Apply one event."""
-        if isinstance(event, Replanned):
-            self.at = event.at
+        if isinstance(event, ReplannedAt):
+            self.at, self.without = event.at, event.without
         elif isinstance(event, Added):
             self._add(event)
         elif isinstance(event, Processors):
@@ -415,8 +423,7 @@ class _JobReports:
             end = self.now if one.end is None else one.end
             start = max(0.0, end - length)
         if start is None and one.status == "running":
-            expected = "when it started: the plan does not say that it has"
-            raise InputError(expected, found="none", place=one.place)
+            start = self._now(f"task {key[1]} of stage {key[0]} of {self.job.name}")
         if start is None:
             return  # failed before it started
         end = (
@@ -461,12 +468,20 @@ class _JobReports:
         if not begun:  # it starts now
             begun = {key: run for key, run in tasks.items() if same_time(run.start, now)}
         if not begun:
-            expected = "when it started: the plan does not say that it has"
-            raise InputError(expected, found="none", place=one.place)
+            begun = self._starting(one)
         if one.done is not None:
             begun = self._with_done(begun, tasks, one.done)
         for key, run in self._running(one, begun).items():
             yield self._started(key, run, one.pool)
+
+    def _now(self, what: str) -> float:
+        self.notes.append(f"{what} is taken to start now: the plan does not say since when it runs")
+        return self.now
+
+    def _starting(self, one: Observed) -> dict[Key, Run]:
+        """Return the first tasks of a job that is reported to run and was not to run by now."""
+        tasks = _replay(self.job, self._now(self.job.name), one.processors or self.job.processors)
+        return {key: run for key, run in tasks.items() if same_time(run.start, self.now)}
 
     def _with_done(self, begun: dict[Key, Run], tasks: dict[Key, Run], done: int) -> dict[Key, Run]:
         """Return the tasks that have begun where so many are done, those first that start first."""

@@ -83,6 +83,16 @@ def unpaid_jobs(instance: Instance, solution: Scheduled) -> list[str]:
     return [name for name in late if late[name] and not instance.worth(index[name], ends[name])]
 
 
+def paid_jobs(instance: Instance, solution: Scheduled) -> list[str]:
+    """Return the jobs that are run and earn something, or are waited for by such."""
+    unpaid = {*unpaid_jobs(instance, solution)}
+    paid = [name for name in solution.completion if name not in unpaid]
+    if unpaid and instance.features:
+        waited = _predecessors(instance, paid)
+        paid = [name for name in solution.completion if name not in unpaid - waited]
+    return paid
+
+
 def in_time(instance: Instance, solution: Scheduled) -> str:
     """Say how many jobs are in time, and what ends after the file's deadline by one of its own."""
     late, deadline = lateness(instance, solution), instance.deadline
@@ -236,6 +246,8 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
         why |= dict.fromkeys(unpaid_jobs(instance, schedule), LATE)
         late, ends = lateness(instance, schedule), schedule.completion
         for name, (start, width) in _starts_and_widths(schedule).items():
+            if name not in ends:  # it was dropped while it ran
+                continue
             row = {"processors": width, "start": start, "end": ends[name], "late": late[name]}
             times[name] = row | clock(instance, start_time=start, end_time=ends[name])
     if run is not None:
@@ -287,6 +299,8 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
 def _chances(instance: Instance, result: Result[Chosen], run: Run | None) -> Mapping[str, float]:
     """Return how likely each job is to be in time, where run times are said to be uncertain."""
     if run is None or not isinstance(run.solution, Scheduled) or result.solution is None:
+        return {}
+    if result.asked is not None and result.asked.history:  # what has happened is certain
         return {}
     from schedopt.planning.chances import chances
 

@@ -17,9 +17,10 @@ from schedopt.formats import number
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
-from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import quote
 from schedopt.planning.cloud import hidden
+from schedopt.planning.document import rest_of
+from schedopt.planning.moments import moment
 
 if TYPE_CHECKING:
     from schedopt.formulations.program import Program
@@ -44,6 +45,12 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):
         return {}
+    if (replanned := rest_of(result)) is not None:
+        rest, on_rest = replanned
+        found = reasons(rest.instance, on_rest, most)
+        found |= {name: Reason("never", words=why) for name, why in rest.out.items()}
+        out = (name for name in rest.night.index if name not in solution.selected)
+        return {name: found[name] for name in out if name in found}
     kind = Season if isinstance(solution, SelectedNights) else Selection
     model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
     by_job = left_out(model, solution, most)
@@ -248,8 +255,3 @@ class _Exchanges:
         over = row.upper is not None and after > row.upper >= used
         under = row.lower is not None and after < row.lower <= used
         return bool(row.name) and (over or under)
-
-
-def moment(night: Instance, time: float) -> str:
-    """Return a time of a night in words: by the clock where its start is known."""
-    return dates_of(night.start, night.unit).clock(time) if night.start else number(time)

@@ -1,30 +1,38 @@
-"""The rest of a night: an instance of what has not begun, on the remaining machine.
+"""The rest of a night, derived afresh from the original night, its history, and now.
 
-Times stay the night's own. Before now there is nothing, and a processor that runs a task is away
-until it ends: so selections, schedules, dispatchers and checkers need to know nothing else. What is
-done, or only waits for its last tasks to end, stays as a job of no length that is required, so that
-rules know of it. A job of whose stage a part runs is two: the rest of the stage, and what comes
-after it.
+Times stay the night's own; before now the machine has no processors. The rest is an instance like
+any other, so that searches and checkers need to know nothing else:
+
+- A task that runs is a job of its own that has to start now and is required. So it holds a
+  processor until it ends; which one is open, as long as that one stays until then.
+- A job that has begun is the rest of its tasks. Where tasks of a stage still run, it is two jobs:
+  the rest of that stage, and what comes after it.
+- A job that has ended, or will without anything left to start, is a job of no length at that time,
+  with the reward that it earns, and is required.
+- A job that cannot run any more is replaced by a job that is too long to be selected.
 """
+
+from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from math import fsum
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled, scheduled
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
-from schedopt.planning.reasons import moment
-from schedopt.planning.state import Level, Progress
+from schedopt.planning.history import Key, Processors, Progress, Run, Standing
+from schedopt.planning.moments import moment
 
-Held = Sequence[tuple[float, float]]  # an amount, and until when it is held
-BEGUN = "begun"  # what the rule is called that keeps what has begun, where no other rule is
+Place = tuple[str, int, int]  # a task of the night: its job, stage and number
+RUNNING = "running"  # the rule that keeps what runs and what has ended
 
 
 class RemainingNight:
@@ -33,170 +41,232 @@ class RemainingNight:
     Attributes
     ----------
     night : Instance
-        The whole night, on the machine as it is now known to be.
-    at : float
-        Now.
+        The whole night, with added jobs, on the machine as it is now known to be.
     instance : Instance
         The rest of it.
-    progress : sequence of Progress
-        Each job of the night as it stands.
-    tasks : dict
-        Of each job of the rest, where its tasks stand in which job of the night.
     settled : set of str
-        The jobs that are done, or will be once what runs has ended.
+        The jobs that have ended, or will once what runs has ended.
     parts : dict
-        By job of the night, the job of the rest that is the rest of its present stage.
+        By job of the night, the job that is the rest of its present stage.
+    pinned : set of str
+        The jobs of the rest that are running tasks.
+    out : dict of str to str
+        The jobs that cannot run any more, and why.
     notes : list of str
+        Rules that what was used already breaks.
     """
 
     def __init__(
-        self, night: Instance, progress: Sequence[Progress], at: float, levels: Sequence[Level]
+        self, standing: Standing, at: float, rules: Sequence[kinds.Constraint] = ()
     ) -> None:
-        """Build the rest; `InputError` if the reported state is impossible."""
-        if not 0 <= at < night.deadline:
-            end = moment(night, night.deadline)
-            expected = f"a time of the night, from its start to before {end}"
-            raise InputError(expected, found=moment(night, at), place="at")
-        self.at, self.progress = at, progress
-        self.night = night = _with_levels(night, levels) if levels else night
+        """Build the rest at a time; `InputError` if it is not a time of the night."""
+        last = standing.night.deadline
+        if not standing.at <= at < last:
+            begin, end = moment(standing.night, standing.at), moment(standing.night, last)
+            expected = f"a time from {begin} (the last replanning) to before {end}"
+            raise InputError(expected, found=moment(standing.night, at), place="at")
+        self.at, self.progress = at, standing.progress
+        self.night = night = machine_as_known(standing)
+        self._all_rules = (*night.constraints, *rules)
         self.notes: list[str] = []
-        self.tasks: dict[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]] = {}
         self.settled: set[str] = set()
         self.parts: dict[str, str] = {}
+        self.pinned: set[str] = set()
+        self.out: dict[str, str] = {}
+        self.without = standing.without
+        self.places: dict[str, list[list[Place]]] = {}  # of each job of the rest
         self._names = {*night.index}
-        self._unpaid = {  # jobs that have ended, or will, too late to earn anything
-            job.name
-            for j, (job, one) in enumerate(zip(night.jobs, progress, strict=True))
-            if one.status == "done" and not night.worth(j, one.end)
-        }
-        pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
+        self._own_rules: set[str] = set()
         self._resources: dict[str, Any] = {}
         self._seats: dict[str, dict[str, float]] = {}
-        for name, amounts in night.resources.items():
-            use = {job.name: job.holds.get(name, 0.0) for job in night.jobs}
-            self._resources[name] = self._resource(Steps.of(amounts), use)
-        for position, rule in enumerate(night.constraints):
-            if isinstance(rule, kinds.Seats):
-                name = _unused(kinds.label(rule, position), self._resources)
-                self._seats[name] = {job: float(use) for job, use in rule.use.items()}
-                self._resources[name] = self._resource(Steps.of(rule.capacity), self._seats[name])
-        jobs: list[Job] = []
-        for job, begun in zip(night.jobs, self.progress, strict=True):
-            of = night.machine.of_job(job)
-            jobs += self._jobs(job, begun, max(count for name in of for _, count in pools[name]))
-        due = min(night.deadline, night.end or night.deadline)
-        if not any(count and time < due for points in pools.values() for time, count in points):
-            expected = f"a processor that comes free before {night.deadline:g}"
-            raise InputError(expected, found="all at work until then", place="at")
+        self._state_resources()
+        pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
+        jobs = [rest for job in night.jobs for rest in self._jobs(job, pools)]
         there: Any = {"pools": pools} if night.pools else {"changes": pools[""]}
-        part = {"jobs": tuple(jobs), "resources": self._resources, "down": ()}
-        bare = replace(night, constraints=(), **there, **part)
+        fields = {"jobs": tuple(jobs), "resources": self._resources, "down": (), "end": None}
+        bare = replace(night, constraints=(), objectives=(), **there, **fields)
         self.instance = replace(bare, constraints=tuple(self._rules(bare)))
 
-    def _pool(self, name: str, there: Steps) -> tuple[tuple[float, int], ...]:
-        """Return a pool less the running tasks."""
-        every = [one for begun in self.progress for one in begun.running(self.at)]
-        held = [(until, count) for until, count, pool in every if pool == name]
-        now, holding = there.at(as_written(self.at)), sum(count for _, count in held)
-        if holding > now:
-            of = f" of {name}" if name else ""
-            at = moment(self.night, self.at)
-            expected = f"at most {float(now):g} processors{of} at work at {at}: say what failed"
-            jobs = zip(self.night.jobs, self.progress, strict=True)
-            widths = {
-                job.name: sum(wide for _, wide, on in begun.running(self.at) if on == name)
-                for job, begun in jobs
-            }
-            works = ", ".join(f"{job} on {wide}" for job, wide in widths.items() if wide)
-            raise InputError(expected, found=f"{holding} at work ({works})", place="state")
-        return tuple((time, int(amount)) for time, amount in self._less_held(there, held))
+    # --- the machine --------------------------------------------------------------------------
 
-    def _less_held(self, there: Steps, held: Held) -> list[tuple[float, float]]:
-        """Return an amount from now on, less what is held; nothing before."""
-        now = as_written(self.at)
-        ends: dict[Fraction, Fraction] = {}
-        for until, amount in held:
-            end = as_written(until)
-            ends[end] = ends.get(end, Fraction(0)) + as_written(amount)
-        times = sorted({now, *ends, *(time for time in there.times if time > now)})
-        away = sum(ends.values(), Fraction(0))
-        levels: list[tuple[float, float]] = [(0.0, 0.0)] if now else []
-        for time in times:
-            away -= ends.get(time, 0)
-            levels.append((float(time), max(0.0, float(there.at(time) - away))))
-        return [one for i, one in enumerate(levels) if i == 0 or one[1] != levels[i - 1][1]]
+    def running(self, name: str) -> dict[Key, Run]:
+        """Return the tasks of a job that run now."""
+        return {key: run for key, run in self.progress[name].runs.items() if run.end > self.at}
 
-    def _resource(self, there: Steps, use: Mapping[str, float]) -> tuple[tuple[float, float], ...]:
-        """Return a resource less what running tasks hold."""
+    def width(self, name: str, pool: str) -> int:
+        """Return how many processors of a pool a job holds now."""
+        runs = self.running(name).values()
+        job = self.night.jobs[self.night.index[name]]
+        return job.processors * sum(self._pool_of(run) == pool for run in runs)
+
+    def _held(self, amount: Mapping[str, float], pool: str | None = None) -> Steps:
+        """Return what running tasks hold from now on: so much each, by job."""
         held = [
-            (until, use[job.name] * count / job.processors)
-            for job, begun in zip(self.night.jobs, self.progress, strict=True)
-            if use.get(job.name)
-            for until, count, _ in begun.running(self.at)
+            (as_written(run.end), as_written(amount[job.name]))
+            for job in self.night.jobs
+            if amount.get(job.name)
+            for run in self.running(job.name).values()
+            if pool is None or self._pool_of(run) == pool
         ]
-        return tuple(self._less_held(there, held))
+        now = (as_written(self.at), sum((use for _, use in held), Fraction(0)))
+        return Steps.summed([(Fraction(0), Fraction(0)), now, *((end, -use) for end, use in held)])
 
-    def _jobs(self, job: Job, begun: Progress, most: int) -> list[Job]:
-        """Return the rest of a job: one job, or two where part of a stage is running."""
-        rest = _tasks_left(job, begun)
-        if begun.status == "done":
+    def _pool_of(self, run: Run) -> str:
+        return (
+            run.pool if run.pool in self.night.machine.pools else next(iter(self.night.pools), "")
+        )
+
+    def _at_least(self, there: Steps, held: Steps, before: Fraction) -> list[tuple[float, float]]:
+        """Return an amount from now on, at least what is held, and another one before."""
+        now = as_written(self.at)
+        times = sorted({now, *(t for t in (*there.times, *held.times) if t > now)})
+        steps = [(float(time), float(max(there.at(time), held.at(time)))) for time in times]
+        steps = [*([(0.0, float(before))] if now else []), *steps]
+        return [step for i, step in enumerate(steps) if not i or step[1] != steps[i - 1][1]]
+
+    def _pool(self, name: str, there: Steps) -> tuple[tuple[float, int], ...]:
+        wide = {job.name: float(job.processors) for job in self.night.jobs}
+        steps = self._at_least(there, self._held(wide, name), Fraction(0))
+        return tuple((time, int(amount)) for time, amount in steps)
+
+    def _state_resources(self) -> None:
+        """State resources, and seats as resources, at least as much as running tasks hold."""
+        uses: dict[str, tuple[Steps, dict[str, float]]] = {}
+        for name in self.night.resources:
+            use = {job.name: job.holds.get(name, 0.0) for job in self.night.jobs}
+            uses[name] = self.night.machine.resources[name], use
+        for position, rule in enumerate(self._all_rules):
+            if isinstance(rule, kinds.Seats):
+                name = _unused(kinds.label(rule, position), uses)
+                self._seats[name] = {job: float(use) for job, use in rule.use.items()}
+                uses[name] = Steps.of(rule.capacity), self._seats[name]
+        for name, (there, use) in uses.items():
+            steps = self._at_least(there, self._held(use), there.amounts[0])
+            self._resources[name] = tuple(steps)
+
+    # --- the jobs -----------------------------------------------------------------------------
+
+    def _jobs(self, job: Job, pools: Mapping[str, Sequence[tuple[float, int]]]) -> list[Job]:
+        """Return the rest of a job: itself, the rest of its present stage, its running tasks."""
+        progress = self.progress[job.name]
+        held = {name: use[job.name] for name, use in self._seats.items() if use.get(job.name)}
+        holds = job.holds | held
+        left = _tasks_left(job, progress)
+        running = self.running(job.name)
+        end = max((run.end for run in running.values()), default=self.at)
+        if not left and not progress.cancelled:
             self.settled.add(job.name)
-            self.tasks[job.name] = (job.name, [])
-            return [self._ended_job(job, begun.end)]
-        holds = {name: use[job.name] for name, use in self._seats.items() if use.get(job.name)}
-        job = replace(job, holds=job.holds | holds, release=max(job.release, self.at))
-        waits = {*job.after} if begun.status == "waiting" else set()
-        if waits & self._unpaid or not self._possible(job, most):
-            self.tasks[job.name] = (job.name, [])
-            return [self._impossible_job(job)]
-        self.tasks[job.name] = (job.name, rest)
-        if begun.status == "waiting":
-            return [job]
-        running = begun.running(self.at)
-        end = max((until for until, _, _ in running), default=self.at)
-        if not running or rest[0][0][0] > max(task.stage for task in begun.past):
-            return [self._rest_of(job, rest, end)]
-        first = _unused(f"{job.name} ({BEGUN})", self._names)
-        self._names.add(first)
+            last = max(run.end for run in progress.runs.values())
+            return [self._ended_job(job, last), *self._running_jobs(job, running, holds)]
+        why = "cancelled" if progress.cancelled else self._obstacle(job, holds, pools)
+        if why:
+            self.out[job.name] = why
+            return [self._impossible_job(job), *self._running_jobs(job, running, holds)]
+        self.places[job.name] = [[(job.name, *key) for key in stage] for stage in left]
+        if not progress.runs:
+            return [replace(job, holds=holds, release=max(job.release, self.at))]
+        if not running or left[0][0][0] > max(stage for stage, _ in progress.runs):
+            rest = self._rest_of(job, left, end, holds)
+            return [rest, *self._running_jobs(job, running, holds)]
+        first = self._new_name(f"{job.name} (begun)")
         self.parts[job.name] = first
-        self.tasks[first], self.tasks[job.name] = (job.name, rest[:1]), (job.name, rest[1:])
-        now = replace(self._rest_of(job, rest[:1], self.at), name=first, reward=0.0, values={})
-        if job.max_processors is not None:
-            own = _unused(f"processors of {job.name}", self._resources)
-            held: Held = [(until, float(count)) for until, count, _ in running]
-            self._resources[own] = tuple(self._less_held(Steps.of(job.max_processors), held))
-            now = replace(now, holds=now.holds | {own: float(job.processors)})
-        return [now, replace(self._rest_of(job, rest[1:], end), after=(first,))]
+        self.places[first] = self.places[job.name][:1]
+        self.places[job.name] = self.places[job.name][1:]
+        if job.max_processors is not None:  # of what runs and what starts together
+            name = _unused(f"processors of {job.name}", self._resources)
+            most = max(job.max_processors, len(running) * job.processors)
+            self._resources[name] = float(most)
+            holds = holds | {name: float(job.processors)}
+        part = self._rest_of(job, left[:1], self.at, holds)
+        part = replace(part, name=first, reward=0.0, values={})
+        after = replace(self._rest_of(job, left[1:], end, holds), after=(first,))
+        return [part, after, *self._running_jobs(job, running, holds)]
+
+    def _running_jobs(
+        self, job: Job, running: Mapping[Key, Run], holds: Mapping[str, float]
+    ) -> list[Job]:
+        """Return jobs for running tasks, one for each end and pool: they have to start now."""
+        alike: dict[tuple[float, str], list[Key]] = {}
+        for key, run in running.items():
+            alike.setdefault((run.end, self._pool_of(run)), []).append(key)
+        jobs = []
+        for (end, pool), keys in alike.items():
+            name = self._new_name(f"{job.name} (running)")
+            self.pinned.add(name)
+            self.places[name] = [[(job.name, *key) for key in keys]]
+            own = dict(holds)
+            if self.night.delay:  # a job may end late: so something is there until the end alone
+                until = _unused(f"until {end:g}", self._resources)
+                self._resources[until] = ((0.0, float(len(keys))), (end, 0.0))
+                own[until] = 1.0
+            length = float(as_written(end) - as_written(self.at))
+            jobs.append(
+                Job(
+                    name=name,
+                    reward=0.0,
+                    stages=((length,) * len(keys),),
+                    release=self.at,
+                    deadline=max(end, float(as_written(self.at) + as_written(length))),
+                    processors=job.processors,
+                    holds=own,
+                    pools=(pool,) if pool else None,
+                )
+            )
+        return jobs
+
+    def _new_name(self, name: str) -> str:
+        name = _unused(name, self._names)
+        self._names.add(name)
+        return name
 
     def _ended_job(self, job: Job, end: float) -> Job:
         """Return a job that ends at a time whatever happens: of no length, worth what it earns."""
         due = self.night.deadline if job.deadline is None else job.deadline
-        worth = self.night.worth(self.night.index[job.name], end)
+        worth = as_written(self.night.worth(self.night.index[job.name], end))
         return Job(
             name=job.name,
-            reward=job.reward * worth,
-            values=job.values,
-            priority=job.priority,
+            reward=float(as_written(job.reward) * worth),
             groups=job.groups,
             stages=((0.0,),),
-            release=end if self.night.end is None else min(end, self.night.end),
+            release=end,
             deadline=job.deadline if end <= due else end,
         )
 
-    def _possible(self, job: Job, most: int) -> bool:
-        """Tell whether the needs of every task can ever be met."""
+    def _obstacle(
+        self, job: Job, holds: Mapping[str, float], pools: Mapping[str, Sequence[tuple[float, int]]]
+    ) -> str:
+        """Return why no task of a job can run any more; empty where one can."""
+        most = max(count for name in self.night.machine.of_job(job) for _, count in pools[name])
         if job.processors > most:
+            return f"takes {job.processors} processors, and there are {most} from now on"
+        for name, amount in holds.items():
+            points = self._resources[name]
+            there = max(a for _, a in points) if isinstance(points, tuple) else points
+            if amount > there:
+                return f"holds {amount:g} of {name}, and there is {there:g} from now on"
+        late = [n for n in job.after if not self.progress[job.name].runs and self._is_unpaid(n)]
+        return f"comes after {late[0]}, which ends too late" if late else ""
+
+    def _is_unpaid(self, name: str) -> bool:
+        """Return whether a job has ended, or will, too late to earn anything."""
+        job, runs = self.night.jobs[self.night.index[name]], self.progress[name].runs
+        if len(runs) < sum(map(len, job.stages or ())):
             return False
-        there = {name: max(a for _, a in points) for name, points in self._resources.items()}
-        return all(amount <= there[name] for name, amount in job.holds.items())
+        return not self.night.worth(self.night.index[name], max(r.end for r in runs.values()))
 
-    def _impossible_job(self, job: Job) -> Any:
-        due = max(self.at, 1e-9)
-        own: dict[str, Any] = {"processors": 1, "max_processors": None, "holds": {}, "demand": None}
-        own["pools"] = None
-        return replace(job, stages=((1.0,),), critical_path=None, deadline=due, **own)
+    def _impossible_job(self, job: Job) -> Job:
+        """Return a job that is too long to be in time."""
+        return Job(
+            name=job.name,
+            reward=job.reward,
+            groups=job.groups,
+            stages=((4 * self.night.horizon + 1,),),
+            deadline=job.deadline,
+        )
 
-    def _rest_of(self, job: Job, left: Sequence[Sequence[tuple[int, int]]], at: float) -> Any:
+    def _rest_of(
+        self, job: Job, left: Sequence[Sequence[Key]], at: float, holds: dict[str, float]
+    ) -> Job:
         """Return some tasks of a job, from a time on; predictions in proportion."""
         whole = job.stages or ()
         stages = tuple(tuple(whole[s][i] for s, i in stage) for stage in left) or ((0.0,),)
@@ -208,28 +278,21 @@ class RemainingNight:
             longest = fsum(max(stage) for stage in whole)
             fields["critical_path"] = job.critical_path * _ratio(fsum(map(max, stages)), longest)
         # What it waited for was there when it began.
-        return replace(job, stages=stages, release=at, after=(), **fields)
+        rest: Job = replace(job, stages=stages, release=at, after=(), holds=holds, **fields)
+        return rest
+
+    # --- the rules ----------------------------------------------------------------------------
 
     def _rules(self, rest: Instance) -> list[kinds.Constraint]:
         """Return the rules of the rest: each knows what has begun."""
         rules: list[kinds.Constraint] = []
-        used: dict[str, dict[str, Fraction]] = {}
-        for job, begun in zip(self.night.jobs, self.progress, strict=True):
-            for by, group in job.groups.items():
-                of = used.setdefault(by, {})
-                of[group] = of.get(group, Fraction(0)) + as_written(begun.used())
-        everything = sum((as_written(begun.used()) for begun in self.progress), Fraction(0))
-        passed = self.night.exact_capacity() - rest.exact_capacity()
-        for position, stated in enumerate(self.night.constraints):
+        for position, stated in enumerate(self._all_rules):
             rule = stated if stated.name else replace(stated, name=kinds.label(stated, position))
-            if isinstance(rule, kinds.Seats):
+            if isinstance(rule, kinds.Seats) or rule.name in self.without:
                 continue
             if isinstance(rule, kinds.AtMost | kinds.AtLeast) and rule.jobs is None:
-                members = [
-                    job.name
-                    for job in self.night.jobs
-                    if job.groups.get(rule.by or "") == rule.group
-                ]
+                jobs = self.night.jobs
+                members = [j.name for j in jobs if j.groups.get(rule.by or "") == rule.group]
                 rule = replace(rule, jobs=tuple(members), by=None, group=None)
             if isinstance(rule, kinds.Forbid):
                 out = tuple(name for name in rule.jobs if name not in self.settled)
@@ -237,44 +300,52 @@ class RemainingNight:
                     continue
                 rule = replace(rule, jobs=out)
             if isinstance(rule, kinds.FairShare):
-                total = passed if rule.of == "capacity" else everything
-                rule = self._share(rule, used.get(rule.by, {}), total, rest)
+                rule = self._share(rule, rest)
             rules.append(rule)
         names = {rule.name for rule in rules}
-        if self.settled:
-            name = _unused(BEGUN, names)
-            settled = (job.name for job in self.night.jobs if job.name in self.settled)
-            rules.append(kinds.Require(name=name, jobs=tuple(settled)))
+        if kept := (*sorted(self.settled, key=self.night.index.__getitem__), *sorted(self.pinned)):
+            self._own_rules.add(own := _unused(RUNNING, names))
+            rules.append(kinds.Require(name=own, jobs=kept))
         for name, first in self.parts.items():
-            rules.append(kinds.Imply(name=_unused(f"{BEGUN}: {name}", names), if_=first, then=name))
+            self._own_rules.add(own := _unused(f"begun: {name}", names))
+            rules.append(kinds.Imply(name=own, if_=first, then=name))
         return rules
 
-    def _share(
-        self, rule: kinds.FairShare, used: Mapping[str, Fraction], total: Fraction, rest: Instance
-    ) -> kinds.FairShare:
+    def keeps_begun(self, rule: str) -> bool:
+        """Return whether a rule of the rest is none of the night: it keeps what has begun."""
+        return rule in self._own_rules
+
+    def used(self, by: str | None = None, until: float | None = None) -> dict[str, Fraction]:
+        """Return the processor time that was used, or will be by what runs, by group."""
+        used: dict[str, Fraction] = {}
+        for job in self.night.jobs:
+            group = "" if by is None else job.groups.get(by)
+            if group is not None:
+                own = self.progress[job.name].used(job.processors, until)
+                used[group] = used.get(group, Fraction(0)) + own
+        return used
+
+    def _share(self, rule: kinds.FairShare, rest: Instance) -> kinds.FairShare:
         """Return a fair share that also counts tonight's use."""
         counts = weight(1, rule.half_life) if rule.window != 1 else Fraction(0)
         past = {group: counts * as_written(amount) for group, amount in rule.past.items()}
-        past_total = rule.past_total
-        before = (
-            sum(past.values(), Fraction(0))
-            if past_total is None
-            else counts * as_written(past_total)
-        )
-        past = {
-            group: past.get(group, Fraction(0)) + used.get(group, Fraction(0))
-            for group in {**past, **used}
-        }
-        before += total
-        caps = rule.caps(rest.groups.get(rule.by, {})) if rule.of == "capacity" else {}
-        for group, share in caps.items():
-            most = as_written(share) * (before + rest.exact_capacity())
-            if past.get(group, Fraction(0)) > most:
-                self.notes.append(
-                    f"{rule.name}: {rule.by} {group} has used {float(past[group]):.6g} of its "
-                    f"{float(most):.6g}"
-                )
-                past[group] = most * (1 - Fraction(1, 10**12))
+        before = sum(past.values(), Fraction(0))
+        if rule.past_total is not None:
+            before = counts * as_written(rule.past_total)
+        for group, amount in self.used(rule.by).items():
+            past[group] = past.get(group, Fraction(0)) + amount
+        if rule.of == "capacity":
+            before += self.night.exact_capacity() - rest.exact_capacity()
+            for group, share in rule.caps(rest.groups.get(rule.by, {})).items():
+                most = as_written(share) * (before + rest.exact_capacity())
+                if past.get(group, Fraction(0)) > most:
+                    self.notes.append(
+                        f"{rule.name}: {rule.by} {group} has used {float(past[group]):.6g} of its "
+                        f"{float(most):.6g}"
+                    )
+                    past[group] = most * (1 - Fraction(1, 10**12))
+        else:  # what runs counts its rest as a job that is selected
+            before += sum(self.used(until=self.at).values(), Fraction(0))
         shared: kinds.FairShare = replace(
             rule,
             past={group: float(amount) for group, amount in past.items()},
@@ -284,6 +355,142 @@ class RemainingNight:
         )
         return shared
 
+    # --- schedules ----------------------------------------------------------------------------
+
+    def from_night(self, selected: Collection[str], tasks: Mapping[Place, PlacedTask]) -> Scheduled:
+        """Return the schedule of the rest in which tasks of the night are where they stand.
+
+        Raises `KeyError` if a task of a selected job is not among them.
+        """
+        rest, index = self.instance, self.instance.index
+        chosen = {index[name] for name in (*self.settled, *self.pinned)}
+        for name in selected:
+            chosen |= {index[name], index[self.parts.get(name, name)]}
+        starts = np.zeros(len(rest.tasks.lengths))
+        places = np.zeros(len(starts), dtype=np.int64)
+        several: dict[int, tuple[int, ...]] = {}
+        ends: dict[str, float] = {}
+        for j in sorted(chosen, key=lambda j: bool(rest.jobs[j].after)):
+            job = rest.jobs[j]
+            at = int(rest.tasks.first_task[rest.tasks.first_stage[j]])
+            ends[job.name] = max([job.release, *(ends.get(name, 0.0) for name in job.after)])
+            if not self.places.get(job.name):
+                starts[at] = ends[job.name]
+            for place in (one for stage in self.places.get(job.name, ()) for one in stage):
+                task = tasks[place]
+                starts[at] = self.at if job.name in self.pinned else task.start
+                places[at] = task.processor
+                if len(task.on) > 1:
+                    several[at] = task.on
+                ends[job.name] = max(ends[job.name], starts[at] + rest.tasks.lengths[at])
+                at += 1
+        return scheduled(rest, chosen, starts, places, several=several)
+
+    def to_night(self, schedule: Scheduled) -> dict[Place, PlacedTask]:
+        """Return the tasks of the whole night: those that ran, run and are planned."""
+        tasks = {
+            (name, *key): placed_run(name, key, run)
+            for name, progress in self.progress.items()
+            for key, run in progress.runs.items()
+        }
+        for task in schedule.tasks:
+            if task.job not in self.places or not self.places[task.job]:
+                continue
+            place = self.places[task.job][task.stage][task.task]
+            if task.job in self.pinned:
+                run = tasks[place]
+                tasks[place] = replace(run, processor=task.processor, processors=task.processors)
+            else:
+                name, stage, number = place
+                tasks[place] = replace(task, job=name, stage=stage, task=number)
+        return tasks
+
+
+def placed_run(name: str, key: Key, run: Run) -> PlacedTask:
+    """Return a run as a task of a schedule."""
+    on = run.processors or (0,)
+    several: Any = {"processors": on} if len(on) > 1 else {}
+    return PlacedTask(
+        job=name,
+        stage=key[0],
+        task=key[1],
+        processor=on[0],
+        start=run.start,
+        end=run.end,
+        **several,
+    )
+
+
+def whole_schedule(
+    night: Instance, selected: Collection[str], tasks: Mapping[Place, PlacedTask]
+) -> Scheduled:
+    """Return the schedule of a whole night; completions are those of the selected jobs."""
+    chosen = tuple(job.name for job in night.jobs if job.name in selected)
+    completion = dict.fromkeys(chosen, 0.0)
+    for (name, _, _), task in tasks.items():
+        if name in completion:
+            completion[name] = max(completion[name], task.end)
+    capacity, index = night.capacity(), night.index
+    shares = {
+        by: {
+            group: fsum(
+                night.demands[index[night.jobs[j].name]]
+                for j in members
+                if night.jobs[j].name in selected
+            )
+            / capacity
+            for group, members in groups.items()
+        }
+        for by, groups in night.groups.items()
+    }
+    due = night.deadline
+    busy = fsum((min(t.end, due) - min(t.start, due)) * len(t.on) for t in tasks.values())
+    ordered = sorted(tasks, key=lambda place: (index[place[0]], place[1:]))
+    return Scheduled(
+        selected=chosen,
+        demand=fsum(night.demands[index[name]] for name in chosen),
+        capacity=capacity,
+        shares=shares,
+        tasks=tuple(tasks[place] for place in ordered),
+        completion=completion,
+        makespan=max(completion.values(), default=0.0),
+        utilization=busy / capacity,
+    )
+
+
+def machine_as_known(standing: Standing) -> Instance:
+    """Return a night on the machine that was reported."""
+    night = standing.night
+    if not standing.machine:
+        return night
+    pools = dict(night.machine.pools)
+    for event in standing.machine:
+        own = night.machine.pools[event.pool]
+        pools[event.pool] = _with_processors(pools[event.pool], own, event, night.end)
+    points = {}
+    for name, there in pools.items():
+        steps = [(float(t), int(n)) for t, n in zip(there.times, there.amounts, strict=True)]
+        most = int(night.machine.pools[name].most)
+        if there.most < most:  # once nothing is paid any more: no job of the file is too wide
+            steps.append((1 + max(steps[-1][0], night.horizon, night.end or 0.0), most))
+        points[name] = tuple(steps)
+    known: Any = {"pools": points} if night.pools else {"changes": points[""]}
+    return replace(night, down=(), **known)
+
+
+def _with_processors(there: Steps, own: Steps, event: Processors, end: float | None) -> Steps:
+    """Return a number of processors with what was reported at a time."""
+    at = as_written(event.at)
+    until = next((time for time in own.times if time > at), None)
+    times = sorted({*there.times, at, *([until] if until is not None else [])})
+    amounts = [there.at(time) for time in times]
+    for i, time in enumerate(times):
+        if event.change is not None and time >= at:
+            amounts[i] = max(Fraction(0), amounts[i] + event.change)
+        elif event.count is not None and time >= at and (until is None or time < until):
+            amounts[i] = Fraction(event.count)
+    return Steps(tuple(times), tuple(amounts)).up_to(end)
+
 
 def _unused(name: str, taken: Collection[str | None]) -> str:
     while name in taken:
@@ -291,27 +498,14 @@ def _unused(name: str, taken: Collection[str | None]) -> str:
     return name
 
 
-def _with_levels(night: Instance, levels: Sequence[Level]) -> Instance:
-    """Return a night on the reported machine: each level holds until the next one."""
-    by_name: dict[str, dict[float, int]] = {}
-    for name, there in night.machine.pools.items():
-        by_name[name] = {float(span.start): int(span.amount) for span in there.spans()}
-        by_name[name] |= {level.time: level.processors for level in levels if level.pool == name}
-    points = {name: tuple(sorted(steps.items())) for name, steps in by_name.items()}
-    if night.pools:
-        return replace(night, pools=points, down=())
-    return replace(night, changes=points[""], down=())
-
-
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
-def _tasks_left(job: Job, begun: Progress) -> list[list[tuple[int, int]]]:
-    """Return the places of a job's tasks that have not begun, stage by stage; no empty stages."""
-    past = {task[:2] for task in begun.past}
+def _tasks_left(job: Job, progress: Progress) -> list[list[Key]]:
+    """Return a job's tasks that have not begun, stage by stage; no empty stages."""
     stages = [
-        [(s, i) for i in range(len(stage)) if (s, i) not in past]
+        [(s, i) for i in range(len(stage)) if (s, i) not in progress.runs]
         for s, stage in enumerate(job.stages or ())
     ]
     return [stage for stage in stages if stage]

@@ -29,7 +29,7 @@ from schedopt.instances.dssp.worth import (
     levels_of,
     priority_of,
 )
-from schedopt.planning.reasons import moment
+from schedopt.planning.moments import moment
 from schedopt.problems.summary import SmallestChange, Solve
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Result

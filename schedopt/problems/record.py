@@ -287,10 +287,6 @@ class Problem(Generic[I]):
         """Plan a table of jobs or an instance: see `schedopt.planning.plan.plan`."""
         raise InputError("a table of jobs, or an instance of jobs", found=f"one of {self.name}")
 
-    def replan(self, *args: Any, **options: Any) -> summary.Replanned:
-        """Replan the rest of a night: see `schedopt.planning.replan.replan`."""
-        raise InputError("a plan of jobs", found=f"one of {self.name}")
-
     start_times: Hook[StartTimes] = Hook("starts:start_times", expected=LOG)
     wrong_start: Hook[WrongStart | None] = Hook("starts:wrong_start", expected=LOG)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
@@ -48,13 +47,13 @@ class Section:
 FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
 KINDS: Mapping[str, type] = {
-    **dict.fromkeys(("job", "reason", "start_time", "end_time", "change", "begun"), str),
+    **dict.fromkeys(("job", "reason", "start_time", "end_time", "was_time", "change"), str),
     **dict.fromkeys(("reward", "start", "end", "late", "chance", "was", "bill"), float),
     **dict.fromkeys(("night", "processors", "rank"), int),
     "run": bool,
 }
 """What stands in the columns of plans; in those of groupings texts."""
-CLOCK = {"start": "start_time", "end": "end_time"}
+CLOCK = {"start": "start_time", "end": "end_time", "was": "was_time"}
 """Columns of times, and those of the same by the clock."""
 WRITERS = {str: tables.text, float: tables.number, int: tables.number, bool: tables.flag}
 
@@ -132,9 +131,6 @@ def schema(titles: Sequence[str]) -> dict[str, Any]:
     return {title: types[KINDS.get(title, str)] for title in titles}
 
 
-Span = tuple[float, float] | None  # when a job starts and ends; None if unknown
-
-
 def same_time(was: float, now: float) -> bool:
     """Tell whether two times differ by rounding at most."""
     return isclose(was, now, rel_tol=1e-9, abs_tol=1e-9)
@@ -145,7 +141,7 @@ class Change:
     """The change of a job, its reason, and its old and new start."""
 
     job: str
-    change: str  # kept, added, dropped or moved
+    change: str  # kept, earlier, later, added or dropped
     was: float | None
     now: float | None
     why: str = ""
@@ -166,41 +162,6 @@ class Tonight:
     line: str  # how good it is, and how good any plan can be
     farm: Any  # its settings: see `schedopt.planning.farm.Farm`
     template: str | None  # what writes a script, unless told
-
-
-@dataclass(frozen=True, eq=False)
-class Replanned:
-    """The rest of a night planned again; `replan` takes it as the plan of the next time.
-
-    Attributes
-    ----------
-    plan : polars.DataFrame, optional
-        Of the whole night, as `schedopt.plan_table` returns it, with ``was`` (when a job was to
-        start) and ``change``: kept, added, dropped or moved. None where there is no solution.
-    result : Result
-        Of the rest of the night, checked: it answers the question of ``rest``.
-    rest : Instance
-        The rest of the night.
-    night : Instance
-        The whole night, on the machine as it is now known to be.
-    changes : tuple of Change
-        Each job that ran in the old plan or runs in the new one: job, change, was, now, why.
-    notes : tuple of str
-        What had to be taken for granted or left out.
-    """
-
-    result: Result
-    rest: AnyInstance
-    night: AnyInstance
-    changes: tuple[Change, ...] = ()
-    notes: tuple[str, ...] = ()
-    old: Any = None  # the plan as the next replanning takes it
-    whole: Plan | None = None
-
-    @cached_property
-    def plan(self) -> pl.DataFrame | None:
-        """The plan as a table."""
-        return None if self.whole is None else self.whole.frame()
 
 
 # Explanations.

@@ -19,7 +19,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.times import SECONDS
 from schedopt.planning.carried_out import COLUMNS
 from schedopt.problems import problem, problem_of
-from schedopt.problems.summary import CAUTION, Explanation, Plan, Replanned, explanation_tables
+from schedopt.problems.summary import CAUTION, Explanation, Plan, explanation_tables
 from schedopt.solvers.result import Result
 from schedopt.sweep.rows import Row
 from schedopt.tables import Table, Value
@@ -28,12 +28,14 @@ from schedopt.terminal.console import out, say, show, text
 if TYPE_CHECKING:
     from schedopt.planning.carried_out import CarriedOut
     from schedopt.verbs.plan import NightPlan
+    from schedopt.verbs.replan import Replanned
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
 MOST = 40  # violations that are printed; --json has them all
 DROPPED = 20  # what is left out and printed; a plan has it all
 CHANGED = 40  # changes that are printed
+CHANGES = ("kept", "earlier", "later", "added", "dropped")
 ROWS = 100  # of a table, the last of which may be a sum; who needs more wants a file
 
 
@@ -146,11 +148,13 @@ def _as_shown(title: str, value: Value, second: float) -> Value:
 
 
 def replanned(plan: Replanned) -> None:
-    """Show the result on the rest of a night, and what became of each job."""
-    result(plan.rest, plan.result)
+    """Show a plan of the rest of a night, and what became of each job of the plan before."""
+    planned(plan)
     count = Counter(change.change for change in plan.changes)
+    if not count:
+        return
     out.print()
-    say(", ".join(f"{count[what]:,} {what}" for what in ("kept", "moved", "added", "dropped")))
+    say(", ".join(f"{count[what]:,} {what}" for what in CHANGES if count[what]))
     changed = Table.of(
         "",
         (
@@ -159,7 +163,13 @@ def replanned(plan: Replanned) -> None:
             column.text("why"),
         ),
         (
-            (of.job, of.change, of.was_time or of.was, of.now_time or of.now, of.why)
+            (
+                of.job,
+                of.change,
+                of.was_time[11:16] or of.was,
+                of.now_time[11:16] or of.now,
+                of.why,
+            )
             for of in plan.changes
             if of.change != "kept"
         ),

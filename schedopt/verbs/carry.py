@@ -5,9 +5,9 @@ from pathlib import Path
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import decode, read_bytes
 from schedopt.problems import problem
-from schedopt.solvers.result import Document, Result
+from schedopt.solvers.result import Result
+from schedopt.verbs.load import load
 
 
 def carry(
@@ -22,12 +22,13 @@ def carry(
     Parameters
     ----------
     results : Result or path, or iterable of them
-        Results of the nights before, the earliest first, or files of them.
+        Plans or results of the nights before, the earliest first, or files of them. Of a plan what
+        the whole night used counts, as its history has it.
     half_life, window : number or str, optional
         One of them, in nights, or as ``7d``: what counts less by the night, or which nights count
         (tonight is one of a window).
     constraints : sequence of Constraint
-        The rules to carry on, such as fair shares; those of the last result where there are none.
+        The rules to carry on, such as fair shares; those of the last plan where there are none.
 
     Returns
     -------
@@ -40,14 +41,16 @@ def carry(
         If a file cannot be read, or results are of no or of several problems.
     """
     several = [results] if isinstance(results, str | Path | Result) else list(results)
-    documents = [
-        one.document()
-        if isinstance(one, Result)
-        else decode(read_bytes(one), Document, file=str(one))
-        for one in several
-    ]
-    names = {document.problem for document in documents}
+    read = [one if isinstance(one, Result) else _read(one) for one in several]
+    names = {result.problem for result in read}
     if len(names) != 1:
         raise InputError("results of one problem", found=" and ".join(sorted(names)) or "none")
     life, nights = (None if value is None else str(value) for value in (half_life, window))
-    return problem(names.pop()).carry(documents, constraints, half_life=life, window=nights)
+    return problem(names.pop()).carry(read, constraints, half_life=life, window=nights)
+
+
+def _read(path: str | Path) -> Result:
+    held = load(path)
+    if not isinstance(held, Result):
+        raise InputError("a plan, or one result", found="something else", file=str(path))
+    return held

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import TABLES, load, read_bytes
-from schedopt.instances.protocol import AnyInstance
+from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.solvers.result import Document, Result
 from schedopt.validation.report import Report
 from schedopt.verbs.load import documents, is_list
@@ -33,14 +33,12 @@ def check(instance: AnyInstance, result: Any) -> Report:
     InputError
         If a file cannot be read, or the result is of another instance.
     """
-    from schedopt.validation.documents import check as judge
-
     if isinstance(instance, str | Path):
         instance = load(instance)
     if isinstance(result, Result):
         result = result.document()
     if isinstance(result, Document):
-        return judge(instance, result)
+        return judged(instance, result)
     checks = [judged for _, judged in check_file(instance, result)]
     if len(checks) != 1:
         raise InputError("one result", found=f"a list of {len(checks)}", file=str(result))
@@ -86,10 +84,11 @@ def verdict_in_words(document: Document, report: Report) -> str:
     return f"{verdict}; bound {document.bound}: {report.bound}" if report.bound else verdict
 
 
-def check_file(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Report]]:
-    """Check every result in a file: one document, or the list that several policies make."""
-    from schedopt.validation.documents import check as judge
+def check_file(instance: AnyInstance | None, path: str | Path) -> list[tuple[Document, Report]]:
+    """Check every result in a file: one document, or the list that several policies make.
 
+    Without an instance the file is a plan document, which holds its night.
+    """
     if str(path).lower().endswith(TABLES):
         expected = (
             "a result, as `schedopt solve --output result.json` writes it: a plan has no proof"
@@ -99,5 +98,26 @@ def check_file(instance: AnyInstance, path: str | Path) -> list[tuple[Document, 
     checks = []
     for i, result in enumerate(documents(data, path)):
         with at_place(f"[{i}]" * is_list(data), path):
-            checks.append((result, judge(instance, result)))
+            checks.append((result, judged(instance, result)))
     return checks
+
+
+def judged(instance: AnyInstance | None, document: Document) -> Report:
+    """Return the report on a document; a replanned one is judged on the rest of its night."""
+    from schedopt.planning.document import rest_of
+    from schedopt.validation.documents import check as judge
+    from schedopt.validation.documents import night_of, result_of
+
+    night = night_of(document)
+    if instance is None and night is None:
+        expected = "a plan document, which holds its night; or the instance before the result"
+        raise InputError(expected, found=f"a result of {quote(document.instance)} alone")
+    if not document.history:
+        return judge(instance or night, document)
+    replanned = rest_of(result_of(document))
+    assert replanned is not None  # noqa: S101  it has a history
+    rest, on_rest = replanned
+    report = judge(rest.instance, on_rest.document())
+    if instance is not None and identity(instance) != identity(night):
+        report.differences.append("another instance of this name: its digest is not the file's")
+    return report

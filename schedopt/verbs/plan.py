@@ -15,7 +15,7 @@ from schedopt.instances.files import dump, is_stream, load, write_bytes
 from schedopt.instances.options import OptionNames
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.planning import farm as farms
-from schedopt.planning.document import document
+from schedopt.planning.document import as_plan
 from schedopt.planning.farm import Texts
 from schedopt.problems import Problem, problem_of, problems
 from schedopt.problems.summary import Plan, PlanRow, Solve, Tonight
@@ -69,8 +69,8 @@ class NightPlan(Tonight):
         return script.script(self.whole, template or self.template or script.PLAIN)
 
     def document(self) -> Document:
-        """Return the plan document, with the rows as ``plan``."""
-        return replace(document(self.result, self.instance), plan=tuple(self.rows))
+        """Return the result document with the night, and the rows as ``plan``."""
+        return replace(as_plan(self.result, self.instance).written(), plan=tuple(self.rows))
 
     def write(self, path: str | Path, template: str | Path | None = None) -> None:
         """Write the plan: .csv, .parquet, .sh, the plan document .json, or a picture .png.
@@ -80,7 +80,7 @@ class NightPlan(Tonight):
         path = Path(path)
         name = path.name.lower()
         if name.endswith(INSTANCES) or is_stream(path):
-            dump(document(self.result, self.instance), path, indent=1)
+            dump(as_plan(self.run or self.result, self.instance).written(), path, indent=1)
         elif name.endswith(script.ENDING):
             write_bytes(path, self.script(template).encode())
         elif name.endswith(plan_table.FORMATS):

@@ -2,155 +2,223 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import load
-from schedopt.instances.options import Options
-from schedopt.instances.protocol import AnyInstance, identity
+from schedopt.planning import plan_rows
+from schedopt.planning.document import PlanInHand
+from schedopt.planning.plan import quality_line
+from schedopt.planning.script_rows import script_rows
 from schedopt.problems import problem_of
-from schedopt.problems.summary import Replanned
+from schedopt.problems.summary import Change, Plan, PlanRow
 from schedopt.solvers.result import Result
-from schedopt.solvers.stopping import stoppable
-from schedopt.verbs import plan_table
-from schedopt.verbs.load import instance_of_result
-from schedopt.verbs.load import load as loaded
+from schedopt.solvers.stopping import Event, Watch, stoppable_by
+from schedopt.verbs.load import Rules, instance_of_result, read_rules
+from schedopt.verbs.load import load as read
+from schedopt.verbs.plan import TIME_LIMIT, NightPlan
 from schedopt.verbs.solve import solve
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from schedopt.instances.protocol import AnyInstance
     from schedopt.instances.tables import Source
+    from schedopt.planning.replan import Replanning
+
+
+@dataclass(frozen=True, eq=False)
+class Replanned(NightPlan):
+    """The plan of a whole night whose rest was planned again; `replan` takes it the next time.
+
+    It is a plan as `schedopt.plan` returns one, with ``was`` (when a job was to start) and
+    ``change`` in its rows.
+
+    Attributes
+    ----------
+    changes : tuple of Change
+        Each job that ran in the plan before or runs in this one, and why it is changed.
+    notes : tuple of str
+        What had to be taken for granted or left out.
+    """
+
+    replanning: Replanning
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def whole(self) -> Plan:
+        """The plan; `InputError` where there is none."""
+        from schedopt.planning.changes import change, nearness, spans
+
+        plan, night = super().whole, self.replanning.night
+        rest, was = self.replanning.rest, self.replanning.was
+        now, near = spans(night, self.result.solution), nearness(night)
+        rows: list[PlanRow] = []
+        for row in plan.rows:
+            name = row["job"]
+            kind = change(was.get(name), now.get(name) if row["run"] else None, near)
+            before = was[name][0] if name in was else None
+            times = plan_rows.clock(night, was_time=before)
+            begun = bool(rest.progress[name].runs)
+            rank = None if begun else row["rank"]  # nobody has to release it
+            rows.append({**row, "rank": rank, "was": before, **times, "change": kind})
+        waiting = [row for row in rows if row["rank"] is not None]
+        for rank, row in enumerate(sorted(waiting, key=lambda row: row["rank"]), start=1):
+            row["rank"] = rank
+        times = plan_rows.clock(night, was_time=None)
+        carried = None
+        if self.result.solution is not None:
+            given = self.result.constraints, self.result.solution, rows
+            carried = partial(script_rows, night, *given)
+        return Plan([*plan.titles, "was", *times, "change"], rows, carried)
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What became of each job that runs in one of the two plans."""
+        return tuple(
+            Change(
+                row["job"],
+                row["change"],
+                row["was"],
+                row["start"] if row["run"] else None,
+                self._why(row),
+                row.get("was_time") or "",
+                (row.get("start_time") or "") if row["run"] else "",
+            )
+            for row in (self.whole.rows if self.run is not None else ())
+            if row["change"]
+        )
+
+    def _why(self, row: Mapping[str, Any]) -> str:
+        """Say why a job is planned otherwise than before."""
+        said = self.replanning.said.get(row["job"], "")
+        if row["change"] == "kept":
+            return ""
+        if row["change"] == "dropped":
+            reason = self._reasons.get(row["job"], "")
+            return "; ".join(part for part in (said, reason) if part)
+        if said == "failed":
+            return "failed: begins anew"
+        return said or ("there is room for it now" if row["change"] == "added" else "")
+
+    @cached_property
+    def _reasons(self) -> Mapping[str, str]:
+        from schedopt.planning.reasons import reasons
+
+        return {
+            name: one.words for name, one in reasons(self.replanning.night, self.result).items()
+        }
 
 
 def replan(
-    plan: Replanned | Result | pl.DataFrame | str | Path,
+    plan: NightPlan | Result | str | Path,
     *,
     at: str | float,
     state: Source | None = None,
-    instance: AnyInstance | str | Path | None = None,
+    add: Source | None = None,
     stay: float = 0.0,
-    formulation: str | None = None,
-    constraints: Sequence[Constraint] = (),
-    options: Options | None = None,
-    time_limit: float | None = None,
+    instance: AnyInstance | str | Path | None = None,
+    constraints: Rules = (),
+    time_limit: float | None = TIME_LIMIT,
     gap: float = 0.0,
     threads: int | None = None,
     seed: int = 0,
+    watch: Watch | None = None,
+    stop: Event | None = None,
 ) -> Replanned:
     """Plan the rest of a night again, from what has happened, near what was planned.
 
-    What runs keeps its processors until it ends, what is done is gone, and shares count what was
-    used. Of the plans with the best reward one is taken that keeps the most jobs of the old plan.
+    The new plan earns no less than the plan in hand, continued; with nothing new it is the same
+    plan. Among plans that are as good it changes the fewest jobs.
 
     Parameters
     ----------
-    plan : Replanned, Result, polars.DataFrame, str or Path
-        The old plan: what `replan` or `solve` returned, a table, or a file of a result or a plan.
+    plan : NightPlan, Result, str or Path
+        The plan in hand: what `plan` or `replan` returned, or the file of a plan document.
     at : str or float
-        Now: a number in the file's unit, a duration such as ``6h``, or a time such as ``02:00``.
+        Now: a number in the night's unit, a duration such as ``6h``, or a time such as ``02:00``.
     state : str, Path or frame, optional
         A row for each job that is not as planned: ``job``, ``status`` (done, running, failed,
-        waiting), and where they are known ``start``, ``processors``, ``end``, ``pool``. A row
-        without a job says how many processors there are, of which pool, from its ``start`` on or
-        from now.
-    instance : Instance, str or Path, optional
-        The night. It is looked for beside a result, and among the examples, by its digest.
+        waiting, cancelled), and where they are known ``start``, ``processors``, ``end``, ``pool``,
+        ``done``. A row without a job says how many processors there are, or how many more or fewer
+        (``-4``), from its ``start`` on or from now.
+    add : str, Path or frame, optional
+        A table of jobs that are new, in the columns of the night's own.
     stay : float
-        The part of the reward still to be earned that may be given up to keep jobs.
-    formulation, options, time_limit, gap, threads, seed
-        As `solve` has them; the time limit is for all solves together.
-    constraints : sequence of Constraint
-        Side constraints beyond the instance's; those of a result are kept.
+        The part of the reward still to be earned that may be given up for fewer changes.
+    instance : Instance, str or Path, optional
+        The night of a result that does not hold it.
+    constraints : Constraint or path, or iterable of them
+        Side constraints beyond those of the plan, which are kept.
+    time_limit, gap, threads, seed, watch, stop
+        As `solve` has them.
+
+    Returns
+    -------
+    Replanned
+
+    Raises
+    ------
+    InputError
+        If the plan, the time or the state cannot be.
     """
+    from schedopt.planning.replan import replan as run
+
     if not 0 <= stay <= 1:
         raise InputError("a part of the reward, from 0 to 1", found=quote(stay), place="stay")
-    old, night, rules = _old_plan(plan, instance)
-    record = problem_of(night)
-    again = partial(
-        solve,
-        formulation=formulation or record.default_formulation(night),
-        options=options,
-        time_limit=None if time_limit is None else time_limit / 3,
-        gap=gap,
-        threads=threads,
-        seed=seed,
+    in_hand = plan_in_hand(plan, instance)
+    rules = read_rules(constraints, "dssp", in_hand.night)
+    with stoppable_by(stop, watch) as request:  # for all solves together
+        again = partial(solve, gap=gap, threads=threads, seed=seed, watch=request.watch)
+        made = run(
+            in_hand,
+            at,
+            again,
+            state=state,
+            add=add,
+            stay=stay,
+            constraints=rules,
+            time_limit=time_limit,
+        )
+    given = plan if isinstance(plan, NightPlan) else None
+    shown = None if made.result.solution is None else made.result
+    return Replanned(
+        made.night,
+        made.result,
+        shown,
+        quality_line(made.night, made.result, shown),
+        farm=None if given is None else given.farm,
+        template=None if given is None else given.template,
+        replanning=made,
+        notes=tuple(made.notes),
     )
-    added = [*rules, *(rule for rule in constraints if rule not in rules)]
-    with stoppable():  # all solves together
-        replanned = record.replan(night, old, at, state, again, stay=stay, constraints=added)
-    if not isinstance(old, list):
-        return replanned
-    taken = "those of the file, --constraints and --state are taken"
-    note = f"a plan as a table says neither its rules nor what became of the machine: {taken}"
-    return replace(replanned, notes=(*replanned.notes, note))
 
 
-def _old_plan(
-    plan: Replanned | Result | pl.DataFrame | str | Path,
-    instance: AnyInstance | str | Path | None,
-) -> tuple[Any, AnyInstance, list[Constraint]]:
-    """Return the old plan, its instance, and the rules that its question added."""
-    file = str(plan) if isinstance(plan, str | Path) else None
+def plan_in_hand(
+    plan: NightPlan | Result | str | Path, instance: AnyInstance | str | Path | None = None
+) -> PlanInHand:
+    """Return the plan in hand; `InputError` where its night is not known."""
     if isinstance(instance, str | Path):
         instance = load(instance)
-    if isinstance(plan, Replanned):
-        if plan.old is None:
-            raise InputError("a plan", found=quote(plan.result.termination), place="plan")
-        return plan.old, instance or plan.night, []
+    file = plan if isinstance(plan, str | Path) else None
     with at_place(file=file):
-        held: Any = _read(plan) if isinstance(plan, str | Path) else plan
-        if isinstance(held, Result):
-            if held.solution is None:
-                raise InputError("a result with a solution", found=quote(held.termination))
-            return held, _instance_of(held, instance, file), list(held.constraints)
-        if instance is None:
-            raise InputError("--instance FILE: a plan as a table does not name its night")
-        rows = held.to_dicts()
-        for n, row in enumerate(rows, start=1):
-            if row["job"] not in instance.index:
-                expected = f"a job of {instance.name}"
-                raise InputError(expected, found=quote(row["job"]), place=f"row {n}")
-        return rows, instance, []
-
-
-def _read(path: str | Path) -> Any:
-    if Path(path).suffix.lower() in plan_table.FORMATS:
-        table = plan_table.read(path)
-        if table is None:
-            raise InputError("a plan", found="another table")
-        return table
-    held = loaded(path)
-    if not isinstance(held, Result):
-        raise InputError("a plan, or one result", found="something else")
-    return held
-
-
-def instance_of(plan: str | Path, given: AnyInstance | None) -> AnyInstance:
-    """Return the instance of a plan in a file: the given one, or its result's."""
-    return _old_plan(plan, given)[1] if given is None else given
-
-
-def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> AnyInstance:
-    """Return the instance that a result answers."""
-    asked = plan.asked.question.instance if plan.asked is not None else None
-    if asked is None:
-        if given is None:
-            raise InputError("--instance FILE: the result does not say which night it is of")
-        return given
-    wanted = f"{asked.name}, digest {asked.digest[:12]}"
-    if given is not None:
-        digest = identity(given)
-        if digest.digest != asked.digest:
-            other = f"{digest.name}, digest {digest.digest[:12]}"
-            raise InputError(f"the instance of the result: {wanted}", found=other)
-        return given
-    if (held := instance_of_result(plan, file)) is not None:
-        return held
-    where = "its folder and the examples" if file else "the examples"
-    raise InputError(f"--instance FILE: {wanted}, is not in {where}")
+        if isinstance(plan, NightPlan):
+            if plan.run is None:
+                raise InputError("a plan", found=quote(plan.result.termination))
+            own: Any = None if isinstance(plan, Replanned) else plan.instance
+            return PlanInHand.of(plan.run, own)
+        held: Any = plan
+        if isinstance(plan, str | Path):
+            if not str(plan).lower().endswith((".json", ".json.gz")):
+                expected = "a plan document, as `schedopt plan ... --output plan.json` writes it"
+                raise InputError(expected, found=quote(Path(plan).name))
+            held = read(plan)
+        if not isinstance(held, Result):
+            raise InputError("a plan, or one result", found="something else")
+        night: Any = instance
+        if night is None and held.asked is not None:
+            night = held.asked.instance or instance_of_result(held, file)
+        run = None if night is None else problem_of(night).carried_out(night, held)
+        return PlanInHand.of(held if run is None else run, night)

@@ -103,11 +103,14 @@ def test_report_that_cannot_be_names_its_place(report: Observed, says: str) -> N
     assert caught.value.place.startswith("line 7")
 
 
-def test_running_task_that_the_plan_has_not_started_needs_a_start() -> None:
+def test_running_task_that_the_plan_has_not_started_is_taken_to_start_now() -> None:
     late = Observed("b", 1, 0, status="running", place="line 7")
-    with pytest.raises(InputError, match="when it started"):
-        reported(late, now=1.5)
-    reported(late._replace(start=1.25), now=1.5)
+    events, notes = reported(late, now=1.5)
+    assert "taken to start now" in notes[0]
+    assert [e.at for e in events if e.stage == 1] == [1.5]
+    events, notes = reported(late._replace(start=1.25), now=1.5)
+    assert not notes
+    assert [e.at for e in events if e.stage == 1] == [1.25]
 
 
 @pytest.mark.parametrize(

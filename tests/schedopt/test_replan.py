@@ -1,186 +1,127 @@
-"""Replanning: what is planned of the rest of a night is the best that can still be done."""
+"""Replanning: what runs, fails, comes and goes in the night, on the command line and in Python."""
 
+import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import msgspec
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from builders.dssp_remaining import HORIZON, Facts, best, some_night
-from builders.effort import examples
 
 import schedopt
 from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.planning.plan_rows import dispatch_result
-from schedopt.problems.summary import Replanned
-from schedopt.verbs import plan_table as plans
-from schedopt.verbs.replan import replan
+from schedopt.verbs import plan_table
+
+TITLES = ("job", "status", "start", "processors", "end", "pool")
+Times = dict[str, tuple[float, float]]
 
 
-def cases(count: int, seed: int) -> list[Any]:
-    return [pytest.param(seed + i, id=str(seed + i)) for i in range(examples(count))]
+def state(*rows: str) -> pl.DataFrame:
+    cells = [[*row.split(","), "", "", "", "", ""][:6] for row in rows]
+    return pl.DataFrame(cells, schema=[*TITLES], orient="row")
 
 
-@pytest.mark.parametrize("seed", cases(60, 0))
-def test_the_rest_of_a_small_night_is_the_best_there_is(seed: int) -> None:
-    draw = Random(seed)  # noqa: S311
-    night = some_night(draw)
-    plan = schedopt.solve(night, formulation="schedule")
-    facts = Facts(draw, night, plan.solution.tasks)
-    if not any(facts.left(p, t) for p in facts.there for t in range(facts.now, HORIZON)):
-        with pytest.raises(InputError, match="comes free"):
-            replan(plan, at=facts.now, state=facts.state(), instance=night)
-        return
-    made = replan(plan, at=facts.now, state=facts.state(), formulation="schedule", instance=night)
-    was = {*plan.solution.selected} - {job.name for job in night.jobs if facts.over(job.name)}
-    found = best(facts, was)
-    if found is None:
-        assert any("cannot be kept" in note for note in made.notes) or made.plan is None
-        return
-    reward, kept = found
-    assert made.result.objective == pytest.approx(reward), made.notes
-    runs = (
-        {row["job"] for row in made.plan.to_dicts() if row["run"]}
-        if made.plan is not None
-        else set()
-    )
-    assert len(was & runs) == kept
-    assert not made.result.violations
-    assert schedopt.check(made.rest, made.result).whole
-    _holds(night, made, facts)
-    choice = replan(plan, at=facts.now, state=facts.state(), instance=night).result
-    assert choice.objective >= reward - 1e-9  # a selection asks for less
-    assert not choice.violations
+def night(processors: int, deadline: float, *jobs: tuple[str, float, Any], **more: Any) -> Instance:
+    made = tuple(Job(name=name, reward=reward, stages=stages) for name, reward, stages in jobs)
+    return Instance(name="n", processors=processors, deadline=deadline, jobs=made, **more)
 
 
-WHAT = ("job", "run", "reward", "processors", "start", "end", "late", "rank", "begun")
+def times(plan: Any) -> Times:
+    return {row["job"]: (row["start"], row["end"]) for row in plan.rows if row["run"]}
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_what_was_replanned_stays_where_nothing_is_new(part: int, tmp_path: Path) -> None:
-    count = 0
-    for seed in range(part, examples(400), 4):
-        draw = Random(seed)  # noqa: S311
-        night, kind = some_night(draw), "schedule" if seed % 16 == part else "selection"
-        plan = schedopt.solve(night, formulation=kind)
-        facts = Facts(draw, night, dispatch_result(night, plan).solution.tasks)
-        how: Any = {"at": facts.now, "formulation": kind, "stay": draw.choice((0.0, 0.0, 0.2))}
-        try:
-            made = replan(plan, state=facts.state(), instance=night, **how)
-        except InputError:  # all is at work, or a late job runs, which the plan does not
-            continue
-        if made.plan is None:
-            continue
-        count += 1
-        for again in (replan(made, **how), replan(made, state=facts.state(), **how)):
-            assert {change.change for change in again.changes} <= {"kept"}, seed
-            assert again.plan[WHAT].equals(made.plan[WHAT]), seed
-            assert again.result.objective == made.result.objective
-        if seed // 4 % 20 == 0 and not how["stay"]:
-            _stays_on_the_command_line(night, made, facts, kind, tmp_path)
-    assert count > examples(400) / 6
+def kinds(plan: Any) -> dict[str, str]:
+    return {change.job: change.change for change in plan.changes}
 
 
-def _stays_on_the_command_line(
-    night: Instance, made: Replanned, facts: Facts, kind: str, folder: Path
-) -> None:
-    """From a result beside the rest of its night, and from a table with the same state."""
-    schedopt.dump(made.result, folder / "new.json")
-    schedopt.dump(made.rest, folder / "rest.json")
-    schedopt.dump(night, folder / "night.json")
-    plans.write(made.plan, folder / "new.csv")
-    words = ["--at", facts.now, "--formulation", kind, "--json"]
-    said = [run("replan", folder / "new.json", *words)]
-    if (state := facts.state()) is not None:
-        plans.write_bytes(folder / "state.csv", state.write_csv().encode())
-        words += ["--state", folder / "state.csv"]
-    said.append(run("replan", folder / "new.csv", "--instance", folder / "night.json", *words))
-    for document in map(msgspec.json.decode, (each.stdout for each in said)):
-        assert document["objective"] == pytest.approx(made.result.objective)
+def chain(instance: Instance, *steps: tuple[float, pl.DataFrame | None]) -> Any:
+    plan: Any = schedopt.plan(instance)
+    for at, told in steps:
+        plan = schedopt.replan(plan, at=at, state=told)
+        assert not plan.result.violations
+    return plan
 
 
-def test_what_a_dropped_job_runs_still_holds_its_processors(tmp_path: Path) -> None:
-    stages = (((2,), (2, 2)), ((3,), (2,)), ((1, 1),), ((1, 3),))
+# --- what an attack found ---------------------------------------------------------------------
+
+TWO = night(1, 8, ("a", 5, ((5,),)), ("b", 4, ((5,),)))
+THREE = night(1, 8, ("a", 5, ((3,),)), ("b", 4, ((2,),)))
+
+
+def test_plan_is_kept_where_a_better_policy_is_not_known() -> None:
+    stages: Any = ({"tasks": 5, "time": 7},), ((1,),), ((2,) * 4,), ((3,) * 6,)
+    jobs = zip(("j0", "j1", "j2", "j3"), (20, 4, 9, 8), stages, strict=True)
+    assert chain(night(3, 12, *jobs), (0, None)).result.objective == 21
+
+
+def test_job_that_fits_once_another_is_done_is_added_in_a_chain() -> None:
+    plan = chain(TWO, (1, None), (2, state("a,done,,,2")))
+    assert times(plan) == {"a": (0, 2), "b": (2, 7)}
+    assert plan.result.objective == 9
+
+
+def test_failed_job_earns_nothing_before_its_work_is_done_again() -> None:
+    plan = chain(TWO, (1, None), (2, state("a,failed")))
+    assert times(plan) == {"a": (2, 7)}
+    assert plan.result.objective == 5
+
+
+def test_job_that_runs_longer_than_planned_delays_the_next_in_a_chain() -> None:
+    plan = chain(THREE, (1, None), (2, state("a,running,,,5")))
+    assert times(plan) == {"a": (0, 5), "b": (5, 7)}
+    assert kinds(plan) == {"a": "later", "b": "later"}
+
+
+def test_processors_that_are_lost_are_not_booked_twice_in_a_chain() -> None:
     jobs = tuple(
-        Job(name=f"j{n}", reward=reward, stages=each)
-        for n, (reward, each) in enumerate(zip((5, 3, 1, 3), stages, strict=True))
+        Job(name=name, reward=reward, stages=stages, release=release)
+        for name, reward, stages, release in (
+            ("a", 5, ((5,),), 0),
+            ("b", 4, ((3,),), 2),
+            ("c", 4, ((3,),), 2),
+        )
     )
-    night = Instance(name="n598", processors=3, deadline=5, jobs=jobs)
-    plan = schedopt.solve(night, formulation="schedule")
-    how: Any = {"at": 1, "formulation": "schedule"}
-    made = replan(plan, state=state("j0,failed"), instance=night, **how)
-    (dropped,) = (change.job for change in made.changes if change.change == "dropped")
-    again = replan(made, **how)
-    table = replan(made.plan, state=state("j0,failed"), instance=night, **how)
-    assert [each.result.objective for each in (made, again, table)] == [8, 8, 8]
-    later = replan(again, at=2, state=state(f"{dropped},failed"), formulation="schedule")
-    assert later.old.progress[dropped].lost >= 2  # from 0 on
-    with pytest.raises(InputError, match="when it was planned again"):
-        replan(later, at=1.5)
+    plan = chain(
+        Instance(name="four", processors=2, deadline=6, jobs=jobs), (1, None), (2, state(",,,2"))
+    )
+    assert len(times(plan)) == 2
 
 
-def test_what_failed_counts_against_shares_at_every_later_time() -> None:
-    cap = FairShare(name="cap", by="team", at_most={"fx": 0.5})
-    night = a_night(constraints=(cap,))
-    made = replan(schedopt.solve(night), at=5, state=state("b,failed", "d,failed"), instance=night)
-    used = sum(begun.lost for begun in made.old.progress.values())
-    assert used > 0
-    later = replan(made, at=5.5).rest.constraints
-    assert next(rule for rule in later if rule.name == "cap").past["fx"] >= used
-
-
-def test_a_job_after_one_that_ends_too_late_to_be_paid_does_not_run() -> None:
+@pytest.mark.parametrize("count", ["1", "-1"])
+def test_job_that_has_become_too_wide_is_not_paid(count: str) -> None:
     jobs = (
-        Job(name="a", reward=1, stages=((1.0,),), deadline=2.0),
-        Job(name="b", reward=5, stages=((1.0,),), after=("a",)),
+        Job(name="a", reward=2, stages=((14400,),)),
+        Job(name="wide", reward=3, stages=((7200,),), processors=2),
     )
-    night = Instance(name="late", processors=1, deadline=9, jobs=jobs)
-    for late, runs in (((), False), (((0.0, 1.0), (2.0, 0.5)), True)):
-        plan = schedopt.solve(msgspec.structs.replace(night, late=late))
-        given = msgspec.structs.replace(night, late=late)
-        made = replan(plan, at=0.5, state=state("a,running,,,4"), instance=given)
-        assert dict(zip(made.plan["job"], made.plan["run"], strict=True))["b"] is runs
+    late = ((0, 1), (3600, 0.5))
+    instance = Instance(name="p", processors=2, deadline=36000, late=late, jobs=jobs)
+    plan = chain(instance, (2, state("wide,waiting", "a,waiting", f",,,{count}")))
+    assert plan.result.objective == 2
+    reasons = {row["job"]: row["reason"] for row in plan.rows}
+    assert reasons == {"a": "", "wide": "never"}
 
 
-def test_a_rest_is_the_one_that_its_result_answers_though_a_rule_was_left_out() -> None:
-    rules = (AtLeast(name="two", jobs=("a", "c"), count=2),)
-    made = replan(
-        schedopt.solve(a_night(constraints=rules)),
-        at=4,
-        state=state("c,failed"),
-        instance=a_night(constraints=rules),
+def test_late_rewards_are_counted_exactly() -> None:
+    late = ((0, 1), (2, 0.5))
+    jobs = (
+        Job(name="j0", reward=1, stages=((1,),), deadline=2),
+        Job(name="j1", reward=7, stages=((2, 2), (2,)), processors=2),
+        Job(name="j2", reward=7, stages=((3, 3), (1, 2)), deadline=7),
+        Job(name="j3", reward=3, stages=((1,), (2,)), processors=2),
     )
-    assert any("two cannot be kept" in note for note in made.notes)
-    assert schedopt.check(made.rest, made.result).whole
+    instance = Instance(name="n", processors=2, deadline=11, late=late, jobs=jobs)
+    plan = chain(instance, (3, state("j2,failed")))
+    assert plan.result.objective == 9.25
+    assert plan.result.proven
 
 
-def _holds(night: Instance, made: Replanned, facts: Facts) -> None:
-    """The plan of the whole night: every task once, in order, on processors that are there."""
-    spans = made.old.tasks
-    for job in night.jobs:
-        tasks = spans.get(job.name, ())
-        if job.name in made.old.spans and tasks:
-            keys = [(t.stage, t.task) for t in tasks]
-            assert len({*keys}) == len(keys) == sum(map(len, job.stages or ()))
-            for t in tasks:
-                before = [o.end for o in tasks if o.stage < t.stage]
-                assert t.start >= max(before, default=job.release) - 1e-9
-    for time in range(facts.now, HORIZON):
-        for pool in facts.there:
-            held = sum(
-                t.start <= time < t.end and t.pool == pool
-                for ts in spans.values()
-                for t in ts
-                if t.start >= facts.now
-            )
-            assert held <= facts.left(pool, time)
+# --- what is reported -------------------------------------------------------------------------
 
 
-def a_night(**more: Any) -> Instance:
+def evening(**more: Any) -> Instance:
     jobs = tuple(
         Job(name=name, reward=reward, stages=stages, groups={"team": team})
         for name, reward, stages, team in (
@@ -194,138 +135,181 @@ def a_night(**more: Any) -> Instance:
     return Instance(name="night", jobs=jobs, start="2026-10-24T20:00[Europe/Berlin]", **given)
 
 
-def state(*rows: str) -> pl.DataFrame:
-    cells = [[*row.split(","), "", "", "", ""][:5] for row in rows]
-    return pl.DataFrame(cells, schema=["job", "status", "start", "processors", "end"], orient="row")
+@pytest.mark.parametrize("at", [0, 0.5, 2, "02:30", "2026-10-25T04:00+01:00"])
+def test_nothing_changes_where_nothing_is_new(at: float | str) -> None:
+    before = schedopt.plan(evening())
+    plan = schedopt.replan(before, at=at)
+    assert {*kinds(plan).values()} == {"kept"}
+    assert plan.result.objective == before.result.objective
+    assert plan.result.solution.tasks == before.result.solution.tasks
 
 
-def test_nothing_changes_where_nothing_happened() -> None:
-    night = a_night()
-    plan = schedopt.solve(night)
-    for at in (0, 0.5, 2, "02:30", "2026-10-25T04:00+01:00"):
-        made = replan(plan, at=at, instance=night)
-        assert {change.change for change in made.changes} == {"kept"}
-        assert made.result.objective == plan.objective
-        assert made.plan is not None
-        old = schedopt.plan_table(night, plan)
-        for column in ("job", "run", "start", "end", "start_time"):
-            assert made.plan[column].to_list() == old[column].to_list()
+def test_time_of_day_is_by_the_zone_where_clocks_are_put_back() -> None:
+    plan = schedopt.replan(schedopt.plan(evening()), at="04:00")
+    assert plan.replanning.rest.at == 9  # 20:00 to 04:00, and an hour twice
 
 
-def test_what_fails_and_what_comes_is_said_with_why() -> None:
-    night = a_night()
-    plan = schedopt.solve(night)
-    made = replan(plan, at="23:30", state=state("c,failed", ",,,3"), instance=night)
-    by = {change.job: change for change in made.changes}
-    assert {name: change.change for name, change in by.items()} == {
-        "a": "kept",
-        "b": "moved",
-        "c": "dropped",
-        "d": "added",
-    }
+def test_times_within_a_minute_are_the_same_by_the_clock() -> None:
+    jobs = (Job(name="a", reward=5.0, stages=((60.0,),)),)
+    given: dict[str, Any] = {"processors": 1, "deadline": 600, "unit": "m", "jobs": jobs}
+    instance = Instance(name="n", start="2026-11-28T20:00+01:00", **given)
+    for end, kind in (("60.5", "kept"), ("62", "later")):
+        assert kinds(chain(instance, (30, state(f"a,running,,,{end}")))) == {"a": kind}
+
+
+def test_jobs_that_do_not_run_any_more_say_why() -> None:
+    plan = chain(evening(), (3.5, state("c,failed", ",,,3")))
+    by = {change.job: change for change in plan.changes}
+    assert by["c"].change == "dropped"
     assert by["c"].why.startswith("failed; ")
-    assert by["d"].now_time.startswith("2026-10-2")
-    ranks = dict(zip(made.plan["job"], made.plan["rank"], strict=True))
-    assert ranks["a"] is None  # it runs already
-    assert sorted(rank for rank in ranks.values() if rank) == [1, 2]
+    ranks = {row["job"]: row["rank"] for row in plan.rows}
+    assert ranks["a"] is None  # it runs already: nobody releases it twice
 
 
-def test_stability_costs_no_more_than_it_may() -> None:
-    jobs = [Job(name=n, reward=r, stages=((4.0,),)) for n, r in (("a", 10.0), ("b", 10.0))]
+def test_stay_gives_up_no_more_than_its_part_of_the_reward() -> None:
+    jobs = [Job(name=n, reward=10.0, stages=((4.0,),)) for n in "ab"]
     jobs.append(Job(name="c", reward=10.1, stages=((4.0,),), release=1.0))
-    night = Instance(name="stay", processors=2, deadline=5, jobs=tuple(jobs))
-    plan = schedopt.solve(night, constraints=[schedopt.Forbid(jobs=("c",))])
-    held = msgspec.structs.replace(plan, constraints=())  # now c may run
-    assert {*replan(held, at=0.5, instance=night).result.solution.selected} >= {"a", "b"}
+    instance = Instance(name="stay", processors=2, deadline=5, jobs=tuple(jobs))
+    plan = schedopt.plan(instance, constraints=[schedopt.Forbid(jobs=("c",))])
+    held = msgspec.structs.replace(plan.result, constraints=())  # now c may run
     rows = state("a,waiting", "b,waiting")
-    free = replan(held, at=0.5, instance=night, state=rows)
-    assert "c" in free.result.solution.selected
-    near = replan(held, at=0.5, instance=night, state=rows, stay=0.01)
-    assert {*near.result.solution.selected} == {"a", "b"}
+    assert "c" in times(schedopt.replan(held, at=0.5, instance=instance, state=rows))
+    near = schedopt.replan(held, at=0.5, instance=instance, state=rows, stay=0.01)
+    assert {*times(near)} == {"a", "b"}
     assert near.result.objective == 20
 
 
-def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
-    night = a_night(processors=0, pools={"cpu": 2, "gpu": 1})
-    plan = schedopt.solve(night)
-    rows = schedopt.plan_table(night, plan)
-    first = rows.filter(pl.col("start") < 1)["job"].to_list()[0]
-    made = replan(rows, at=0.5, instance=night)  # a table does not say in which pool
-    assert any(f"{first} is taken to run in pool cpu" in note for note in made.notes)
-    assert not replan(plan, at=0.5, instance=night).notes
-    told = pl.DataFrame(
-        {
-            "job": [first, ""],
-            "status": ["running", ""],
-            "start": ["0", ""],
-            "processors": ["1", "1"],
-            "pool": ["gpu", "cpu"],
-        }
-    )
-    made = replan(rows, at=0.5, instance=night, state=told)
-    assert not any(f"{first} is taken" in note for note in made.notes)
-    assert made.rest.pools == {"cpu": ((0, 0), (3, 1)), "gpu": ((0, 0), (2, 1))}
-    for pool, says in (("ram", "`pools`"), ("", "which `pool`")):
-        wrong = pl.DataFrame({"job": [""], "status": [""], "processors": ["1"], "pool": [pool]})
-        with pytest.raises(InputError, match=says):
-            replan(rows, at=0.5, instance=night, state=wrong)
+def test_cancelled_job_frees_its_processors_and_is_not_run_again() -> None:
+    plan = chain(TWO, (2, state("a,cancelled")), (3, None))
+    assert times(plan) == {"b": (2, 7)}
+    assert {row["job"]: row["reason"] for row in plan.rows}["a"] == "never"
+
+
+def test_use_of_failed_and_dropped_jobs_counts_for_shares() -> None:
+    cap = FairShare(name="cap", by="team", at_most={"fx": 0.5})
+    plan = chain(evening(constraints=(cap,)), (5, state("b,failed", "d,failed")), (5.5, None))
+    (rule,) = (r for r in plan.replanning.rest.instance.constraints if r.name == "cap")
+    used = plan.replanning.rest.used("team")["fx"]
+    assert rule.past["fx"] == used > 0
+
+
+def test_rule_that_no_plan_can_keep_is_left_out_and_named_and_stays_out() -> None:
+    instance = night(2, 10, ("a", 5, ((9,),)), ("b", 5, ((9,),)))
+    rule = AtLeast(name="two", jobs=("a", "b"), count=2)
+    plan: Any = schedopt.plan(instance, constraints=[rule])
+    plan = schedopt.replan(plan, at=4, state=state("b,failed"))
+    assert "two cannot be kept: left out" in plan.notes
+    assert schedopt.check(instance, plan.result).whole
+    again = schedopt.replan(plan, at=5)
+    assert times(again) == times(plan) == {"a": (0, 9)}
+
+
+def test_running_job_that_ends_too_late_is_not_in_the_plan() -> None:
+    plan = chain(TWO, (1, state("a,running,,,9")))
+    assert kinds(plan) == {"a": "dropped"}
+    assert plan.result.objective == 0
 
 
 @pytest.mark.parametrize(
     ("rows", "says", "place"),
     [
-        (("z,failed",), "a job of the instance", "row 1"),
-        (("a,broken",), "a status", "row 1"),
+        (("z,failed",), "a job of the night", "row 1, column 'job'"),
+        (("a,broken",), "a status", "row 1, column 'status'"),
         (("a,failed", "a,done"), "each job once", "row 2, column 'job'"),
-        (("a,running,9",), "a time by now", "row 1, column 'start'"),
-        (("a,running,,,2",), "a time from now on", "row 1, column 'end'"),
-        (("d,running",), "when it started", "row 1.start"),
-        (("d,running,2",), "at least 1", "row 1.processors"),
+        (("a,running,9",), "a start by now", "row 1"),
+        (("a,running,,,2",), "an end from now on", "row 1"),
         (("a,running,2,x",), "a whole number", "row 1, column 'processors'"),
         (("a,running,noon",), "a finite number", "row 1, column 'start'"),
         ((",failed",), "a job", "row 1, column 'job'"),
         ((",,,1",), "2 at work .a on 1, c on 1.; .*say what failed", "state"),
     ],
 )
-def test_a_state_that_cannot_be_is_refused(rows: tuple[str, ...], says: str, place: str) -> None:
-    night = a_night()
+def test_state_that_cannot_be_is_refused(rows: tuple[str, ...], says: str, place: str) -> None:
+    plan = schedopt.plan(evening(), constraints=[schedopt.Forbid(jobs=("b", "d"))])
     with pytest.raises(InputError, match=says) as caught:
-        replan(schedopt.solve(night), at=2.5, state=state(*rows), instance=night)
+        schedopt.replan(plan, at=2.5, state=state(*rows))
     assert caught.value.place == place
 
 
-def test_from_the_command_line(tmp_path: Path) -> None:
-    night, old, new, rest = (tmp_path / name for name in ("n.json", "old.json", "new", "rest.json"))
-    schedopt.dump(a_night(), night)
-    run("solve", night, "--output", old)
+def test_state_of_a_farm_tells_of_frames_that_are_done(tmp_path: Path) -> None:
+    export = tmp_path / "farm.csv"
+    export.write_text("name,Owner,status,done\nb,me,Rendering,2\nold,me,Completed,5\nc,you,Dead,\n")
+    plan = chain(evening(), (2, None))
+    plan = schedopt.replan(plan, at=3.5, state=export)
+    runs = plan.replanning.rest.progress["b"].runs
+    assert sum(run.end <= 3.5 for run in runs.values()) >= 2
+    assert not plan.replanning.rest.progress["c"].runs
+
+
+def test_jobs_are_added_in_the_night(tmp_path: Path) -> None:
+    more = tmp_path / "more.csv"
+    more.write_text("name,reward,tasks\nnew,50,2x2h\n")
+    plan = schedopt.replan(schedopt.plan(evening()), at=1, add=more)
+    assert kinds(plan)["new"] == "added"
+    again = schedopt.replan(plan, at=1.5)
+    assert times(again) == times(plan)
+    more.write_text("name,reward,tasks\na,50,2x2h\n")
+    with pytest.raises(InputError, match="new to the night"):
+        schedopt.replan(plan, at=2, add=more)
+
+
+# --- the command line -------------------------------------------------------------------------
+
+
+def test_chain_on_the_command_line_needs_the_plan_alone(tmp_path: Path) -> None:
+    file, first, new = (tmp_path / name for name in ("n.json", "plan.json", "new.json"))
+    schedopt.dump(evening(), file)
+    run("plan", file, "--output", first)
+    file.unlink()
     told = tmp_path / "state.csv"
     told.write_text("job,status\nc,FAILED\n")
+    table, script, picture = (tmp_path / f"new.{ending}" for ending in ("csv", "sh", "png"))
+    page = tmp_path / "new.html"
     how = ["--at", "23:30", "--state", told]
-    table = new.with_suffix(".csv")
-    said = run("replan", old, *how, "--output", table)  # the night is found beside the result
-    assert "failed" in said[0]
-    shown = plans.read(table)
-    assert {"was", "change"} < {*shown.columns}
-    script = new.with_suffix(".sh")
-    said = run("replan", table, "--at", "01:00", "--instance", night, "--output", script)
-    assert "says neither its rules nor what became of the machine" in said[1]
-    assert new.with_suffix(".sh").read_text().startswith("#!")
-    document = new.with_suffix(".json")
-    run("replan", old, *how, "--output", document, "--rest", rest)
-    run("check", rest, document)
-    forged = msgspec.json.decode(document.read_bytes())
-    forged["solution"]["selected"].append("c")
-    document.write_bytes(msgspec.json.encode(forged))
-    run("check", rest, document, status=1)
-    told.write_text("job,state\nc,failed\n")
-    said = run("replan", old, *how, status=2)
-    assert "state.csv" in said[1]
-    assert "a column 'status'" in said[1]
-    assert "--instance FILE" in refused("replan", table, "--at", "1")
-    night.unlink()
-    assert "--instance FILE: night, digest" in refused("replan", old, "--at", "1")
-    schedopt.dump(a_night(), night)
-    assert "before 2026-10-25T05:00" in refused("replan", table, "--at", "11", "--instance", night)
-    assert "from 0 to 1" in refused(
-        "replan", table, "--at", "1", "--instance", night, "--stay", "2"
-    )
+    outputs = [word for path in (new, table, script, picture) for word in ("--output", path)]
+    said = run("replan", first, *how, *outputs, "--report", page)
+    assert "failed" in said.stdout
+    assert picture.stat().st_size and page.stat().st_size
+    assert "holds" in run("check", new).stdout
+    read = plan_table.read(table)
+    assert read is not None
+    assert {"was", "was_time", "change"} < {*read.columns}
+    later = json.loads(run("replan", new, "--at", "01:00", "--json").stdout)
+    assert later["objective"] == json.loads(new.read_bytes())["objective"]
+    run("plot", new, "--output", tmp_path / "again.png")
+
+
+@pytest.mark.parametrize("forge", ["selected", "start", "history", "bound"])
+def test_forged_plan_fails_its_check(forge: str, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    plan = chain(evening(), (3.5, state("c,failed")))
+    plan.write(file)
+    document = json.loads(file.read_bytes())
+    if forge == "selected":
+        document["solution"]["selected"].append("c")
+    elif forge == "start":
+        late = [task for task in document["solution"]["tasks"] if task["start"] >= 3.5]
+        late[-1]["start"], late[-1]["end"] = late[-1]["start"] - 9, late[-1]["end"] - 9
+    elif forge == "history":
+        document["history"] = [e for e in document["history"] if e["kind"] != "failed"]
+    else:
+        document["objective"] = 99
+    file.write_text(json.dumps(document))
+    status = 2 if forge in ("selected", "history") else 1
+    run("check", file, status=status)
+
+
+def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    schedopt.dump(evening(), tmp_path / "elsewhere.json.gz")
+    run("solve", tmp_path / "elsewhere.json.gz", "--output", file)
+    (tmp_path / "elsewhere.json.gz").unlink()
+    assert "a plan with its night" in refused("replan", file, "--at", "1")
+    assert "a plan document" in refused("check", file)
+    table = tmp_path / "plan.csv"
+    table.write_text("job,run,reason,reward\n")
+    assert "a plan document" in refused("replan", table, "--at", "1")
+    plan = tmp_path / "plan.json"
+    schedopt.plan(evening()).write(plan)
+    assert "to before 2026-10-25T05:00" in refused("replan", plan, "--at", "11")
+    assert "from 0 to 1" in refused("replan", plan, "--at", "1", "--stay", "2")

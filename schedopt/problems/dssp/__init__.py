@@ -88,12 +88,6 @@ class Dssp(Problem["Instance"]):
 
         return plan(*args, **options)
 
-    def replan(self, *args: Any, **options: Any) -> summary.Replanned:
-        """Replan the rest of a night."""
-        from schedopt.planning.replan import replan
-
-        return replan(*args, **options)
-
     def carried_out(self, instance: Instance, result: Result) -> Result | None:
         """Return a result with times; a selection is dispatched."""
         from schedopt.planning.plan_rows import dispatch_result

@@ -20,6 +20,8 @@ from schedopt.solvers.dssp.schedule.simulation_kernels import simulate
 
 JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
+AT_ONCE = 1e3
+"""By how many horizons required jobs without slack are moved earlier in every order."""
 FEW = 4
 """Tasks of a kind, on average, from which on kinds are simulated and not tasks."""
 
@@ -42,6 +44,9 @@ class DispatchOrders:
     which are there all the time, and nothing is paid for what is late. A job that can no longer be
     in time is given up.
 
+    A `required` job without time to spare from its release to its deadline goes first in every
+    order. `starts` are times of tasks, shape (tasks,): the last order is that of these times.
+
     `able` are the jobs that could be in time by themselves, and earn something, or are waited for
     by such; all that could be where `worthless` ones count too.
     """
@@ -53,6 +58,8 @@ class DispatchOrders:
         *,
         able: JobMask | None = None,
         worthless: bool = False,
+        starts: Floats | None = None,
+        required: JobMask | None = None,
     ) -> None:
         self.night, tasks = night, night.tasks
         self.site = with_seats(night, seats)
@@ -85,6 +92,12 @@ class DispatchOrders:
             *map(self._ranks_of_due_times, (self.demands, -night.rewards, due)),
         ]
         self._keys = [slack, *(key[kinds.job_of] for key in by_job)]
+        if starts is not None:
+            self._keys.append(np.minimum.reduceat(starts[self._order], first))
+        at_once = (night.releases + paths) * NEAR >= night.deadlines
+        at_once &= False if required is None else required
+        for key in self._keys if at_once.any() else ():
+            key[at_once[kinds.job_of]] -= AT_ONCE * (1 + night.horizon)
         self._end = float(last.max(initial=0.0)) * NEAR * NEAR
         plain = is_plain(self.site)
         self._dispatch = Dispatch(

@@ -50,8 +50,8 @@ class DispatchSearch:
     """A search by moves.
 
     `keeps` tells whether a set of jobs satisfies all side constraints. `starts` are sets of jobs to
-    try first. `best` satisfies them, once a set was found that does; `fruitless` counts the moves
-    since.
+    try first, `required` jobs are in every set. `best` satisfies the constraints, once a set was
+    found that does; `fruitless` counts the moves since.
     """
 
     def __init__(
@@ -60,9 +60,13 @@ class DispatchSearch:
         keeps: Callable[[JobMask], bool],
         seed: int,
         starts: Iterable[JobMask],
+        required: JobMask | None = None,
     ) -> None:
         self.orders, self.keeps = orders, keeps
         night = orders.night
+        self.required = np.zeros(len(night.jobs), dtype=np.bool_)
+        if required is not None:
+            self.required |= required & orders.able
         self.draw = np.random.default_rng(seed)
         self.demands, self.job_of = orders.demands, night.tasks.job_of_stage
         self.capacity = float(night.machine.total.until(as_written(night.horizon)))
@@ -99,7 +103,11 @@ class DispatchSearch:
             for order in (0, self.orders.count // 2):
                 if self.best is not None and self.best.worth > 0:
                     return
-                self._dispatch(Incumbent(start & self.orders.able, order))
+                self._dispatch(Incumbent(self._able(start), order))
+
+    def _able(self, jobs: JobMask) -> JobMask:
+        """Return jobs with those that are required, without those that cannot be in time."""
+        return (jobs & self.orders.able) | self.required
 
     def _opening_moves(self, starts: Iterable[JobMask]) -> Iterator[bool]:
         """Try all jobs once, then sets to start from in every order.
@@ -110,7 +118,7 @@ class DispatchSearch:
         yield True
         for start in starts:
             for order in range(self.orders.count):
-                self._opened.append(Incumbent(start & self.orders.able, order))
+                self._opened.append(Incumbent(self._able(start), order))
                 self._dispatch(self._opened[-1])
                 yield True
 
@@ -130,8 +138,8 @@ class DispatchSearch:
 
     def _neighbour(self, jobs: JobMask) -> JobMask:
         """Drop up to a few jobs and fill up again, mostly with much reward for their demand."""
-        draw, chosen = self.draw, np.flatnonzero(jobs)
-        asked = float(self.demands[chosen].sum())
+        draw, chosen = self.draw, np.flatnonzero(jobs & ~self.required)
+        asked = float(self.demands[jobs].sum())
         wanted = asked + draw.uniform(0.0, max(0.0, self.capacity - asked) / 4)
         kept = jobs.copy()
         count = min(len(chosen), int(draw.integers(0, DROPPED + 1)))
@@ -186,6 +194,7 @@ def search(
     *,
     starts: Iterable[JobMask],
     keeps: Callable[[JobMask], bool],
+    required: JobMask | None = None,
     target: float | None = None,
     seconds: float | None = None,
     patience: int = 3_200,
@@ -194,8 +203,9 @@ def search(
     """Search until the target is met, time is over, or `patience` moves were of no use.
 
     `starts` are sets of jobs to try first; `keeps` tells whether a set of jobs satisfies all side
-    constraints. Each worker has a seed of its own; one worker makes the same moves each time,
-    however long it is given. An interruption ends the search and keeps what it found.
+    constraints; `required` jobs are in every set. Each worker has a seed of its own; one worker
+    makes the same moves each time, however long it is given. An interruption ends the search and
+    keeps what it found.
     """
     stop, best = threading.Event(), None
     until = inf if seconds is None else now() + seconds  # compiling is not searching
@@ -205,7 +215,7 @@ def search(
 
     def work(seed: int) -> Incumbent | None:
         try:
-            own = DispatchSearch(orders, keeps, seed, starts)
+            own = DispatchSearch(orders, keeps, seed, starts, required)
             while own.fruitless < patience and not stop.is_set() and now() < until:
                 own.move()
                 if own.best is not None and own.best.worth >= goal:

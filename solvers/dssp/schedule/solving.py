@@ -11,7 +11,7 @@ import numpy as np
 
 from schedopt.formulations.dssp.declared import selection_program
 from schedopt.formulations.dssp.rows import Choice
-from schedopt.instances.constraints import Seats
+from schedopt.instances.constraints import Require, Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
@@ -24,6 +24,8 @@ from schedopt.solvers.running import Run, make_result, version
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule, Selection
+    from schedopt.instances.dssp import Instance
+    from schedopt.instances.dssp.planned import Floats
     from schedopt.solvers.dssp.schedule.dispatch_orders import JobMask
 
 FILLS = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
@@ -66,13 +68,18 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     if relaxed.termination == "infeasible":  # then schedules are too
         result = _result(model, run, None, None, "infeasible")
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
+    known = task.heuristic()  # such as a plan that is continued
+    if known is not None and relaxed.bound is not None:
+        result = _result(model, run, known, relaxed.bound, "optimal")
+        if result.gap is not None and result.gap <= limits.gap:
+            return result
     few = limits.time_limit is None or WRITING * tasks <= SHARE * limits.time_limit
     seconds = None
     if limits.time_limit is not None:
         written = 0.05 + 3e-6 * tasks  # what writing the result takes
         remaining = limits.time_limit - (now() - began) - written
         seconds = max(0.0, min(remaining, SHARE * limits.time_limit) if few else remaining)
-    best = _best_dispatched(model, run, relaxed, seconds, few=few)
+    best = _best_dispatched(model, run, relaxed, seconds, few=few, known=known)
     result = _result(model, run, best, relaxed.bound, "completed")
     value, bound = result.objective, result.bound
     beaten = value is not None and bound is not None and value > bound  # for the door's alarm
@@ -150,9 +157,18 @@ def solve_relaxation(model: Schedule, limits: Limits) -> Result:
 
 
 def _best_dispatched(
-    model: Schedule, run: Run, relaxed: Result, seconds: float | None, *, few: bool
+    model: Schedule,
+    run: Run,
+    relaxed: Result,
+    seconds: float | None,
+    *,
+    few: bool,
+    known: Scheduled | None = None,
 ) -> Scheduled | None:
-    """Return the best schedule that dispatching finds: where CP-SAT follows, with less patience."""
+    """Return the best schedule that dispatching finds, or the known one if that is as good.
+
+    Where CP-SAT follows, the search has less patience.
+    """
     from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
     from schedopt.solvers.dssp.schedule.dispatch_search import search as by_dispatching
 
@@ -162,19 +178,48 @@ def _best_dispatched(
     packed = _pack_selection(model, relaxed, limits)
     if packed is not None:
         return packed
+    required = _required_jobs(model)
+    starts = [*_shrinking_selections(model, relaxed), *_ruled_selections(model, limits)]
+    keys = None if known is None else _starts_of_tasks(night, known)
+    if known is not None:
+        starts.insert(0, np.isin(night.names, known.selected))
     best = by_dispatching(
-        DispatchOrders(night, model.seats, worthless=bool(model.rule_rows)),
+        DispatchOrders(
+            night,
+            model.seats,
+            worthless=bool(model.rule_rows),
+            starts=keys,
+            required=required,
+        ),
         run,
-        starts=[*_shrinking_selections(model, relaxed), *_ruled_selections(model, limits)],
-        keeps=_rule_checker(model),
+        starts=starts,
+        required=required,
+        keeps=rule_checker(model),
         target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
         seconds=seconds,
         patience=min(8_000, max(200, 40 * len(night.tasks.lengths))) if few else 10**9,
         workers=threads(limits),
     )
     if best is None or best.simulated is None:
-        return None
-    return best.simulated.schedule(night, np.flatnonzero(best.jobs).tolist())
+        return known
+    found = best.simulated.schedule(night, np.flatnonzero(best.jobs).tolist())
+    better = known is None or night.objective_of(found) > night.objective_of(known)
+    return found if better else known
+
+
+def _starts_of_tasks(night: Instance, known: Scheduled) -> Floats:
+    """Return when each task starts in a schedule; tasks that are not run after all others."""
+    starts = np.full(len(night.tasks.lengths), known.makespan)
+    for task in known.tasks:
+        stage = night.tasks.first_stage[night.index[task.job]] + task.stage
+        starts[night.tasks.first_task[stage] + task.task] = task.start
+    return starts
+
+
+def _required_jobs(model: Schedule) -> JobMask:
+    """Return the jobs that a side constraint requires."""
+    rules = (rule for rule in model.rules.values() if isinstance(rule, Require))
+    return np.isin(model.instance.names, [name for rule in rules for name in rule.jobs])
 
 
 def _pack_selection(model: Schedule, relaxed: Result, limits: Limits) -> Scheduled | None:
@@ -196,7 +241,7 @@ def _pack_selection(model: Schedule, relaxed: Result, limits: Limits) -> Schedul
     several = len(stages) > len(np.unique(night.tasks.job_of_stage[stages]))
     if len(due) != 1 or several or grid.releases[jobs].any() or not 0 < len(tasks) <= PACKED:
         return None
-    if not _rule_checker(model)(np.isin(np.arange(len(night.jobs)), jobs)):
+    if not rule_checker(model)(np.isin(np.arange(len(night.jobs)), jobs)):
         return None
     step = int(np.gcd.reduce(grid.lengths[tasks]))
     params = BinCompletionParams()
@@ -258,7 +303,7 @@ def _ruled_selections(model: Schedule, limits: Limits) -> Iterator[JobMask]:
             yield mask
 
 
-def _rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
+def rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
     """Return a function that tells whether jobs keep all side constraints but seats."""
     if not model.rule_rows:  # the dispatcher keeps seats
         return lambda jobs: True

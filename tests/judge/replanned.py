@@ -1,0 +1,439 @@
+"""The best that can still be done in a small night, by trying every start and every processor.
+
+Written from docs/howto/replan.md and docs/problems/dssp.md alone. It keeps its own account of what
+has happened, from the nights and events that it draws itself, and shares nothing with what it
+judges. All times are whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from itertools import chain, combinations, pairwise
+from random import Random
+from typing import Any
+
+Key = tuple[str, int, int]  # job, stage, task
+WORST = (Fraction(-1), 0)
+
+
+@dataclass
+class World:
+    """A night as it really goes: what has begun, what was lost, and the machine at each time."""
+
+    night: dict[str, Any]  # as a file holds it
+    runs: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    lost: Counter[str] = field(default_factory=Counter)  # processor time of failed attempts, by job
+    cancelled: set[str] = field(default_factory=set)
+    there: dict[str, list[int]] = field(default_factory=dict)  # processors at each time, by pool
+    pool_of: dict[Key, str] = field(default_factory=dict)
+    now: int = 0
+
+    def __post_init__(self) -> None:
+        span = 3 * int(self.night["deadline"]) + 20
+        pools = self.night.get("pools") or {"": self.night["processors"]}
+        self.there = {name: [count] * span for name, count in pools.items()}
+        for time, count in self.night.get("capacity", ()):
+            self.there[""][time:] = [count] * (span - time)
+        self.changes = {time for time, _ in self.night.get("capacity", ())}
+
+    @property
+    def jobs(self) -> dict[str, Any]:
+        return {job["name"]: job for job in self.night["jobs"]}
+
+    def due(self, name: str) -> int:
+        return int(self.jobs[name].get("deadline", self.night["deadline"]))
+
+    @property
+    def delay(self) -> int:
+        late = self.night.get("late")
+        return int(late[-1][0]) if late else 0
+
+    def paid(self, name: str, end: int) -> Fraction:
+        """Return what a job earns by ending at a time."""
+        reward, delay = Fraction(self.jobs[name]["reward"]), end - self.due(name)
+        if delay <= 0:
+            return reward
+        late = self.night.get("late") or [[0, 1]]
+        for (a, before), (b, after) in pairwise(late):
+            if delay <= b:
+                part = Fraction(before) + Fraction(after - before) * (delay - a) / (b - a)
+                return reward * part
+        return Fraction(0)
+
+    def keys(self, name: str) -> list[Key]:
+        stages = self.jobs[name]["stages"]
+        return [(name, s, i) for s, stage in enumerate(stages) for i in range(len(stage))]
+
+    def length(self, key: Key) -> int:
+        return int(self.jobs[key[0]]["stages"][key[1]][key[2]])
+
+    def wide(self, name: str) -> int:
+        return int(self.jobs[name].get("processors", 1))
+
+    def over(self, name: str) -> bool:
+        """Return whether nothing of a job is left to start."""
+        return name not in self.cancelled and all(key in self.runs for key in self.keys(name))
+
+    def end(self, name: str) -> int:
+        return max(end for (job, _, _), (_, end) in self.runs.items() if job == name)
+
+    def spent(self, name: str) -> int:
+        """Return the processor time that a job has used, or will by the ends of what runs."""
+        used = sum(end - start for (job, _, _), (start, end) in self.runs.items() if job == name)
+        return self.wide(name) * used + self.lost[name]
+
+    # --- what happens -------------------------------------------------------------------------
+
+    def advance(self, tasks: list[dict[str, Any]], now: int) -> None:
+        """Let the tasks of a plan start that were to start before a time."""
+        self.now = now
+        for task in tasks:
+            key = (task["job"], task["stage"], task["task"])
+            if key not in self.runs and task["start"] < now:
+                self.runs[key] = (int(task["start"]), int(task["end"]))
+                first = 0
+                for pool, level in self.there.items():
+                    first += max(level)
+                    if task["processor"] < first:
+                        self.pool_of[key] = pool
+                        break
+
+    def running(self, name: str | None = None) -> list[Key]:
+        every = [key for key, (_, end) in self.runs.items() if end > self.now]
+        return [key for key in every if name in (None, key[0])]
+
+    def fail(self, name: str) -> None:
+        for key in self.keys(name):
+            if key in self.runs:
+                start, end = self.runs.pop(key)
+                self.lost[name] += self.wide(name) * max(0, min(end, self.now) - start)
+
+    def cancel(self, name: str) -> None:
+        self.cancelled.add(name)
+        for key in self.running(name):
+            self.runs[key] = (self.runs[key][0], self.now)
+
+    # --- what can still be done ---------------------------------------------------------------
+
+    def held(self, pool: str, time: int) -> int:
+        return sum(
+            self.wide(key[0])
+            for key in self.running()
+            if self.pool_of[key] == pool and self.runs[key][1] > time
+        )
+
+    def possible(self, name: str) -> bool:
+        job = self.jobs[name]
+        pools = job.get("pools") or [*self.there]
+        if name in self.cancelled:
+            return False
+        return any(max(self.there[pool][self.now :]) >= self.wide(name) for pool in pools)
+
+    def allowed(self, chosen: set[str]) -> bool:
+        """Return whether jobs keep all rules."""
+        for rule in self.night.get("constraints", ()):
+            jobs, kind = rule.get("jobs", ()), rule["kind"]
+            if kind == "apart" and len(chosen & {*jobs}) > 1:
+                return False
+            if kind == "imply" and rule["if"] in chosen and rule["then"] not in chosen:
+                return False
+            if kind == "fair-share":
+                (group, share) = next(iter(rule["at_most"].items()))
+                own = [n for n, job in self.jobs.items() if job["groups"]["team"] == group]
+                left = sum(
+                    self.wide(n) * self.length(key)
+                    for n in own
+                    if n in chosen
+                    for key in self.keys(n)
+                    if key not in self.runs
+                )
+                spent = sum(map(self.spent, own))
+                deadline = int(self.night["deadline"])
+                whole = sum(sum(level[:deadline]) for level in self.there.values())
+                if left and left + spent > Fraction(str(share)) * whole:
+                    return False
+        started = {key[0] for key in self.runs}
+        for name in chosen - started:
+            for other in self.jobs[name].get("after", ()):
+                if other not in chosen:
+                    return False
+                if self.over(other) and not self.paid(other, self.end(other)):
+                    return False
+        return True
+
+    def best(self, was: dict[str, tuple[int, int]]) -> tuple[Fraction, int] | None:
+        """Return the most that the night can earn, and the fewest changes with it.
+
+        ``was`` has the start and end of each job in the plan before. None where no choice of jobs
+        keeps the rules.
+        """
+        sure = {name for name in self.jobs if self.over(name)}
+        free = [n for n in self.jobs if n not in sure and self.possible(n)]
+        base = sum((self.paid(name, self.end(name)) for name in sure), Fraction(0))
+        ends = {n: self._span(n) if self.paid(n, self.end(n)) else None for n in sure}
+        fixed = sum(was.get(n) != ends[n] for n in sure)
+        found = []
+        for more in chain.from_iterable(combinations(free, k) for k in range(len(free) + 1)):
+            if not self.allowed(sure | {*more}):
+                continue
+            dropped = sum(n in was for n in self.jobs if n not in sure and n not in more)
+            value = _Search(self, more, was).best()
+            if value is not None:
+                found.append((base + value[0], value[1] - dropped - fixed))
+        if not found:
+            return None
+        reward, changes = max(found)
+        return reward, -changes
+
+    def _span(self, name: str) -> tuple[int, int]:
+        own = [self.runs[key] for key in self.keys(name)]
+        return min(start for start, _ in own), max(end for _, end in own)
+
+
+class _Search:
+    """Tries every way to run what is left of some jobs."""
+
+    def __init__(self, world: World, chosen: tuple[str, ...], was: dict[str, tuple[int, int]]):
+        self.world, self.was = world, was
+        self.left = frozenset(k for n in chosen for k in world.keys(n) if k not in world.runs)
+        self.last = {n: world.due(n) + world.delay for n in world.jobs}
+        self.horizon = max(self.last[n] for n in chosen) if chosen else 0
+        self.seats = [r for r in world.night.get("constraints", ()) if r["kind"] == "seats"]
+        numbers = []
+        for pool, level in world.there.items():
+            most = max(*level[world.now :], world.held(pool, world.now))
+            numbers += [(pool, k) for k in range(most)]
+        self.numbers = numbers
+        self.best_from = cache(self._best_from)
+
+    def stays(self, pool: str, k: int, start: int, end: int) -> bool:
+        """Return whether a processor is there all the time: those of lower numbers stay longest."""
+        there, world = self.world.there[pool], self.world
+        return all(max(there[t], world.held(pool, t)) > k for t in range(start, end))
+
+    def best(self) -> tuple[Fraction, int] | None:
+        world = self.world
+        results = [
+            self.best_from(world.now, self.left, busy, ())
+            for busy in self._running(tuple(sorted(world.running())), frozenset())
+        ]
+        return max((one for one in results if one != WORST), default=None)
+
+    def _running(self, keys: Any, busy: Any) -> Any:
+        """Yield each way in which running tasks hold processors that stay until their end."""
+        if not keys:
+            yield busy
+            return
+        key, rest, world = keys[0], keys[1:], self.world
+        end = world.runs[key][1]
+        taken = {place for _, places, _ in busy for place in places}
+        able = [
+            place
+            for place in self.numbers
+            if place[0] == world.pool_of[key]
+            and place not in taken
+            and self.stays(*place, world.now, end)
+        ]
+        for places in combinations(able, world.wide(key[0])):
+            yield from self._running(rest, busy | {(key, places, end)})
+
+    def _best_from(self, t: int, left: Any, busy: Any, started: Any) -> tuple[Fraction, int]:
+        """Return the best reward, and minus the changes, from a time on."""
+        if not left:
+            return Fraction(0), 0
+        if t >= self.horizon:
+            return WORST
+        busy = frozenset(one for one in busy if one[2] > t)
+        best = WORST
+        for more, now, begun, value in self._starts(t, sorted(left), left, busy, started):
+            later = self.best_from(t + 1, more, now, begun)
+            if later != WORST:
+                best = max(best, (value[0] + later[0], value[1] + later[1]))
+        return best
+
+    def _starts(self, t: int, able: Any, left: Any, busy: Any, started: Any) -> Any:
+        """Yield each way to start some tasks at a time."""
+        yield left, busy, started, (Fraction(0), 0)
+        for n, key in enumerate(able):
+            if not self._ready(t, key, left, busy):
+                continue
+            end = t + self.world.length(key)
+            job = self.world.jobs[key[0]]
+            if end > self.last[key[0]] or not self._fits(t, key, busy):
+                continue
+            taken = {place for _, places, _ in busy for place in places}
+            for pool in job.get("pools") or [*self.world.there]:
+                idle = [
+                    place
+                    for place in self.numbers
+                    if place[0] == pool and place not in taken and self.stays(*place, t, end)
+                ]
+                for places in combinations(idle, self.world.wide(key[0])):
+                    now = busy | {(key, places, end)}
+                    begun, value = self._account(key, t, left - {key}, now, started)
+                    for more in self._starts(t, able[n + 1 :], left - {key}, now, begun):
+                        yield *more[:3], (value[0] + more[3][0], value[1] + more[3][1])
+
+    def _account(self, key: Key, t: int, left: Any, busy: Any, started: Any) -> Any:
+        """Return the starts of jobs that are not all begun, and what a job earns that is."""
+        name, world = key[0], self.world
+        if not any(k[0] == name for k in world.runs) and name not in dict(started):
+            started = tuple(sorted((*started, (name, t))))
+        if any(k[0] == name for k in left):
+            return started, (Fraction(0), 0)
+        end = max(e for k, _, e in busy if k[0] == name)
+        first = dict(started).get(name)
+        if first is None:
+            first = min(s for k, (s, _) in world.runs.items() if k[0] == name)
+        same = self.was.get(name) == (first, end)
+        begun = tuple(one for one in started if one[0] != name)
+        return begun, (world.paid(name, end), 0 if same else -1)
+
+    def _ready(self, t: int, key: Key, left: Any, busy: Any) -> bool:
+        name, stage, _ = key
+        job, world = self.world.jobs[name], self.world
+        if t < job.get("release", 0) or any(k[0] == name and k[1] < stage for k in left):
+            return False
+        if any(k[0] == name and k[1] < stage for k, _, _ in busy):
+            return False
+        if any(k[0] == name for k in world.runs):
+            return True  # what it waited for was there when it began
+        waits = job.get("after", ())
+        return not any(k[0] in waits for k in left) and not any(k[0] in waits for k, _, _ in busy)
+
+    def _fits(self, t: int, key: Key, busy: Any) -> bool:
+        names = [k[0] for k, _, _ in busy] + [key[0]]
+        most = self.world.jobs[key[0]].get("max_processors")
+        own = sum(self.world.wide(n) for n in names if n == key[0])
+        if most is not None and own > max(most, 0):
+            return False
+        for rule in self.seats:
+            held = sum(rule["use"].get(n, 0) for n in names)
+            if rule["use"].get(key[0]) and held > rule["capacity"]:
+                return False
+        return True
+
+
+# --- nights -----------------------------------------------------------------------------------
+
+
+def drawn_night(draw: Random, tasks: int = 6) -> dict[str, Any]:
+    """Draw a night of few tasks, as a file holds it."""
+    horizon = draw.randint(4, 8)
+    night: dict[str, Any] = {"problem": "dssp", "name": "small", "deadline": horizon}
+    kind = draw.choice(("plain", "plain", "pools", "falls"))
+    if kind == "pools":
+        night["pools"] = {"p": draw.randint(1, 2), "q": 1}
+    else:
+        night["processors"] = draw.randint(1, 3)
+    if kind == "falls":
+        levels = [draw.randint(1, 3), draw.randint(0, 2), draw.randint(0, 3)]
+        times = [0, *sorted(draw.sample(range(1, horizon), 2))]
+        night["capacity"] = [[t, n] for t, n in zip(times, levels, strict=True)]
+    widest = max(night.get("pools", {"": 0}).values()) or max(
+        [n for _, n in night.get("capacity", ())] or [night["processors"]]
+    )
+    if draw.random() < 0.25:
+        night["late"] = [[0, 1], [draw.randint(1, 3), 0.5]]
+    night["jobs"] = _drawn_jobs(draw, night, horizon, widest, draw.randint(3, tasks))
+    if rules := _drawn_rules(draw, night["jobs"]):
+        night["constraints"] = rules
+    return night
+
+
+def _drawn_jobs(
+    draw: Random, night: dict[str, Any], horizon: int, widest: int, left: int
+) -> list[dict[str, Any]]:
+    jobs: list[dict[str, Any]] = []
+    while left > 0 and len(jobs) < 4:
+        stages = []
+        for _ in range(draw.choice((1, 1, 2))):
+            count = min(left, draw.choice((1, 1, 2, 3)))
+            if count:
+                stages.append([draw.choice((1, 1, 2, 3)) for _ in range(count)])
+                left -= count
+        job: dict[str, Any] = {"name": f"j{len(jobs)}", "reward": draw.randint(1, 9)}
+        job |= {"stages": stages, "groups": {"team": draw.choice("xy")}}
+        if draw.random() < 0.2:
+            job["deadline"] = draw.randint(2, horizon + 1)
+        if draw.random() < 0.2:
+            job["release"] = draw.randint(1, 3)
+        if draw.random() < 0.2 and widest > 1:
+            job["processors"] = 2
+        if draw.random() < 0.2:
+            job["max_processors"] = max(job.get("processors", 1), draw.randint(1, 2))
+        if "pools" in night and draw.random() < 0.4 and job.get("processors", 1) == 1:
+            job["pools"] = [draw.choice("pq")]
+        if jobs and draw.random() < 0.2:
+            job["after"] = [draw.choice(jobs)["name"]]
+        jobs.append(job)
+    return jobs
+
+
+def _drawn_rules(draw: Random, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    names = [job["name"] for job in jobs]
+    rules: list[dict[str, Any]] = []
+    if len(names) > 1 and draw.random() < 0.2:
+        rules.append({"kind": "apart", "name": "apart", "jobs": draw.sample(names, 2)})
+    if len(names) > 1 and draw.random() < 0.15:
+        first, then = draw.sample(names, 2)
+        rules.append({"kind": "imply", "name": "imply", "if": first, "then": then})
+    if draw.random() < 0.25:
+        use = {names[0]: 1, names[-1]: 1}
+        rules.append({"kind": "seats", "name": "seats", "capacity": 1, "use": use})
+    if any(job["groups"]["team"] == "x" for job in jobs) and draw.random() < 0.3:
+        share = draw.choice((0.25, 0.5))
+        rules.append({"kind": "fair-share", "name": "cap", "by": "team", "at_most": {"x": share}})
+    return rules
+
+
+def drawn_events(draw: Random, world: World) -> list[dict[str, str]]:
+    """Draw what happens by now, let it happen, and return the rows of a state that say so."""
+    rows: list[dict[str, str]] = []
+    for name in world.jobs:
+        begun = any(key[0] == name for key in world.runs)
+        running = world.running(name)
+        chance = draw.random()
+        if not begun or name in world.cancelled:
+            if chance < 0.03 and name not in world.cancelled:
+                world.cancel(name)
+                rows.append({"job": name, "status": "cancelled"})
+        elif chance < 0.12:
+            world.fail(name)
+            rows.append({"job": name, "status": "failed"})
+        elif chance < 0.16:
+            world.cancel(name)
+            rows.append({"job": name, "status": "cancelled"})
+        elif running and chance < 0.32:
+            end = world.now + draw.randint(1, 3)
+            for key in running:
+                world.runs[key] = (world.runs[key][0], end)
+            rows.append({"job": name, "status": "running", "end": str(end)})
+        elif running and world.over(name) and chance < 0.4:
+            for key in running:
+                world.runs[key] = (world.runs[key][0], world.now)
+            rows.append({"job": name, "status": "done", "end": str(world.now)})
+    if draw.random() < 0.25:
+        rows += _machine_event(draw, world)
+    return rows
+
+
+def _machine_event(draw: Random, world: World) -> list[dict[str, str]]:
+    pool = draw.choice([*world.there])
+    level, now = world.there[pool], world.now
+    busy = world.held(pool, now)
+    if draw.random() < 0.5:
+        change = draw.choice((-1, -1, 1))
+        if level[now] + change < busy:
+            return []
+        level[now:] = [max(0, count + change) for count in level[now:]]
+        text = f"{change:+d}"
+    else:
+        count = max(busy, draw.randint(0, 3))
+        until = min((t for t in world.changes if t > now), default=len(level))
+        level[now:until] = [count] * (until - now)
+        text = str(count)
+    return [{"processors": text, "pool": pool}]

@@ -1,0 +1,104 @@
+"""Chains of replanning, judged by trying everything that can still be done."""
+
+import json
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+from builders.effort import ALL, examples
+
+import schedopt
+from judge.replanned import World, drawn_events, drawn_night
+from schedopt.instances import files
+from schedopt.instances.errors import InputError
+from schedopt.verbs.check import judged
+
+PART = 25
+TITLES = ("job", "status", "start", "processors", "end", "pool")
+HOW: dict[str, Any] = {"threads": 1, "time_limit": 20.0}
+
+
+def state(rows: list[dict[str, str]]) -> pl.DataFrame | None:
+    cells = [{title: row.get(title, "") for title in TITLES} for row in rows]
+    return pl.DataFrame(cells) if cells else None
+
+
+def tasks_of(plan: Any) -> list[dict[str, Any]]:
+    solution = plan.result.document().solution
+    return list(solution.get("tasks", ()))
+
+
+def planned_spans(plan: Any) -> dict[str, tuple[int, int]]:
+    return {r["job"]: (int(r["start"]), int(r["end"])) for r in plan.rows if r["run"]}
+
+
+@pytest.mark.parametrize("part", range(examples(4000) // PART))
+def test_chains_of_replanning_are_the_best_that_can_still_be_done(part: int) -> None:
+    for seed in range(PART * part, PART * (part + 1)):
+        judge_chain(seed)
+
+
+def judge_chain(seed: int) -> int:
+    """Judge one night and up to five replans of it; return how many replans were judged."""
+    draw = Random(seed)  # noqa: S311
+    night = drawn_night(draw)
+    try:
+        instance = files.parse(json.dumps(night).encode())
+    except InputError:  # such as a job that is wider than the machine
+        return 0
+    world = World(night)
+    plan: Any = schedopt.plan(instance, **HOW)
+    if plan.run is None:
+        return 0
+    now, done = 0, 0
+    for _ in range(draw.choice((1, 1, 2, 3, 5))):
+        now = draw.randint(now, int(night["deadline"]) - 1)
+        was = planned_spans(plan)
+        world.advance(tasks_of(plan), now)
+        rows = drawn_events(draw, world)
+        if not any(any(level[now : int(night["deadline"])]) for level in world.there.values()):
+            return done  # no processor is left
+        plan = schedopt.replan(plan, at=now, state=state(rows), **HOW)
+        best = world.best(was)
+        if best is None:
+            assert any("cannot be kept" in note for note in plan.notes), seed
+            return done
+        reward, changes = best
+        assert plan.result.termination == "optimal", (
+            seed,
+            now,
+            plan.result.message,
+            plan.result.termination,
+            plan.result,
+        )
+        assert Fraction(plan.result.objective).limit_denominator(1000) == reward, (seed, now)
+        changed = sum(change.change != "kept" for change in plan.changes)
+        assert changed == changes, (seed, now, changes, was, plan.changes, world)
+        assert judged(None, plan.result.document()).whole, (seed, now)
+        done += 1
+    return done
+
+
+def test_where_nothing_is_new_nothing_changes() -> None:
+    for seed in range(examples(4000)):
+        draw = Random(seed)  # noqa: S311
+        night = drawn_night(draw)
+        try:
+            instance = files.parse(json.dumps(night).encode())
+        except InputError:
+            continue
+        plan: Any = schedopt.plan(instance, **HOW)
+        if plan.run is None:
+            continue
+        now, before = 0, tasks_of(plan)
+        for _ in range(draw.choice((1, 2, 3))):
+            now = draw.randint(now, int(night["deadline"]) - 1)
+            plan = schedopt.replan(plan, at=now, **HOW)
+            assert {change.change for change in plan.changes} <= {"kept"}, seed
+            assert tasks_of(plan) == before, seed
+
+
+if not ALL:
+    assert examples(4000) == 1000
