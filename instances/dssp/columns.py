@@ -212,7 +212,7 @@ FIELDS: Mapping[str, Field] = {
             "processors",
             "whole",
             least=1,
-            titles=("cpus", "ncpus", "reqcpus"),
+            titles=("cpus", "ncpus", "reqcpus", "numcpus"),
             example="4",
             unit="processors of each task",
             without="1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace as with_fields
 from functools import partial
 from itertools import chain, count
@@ -169,6 +170,21 @@ class JobReader:
         for why, jobs in self.left_out.items():
             yield f"{count_of(len(jobs), 'job')} left out: {why}: {_listed(jobs)}"
 
+    @contextmanager
+    def named_rows(self, jobs: Sequence[Job]) -> Iterator[None]:
+        """Name the row and the column in an `InputError` about ``jobs[...]``."""
+        try:
+            yield
+        except InputError as error:
+            head, _, rest = error.place.partition("]")
+            if head.startswith("jobs[") and head[5:].isdecimal():
+                field = rest.removeprefix(".").partition("[")[0]
+                row = Row(
+                    self._places[jobs[int(head[5:])].name], (), {}, titles=self.columns.titles
+                )
+                error.place = row.where(field) if field in self.columns.titles else row.place
+            raise
+
     # --- rows -------------------------------------------------------------------------------
 
     def _chosen_rows(self) -> list[Cells]:
@@ -282,6 +298,7 @@ class JobReader:
             return None
         own = next(new for n in count(2) if (new := f"{name}_{n}") not in self._names)
         self._names.add(own)
+        self._places[own] = row.place
         self.copies.setdefault(name, []).append(own)
         return own
 

@@ -149,27 +149,28 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
         seats = values.held(SEATS, reader, whole=True)
         for kind, number in seats.items():
             expect(isinstance(number, int), "a whole number", number, names.place(SEATS + kind))
-        instance = Instance(
-            name=asked.name or (stem(file) if file else "jobs"),
-            description=f"Times are {clock.words}." if clock.told or clock.start else None,
-            processors=asked.processors or 0,
-            deadline=deadline,  # type: ignore[arg-type]
-            jobs=jobs,
-            constraints=(
-                *(
-                    Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
-                    for kind, n in seats.items()
+        with reader.named_rows(jobs):
+            instance = Instance(
+                name=asked.name or (stem(file) if file else "jobs"),
+                description=f"Times are {clock.words}." if clock.told or clock.start else None,
+                processors=asked.processors or 0,
+                deadline=deadline,  # type: ignore[arg-type]
+                jobs=jobs,
+                constraints=(
+                    *(
+                        Seats(name=kind, capacity=n, use=reader.use.get(kind, {}))
+                        for kind, n in seats.items()
+                    ),
+                    *(Require(name=f"must {job}", jobs=(job,)) for job in reader.must),
+                    *(Forbid(name=f"forbid {job}", jobs=(job,)) for job in reader.forbid),
                 ),
-                *(Require(name=f"must {job}", jobs=(job,)) for job in reader.must),
-                *(Forbid(name=f"forbid {job}", jobs=(job,)) for job in reader.forbid),
-            ),
-            resources=values.held(HOLDS, reader),
-            changes=capacity,  # type: ignore[arg-type]
-            pools=pools,  # type: ignore[arg-type]
-            end=end,
-            start=_start_with_zone(clock),
-            unit=clock.unit,
-        )
+                resources=values.held(HOLDS, reader),
+                changes=capacity,  # type: ignore[arg-type]
+                pools=pools,  # type: ignore[arg-type]
+                end=end,
+                start=_start_with_zone(clock),
+                unit=clock.unit,
+            )
     if columns.reward == STRICT:
         instance = by_level(instance)
     if tell is not None:

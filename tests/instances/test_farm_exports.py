@@ -241,6 +241,12 @@ def test_a_list_of_slurm_is_read(tmp_path: Path) -> None:
     assert (mesh.stages, mesh.reward) == (((0.5,),), 17.0)
 
 
+def test_a_job_that_is_too_wide_is_named_by_its_row(tmp_path: Path) -> None:
+    text = "NAME,CPUS,TIME_LIMIT,PRIORITY\na,2,1h,1\na,9,1h,1\n"
+    said = str(refusal(table, tmp_path, text, duplicates="number"))
+    assert "line 3, column 'CPUS': found 9; expected at most 2" in said
+
+
 def test_a_table_is_read_without_polars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     night = table(tmp_path, DEADLINE, **{"seats:houdini": 3})
     monkeypatch.setitem(sys.modules, "polars", None)
