@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypeVar
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import Floats, Whole
@@ -34,7 +35,11 @@ Sense = Literal["maximize", "minimize"]
 """Whether an objective is minimized or maximized."""
 
 
-class Formulation(Protocol):
+S_co = TypeVar("S_co", covariant=True, default=Any)
+"""The problem's solution record, such as `instances.dssp.Selected`."""
+
+
+class Formulation(Protocol[S_co]):
     """An instance written as a native model, with side constraints, ready to be solved.
 
     A formulation makes no solver call, prints nothing and opens no file.
@@ -94,11 +99,11 @@ class Formulation(Protocol):
     def hint(self, solution: Any) -> Hints:
         """Yield a value for each native variable that a known solution gives one."""
 
-    def decode(self, value: Value) -> Any:
+    def decode(self, value: Value) -> S_co:
         """Turn a solver's values, by native variable, into the problem's solution record."""
 
 
-class CpSatFormulation(Formulation, Protocol):
+class CpSatFormulation(Formulation[S_co], Protocol[S_co]):
     """A formulation in CP-SAT with switchable side constraints: see `cp_sat.WholeModel`."""
 
     @property

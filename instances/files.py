@@ -190,7 +190,7 @@ def expect_instance(path: str | Path) -> None:
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
 
 
-def example(name: str) -> AnyInstance:
+def example(name: str) -> Any:
     """Return a bundled instance by name; ``schedopt list examples`` lists them."""
     return load(f"{PREFIX}{name}")
 

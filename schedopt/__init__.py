@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.evaluate import evaluate
     from schedopt.verbs.explain import explain, list_policies
     from schedopt.verbs.generate import generate, new
+    from schedopt.verbs.plan import plan
     from schedopt.verbs.plan_table import plan_table
     from schedopt.verbs.plot import plot
     from schedopt.verbs.ready import Ready, ready
@@ -139,7 +140,7 @@ _MODULES = {
 """Modules of the names that are neither side constraints nor verbs in a module of their name."""
 
 
-def __getattr__(name: str) -> Any:
+def _import(name: str) -> Any:
     if not name.startswith("_"):
         from schedopt.instances import files
 
@@ -149,6 +150,10 @@ def __getattr__(name: str) -> Any:
         home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
         return getattr(import_module(_MODULES.get(name, home)), name)
     raise AttributeError(f"module 'schedopt' has no attribute {name!r}")
+
+
+if not TYPE_CHECKING:  # or every name would have a type
+    __getattr__ = _import
 
 
 def __dir__() -> list[str]:

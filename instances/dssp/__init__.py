@@ -25,3 +25,28 @@ from schedopt.instances.dssp.placing import (
 from schedopt.instances.dssp.planned import Tasks
 from schedopt.instances.dssp.records import FILL, Instance, SideConstraint
 from schedopt.instances.dssp.windows import Window, refuse_nights, windows
+
+__all__ = [
+    "FILL",
+    "Down",
+    "Instance",
+    "Job",
+    "PlacedTask",
+    "Scheduled",
+    "ScheduledNights",
+    "Selected",
+    "SelectedNight",
+    "SelectedNights",
+    "SideConstraint",
+    "Stages",
+    "Tasks",
+    "Window",
+    "bounding",
+    "nights_apart",
+    "one_night",
+    "refuse_nights",
+    "scheduled",
+    "selected",
+    "selected_nights",
+    "windows",
+]

@@ -21,3 +21,19 @@ from schedopt.instances.hesrpt.speedups import (
     Whole,
     points,
 )
+
+__all__ = [
+    "Allocated",
+    "Amdahl",
+    "Epoch",
+    "Instance",
+    "Job",
+    "Power",
+    "SideConstraint",
+    "Speedup",
+    "Table",
+    "Whole",
+    "allocated",
+    "check_meaning",
+    "points",
+]

@@ -24,3 +24,25 @@ from schedopt.instances.msfq.sizes import (
     Lognormal,
     Shape,
 )
+
+__all__ = [
+    "BoundedPareto",
+    "Bracketed",
+    "ClassTime",
+    "Deterministic",
+    "Empirical",
+    "Exponential",
+    "Hyperexponential",
+    "Instance",
+    "JobClass",
+    "LogAnswer",
+    "Lognormal",
+    "Measures",
+    "OptimalTable",
+    "Partition",
+    "Replayed",
+    "Shape",
+    "SideConstraint",
+    "Simulated",
+    "Thresholded",
+]

@@ -140,7 +140,10 @@ class GeneratedSource(Source):
         from schedopt.verbs.generate import generate
 
         with at_place(file=self.label):
-            return generate(self.family, self.generator, seed=self.seed, options=self.options)
+            drawn: AnyInstance = generate(
+                self.family, self.generator, seed=self.seed, options=self.options
+            )
+        return drawn
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, quote
@@ -25,7 +26,7 @@ def convert(
     name: str | None = None,
     options: Options | None = None,
     tell: Callable[[str], None] | None = None,
-) -> AnyInstance:
+) -> Any:
     """Return an instance made of files of another format.
 
     Parameters

@@ -1,11 +1,12 @@
 """Generate: instances from nothing but a seed; new: a commented one to begin from."""
 
+from typing import Any
+
 from schedopt.instances.decoding import strip_comments
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.extras import naming_extras
 from schedopt.instances.files import encode, parse
 from schedopt.instances.options import Options, check_options
-from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
 
@@ -16,7 +17,7 @@ def generate(
     *,
     seed: int = 0,
     options: Options | None = None,
-) -> AnyInstance:
+) -> Any:
     """Return a random instance; the same seed gives the same instance.
 
     Parameters
@@ -38,8 +39,7 @@ def generate(
     chosen = record_of(problem).generator(generator)
     if seed < 0:
         raise InputError("a whole number >= 0", found=quote(seed), place="seed")
-    drawn: AnyInstance = chosen(seed, **check_options(options or {}, chosen.options, chosen.name))
-    return drawn
+    return chosen(seed, **check_options(options or {}, chosen.options, chosen.name))
 
 
 def new(problem: str, *, comments: bool = True) -> str:

@@ -22,7 +22,7 @@ from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.engine import NoCertificateError
-from schedopt.solvers.result import LazyQuestion, Limits, Result, as_document, gap
+from schedopt.solvers.result import LazyQuestion, Limits, Result, S, as_document, gap
 from schedopt.solvers.stopping import Event, Watch, stoppable, stoppable_by, stopped
 from schedopt.verbs.load import Rules, read_rules
 
@@ -41,7 +41,7 @@ OVER, SHARE = 1.0, 0.1
 
 @naming_extras()
 def solve(
-    what: What,
+    what: Formulation[S] | AnyInstance | str | Path,
     *,
     formulation: str | None = None,
     solver: str | None = None,
@@ -60,7 +60,7 @@ def solve(
     many: bool = False,
     start: Any | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Result:
+) -> Result[S]:
     """Find the optimum of an instance or of a formulation, and check it.
 
     Parameters
@@ -112,7 +112,8 @@ def solve(
     Returns
     -------
     Result
-        Checked; ``violations`` is empty unless solver and checker disagree.
+        Checked; ``violations`` is empty unless solver and checker disagree. Of a formulation it
+        has the type of its solution, such as ``Result[dssp.Selected]`` of a selection.
 
     Raises
     ------

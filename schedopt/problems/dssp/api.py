@@ -21,10 +21,27 @@ if TYPE_CHECKING:
     from schedopt.policies.dssp.dispatchers import dispatcher
     from schedopt.policies.dssp.selectors import selector
 
-__getattr__ = lazily(
-    __name__,
-    {
-        "dispatcher": "schedopt.policies.dssp.dispatchers",
-        "selector": "schedopt.policies.dssp.selectors",
-    },
-)
+__all__ = [
+    "Down",
+    "Instance",
+    "Job",
+    "PlacedTask",
+    "Schedule",
+    "Scheduled",
+    "Season",
+    "Selected",
+    "Selection",
+    "dispatcher",
+    "scheduled",
+    "selected",
+    "selector",
+]
+
+if not TYPE_CHECKING:  # or every name would have a type
+    __getattr__ = lazily(
+        __name__,
+        {
+            "dispatcher": "schedopt.policies.dssp.dispatchers",
+            "selector": "schedopt.policies.dssp.selectors",
+        },
+    )

@@ -11,4 +11,17 @@ from schedopt.problems import lazily
 if TYPE_CHECKING:
     from schedopt.policies.epoch.heuristics import packing
 
-__getattr__ = lazily(__name__, {"packing": "schedopt.policies.epoch.heuristics"})
+__all__ = [
+    "Epoch",
+    "Instance",
+    "Job",
+    "Partition",
+    "Partitioned",
+    "Rectangle",
+    "Rectangles",
+    "Scheduled",
+    "packing",
+]
+
+if not TYPE_CHECKING:  # or every name would have a type
+    __getattr__ = lazily(__name__, {"packing": "schedopt.policies.epoch.heuristics"})

@@ -20,4 +20,18 @@ from schedopt.problems import lazily
 if TYPE_CHECKING:
     from schedopt.policies.hesrpt.shares import share_policy
 
-__getattr__ = lazily(__name__, {"share_policy": "schedopt.policies.hesrpt.shares"})
+__all__ = [
+    "Allocated",
+    "Allocation",
+    "Amdahl",
+    "Epoch",
+    "Instance",
+    "Job",
+    "Power",
+    "Table",
+    "Whole",
+    "share_policy",
+]
+
+if not TYPE_CHECKING:  # or every name would have a type
+    __getattr__ = lazily(__name__, {"share_policy": "schedopt.policies.hesrpt.shares"})

@@ -33,7 +33,35 @@ if TYPE_CHECKING:
 
     from schedopt.policies.msfq import admission_rule
 
-__getattr__ = lazily(__name__, {"admission_rule": "schedopt.policies.msfq"})
+__all__ = [
+    "BoundedPareto",
+    "Bracketed",
+    "ClassTime",
+    "Deterministic",
+    "Empirical",
+    "Exponential",
+    "Hyperexponential",
+    "Instance",
+    "JobClass",
+    "Jobs",
+    "Labels",
+    "LogBound",
+    "Lognormal",
+    "Measures",
+    "Needs",
+    "OptimalPolicy",
+    "OptimalTable",
+    "Partition",
+    "Replayed",
+    "Simulated",
+    "Threshold",
+    "Thresholded",
+    "admission_rule",
+    "sample_path",
+]
+
+if not TYPE_CHECKING:  # or every name would have a type
+    __getattr__ = lazily(__name__, {"admission_rule": "schedopt.policies.msfq"})
 
 
 def sample_path(
