@@ -149,8 +149,8 @@ class LogBound(WithoutConstraints):
     refusing: ClassVar[str] = "on a log"
     name: ClassVar[str] = "bound"
     engine: ClassVar[str] = "server-prices"
-    changed: ClassVar[bool] = False
-    goal_changed: ClassVar[bool] = False
+    changed: bool = False
+    goal_changed: bool = False
     known_options: ClassVar[Mapping[str, Option]] = {
         "rounds": Option(400, "a whole number of at least 1", is_count, asks=False),
         "cells": Option(50_000, "a whole number of at least 1", is_count, asks=False),

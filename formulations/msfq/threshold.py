@@ -68,7 +68,7 @@ class Threshold:
     problem: ClassVar[str] = "msfq"
     name: ClassVar[str] = "threshold"
     engine: ClassVar[str] = "numeric"
-    goal_changed: ClassVar[bool] = False
+    goal_changed: bool = False
     tolerance: ClassVar[float] = 0.0
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
