@@ -141,7 +141,7 @@ class Allocation:
 
     @cached_property
     def unit(self) -> float:
-        """The unit of time inside the program, in which the objective is about 1."""
+        """The unit of time in which rows and solvers measure: then the objective is about 1."""
         instance = self.instance
         everyone = np.arange(len(instance.jobs))
         even = np.full(len(everyone), instance.servers / len(everyone))
@@ -163,14 +163,19 @@ class Allocation:
         return cp.Variable(len(self.pairs), nonneg=True, name="a")
 
     @property
-    def time(self) -> cp.Expression:
+    def time(self) -> cp.Variable:
         """How long each epoch lasts, shape (E,)."""
-        return self.unit * self._d
+        return self._d
 
     @property
-    def used(self) -> cp.Expression:
+    def used(self) -> cp.Variable:
         """Share times time of each pair, shape (n,)."""
-        return self.unit * self._a
+        return self._a
+
+    @cached_property
+    def _scaled(self) -> tuple[cp.Expression, cp.Expression]:
+        """Time and share times time in `unit`: what the rows are written in."""
+        return self._d / self.unit, self._a / self.unit
 
     @cached_property
     def completion(self) -> dict[str, cp.Expression]:
@@ -178,7 +183,7 @@ class Allocation:
         import cvxpy as cp
 
         return {
-            self.instance.jobs[j].name: self.unit * cp.sum(self._d[: e + 1])
+            self.instance.jobs[j].name: cp.sum(self._d[: e + 1])
             for e, (what, j) in enumerate(self.epochs.ends)
             if what == "completion"
         }
@@ -228,15 +233,19 @@ class Allocation:
         return self._is_built and self._native.goal_changed
 
     def program(self, names: Collection[str]) -> cp.Problem:
-        """Return a new program as it stands, with some of its side constraints, by name."""
+        """Return a new program as it stands, with some of its side constraints, by name.
+
+        Its objective is divided by what `worth` multiplies with.
+        """
         side = self.side_constraints()
-        return self._native.without(row for name in side if name not in names for row in side[name])
+        gone = (row for name in side if name not in names for row in side[name])
+        return self._native.without(gone, self.worth(1.0))
 
     @cached_property
     def _goal(self) -> cp.Minimize:
         import cvxpy as cp
 
-        return cp.Minimize((self.levels / self.scale) @ self._d)
+        return cp.Minimize(self.levels @ self._d)
 
     def _declared_rows(self) -> list[cp.Constraint]:
         """Return what is declared: work, servers, arrivals and side constraints."""
@@ -244,18 +253,18 @@ class Allocation:
 
         instance, count = self.instance, len(self.pairs)
         jobs, epochs = np.array(self.pairs, dtype=np.intp).reshape(-1, 2).T
-        # The work of each pair is a fraction of the job's size.
-        work, rows = cp.Variable(count, nonneg=True, name="work"), list[cp.Constraint]()
+        sizes, (time, used) = instance.sizes[jobs], self._scaled
+        done = cp.Variable(count, nonneg=True, name="work")  # by each pair, as sizes are measured
+        work, rows = cp.multiply(1.0 / sizes, done), list[cp.Constraint]()  # a part of the size
         for kind, speedup in enumerate(instance.speedups):
             mine = np.flatnonzero(instance.kinds[jobs] == kind)
-            a, d = self._a[mine], self._d[epochs[mine]]
-            rows += self._work_of(speedup, a, d, work[mine], instance.sizes[jobs[mine]])
+            rows += self._work_of(speedup, used[mine], time[epochs[mine]], work[mine], sizes[mine])
         by_job = np.zeros((len(instance.jobs), count))
         by_epoch = np.zeros((len(self.levels), count))
         by_job[jobs, np.arange(count)] = by_epoch[epochs, np.arange(count)] = 1.0
-        rows += [by_job @ work >= 1.0, by_epoch @ self._a <= self._d]
+        rows += [by_job @ work >= 1.0, by_epoch @ used <= time]
         rows += [
-            cp.sum(self._d[: e + 1]) == instance.arrivals[j] / self.unit
+            cp.sum(time[: e + 1]) == instance.arrivals[j] / self.unit
             for e, (what, j) in enumerate(self.epochs.ends)
             if what == "arrival"
         ]
@@ -328,17 +337,18 @@ class Allocation:
         fresh = self.rules.bounds[self._stated :]
         self._stated = len(self.rules.bounds)
         at = {pair: i for i, pair in enumerate(self.pairs)} if fresh else {}
+        time, used = self._scaled
         for e, jobs in enumerate(self.epochs.present if fresh else ()):
             for bound in in_force(fresh, jobs):
-                taken = cp.sum(self._a[[at[j, e] for j in bound.jobs]])
+                taken = cp.sum(used[[at[j, e] for j in bound.jobs]])
                 if bound.at_least > 0:
-                    self._rows.append((bound, taken >= bound.at_least * self._d[e]))
+                    self._rows.append((bound, taken >= bound.at_least * time[e]))
                 if bound.at_most < 1:
-                    self._rows.append((bound, taken <= bound.at_most * self._d[e]))
+                    self._rows.append((bound, taken <= bound.at_most * time[e]))
         return self._rows
 
     def worth(self, goal: float) -> float:
-        """Return the cost that a value of the declared objective stands for."""
+        """Return the cost that a scaled objective stands for, which is about 1."""
         return goal * self.scale * self.unit
 
     def decodable(self, program: cp.Problem) -> bool:
@@ -360,7 +370,8 @@ class Allocation:
 
     def decode(self, value: Value) -> Allocated:
         """Return the allocation given by values of the variables, played to the end."""
-        return self.read(np.asarray(value(self._d)), np.asarray(value(self._a)))
+        d, a = (np.asarray(value(of)) / self.unit for of in (self._d, self._a))
+        return self.read(d, a)
 
     def read(self, d: Floats, a: Floats) -> Allocated:
         """Return the allocation of durations (E,) and share times time (n,), both in `unit`."""

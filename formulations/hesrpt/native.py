@@ -73,11 +73,12 @@ class Native:
         here = {id(row) for row in self.program.constraints}
         return {name for name, rows in side.items() if here.issuperset(map(id, rows))}
 
-    def without(self, rows: Iterable[cp.Constraint]) -> cp.Problem:
-        """Return a new program that lacks some of the rows."""
+    def without(self, rows: Iterable[cp.Constraint], scale: float) -> cp.Problem:
+        """Return a new program that lacks some of the rows; its objective is divided by a scale."""
         gone = {id(row) for row in rows}
         kept = [row for row in self.program.constraints if id(row) not in gone]
-        return cp.Problem(self.program.objective, kept)
+        goal = self.program.objective
+        return cp.Problem(type(goal)(goal.args[0] / scale), kept)
 
 
 def digest(*roots: Any) -> str:

@@ -128,7 +128,8 @@ def _solve_one_by_one(attempt: Attempt) -> Termination:
     if not model.changed:
         attempt.raise_bound(least, "model")
     elif model.goal_changed:
-        attempt.message = f"the model's own objective was optimized: {problem.value:.10g}"
+        own = model.worth(problem.value)
+        attempt.message = f"the model's own objective was optimized: {own:.10g}"
     else:
         attempt.message = "native constraints: no bound, and this order alone"
     return "completed"

@@ -120,7 +120,7 @@ def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
         worths = model.instance.worths(name).tolist()
         return sum(worth * variable for worth, variable in zip(worths, x, strict=True))
 
-    native.ordered = pyo.ConstraintList()
+    native.ordered, native.goal = pyo.ConstraintList(), pyo.Objective(expr=0, sense=pyo.maximize)
     native.reward.deactivate()
     try:
         for k, (before, name) in enumerate(pairwise(objectives)):
@@ -128,14 +128,14 @@ def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
                 break
             if reached := result.solution.objectives[k]:
                 native.ordered.add(total(before) >= reached - NEAR * abs(reached))
-            native.goal = pyo.Objective(expr=total(name) + 0 * x[0], sense=pyo.maximize)
+            native.goal.expr = total(name) + 0 * x[0]
             found = mip.solve(engine_of("highs"), model, remaining_limits(task.limits, began))
-            native.del_component(native.goal)
             proven = found.termination == "optimal" and found.solution is not None
             if proven:
                 result = msgspec.structs.replace(result, solution=found.solution)
     finally:
         native.del_component(native.ordered)
+        native.del_component(native.goal)
         native.reward.activate()
     if proven:
         return result
