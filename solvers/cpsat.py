@@ -16,7 +16,7 @@ from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
-from schedopt.solvers.running import Run, make_result, value_of
+from schedopt.solvers.running import Run, make_result, value_of, with_objective_of_model
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
@@ -218,7 +218,7 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
             if not met:
                 stopped = "completed"
                 message = "optimal but for rounding, up to the bound: undecided"
-    return make_result(
+    result = make_result(
         formulation,
         run,
         solver="cp-sat",
@@ -233,6 +233,9 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
         },
         message=message,
     )
+    found = run.status in _FOUND and formulation.model.has_objective()
+    own = run.solver.objective_value if found else None
+    return with_objective_of_model(formulation, result, own)
 
 
 def _notes_on_model(formulation: CpSatFormulation, run: _CpSatRun, status: Any) -> str:

@@ -182,6 +182,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     risk : dict, optional
         Where run times are uncertain: ``in_sample``, what it is worth in the ``scenarios`` that
         decided, ``out_of_sample``, in others, and ``confidence``, half of that one's 95% interval.
+    objective_of_model : float, optional
+        Where the user changed the objective of the native model: its value. ``objective`` is the
+        instance's.
     message : str
         A line about what happened, where there is something to say.
     """
@@ -210,6 +213,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     violations: tuple[str, ...] = ()
     conflict: tuple[str, ...] = ()
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
+    objective_of_model: float | UnsetType = UNSET
     message: str | UnsetType = UNSET
     certificate: dict[str, Any] | UnsetType = UNSET
     explanation: dict[str, Any] | UnsetType = UNSET

@@ -126,6 +126,15 @@ def make_result(
     return msgspec.structs.replace(result, trace=tuple(run.trace))
 
 
+def with_objective_of_model(
+    formulation: Formulation, result: Result[Any], value: float | None
+) -> Result[Any]:
+    """Return a result with the value of the native objective, where the user changed that."""
+    if value is None or result.solution is None or not formulation.goal_changed:
+        return result
+    return msgspec.structs.replace(result, objective_of_model=value)
+
+
 def value_of(formulation: Formulation, solution: Any) -> float | None:
     """Return what a solution is worth to a formulation; None where it breaks what is asked."""
     worth = getattr(formulation, "value_of", formulation.instance.objective_of)(solution)

@@ -17,6 +17,7 @@ from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.solvers.hesrpt.feasibility import has_few_timelines, possible_timelines
 from schedopt.solvers.hesrpt.order_search import GivenOrder, order_search, plain_timeline
 from schedopt.solvers.result import Result, Termination
+from schedopt.solvers.running import with_objective_of_model
 
 BELOW = 1e-7
 """Relative error allowed to an interior-point optimum."""
@@ -88,7 +89,8 @@ def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]
     result = run_attempt(model, EngineTask(task.limits), "model", _solve_one_by_one, _can_hold)
     if model.goal_changed and result.termination == "completed":
         result = msgspec.structs.replace(result, termination="optimal")
-    return result
+    own = model.model.objective.value if model.goal_changed else None
+    return with_objective_of_model(model, result, None if own is None else float(own))
 
 
 def _programs_by_order(model: Allocation, names: Collection[str]) -> Iterator[Allocation]:

@@ -20,7 +20,7 @@ from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.running import Run, make_result, with_objective_of_model
 
 Floats = NDArray[np.float64]
 LARGEST_SUM = 2.0**20
@@ -186,14 +186,16 @@ def _start(matrix: Matrix, hint: Iterable[tuple[Any, float]]) -> Start:
 
 
 def _result(formulation: Formulation, engine: Engine, run: MatrixRun, answer: Answer) -> Result:
-    solution = None
+    solution, own = None, None
     if answer.values is not None:
         by_id = {id(v): x for v, x in zip(run.matrix.columns, answer.values.tolist(), strict=True)}
         solution = formulation.decode(lambda v: by_id.get(id(v), v.value))
+        if formulation.changed:
+            own = load_solution(formulation.model, run.matrix, answer.values)
     bound = answer.bound
     if solution is not None and not run.matrix.columns:
         bound = formulation.instance.objective_of(solution)
-    return make_result(
+    result = make_result(
         formulation,
         run,
         solver=engine.name,
@@ -204,6 +206,18 @@ def _result(formulation: Formulation, engine: Engine, run: MatrixRun, answer: An
         options={"threads": run.limits.threads},
         message=answer.message,
     )
+    return with_objective_of_model(formulation, result, own)
+
+
+def load_solution(model: Any, matrix: Matrix, values: Floats) -> float:
+    """Load values into the variables of a Pyomo model, and return its objective."""
+    import pyomo.environ as pyo
+
+    rounded = np.where(matrix.integer != 0, np.rint(values), values)
+    for variable, value in zip(matrix.columns, rounded.tolist(), strict=True):
+        variable.set_value(value, skip_validation=True)
+    (objective,) = model.component_data_objects(pyo.Objective, active=True)
+    return float(pyo.value(objective))
 
 
 def _conflict_oracle(engine: Engine, side: Side, run: MatrixRun, began: float) -> Holds:

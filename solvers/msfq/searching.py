@@ -11,7 +11,14 @@ from schedopt.instances.msfq import OptimalTable, Thresholded
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import smallest_conflict
 from schedopt.solvers.result import Limits, Result, gap
-from schedopt.solvers.running import Run, Search, drive, make_result, version
+from schedopt.solvers.running import (
+    Run,
+    Search,
+    drive,
+    make_result,
+    version,
+    with_objective_of_model,
+)
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import OptimalPolicy, Threshold
@@ -72,6 +79,7 @@ def run_search(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Li
     near = model.goal_changed and apart is not None and apart <= model.tolerance
     if stopped == "completed" and (result.proven or near):  # near enough for the formulation
         stopped = "optimal"
+    result = with_objective_of_model(model, result, search.value)
     return msgspec.structs.replace(result, termination=stopped, conflict=conflict)
 
 

@@ -291,3 +291,17 @@ def test_jobs_that_can_only_complete_together_do() -> None:
     assert (result.termination, result.violations) == ("optimal", ())
     ends = result.solution.completion
     assert ends["j0"] == pytest.approx(ends["j2"], rel=1e-12)
+
+
+def test_variables_of_the_program_are_in_the_units_of_the_instance() -> None:
+    model = Allocation(schedopt.example("twins"))
+    program = model.model
+    d = next(variable for variable in program.variables() if variable.name() == "d")
+    program.constraints.append(d[0] >= 1.2)
+    result = schedopt.solve(model)
+    assert d.value[0] == pytest.approx(1.2)
+    assert result.solution.epochs[0].end == pytest.approx(1.2)
+    assert program.objective.value == pytest.approx(result.objective)
+    assert {name: float(end.value) for name, end in model.completion.items()} == pytest.approx(
+        result.solution.completion
+    )

@@ -1,7 +1,9 @@
 """What a user changes in a native model is solved as changed, or refused by name: never ignored."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
+import msgspec
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import night
@@ -12,6 +14,9 @@ from pyomo.gdp import Disjunction
 from schedopt.formulations.dssp import Selection
 from schedopt.formulations.msfq import OptimalPolicy, Threshold
 from schedopt.instances.errors import InputError
+from schedopt.solvers import mip
+from schedopt.solvers.dssp.selection import few_row_ip
+from schedopt.solvers.mip import engine_of
 from schedopt.verbs.solve import solve
 
 
@@ -73,6 +78,43 @@ def test_a_changed_objective_is_optimized_and_no_bound_is_claimed() -> None:
     other = selection()
     other.model.reward.expr = other.model.x["j2"]
     assert solve(other).solution.selected[-1] == "j2"
+
+
+def test_values_and_the_objective_of_a_changed_pyomo_model_are_loaded() -> None:
+    model = selection()
+    native = model.model
+    native.slack = pyo.Var(bounds=(0, 5))
+    native.three = pyo.Constraint(expr=sum(native.x.values()) >= 3 - native.slack)
+    native.reward.expr = native.reward.expr - 10 * native.slack
+    result = solve(model)
+    assert (result.objective, result.objective_of_model) == (9, pytest.approx(-1))
+    assert native.slack.value == pytest.approx(1)
+    assert {name: x.value for name, x in native.x.items()} == {"j0": 1, "j1": 1, "j2": 0}
+    assert pyo.value(native.reward) == pytest.approx(result.objective_of_model)
+    assert result.document().objective_of_model == result.objective_of_model
+
+
+def test_a_failing_solver_leaves_the_objectives_of_a_model_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jobs = night([(5, 5), (4, 5), (3, 5)], capacity=10)
+    model = Selection(msgspec.structs.replace(jobs, objectives=("reward", "demand")))
+    highs, calls = engine_of("highs"), list[object]()
+
+    def fail_second(*given: object) -> object:
+        calls.append(given)
+        if len(calls) == 2:
+            raise OSError("no licence")
+        return highs.run(*given)  # type: ignore[arg-type]
+
+    failing = SimpleNamespace(name="highs", title="HiGHS", version=str, run=fail_second)
+    monkeypatch.setattr(mip, "engine_of", lambda _: failing)
+    monkeypatch.setattr(few_row_ip, "engine_of", lambda _: failing)
+    with pytest.raises(OSError, match="no licence"):
+        solve(model, solver="model")
+    assert not model.changed
+    monkeypatch.undo()
+    assert solve(model, solver="model").objective == 9
 
 
 def test_a_relaxed_model_is_refused_where_parts_of_jobs_are_best() -> None:
