@@ -165,7 +165,8 @@ class JobReader:
             yield f"{count_of(len(names), 'job')} renamed: {_listed(names)}"
         if unlimited := [name for name in self.use if name not in self.asked.seats]:
             ways = " ".join(self.names.example(f"{SEATS}{name}", "N") for name in unlimited)
-            yield f"licences without a limit, such as {ways}: {', '.join(map(quote, unlimited))}"
+            listed = ", ".join(map(quote, unlimited))
+            yield f"licences without a limit: {listed}; to limit them: {ways}"
         yield f"{count_of(read, 'job')} read" + ", none left out" * (not self.left_out)
         for why, jobs in self.left_out.items():
             yield f"{count_of(len(jobs), 'job')} left out: {why}: {_listed(jobs)}"

@@ -195,8 +195,9 @@ def plan(
 ) -> None:
     """Plan a night: a table of jobs in, a plan out in which nobody selected is late.
 
-    Beside the plan it says what no plan can exceed. The columns of a table are those of `convert`.
-    Times are of the clock (20:00, tonight; 06:00, the next after it), dates, or lengths (10h).
+    Beside the plan it says what no plan can exceed. `schedopt explain table` prints the columns of
+    a table. Times are of the clock (20:00, tonight; 06:00, the next after it), dates, or lengths
+    (10h).
 
     Exit status: 0 there is a plan, 3 the rules cannot hold together, 2 bad input, 4 time ran out
     before any plan, 1 the check failed, 130 interrupted (the plan in hand is still written).

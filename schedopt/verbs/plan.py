@@ -140,8 +140,10 @@ def plan(
         ``*`` is each group, repeatable.
     floor : mapping, or texts, optional
         GROUPING:GROUP=SHARE: the least that it gets, or all that it asks for, repeatable.
-    must, forbid : str or sequence of str, optional
-        A job that runs, or does not, repeatable.
+    must : str or sequence of str, optional
+        A job that has to run, repeatable.
+    forbid : str or sequence of str, optional
+        A job that must not run, repeatable.
     column : mapping, or texts, optional
         FIELD=TITLE: which column of the table is a field; see `schedopt explain table`; repeatable.
     keep : str, or sequence of them, optional

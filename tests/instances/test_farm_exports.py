@@ -127,7 +127,8 @@ def test_an_export_is_read_without_a_word_on_its_columns(tmp_path: Path) -> None
     assert (a.after, b.after, b.labels) == ((), ("a",), {"Task Count": "5"})
     assert night.constraints == (Seats(name="houdini", capacity=3, use={"a": 1, "b": 1}),)
     assert night.groups == {"Pool": {"kestrel": [0], "nightowl": [1]}}
-    assert "licences without a limit, such as --option seats:nuke=N: 'nuke'" in lines
+    unlimited = "licences without a limit: 'nuke'; to limit them: --option seats:nuke=N"
+    assert unlimited in lines
     assert lines[-1] == "1 job left out: done: 'c' (line 4)"
 
 

@@ -242,7 +242,7 @@ NIGHT = ["--processors", 60, "--from", "2026-11-28T20:00[Europe/Berlin]", "--unt
 EXPORTED: dict[str, list[object]] = {
     "export-deadline": [
         *("--where", "status=queued,rendering", "--duplicates", "number", "--keep", "Submit Date"),
-        *("--seats", "houdini=12", "--groups", "Pool"),
+        *("--seats", "houdini=12", "--must", "Tide_sq340_sh0170_lighting_v010", "--groups", "Pool"),
         *(
             word
             for show in ("tide", "kestrel", "nightowl")
@@ -250,6 +250,7 @@ EXPORTED: dict[str, list[object]] = {
         ),
     ],
     "export-opencue": [
+        *("--must", "tide-sh030-bob_cmp_v012"),
         *("--column", "seats=Group", "--seats", "tide_fx=20", "--keep", "Shot", "--groups", "Show"),
         *(
             word
@@ -264,7 +265,7 @@ EXPORTED: dict[str, list[object]] = {
 def test_an_export_is_planned_by_one_command_and_again_from_the_farms_file(
     name: str, tmp_path: Path
 ) -> None:
-    """A cap for each show, a licence, a capacity that drops at two."""
+    """A cap for each show, a licence, a capacity that drops at two, a job that must run."""
     words = [*NIGHT, *EXPORTED[name], "--missing", "frame_time=15m", "--capacity", "02:00=40"]
     farm, plan, table = tmp_path / "farm.json", tmp_path / "plan.csv", EXPORTS / f"{name}.csv"
     done = run("plan", table, *words, "--save-farm", farm, "-o", plan, "--time-limit", 60, "--json")
@@ -273,6 +274,7 @@ def test_an_export_is_planned_by_one_command_and_again_from_the_farms_file(
     assert not document["violations"]
     assert max(next(iter(document["solution"]["shares"].values())).values()) <= 0.4
     rows = {row["job"]: row for row in document["plan"]}
+    assert rows[str(words[words.index("--must") + 1])]["run"]
     kept = str(words[words.index("--keep") + 1])
     assert all(row[kept] for row in rows.values())
     assert kept in plan.read_text().splitlines()[0].split(",")
