@@ -207,6 +207,10 @@ def plan(
     table : A table of jobs (.csv, .parquet), an instance (.json), or example:NAME.
     farm : A JSON file of what is the same every night; flags go before it.
     save_farm : Write that file from the flags.
+    must : A job that runs; repeatable.
+    forbid : A job that does not run; repeatable.
+    explain : Say what each rule costs, and what each job that is left out lacks.
+    why : A job: find the smallest changes that would let it run; repeatable.
     time_limit : Seconds, or a time such as 10m; none waits for the proof.
     output : The plan as .csv, .parquet, .sh or .png; the result as .json; repeatable.
     report : An .html page of the plan: pictures, tables.

@@ -153,7 +153,7 @@ class _Search:
         lever, c = self.lever, self.enough
         needed = value = None
         if c == 0:
-            words = "a best plan runs it already: --must asks for it at no cost"
+            words = "another plan that is as good runs it: ask for it with must"
         elif c is not None:
             needed, value = lever.words(c), lever.value(c)
             words = "" if self.is_proven else "enough; whether less is enough is not proven"
@@ -164,7 +164,7 @@ class _Search:
         return SmallestChange(
             job=self.name,
             change="none" if c == 0 else lever.name,
-            today=lever.today,
+            today="" if c == 0 else lever.today,
             needed=needed,
             value=value,
             proven=self.is_proven,
