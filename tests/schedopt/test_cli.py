@@ -188,7 +188,7 @@ WRONG = [
     (["generate", "dssp", "--generator", "night"], ["a generator of dssp"]),
     (["generate", "dssp", "--seed", "-1"], ["seed"]),
     (["generate", "dssp", "--seed", "1-5"], ["found '1-5'; expected a whole"]),
-    (["solve", NIGHT, "--gap", "1%"], ["found '1%'; expected a number such as 0.05"]),
+    (["solve", NIGHT, "--gap", "little"], ["found 'little'; expected a number such as 0.05"]),
     (["bench", NIGHT, "--jobs", "many"], ["found 'many'; expected a whole number"]),
     (["check", NIGHT, str(BUNDLED / "farm.csv")], ["expected a result, as `schedopt solve"]),
     (["generate", "dssp", "--count", "3"], ["--output FOLDER"]),
