@@ -1,14 +1,16 @@
-"""A quick selection or season, for where no search has time.
+"""A greedy selection or season, for where no search has time.
 
-Jobs are taken by reward for their demand, those that a floor asks for first, night after night,
-each as long as whatever comes before it leaves every row room. The bound is that of a knapsack as
-large as all nights, which jobs may be cut for.
+Columns are taken by reward over demand, night after night, as long as every row has room. Those
+that a floor needs come first, and the predecessors of a job come before the job. Then columns are
+dropped until the rows with negative coefficients hold. A selection that breaks a row is not
+returned. The bound is the LP bound of a knapsack with the capacity of all nights.
 """
 
 from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from math import isfinite
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ SLIP = 1e-9
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 def trivial(model: Selection | Season) -> tuple[Any | None, float | None]:
@@ -55,6 +58,35 @@ def _jobs(model: Selection | Season) -> Places:
     return model.calendar.jobs
 
 
+class _FloatRow(NamedTuple):
+    """A row in floating point; ``slip`` is the relative rounding error of its sums."""
+
+    columns: Places
+    parts: Floats
+    low: float
+    high: float
+    slip: float
+
+    @classmethod
+    def of(cls, row: Row) -> Self:
+        c = row.coefficients
+        parts = c.floats if isinstance(c, Whole) else np.array([float(part) for part in c])
+        slip = 0.0 if (parts % 1 == 0).all() else SLIP
+        columns = np.asarray(row.jobs, dtype=np.intp)
+        return cls(columns, parts, float(row.lower), float(row.upper), slip)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether dropping a column can break the upper bound."""
+        return bool((self.parts < 0).any())
+
+    def excess(self, chosen: Mask) -> float:
+        """Return by how much a selection exceeds the upper bound, or, negative, the lower one."""
+        used = self.parts[chosen[self.columns]]
+        total, near = float(used.sum()), self.slip * float(np.abs(used).sum())
+        return max(0.0, total + near - self.high) or min(0.0, total - near - self.low)
+
+
 class _GreedyFilling:
     """Takes columns one night after the other."""
 
@@ -70,64 +102,101 @@ class _GreedyFilling:
         order = np.argsort(-rewards / np.maximum(demands, 1e-300), kind="stable")
         self.rank = np.empty(model.width, dtype=np.intp)
         self.rank[order] = np.arange(model.width)
-        self.rows: list[tuple[float, float]] = []
-        self.used: list[float] = []
-        self.parts: dict[int, list[tuple[int, Places, Floats]]] = {}
         several = model.nightly if isinstance(model, Season) else model.capacity
-        stated = [*several, *(row for _, row in model.stated)]
-        self.possible = all(self._read_row(row) for row in stated)
+        self.rows = [_FloatRow.of(row) for row in [*several, *(row for _, row in model.stated)]]
+        self.mixed = [row for row in self.rows if row.mixed]
+        self.plain = [row for row in self.rows if not row.mixed]
+        for row in self.plain:
+            if row.low > 0:
+                self._prioritize_floor(row)
+        self._prioritize_predecessors()
 
-    def _read_row(self, row: Row) -> bool:
-        """Read a row; tell whether this greedy filling can satisfy it."""
-        columns = np.asarray(row.jobs, dtype=np.intp)
-        c = row.coefficients
-        parts = c.floats if isinstance(c, Whole) else np.array([float(part) for part in c])
-        slip = 0.0 if (parts % 1 == 0).all() else SLIP
-        low, high = float(row.lower) * (1 + slip), float(row.upper) * (1 - slip)
-        if (parts < 0).any():  # who leaves all of them out keeps it
-            self.open[columns] = False
-            return low <= 0 <= high
-        if low > 0:
-            self._prioritize_floor(columns, parts, low)
-        if isfinite(high) or low > 0:
-            self.rows.append((low, high))
-            self.used.append(0.0)
-            nights = self.nights[columns]
-            for n in np.flatnonzero(np.bincount(nights)).tolist():
-                here = nights == n
-                part = len(self.rows) - 1, columns[here], parts[here]
-                self.parts.setdefault(n, []).append(part)
-        return True
-
-    def _prioritize_floor(self, columns: Places, parts: Floats, low: float) -> None:
+    def _prioritize_floor(self, row: _FloatRow) -> None:
         """Put the jobs that help meet a floor before all others."""
-        here = np.flatnonzero(self.model.open[columns] & (parts > 0))
-        here = here[np.argsort(self.rank[columns[here]], kind="stable")]
-        many = int(np.searchsorted(np.cumsum(parts[here]), low)) + 1
-        first = columns[here[:many]]
+        here = np.flatnonzero(self.model.open[row.columns] & (row.parts > 0))
+        here = here[np.argsort(self.rank[row.columns[here]], kind="stable")]
+        many = int(np.searchsorted(np.cumsum(row.parts[here]), row.low * (1 + row.slip))) + 1
+        first = row.columns[here[:many]]
         self.open[first] = True
         self.rank[first] = np.minimum(self.rank[first], self.rank[first] - self.model.width)
 
+    def _prioritize_predecessors(self) -> None:
+        """Put what a column requires, by a row of two columns, no later than the column."""
+        needs: dict[int, list[int]] = {}
+        for row in self.mixed:
+            if len(row.columns) == 2:
+                (a, b), (p, q) = row.columns.tolist(), row.parts.tolist()
+                for one, other, part in ((a, b, p), (b, a, q)):
+                    if not row.low <= part <= row.high:
+                        needs.setdefault(one, []).append(other)
+        for column in sorted(needs, key=self.rank.__getitem__):
+            waiting = [column] if self.open[column] else []
+            while waiting:
+                one = waiting.pop()
+                for other in needs.get(one, ()):
+                    if self.rank[other] > self.rank[column] or not self.open[other]:
+                        self.rank[other] = min(self.rank[other], self.rank[column])
+                        if self.model.open[other]:
+                            self.open[other] = True
+                            waiting.append(other)
+
     def columns(self) -> Sequence[int] | None:
         """Return the columns that are 1; None where a row is violated."""
-        if not self.possible:
-            return None
+        chosen = self._fill()
+        self._drop(chosen)
+        kept = all(not row.excess(chosen) for row in self.rows)
+        return np.flatnonzero(chosen).tolist() if kept else None
+
+    def _fill(self) -> Mask:
+        """Return the columns for which the rows without negative coefficients have room."""
+        parts: dict[int, list[tuple[int, Places, Floats]]] = {}
+        rows = [row for row in self.plain if row.high < inf]
+        for i, row in enumerate(rows):
+            nights = self.nights[row.columns]
+            for n in np.flatnonzero(np.bincount(nights)).tolist():
+                here = nights == n
+                parts.setdefault(n, []).append((i, row.columns[here], row.parts[here]))
+        used = [0.0] * len(rows)
         done = np.zeros(len(self.model.instance.jobs), dtype=bool)
-        chosen: list[Places] = []
         by_night = np.argsort(self.nights, kind="stable")
         ends = np.searchsorted(self.nights[by_night], np.arange(1, self.nights.max(initial=1) + 2))
         wanted = np.zeros(self.model.width, dtype=bool)
         for n, (first, last) in enumerate(pairwise(ends), start=1):
             tonight = by_night[first:last]
             wanted[tonight] = self.open[tonight] & ~done[self.jobs[tonight]]
-            for i, columns, parts in self.parts.get(n, ()):
+            for i, columns, amounts in parts.get(n, ()):
                 asked = np.flatnonzero(wanted[columns])
                 asked = asked[np.argsort(self.rank[columns[asked]], kind="stable")]
-                room = self.rows[i][1] - self.used[i]
-                wanted[columns[asked[np.cumsum(parts[asked]) > room]]] = False
-            for i, columns, parts in self.parts.get(n, ()):
-                self.used[i] += float(parts[wanted[columns]].sum())
-            chosen.append(tonight[wanted[tonight]])
-            done[self.jobs[chosen[-1]]] = True
-        kept = all(low <= used for (low, _), used in zip(self.rows, self.used, strict=True))
-        return np.sort(np.concatenate(chosen)).tolist() if kept else None
+                room = rows[i].high * (1 - rows[i].slip) - used[i]
+                wanted[columns[asked[np.cumsum(amounts[asked]) > room]]] = False
+            for i, columns, amounts in parts.get(n, ()):
+                used[i] += float(amounts[wanted[columns]].sum())
+            done[self.jobs[tonight[wanted[tonight]]]] = True
+        return wanted
+
+    def _drop(self, chosen: Mask) -> None:
+        """Drop columns, the last by rank first, until the rows with negative coefficients hold."""
+        sizes = [len(row.columns) for row in self.mixed]
+        every = np.concatenate([row.columns for row in self.mixed] or [self.jobs[:0]])
+        by_column = np.argsort(every, kind="stable")
+        every, of = every[by_column], np.repeat(np.arange(len(sizes)), sizes)[by_column]
+        waiting = [(size, i) for i, size in enumerate(sizes)]  # rows of many columns come last
+        heapify(waiting)
+        queued = set(range(len(sizes)))
+        while waiting:
+            _, i = heappop(waiting)
+            queued.remove(i)
+            row = self.mixed[i]
+            if not (excess := row.excess(chosen)):
+                continue
+            here = np.flatnonzero(chosen[row.columns] & (row.parts * excess > 0))
+            here = here[np.argsort(-self.rank[row.columns[here]], kind="stable")]
+            freed = np.cumsum(np.abs(row.parts[here]))
+            dropped = row.columns[here[: int(np.searchsorted(freed, abs(excess))) + 1]]
+            chosen[dropped] = False
+            for column in dropped.tolist():
+                first, last = np.searchsorted(every, (column, column + 1))
+                for k in of[first:last].tolist():
+                    if k not in queued:
+                        queued.add(k)
+                        heappush(waiting, (sizes[k], k))

@@ -1,5 +1,6 @@
 """Objectives in order, selections under risk by the order of service, and quick answers."""
 
+import json
 from importlib import import_module
 from itertools import product
 from random import Random
@@ -13,10 +14,13 @@ from builders.refusals import refusal
 from contract.dssp import at_risk, some_night
 from hypothesis import assume
 from hypothesis import strategies as st
+from judge.brute import Night
+from judge.nights import drawn
 
 import schedopt
-from schedopt.formulations.dssp import Schedule, Selection
-from schedopt.instances.constraints import Apart, AtLeast, FairShare, Require
+from schedopt.formulations.dssp import Schedule, Season, Selection
+from schedopt.instances import files
+from schedopt.instances.constraints import Apart, AtLeast, AtMost, FairShare, Require
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.clock import now
@@ -234,6 +238,48 @@ def test_it_keeps_the_rules_and_bounds_the_optimum(name: str) -> None:
             assert late.solution is not None, seed
             assert model.instance.objective_of(solution) <= bound, seed
     assert found > 5
+
+
+@pytest.mark.parametrize("nights", [1, 3])
+def test_greedy_selection_keeps_every_rule(nights: int) -> None:
+    found = 0
+    for seed in range(examples(600)):
+        draw = Random(seed)  # noqa: S311
+        file = json.loads(drawn(seed, ("after",) if nights > 1 else (), nights, most=12))
+        names = [job["name"] for job in file["jobs"]]
+        for i, job in enumerate(file["jobs"]):
+            if nights == 1 and i and "after" not in job and draw.random() < 0.4:
+                other = draw.choice(file["jobs"][:i])
+                job["after"] = [] if other.get("after") else [other["name"]]
+        some = draw.sample(names, draw.randint(1, len(names)))
+        floor = {"kind": "at-least", "jobs": some, "count": draw.randint(0, len(some))}
+        imply = {"kind": "imply", "if": some[0], "then": some[-1]}
+        file["constraints"] += [floor, imply]
+        try:
+            night = files.parse(json.dumps(file).encode())
+        except InputError:
+            continue  # a job is after itself
+        solution, _ = trivial((Season if nights > 1 else Selection)(night))
+        if solution is not None:
+            found += 1
+            run = [solution] if nights == 1 else solution.nights
+            plan = dict.fromkeys(names, 0)
+            plan |= {name: n for n, one in enumerate(run, 1) for name in one.selected}
+            assert Night(json.dumps(file).encode()).allows(plan), (seed, plan)
+    assert found > examples(600) / 2
+
+
+def test_greedy_selection_includes_predecessors_of_jobs_under_a_floor() -> None:
+    rules = (AtLeast(jobs=("d", "a"), count=2), AtMost(jobs=("d", "c"), count=2))
+    jobs = (
+        Job(name="a", reward=5, stages=((1, 1),), after=("c",)),
+        Job(name="b", reward=1, stages=((2, 2),)),
+        Job(name="c", reward=7, stages=((3,),)),
+        Job(name="d", reward=7, stages=((2,),)),
+    )
+    night = Instance(name="x", processors=3, deadline=7, jobs=jobs, constraints=rules)
+    result = solve(night, time_limit=0)
+    assert (result.objective, result.violations) == (20, ())
 
 
 def test_floors_and_requirements_come_first() -> None:
