@@ -85,6 +85,12 @@ class TableError(InputError):
         return "\n".join([*lines, *([f"... and {more} more like these"] if more > 0 else [])])
 
 
+def raise_all(errors: Sequence[InputError]) -> None:
+    """Raise the errors of one file together, if there are any."""
+    if errors:
+        raise errors[0] if len(errors) == 1 else TableError(errors)
+
+
 def position(data: bytes, offset: int) -> str:
     """Return the line and the column of a byte in a text."""
     line, before = data.count(b"\n", 0, offset) + 1, data.rfind(b"\n", 0, offset)

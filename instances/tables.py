@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from schedopt.instances.decimals import expect_held
-from schedopt.instances.errors import InputError, at_place, decode_utf8, quote
+from schedopt.instances.errors import InputError, at_place, decode_utf8, quote, raise_all
 from schedopt.instances.extras import require
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.naming import pick_name
@@ -271,12 +271,15 @@ def read_csv(data: bytes) -> Table:
     check_rows(data.count(b"\n"), CELL * len(titles))
     if not titles:
         raise InputError("a header with a title for each column")
-    rows = []
-    for number, row in lines:
-        if len(row) != len(titles):
-            expected = f"{len(titles)} cells, as in the header"
-            raise InputError(expected, found=f"{len(row)}", place=f"line {number}")
-        rows.append((f"line {number}", row))
+    rows = [(f"line {number}", row) for number, row in lines]
+    expected = f"{len(titles)} cells, as in the header"
+    raise_all(
+        [
+            InputError(expected, found=f"{len(row)}", place=place)
+            for place, row in rows
+            if len(row) != len(titles)
+        ]
+    )
     head = text.lstrip("\r\n").split("\n", 1)[0]
     return Table(f"line {first}", titles, rows, delimiter_of(head), encoding)
 

@@ -29,7 +29,7 @@ from schedopt.instances.dssp.columns import (
 )
 from schedopt.instances.dssp.jobs import Job, Stages
 from schedopt.instances.dssp.worth import level_name, reversed_priorities
-from schedopt.instances.errors import InputError, TableError, listing, quote, suggestion
+from schedopt.instances.errors import InputError, listing, quote, raise_all, suggestion
 from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Column, Row, Table
 from schedopt.instances.times import LENGTH, NUMBER, comma
@@ -124,8 +124,7 @@ class JobReader:
             if job := self._job(row):
                 read.append((row, job))
         jobs = self._with_jobs_before(read)
-        if self._errors:
-            raise self._errors[0] if len(self._errors) == 1 else TableError(self._errors)
+        raise_all(self._errors)
         names = {job.name for job in jobs}
         self.must = [name for name in self.must if name in names]
         self.forbid = [name for name in self.forbid if name in names]
@@ -203,7 +202,10 @@ class JobReader:
         for key, title in self.columns.titles.items():
             self._write_plainly(key, title, rows)
         for key, value in self.asked.missing.items():
-            if value == LEAVE_OUT:
+            if value != LEAVE_OUT:  # an error of the value is not one of the table
+                place, column = self.names.place(f"missing:{key}"), self._declared(key)
+                Row(place, [value], {key: 0}, self.clock).value(column)
+            else:
                 rows = self._keep(rows, [bool(cells[at[key]]) for _, cells in rows], f"no {key}")
             for _, cells in rows:
                 cells[at[key]] = cells[at[key]] or value
@@ -222,9 +224,12 @@ class JobReader:
     def _leave_out(self, name: str, place: str, why: str) -> None:
         self.left_out.setdefault(why, []).append(f"{quote(name)} ({place})")
 
+    def _declared(self, key: str) -> Column:
+        return self._holds.get(key) or FIELDS[key]
+
     def _write_plainly(self, key: str, title: str, rows: Sequence[Cells]) -> None:
         """Rewrite the cells of a field: no placeholders, decimal points, the title's unit."""
-        i, kind = self.columns.at[key], (self._holds.get(key) or FIELDS[key]).kind
+        i, kind = self.columns.at[key], self._declared(key).kind
         texts = [cells[i] for _, cells in rows]
         if kind != "text":
             texts = ["" if text in PLACEHOLDERS else text for text in texts]

@@ -202,6 +202,8 @@ def test_all_wrong_cells_are_told_at_once_by_the_titles_of_the_table(tmp_path: P
     assert lines[1].startswith(f"{path}: line 2, column 'Avg Frame Time': found '0:61:00'")
     assert lines[2].startswith(f"{path}: line 2, column 'Prio': found 'x0'; expected a finite num")
     assert lines[-1] == "... and 8 more like these"
+    said = str(refusal(table, tmp_path, "name,reward,tasks\na,1\nb,1,1h\nc\n"))
+    assert [line.split(": ")[1] for line in said.splitlines()] == ["line 2", "line 4"]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +288,10 @@ def test_licences_of_a_cell(text: str, held: dict[str, int]) -> None:
         ({"keep": "Id"}, "option keep: found 'Id'; expected a title of the table"),
         ({"where:Stat": "x"}, "option where:Stat: found 'Stat'; expected a title of the table"),
         ({"missing:time": "1"}, "option missing:time: found 'time'; expected a field"),
-        ({"missing:frame_time": "soon"}, "column 'frame_time': found 'soon'"),
+        (
+            {"missing:frame_time": "soon"},
+            "option missing:frame_time, column 'frame_time': found 's",
+        ),
         ({"duplicates": "drop"}, "option duplicates: found 'drop'; expected one of refuse, number"),
     ],
     ids=str,
