@@ -79,6 +79,15 @@ def scale_of(numbers: Floats, most: float = 1e22) -> int:
     return 0
 
 
+def common_scale(numbers: Floats, most: float) -> int:
+    """Return how many of the largest common unit of some numbers are 1; 0 if more than ``most``."""
+    if scale := scale_of(numbers, most):
+        return scale
+    parts = ((np.rint(numbers * d) / d == numbers).all() for d in DENOMINATORS)
+    scale = Whole.of(numbers).scale if any(parts) else 0
+    return scale if scale <= most else 0
+
+
 @dataclass(frozen=True, eq=False)
 class Whole(Sequence[Fraction]):
     """Decimals as whole numbers of one unit, ``scale`` units in 1."""

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.program import Number, exact, whole_row
-from schedopt.instances.decimals import Whole, as_written
+from schedopt.instances.decimals import as_written, common_scale
 from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.planned import FORGIVEN
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -68,17 +69,18 @@ class Grid:
         if night.late:  # what is paid late depends on the deadlines' exact places
             late = [night.deadline, *(delay for delay, _ in night.late)]
             times = np.concatenate((times, late, night.deadlines))
-        whole = Whole.of(times)
         wide = night.machine.total.most > FINEST >> 16
         finest = FINEST_LATE if night.late or wide else FINEST
-        exact = whole.scale <= finest / max(night.horizon, 1e-300)
-        step = int(np.gcd.reduce(whole.numbers)) if exact else 1
-        scale = float(whole.scale) if exact else 2.0 ** floor(np.log2(COARSE / night.horizon))
+        scale = float(common_scale(times, finest / max(night.horizon, 1e-300)))
+        exact = scale > 0
+        step = int(np.gcd.reduce(np.rint(times * scale).astype(np.int64))) if exact else 1
+        if not exact:
+            scale = 2.0 ** floor(np.log2(COARSE / night.horizon))
         able = np.minimum(tasks.lengths * scale, 2.0 * FINEST)  # what is longer cannot be run
         lengths = (np.rint(able) if exact else np.ceil(able)).astype(np.int64)
         longest = np.maximum.reduceat(lengths, tasks.first_task[:-1]) if len(lengths) else lengths
         added = np.add.reduceat(longest / scale - tasks.longest, tasks.first_stage[:-1])
-        unit, delay = Fraction(scale), as_written(night.delay)
+        unit, delay = Fraction(scale) * FORGIVEN, as_written(night.delay)
         end = inf if night.end is None else as_written(night.end)
         deadlines = _times_in_units(night.deadlines, lambda time: floor(time * unit))
         horizons = _times_in_units(
@@ -88,7 +90,7 @@ class Grid:
             scale=scale,
             exact=exact,
             lengths=lengths,
-            releases=_times_in_units(night.releases, lambda time: ceil(time * unit)),
+            releases=_times_in_units(night.releases, lambda time: ceil(time * Fraction(scale))),
             deadlines=deadlines,
             horizons=horizons,
             horizon=int(horizons.max(initial=floor(min(as_written(night.deadline), end) * unit))),

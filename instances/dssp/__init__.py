@@ -16,6 +16,7 @@ from schedopt.instances.dssp.jobs import Job, Stages
 from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.placing import (
     bounding,
+    bounding_rules,
     nights_apart,
     one_night,
     scheduled,
@@ -42,6 +43,7 @@ __all__ = [
     "Tasks",
     "Window",
     "bounding",
+    "bounding_rules",
     "nights_apart",
     "one_night",
     "refuse_nights",

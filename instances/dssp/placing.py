@@ -1,6 +1,7 @@
 """From positions of jobs to the record of a selection, and from start times to a schedule's."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from math import fsum, inf, nextafter
 from types import MappingProxyType
 
@@ -8,10 +9,11 @@ import numpy as np
 from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
-from schedopt.instances.constraints import Constraint, Seats
+from schedopt.instances.constraints import Constraint, FairShare, Seats
 from schedopt.instances.decimals import as_written, rounded_total
 from schedopt.instances.dssp import answers
-from schedopt.instances.dssp.planned import Floats, Ints
+from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.planned import FORGIVEN, Floats, Ints
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.naming import split
 
@@ -145,32 +147,50 @@ def bounding(night: Instance) -> Instance:
 
     What lives between two times has a total demand, as it happens, of at most what all processors
     do between them, and a critical path of at most that time. So predictions give way to the tasks,
-    and deadlines to the times after which nothing is paid. Side constraints speak of the planned
-    demands and of the deadlines: they stay where these are the same, and seats stay in any case.
+    and deadlines to the times after which nothing is paid: where times have no common unit, with
+    the rounding that is forgiven to completions. Side constraints: see `bounding_rules`.
     """
-    predicted = [
-        job.stages is not None and (job.demand, job.critical_path) != (None, None)
-        for job in night.jobs
-    ]
-    if not night.late and not any(predicted):
+    predicted = list(map(_is_predicted, night.jobs))
+    forgiven = Fraction(1) if night.has_common_unit else FORGIVEN
+    if not night.late and not any(predicted) and forgiven == 1:
         return night
+
+    def last(deadline: float) -> float:
+        exact = (as_written(deadline) + as_written(night.delay)) * forgiven
+        near = float(exact)
+        return near if as_written(near) >= exact else nextafter(near, inf)
+
     jobs = list(night.jobs)
     for j, job in enumerate(jobs):
-        if job.deadline is not None and night.delay:
-            jobs[j] = replace(job, deadline=_delayed_deadline(job.deadline, night.delay))
+        if job.deadline is not None:
+            jobs[j] = replace(job, deadline=last(job.deadline))
         if predicted[j]:
             jobs[j] = replace(jobs[j], demand=None, critical_path=None)
     return replace(
         night,
         jobs=tuple(jobs),
-        deadline=_delayed_deadline(night.deadline, night.delay),
+        deadline=last(night.deadline),
+        end=None if night.end is None else last(night.end),
         late=(),
-        constraints=tuple(rule for rule in night.constraints if isinstance(rule, Seats)),
+        constraints=tuple(bounding_rules(night, night.constraints)),
     )
 
 
-def _delayed_deadline(deadline: float, delay: float) -> float:
-    """Add a delay to a deadline, without rounding it down."""
-    exact = as_written(deadline) + as_written(delay)
-    near = float(exact)
-    return near if as_written(near) >= exact else nextafter(near, inf)
+def bounding_rules(night: Instance, rules: Iterable[Constraint]) -> list[Constraint]:
+    """Return the side constraints that the best selection of the bounding night has to keep.
+
+    They speak of the planned demands and of the deadlines, and stay where these are the same, but
+    seats in any case. Where deadlines differ by rounding alone all stay but minimum shares.
+    """
+    if night.late or any(map(_is_predicted, night.jobs)):
+        return [rule for rule in rules if isinstance(rule, Seats)]
+    if night.has_common_unit:
+        return list(rules)
+    return [
+        rule for rule in rules if not (isinstance(rule, FairShare) and (rule.at_least or rule.each))
+    ]
+
+
+def _is_predicted(job: Job) -> bool:
+    """Return True if other numbers than those of a job's tasks were planned with."""
+    return job.stages is not None and (job.demand, job.critical_path) != (None, None)

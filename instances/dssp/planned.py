@@ -3,8 +3,9 @@
 Numbers stand for decimals or fractions (`instances.decimals`); T_1 and T_∞ are their exact sums.
 Selections have no tolerance: both sides of every comparison are exact, in solvers and in the
 checker. Schedules are sums of lengths in double precision, in the order of events: a completion
-counts as in time up to D·(1 + 1e-11), and the checker takes times as equal up to 1e-9 of the
-longest one, totals in a document (objective, demand, shares) up to 1e-9 of their size.
+counts as in time up to D·(1 + 1e-11), which bounds on schedules allow for, and the checker takes
+times as equal up to 1e-9 of the longest one, totals in a document (objective, demand, shares) up
+to 1e-9 of their size.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from schedopt.instances.dssp.jobs import Job
 
 
+FORGIVEN = 1 + Fraction(1, 10**11)
+"""What a completion may exceed a deadline by, as the rounding of sums of lengths."""
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

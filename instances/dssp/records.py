@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances import constraints as kinds
-from schedopt.instances.decimals import as_written, rounded_total, whole_total
+from schedopt.instances.decimals import as_written, common_scale, rounded_total, whole_total
 from schedopt.instances.declarations import Count, Name, NonNegative, Share
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
@@ -32,7 +32,7 @@ from schedopt.instances.dssp.jobs import (
 )
 from schedopt.instances.dssp.machine import Down, Machine, completions
 from schedopt.instances.dssp.machine_checks import Counts, Profile, check_machine, features_of
-from schedopt.instances.dssp.planned import Planned, Tasks, guaranteed
+from schedopt.instances.dssp.planned import FORGIVEN, Planned, Tasks, guaranteed
 from schedopt.instances.errors import InputError, expect, listing, quote
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
@@ -353,6 +353,21 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def guaranteed_fill(self) -> float:
         """Return Theorem 4's r: see `guaranteed`."""
         return guaranteed(self.planned.paths, self.in_time, self.processors, self.deadline)
+
+    @cached_property
+    def has_common_unit(self) -> bool:
+        """Whether times are multiples of a unit that is more than what is forgiven to completions.
+
+        Then what is forgiven is rounding alone: who is in time is so exactly.
+        """
+        if any(job.stages is None for job in self.jobs):  # which are not scheduled
+            return True
+        there = [*self.machine.pools.values(), *self.machine.resources.values()]
+        changes = [float(time) for steps in there for time in steps.times]
+        late = [delay for delay, _ in self.late]
+        times = (self.tasks.lengths, self.releases, self.deadlines, changes, late)
+        most = float(1 / (FORGIVEN - 1)) / max(self.horizon, 1e-300)
+        return bool(common_scale(np.concatenate(times), most))
 
     @property
     def horizon(self) -> float:

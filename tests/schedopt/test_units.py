@@ -112,6 +112,41 @@ def test_solve_proves_the_same_optimum_for_fractions_and_whole_numbers(
         assert results[0].objective == results[1].objective
 
 
+LENGTHS = {
+    "sevenths": lambda draw: draw.randint(1, 30) / draw.choice([3, 6, 7]),
+    "thirteenths": lambda draw: draw.randint(1, 30) / draw.choice([11, 13, 17]),
+    "four digits": lambda draw: round(draw.randint(1, 30) / draw.choice([3, 6, 7]), 4),
+    "twelve digits": lambda draw: round(draw.randint(1, 30) / draw.choice([3, 6, 7]), 12),
+    "doubles": lambda draw: draw.random(),
+    "large": lambda draw: float(draw.randint(1, 10**14)),
+}
+
+
+@pytest.mark.parametrize("kind", LENGTHS)
+def test_solve_raises_no_alarm_where_a_deadline_is_a_rounded_sum(kind: str) -> None:
+    for seed in range(examples(200)):
+        draw = random.Random(seed)  # noqa: S311
+        jobs = [
+            [[LENGTHS[kind](draw) for _ in range(draw.randint(1, 2))] for _ in range(2)]
+            for _ in range(draw.randint(2, 6))
+        ]
+        some = jobs[: draw.randint(1, len(jobs))]
+        night = Instance(
+            name="planted",
+            processors=1,
+            deadline=sum(length for stages in some for stage in stages for length in stage),
+            jobs=tuple(
+                Job(name=f"j{i}", reward=draw.randint(1, 5), stages=tuple(map(tuple, stages)))
+                for i, stages in enumerate(jobs)
+            ),
+        )
+        result = solve(night, formulation="schedule", certificate=True, threads=1)
+        assert (result.termination, result.violations) == ("optimal", ()), seed
+        assert result.bound_checked, seed
+        planted = sum(job.reward for job in night.jobs[: len(some)])
+        assert result.objective >= planted, seed
+
+
 def test_convert_keeps_the_unit_of_a_table_without_a_start(tmp_path: Path) -> None:
     table, made = tmp_path / "jobs.csv", tmp_path / "jobs.json"
     table.write_text("name,reward,tasks\na,5,2h\nb,4,90m\n")

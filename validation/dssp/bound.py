@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written, total
-from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp import Instance, bounding, bounding_rules
+from schedopt.instances.dssp.planned import FORGIVEN
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
@@ -268,8 +269,8 @@ def _jobs_and_rules(
         for job in instance.jobs
         if job.stages
     )
-    if not last and not any(predicted):
-        return Facts(instance, 1.0), constraints
+    if not last and not any(predicted):  # what is left is the rounding of deadlines
+        return Facts(bounding(instance), 1.0), bounding_rules(instance, constraints)
     if instance.features:
         what = next(iter(instance.features))
         raise NotShownError(f"branchings of late or predicted jobs say nothing of `{what}`")
@@ -278,9 +279,10 @@ def _jobs_and_rules(
         for job in instance.jobs
     ]
     facts = Facts(msgspec.structs.replace(instance, jobs=tuple(jobs), constraints=()), 1.0)
-    facts.deadline += last
-    facts.capacity += facts.rate * last
-    facts.due = {name: due + last for name, due in facts.due.items()}
+    forgiven = Fraction(1) if instance.has_common_unit else FORGIVEN
+    facts.deadline = (facts.deadline + last) * forgiven
+    facts.capacity = facts.rate * facts.deadline
+    facts.due = {name: (due + last) * forgiven for name, due in facts.due.items()}
     return facts, [rule for rule in constraints if isinstance(rule, Seats)]
 
 

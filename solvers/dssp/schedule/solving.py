@@ -11,9 +11,9 @@ import numpy as np
 
 from schedopt.formulations.dssp.declared import selection_program
 from schedopt.formulations.dssp.rows import Choice
-from schedopt.instances.constraints import Require, Seats
+from schedopt.instances.constraints import Require
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Scheduled, bounding
+from schedopt.instances.dssp import Scheduled, bounding, bounding_rules
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
@@ -109,12 +109,9 @@ def certify(
 
     A lower bound from CP-SAT is believed.
     """
-    from schedopt.formulations.dssp import Selection
     from schedopt.solvers.dssp.selection.branch_and_bound.certificate import certify as branched
 
-    night = bounding(model.instance)
-    added = model.added if night is model.instance else ()
-    return branched(Selection(night).add(*added), result, limits, holds)
+    return branched(bounding_selection(model), result, limits, holds)
 
 
 def _result(
@@ -142,10 +139,8 @@ def bounding_selection(model: Schedule) -> Selection:
     """
     from schedopt.formulations.dssp import Selection
 
-    night = bounding(model.instance)
-    same = night is model.instance
-    added = [rule for rule in model.added if same or isinstance(rule, Seats)]
-    return Selection(night).add(*added)
+    added = bounding_rules(model.instance, model.added)
+    return Selection(bounding(model.instance)).add(*added)
 
 
 def solve_relaxation(model: Schedule, limits: Limits) -> Result:
