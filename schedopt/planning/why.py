@@ -148,7 +148,9 @@ class _Search:
         in_time = True
         try:
             self.enough = self._smallest()
-        except OutOfTimeError:
+        except (OutOfTimeError, KeyboardInterrupt) as ended:
+            if isinstance(ended, KeyboardInterrupt) and not stopped():
+                raise
             in_time = self.is_proven = False
         lever, c = self.lever, self.enough
         needed = value = None
