@@ -21,6 +21,7 @@ from schedopt.formulations.dssp import Schedule
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled
+from schedopt.instances.dssp.worth import LEVEL
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed
 from schedopt.planning.changes import Judge, Span, spans
@@ -113,6 +114,11 @@ def replan(
         replanner = _Replanner(plan, rest_without, solve, stay, until)
         result, rest = replanner.run()
         notes += [*rest.notes, *(f"{name} cannot be kept: left out" for name in rest.without)]
+    if any(name.startswith(LEVEL) for name in plan.night.objectives):
+        notes.append(
+            "strict order: there are too many levels of priority for replanning, which prefers the "
+            "highest level alone"
+        )
     history = (*so_far, ReplannedAt(at=now, without=rest.without))
     return Replanning(
         rest.night,

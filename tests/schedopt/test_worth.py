@@ -172,3 +172,16 @@ def test_shares_are_percentages_too(tmp_path: Path) -> None:
     assert plain["objective"] == percent["objective"]
     assert run("solve", "example:night", "--gap", "50%", "--json").stdout
     assert "found 'x%'" in run("solve", "example:night", "--gap", "x%", status=2).stderr
+
+
+@pytest.mark.parametrize(("levels", "is_said"), [(3, False), (40, True)])
+def test_replan_says_where_it_cannot_keep_strict_order(
+    levels: int, is_said: bool, tmp_path: Path
+) -> None:
+    text = "name,priority,tasks\n" + "".join(f"j{i},{i},6x1h\n" for i in range(levels))
+    plan, state = tmp_path / "plan.json", tmp_path / "state.csv"
+    before = planned(tmp_path, text, "--until", "2h", "--reward", "strict", "-o", plan)
+    assert runs(before) == {f"j{levels - 1}", f"j{levels - 2}"}
+    state.write_text("job,status,start,processors\n,,,5\n")
+    done = run("replan", plan, "--at", "1h", "--state", state)
+    assert ("too many levels of priority" in done.stdout + done.stderr) == is_said
