@@ -49,12 +49,22 @@ class InputError(ValueError):
         Where in the file, such as ``jobs[3].stages[0][2]``.
     file : str, optional
         The file; filled in by whoever opened it.
+    parameter : str, optional
+        The parameter of the function that was called, such as ``time_limit``. Messages of the
+        command line name its flag instead.
     """
 
     def __init__(
-        self, expected: str, *, found: str | None = None, place: str = "", file: str | None = None
+        self,
+        expected: str,
+        *,
+        found: str | None = None,
+        place: str = "",
+        file: str | None = None,
+        parameter: str = "",
     ) -> None:
         self.expected, self.found, self.place, self.file = expected, found, place, file
+        self.parameter = parameter
         super().__init__(expected)
 
     def within(self, place: str) -> InputError:
@@ -63,7 +73,8 @@ class InputError(ValueError):
         return self
 
     def __str__(self) -> str:
-        parts = [shorten(self.file or "", MOST_FILE), shorten(self.place, MOST_PLACE)]
+        parts = [shorten(self.file or "", MOST_FILE), self.parameter]
+        parts.append(shorten(self.place, MOST_PLACE))
         what = f"found {shorten(self.found, MOST_FOUND)}; " if self.found else ""
         says = f"{what}expected {shorten(self.expected, MOST_EXPECTED)}"
         return ": ".join([*filter(None, parts), says])

@@ -43,11 +43,11 @@ class MissingExtraError(InputError, ImportError):
     """
 
 
-def missing(package: str, place: str = "") -> MissingExtraError:
+def missing(package: str, place: str = "", parameter: str = "") -> MissingExtraError:
     """Return the error that says how to install a package which is not there."""
     extra = EXTRAS[package]
     expected = f'{OPENS[extra]}: pip install "schedopt[{extra}]"'
-    error = MissingExtraError(expected, found=f"no {package}", place=place)
+    error = MissingExtraError(expected, found=f"no {package}", place=place, parameter=parameter)
     error.name = package
     return error
 
@@ -84,7 +84,7 @@ def installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-def require(package: str, place: str = "") -> None:
+def require(package: str, place: str = "", parameter: str = "") -> None:
     """Raise `MissingExtraError` where a package is not installed, before any work."""
     if not installed(package):
-        raise missing(package, place)
+        raise missing(package, place, parameter)

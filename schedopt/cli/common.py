@@ -12,6 +12,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from schedopt.cli.output import INTERRUPTED, say
+from schedopt.instances.errors import InputError
 from schedopt.instances.record_fields import parse_docstring
 
 SHARED = {
@@ -117,6 +118,11 @@ def verb(
                     flags[parameter] = split(values) if flag == "option" else tuple(values)
             try:
                 run(**flags)
+            except InputError as error:
+                if error.parameter:
+                    flag = REPEATED.get(error.parameter, (error.parameter,))[0]
+                    error.parameter = f"--{flag.rstrip('_').replace('_', '-')}"
+                raise
             except KeyboardInterrupt:
                 say("interrupted")
                 raise typer.Exit(INTERRUPTED) from None

@@ -233,7 +233,7 @@ class Problem(Generic[I]):
         """Raise `InputError` if nothing is known of a formulation's prices."""
         if model.name not in self.explained:
             expected = "a selection, a schedule or a season of dssp: of others no prices are known"
-            raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
+            raise InputError(expected, found=f"{self.name} {model.name}", parameter="explain")
 
     def quantity(self, text: str, instance: Any) -> float:
         """Return ``12h``, or a time by the clock, as a number; `InputError` if there are none."""

@@ -216,14 +216,14 @@ def expect_jobs(jobs: int) -> None:
 
 def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Outcome]]:
     """Compute tasks on a Dask cluster, and yield outcomes as they arrive."""
-    require("distributed", "--cluster")
+    require("distributed", parameter="cluster")
     distributed = import_module("distributed")
     try:
         _expect_scheduler(address)
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError):
         expected = "the address of a Dask scheduler that answers, such as tcp://host:8786"
-        raise InputError(expected, found=quote(address), place="--cluster") from None
+        raise InputError(expected, found=quote(address), parameter="cluster") from None
     try:
         with client:
             most, executor = 2 * _count_threads(client), client.get_executor(pure=False)
@@ -238,7 +238,7 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Ou
         raise InputError(
             "a cluster that answers; run again to go on",
             found=f"none any more ({type(error).__name__})",
-            place="--cluster",
+            parameter="cluster",
         ) from None
 
 
@@ -260,14 +260,14 @@ def _count_threads(client: Any) -> int:
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
-        raise InputError("a cluster with workers", found="none", place="--cluster") from None
+        raise InputError("a cluster with workers", found="none", parameter="cluster") from None
     expected = f"schedopt {__version__} on every worker"
     try:
         versions = set(client.run(release).values())
     except Exception as error:  # noqa: BLE001  what a worker lacks comes back as whatever it raised
-        raise InputError(expected, found=quote(str(error)), place="--cluster") from None
+        raise InputError(expected, found=quote(str(error)), parameter="cluster") from None
     if versions != {__version__}:
-        raise InputError(expected, found=", ".join(sorted(versions)), place="--cluster")
+        raise InputError(expected, found=", ".join(sorted(versions)), parameter="cluster")
     return max(1, sum(map(int, client.nthreads().values())))
 
 

@@ -117,7 +117,7 @@ class Vary:
         """Read ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``."""
         place, _, listed = text.partition("=")
         if not place or not listed:
-            raise InputError("PLACE=VALUES", found=quote(text), place="--vary")
+            raise InputError("PLACE=VALUES", found=quote(text), parameter="vary")
         values = [value for part in listed.split(",") for value in _values(part.strip(), number)]
         return cls(place, tuple(dict.fromkeys(values)))
 
@@ -128,22 +128,22 @@ def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
         if units := sum(end[-1:].isalpha() for end in ends):
             if units < 3:
                 expected = "a unit on each of FIRST:LAST:STEP, or on none"
-                raise InputError(expected, found=quote(part), place="--vary")
+                raise InputError(expected, found=quote(part), parameter="vary")
             ends = [str(number(end)) for end in ends]
         try:
             first, last, step = map(Decimal, ends)
         except InvalidOperation:
             expected = "three numbers as FIRST:LAST:STEP, perhaps each with a unit"
-            raise InputError(expected, found=quote(part), place="--vary") from None
+            raise InputError(expected, found=quote(part), parameter="vary") from None
         steps = (last - first) / step if step else Decimal(-1)
         if not (steps.is_finite() and 0 <= steps < MOST):
             expected = f"FIRST:LAST:STEP of at most {MOST:,} values"
-            raise InputError(expected, found=quote(part), place="--vary")
+            raise InputError(expected, found=quote(part), parameter="vary")
         for i in range(int(steps) + 1):
             yield _plain(first + i * step)
         return
     if not part:
-        raise InputError("a value between two commas", found="nothing", place="--vary")
+        raise InputError("a value between two commas", found="nothing", parameter="vary")
     try:
         yield _plain(Decimal(part))
     except InvalidOperation:
@@ -157,7 +157,7 @@ def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
 
 def _plain(value: Decimal) -> float | int:
     if not value.is_finite():
-        raise InputError("a finite number", found=str(value), place="--vary")
+        raise InputError("a finite number", found=str(value), parameter="vary")
     expect_held(str(value), "--vary")
     return int(value) if value == value.to_integral_value() else float(value)
 
@@ -167,10 +167,10 @@ def combinations(varied: Sequence[Vary]) -> list[dict[str, Value]]:
     places = [vary.place for vary in varied]
     for place in places:
         if places.count(place) > 1:
-            raise InputError("each place once", found=f"{place} twice", place="--vary")
+            raise InputError("each place once", found=f"{place} twice", parameter="vary")
     count = prod(len(vary.values) for vary in varied)
     if count > MOST:
-        raise InputError(f"at most {MOST:,} combinations", found=f"{count:,}", place="--vary")
+        raise InputError(f"at most {MOST:,} combinations", found=f"{count:,}", parameter="vary")
     return [
         dict(zip(places, values, strict=True)) for values in product(*(v.values for v in varied))
     ]
@@ -192,7 +192,7 @@ def with_values(
         elif first == "rules" and rest:
             if more and own.get("constraints") and rest.split(".")[0].isdecimal():
                 expected = "a rule's name: the file has rules, too, and a number may be of either"
-                raise InputError(expected, found=quote(place), place="--vary")
+                raise InputError(expected, found=quote(place), parameter="vary")
             _set([*own.get("constraints", []), *more], rest, value, place)
         else:
             _set(own, place, value, place)
@@ -210,7 +210,7 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
     names = _names(holder)
     if path in names:
         if isinstance(holder, list):
-            raise InputError("a field of it", found=quote(path), place=f"--vary {place}")
+            raise InputError("a field of it", found=quote(path), parameter="vary", place=place)
         holder[path] = value
         return
     longest = max((name for name in names if path.startswith(f"{name}.")), key=len, default=None)
@@ -218,7 +218,7 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
         inner = holder[names[longest]]
         if not isinstance(inner, dict | list):
             raise InputError(
-                "a field that holds others", found=quote(longest), place=f"--vary {place}"
+                "a field that holds others", found=quote(longest), parameter="vary", place=place
             )
         _set(inner, path[len(longest) + 1 :], value, place)
     elif isinstance(holder, dict) and "." not in path:
@@ -226,7 +226,9 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
     else:
         head = path.split(".", maxsplit=1)[0]
         hint = suggestion(head, names) or listing(names)
-        raise InputError(f"a place in the file{hint}", found=quote(head), place=f"--vary {place}")
+        raise InputError(
+            f"a place in the file{hint}", found=quote(head), parameter="vary", place=place
+        )
 
 
 def _names(holder: Any) -> dict[str, Any]:

@@ -120,7 +120,8 @@ def bench(
     expect_jobs(jobs)
     expect(len(seeds) > 0, "one seed at the least", "none", "seeds")
     within = time_limit is None or 0 <= time_limit < float("inf")
-    expect(within, "seconds, 0 or more", time_limit, "time limit")
+    if not within:
+        raise InputError("seconds, 0 or more", found=quote(time_limit), parameter="time_limit")
     files_of_policies = tuple(from_file.read(path) for path in policy_files)
     for file in files_of_policies:
         from_file.load(file)

@@ -13,7 +13,7 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.instances.constraints import label
-from schedopt.instances.errors import InputError, expect
+from schedopt.instances.errors import InputError, quote
 from schedopt.instances.extras import naming_extras
 from schedopt.instances.files import load
 from schedopt.instances.options import Options, check_options, most_at_once
@@ -339,12 +339,14 @@ def _with_check(model: Formulation, result: Result, seconds: float | None) -> Re
 
 def _expect_limits(limits: Limits) -> None:
     limit, threads, most = limits.time_limit, limits.threads, most_at_once()
-    expect(limit is None or limit >= 0, "seconds, 0 or more", limit, "time limit")
-    expect(0 <= limits.gap < inf, "a number >= 0", limits.gap, "gap")
-    whole = f"a whole number from 1 to {most}"
-    expect(threads is None or 1 <= threads <= most, whole, threads, "threads")
-    whole = "a whole number from 0 to 2^31 - 1"
-    expect(0 <= limits.seed < 2**31, whole, limits.seed, "seed")
+    for name, value, right, expected in (
+        ("time_limit", limit, limit is None or limit >= 0, "seconds, 0 or more"),
+        ("gap", limits.gap, 0 <= limits.gap < inf, "a number >= 0"),
+        ("threads", threads, threads is None or 1 <= threads <= most, f"a number from 1 to {most}"),
+        ("seed", limits.seed, 0 <= limits.seed < 2**31, "a whole number from 0 to 2^31 - 1"),
+    ):
+        if not right:
+            raise InputError(expected, found=quote(value), parameter=name)
 
 
 def build_formulation(what: What, formulation: str | None, options: Options | None) -> Formulation:
@@ -356,7 +358,7 @@ def build_formulation(what: What, formulation: str | None, options: Options | No
         kind = record.formulation(formulation or record.default_formulation(what))
         for key, instead in getattr(kind, "elsewhere", {}).items():
             if key in (options or {}):
-                raise InputError(instead, found=kind.name, place=f"--{key}")
+                raise InputError(instead, found=kind.name, parameter=key)
         return kind(what, **check_options(options or {}, kind.known_options, kind.name))
     if formulation is not None or options:
         raise InputError("no formulation and no options beside a model that is built already")

@@ -71,11 +71,11 @@ def log_of(
     plain = Path(path).name.lower().removesuffix(".gz").endswith((".csv", ".swf"))
     if not plain:
         if servers is not None:
-            raise InputError("none, with an instance", found=str(servers), place="--servers")
+            raise InputError("none, with an instance", found=str(servers), parameter="servers")
         return load(path)
     if servers is None and ".swf" not in Path(path).name.lower():  # whose header may say it
         expected = "how many processors the machine of a plain log has"
-        raise InputError(expected, found="nothing", place="--servers")
+        raise InputError(expected, found="nothing", parameter="servers")
     machine = {} if servers is None else {"processors": servers}
     from schedopt.instances.msfq.log_converters import read_log
 

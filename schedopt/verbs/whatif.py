@@ -83,7 +83,7 @@ def whatif(
         "options": dict(options or {}),
     }
     if not vary:
-        raise InputError("PLACE=VALUES", found="nothing", place="--vary")
+        raise InputError("PLACE=VALUES", found="nothing", parameter="vary")
     record = problem_of(what)
     varied = [Vary.of(text, lambda text: record.quantity(text, what)) for text in vary]
     document = msgspec.json.decode(to_json(what))

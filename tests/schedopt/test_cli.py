@@ -171,7 +171,7 @@ WRONG = [
     (["solve", NIGHT, "--option", "fil=0.9"], ["'fil'", "did you mean 'fill'"]),
     (["solve", NIGHT, "--option", "fill"], ["KEY=VALUE"]),
     (["solve", NIGHT, "--option", "fill=-1"], ["option fill", "a number above 0"]),
-    (["solve", NIGHT, "--time-limit", "-1"], ["time limit"]),
+    (["solve", NIGHT, "--time-limit", "-1"], ["--time-limit: found -1.0"]),
     (["solve", NIGHT, "--time-limit", "soon"], ["--time-limit"]),
     (["solve", NIGHT, "--time-limit", "1,5"], ["--time-limit", "decimal point"]),
     (["solve", NIGHT, "--gap", "-0.1"], ["gap"]),
@@ -306,3 +306,11 @@ def test_flags_are_those_of_the_functions() -> None:
     assert flags <= set(re.findall(r"--[a-z-]+", shown))
     assert "--watch" not in shown
     assert "--many" not in shown
+
+
+def test_an_error_names_the_parameter_in_python_and_the_flag_on_the_command_line() -> None:
+    for options in ({"time_limit": -1}, {"threads": 0}, {"gap": -1}):
+        ((name, value),) = options.items()
+        assert str(refusal(schedopt.solve, NIGHT, **options)).startswith(f"{name}: found {value}")
+    refusals = refused("solve", NIGHT, "--threads", 0), refused("solve", NIGHT, "--gap", -1)
+    assert [text.split(": ")[0] for text in refusals] == ["--threads", "--gap"]

@@ -81,7 +81,7 @@ def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
         ({"options": {"fil": 0.5}}, "did you mean 'fill'"),
         ({"options": {"fill": -1}}, "option fill: found -1"),
         ({"seeds": []}, "one seed"),
-        ({"time_limit": float("nan")}, "time limit"),
+        ({"time_limit": float("nan")}, "time_limit: found nan"),
     ],
 )
 def test_what_no_problem_of_the_sweep_knows_is_refused(words: dict[str, object], said: str) -> None:

@@ -57,7 +57,7 @@ class Dssp(Problem["Instance"]):
         super().expect_explained(model)
         if risk := model.options.get("risk"):
             expected = "a question without --risk: under it no prices are known"
-            raise InputError(expected, found=quote(risk), place="--explain")
+            raise InputError(expected, found=quote(risk), parameter="explain")
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name; two joined by ``+`` choose and then dispatch."""
