@@ -267,6 +267,16 @@ def test_a_table_of_windows_is_read_with_a_note(tmp_path: Path) -> None:
         assert f"the file is not in UTF-8: it is read as {encoding.replace('utf', 'UTF')}" in lines
 
 
+@given(st.text("0123456789-+x:,;. %/ah\u00a0'é", max_size=20), st.sampled_from(",;"))
+def test_no_cell_of_an_export_does_more_than_be_refused(text: str, delimiter: str) -> None:
+    (cell,) = with_points([text], delimiter)
+    for read in (frame_count, done_of, licences_of):
+        try:
+            read(cell)
+        except InputError:
+            continue
+
+
 @pytest.mark.parametrize(
     ("text", "held"),
     [

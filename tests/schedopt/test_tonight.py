@@ -268,16 +268,20 @@ def test_an_export_is_planned_by_one_command_and_again_from_the_farms_file(
     """A cap for each show, a licence, a capacity that drops at two, a job that must run."""
     words = [*NIGHT, *EXPORTED[name], "--missing", "frame_time=15m", "--capacity", "02:00=40"]
     farm, plan, table = tmp_path / "farm.json", tmp_path / "plan.csv", EXPORTS / f"{name}.csv"
-    done = run("plan", table, *words, "--save-farm", farm, "-o", plan, "--time-limit", 60, "--json")
+    kept = str(words[words.index("--keep") + 1])
+    mine, script = tmp_path / "mine.sh", tmp_path / "night.sh"
+    mine.write_text(f"#!/bin/sh\n#: each job\nrender {{{{job}}}} {{{{{kept}}}}}\n#: end\n")
+    outputs = ["-o", plan, "-o", script, "--template", mine, "--save-farm", farm]
+    done = run("plan", table, *words, *outputs, "--time-limit", 60, "--json")
     document = msgspec.json.decode(done.stdout)
     assert document["checked"]
     assert not document["violations"]
     assert max(next(iter(document["solution"]["shares"].values())).values()) <= 0.4
     rows = {row["job"]: row for row in document["plan"]}
     assert rows[str(words[words.index("--must") + 1])]["run"]
-    kept = str(words[words.index("--keep") + 1])
     assert all(row[kept] for row in rows.values())
     assert kept in plan.read_text().splitlines()[0].split(",")
+    assert all(str(row[kept]) in script.read_text() for row in rows.values() if row["run"])
     assert "columns not used: " in done.stderr
     again = run("plan", table, "--farm", farm, "--json", "--time-limit", 60)
     assert msgspec.json.decode(again.stdout)["objective"] == document["objective"]
