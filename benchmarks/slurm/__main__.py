@@ -32,6 +32,7 @@ def every_night() -> dict[str, Callable[[Cluster, str], Outcome]]:
         "everything": lambda slurm, name: carry_out(slurm, name, nights.with_everything()),
         "reservation": lambda slurm, name: carry_out(slurm, name, nights.with_reservation()),
         "queued": nights.carry_out_queued,
+        "failure": nights.carry_out_with_failure,
     }
     for seed in range(8):
         found[f"random {seed}"] = lambda slurm, name, seed=seed: carry_out(

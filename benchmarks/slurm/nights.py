@@ -132,16 +132,53 @@ def carry_out(
     spare = (begin - datetime.now(UTC)).total_seconds()
     if during is not None:
         during(folder, plan)
-    final = folder / "plan.json"
+    final = folder / ("plan.json" if during is None else "new.json")
     wait(slurm, begin.timestamp() + float(plan.instance.horizon))
     (folder / "sacct.txt").write_text(slurm.accounts(since))
     report = schedopt.report_night(final, folder / "sacct.txt")
     slurm.clear()
     text = (folder / "night.sh").read_text()
+    if during is not None:
+        text += (folder / "change.sh").read_text()
     drops = text.count("create reservation")
     notes = [f"{drops} reservation"] if drops else []
     notes += [] if spare > 0 else [f"submitted {-spare:.0f} s after the night's start"]
     return Outcome(name, plan, report, text.count("sbatch"), script_seconds, folder, notes)
+
+
+def carry_out_with_failure(slurm: Cluster, name: str) -> Outcome:
+    """Carry out a night in which a task fails; ten seconds later the queue is changed."""
+    return carry_out(
+        slurm, name, failing_night(), during=partial(replan_after_failure, slurm), fails="sim/1/2"
+    )
+
+
+def replan_after_failure(slurm: Cluster, folder: Path, plan: NightPlan) -> None:
+    """Wait for a failure, and ten seconds more; plan again, and change the queue."""
+    since = f"{datetime.now() - timedelta(seconds=60):%Y-%m-%dT%H:%M:%S}"
+    slurm.wait_for("a failure", lambda: "|FAILED|" in slurm.accounts(since))
+    time.sleep(10.0)
+    (folder / "mended").touch()
+    (folder / "failed.txt").write_text(slurm.accounts(since))
+    command = (sys.executable, "-m", "schedopt", "replan", "plan.json", "--at", "now")
+    files = ("--state", "failed.txt", "--output", "new.json", "--output", "change.sh")
+    slurm.run(*command, *files, "--template", "slurm", "--time-limit", "3", cwd=folder)
+    slurm.run("sh", "change.sh", cwd=folder)
+
+
+def failing_night() -> Instance:
+    """Return a night in which there is time for a task to fail."""
+    jobs = (
+        Job(name="sim", reward=9, stages=((15.0,) * 4, (12.0,))),
+        Job(name="comp", reward=8, stages=((10.0, 10.0),), after=("sim",)),
+        Job(name="wide", reward=7, stages=((20.0,),), processors=4),
+        Job(name="frames", reward=5, stages=((8.0,) * 12,)),
+        Job(name="titles", reward=6, stages=((9.0,) * 6, (5.0,)), release=40.0),
+    )
+    seats = Seats(name="houdini", capacity=3, use={"sim": 1})
+    return Instance(
+        name="failing", processors=6, deadline=110.0, end=110.0, jobs=jobs, constraints=(seats,)
+    )
 
 
 def carry_out_queued(slurm: Cluster, name: str) -> Outcome:

@@ -39,10 +39,10 @@ def replan(
     Parameters
     ----------
     plan : The plan in hand: a plan document, as `plan` and `replan` write it (.json).
-    at : Now: a number in the night's unit, 6h, 02:00, or an ISO time.
+    at : The time of the state: now, a number in the night's unit, 6h, 02:00, or an ISO time.
     state : A CSV with columns job, status (done, running, failed, waiting, cancelled), and perhaps
         start, processors, end, pool, done; a row without a job says how many processors there are,
-        or how many more or fewer (-4).
+        or how many more or fewer (-4). Or what sacct -XP prints: then a .sh changes Slurm's queue.
     add : A table of new jobs, in the columns of the night's own.
     stay : The part of the reward still to be earned that fewer changes may cost.
     instance : The night of a result that does not hold it; a plan document does.

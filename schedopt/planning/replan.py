@@ -29,6 +29,7 @@ from schedopt.planning.document import PlanInHand
 from schedopt.planning.history import Event, ReplannedAt, Standing, observe
 from schedopt.planning.moments import moment
 from schedopt.planning.placing import Wish, continued
+from schedopt.planning.release import tasks_in_order
 from schedopt.planning.remaining import RemainingNight, whole_schedule
 from schedopt.planning.state import read_jobs, read_state, read_time
 from schedopt.problems.summary import same_time
@@ -331,6 +332,9 @@ def _of_whole_night(
     if solution is not None:
         selected = {*solution.selected} & {*rest.night.index}
         solution = whole_schedule(rest.night, selected, rest.to_night(solution))
+        begun = {(name, *key) for name, one in rest.progress.items() for key in one.runs}
+        tasks = tasks_in_order(rest.night, solution.tasks, begun)
+        solution = replace(solution, tasks=tuple(tasks))
     return replace(
         result,
         instance=plan.night.name,

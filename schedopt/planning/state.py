@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from math import ceil, floor
 from pathlib import Path
 
@@ -42,6 +43,7 @@ WORDS = {
 }
 STATUS_OF = {word: status for status, words in WORDS.items() for word in (status, *words.split())}
 """What farms call a status."""
+NOW = "now"  # in place of a time
 _CHANGE = re.compile(r"[+-]\d+", re.ASCII)
 
 
@@ -54,9 +56,14 @@ class State:
 
 
 def read_time(night: Instance, text: str, place: str) -> float:
-    """Return a time as people write it, in the night's unit after its start."""
+    """Return a time as people write it, or ``now``, in the night's unit after its start."""
+    times = _Times(night)
     with at_place(place):
-        return _Times(night).point(text)
+        if text == NOW:
+            if times.dates is None:
+                raise InputError("a time: the night has no start by the clock", found=quote(text))
+            return max(0.0, times.dates.since(datetime.now().astimezone()))
+        return times.point(text)
 
 
 class _Times:

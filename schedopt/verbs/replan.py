@@ -13,7 +13,7 @@ from schedopt.instances.files import load
 from schedopt.planning import plan_rows
 from schedopt.planning.document import PlanInHand
 from schedopt.planning.plan import quality_line
-from schedopt.planning.script_rows import script_rows
+from schedopt.planning.script_rows import NOTHING_QUEUED, Queue, script_rows
 from schedopt.problems import problem_of
 from schedopt.problems.summary import Change, Plan, PlanRow
 from schedopt.solvers.result import Result
@@ -46,6 +46,7 @@ class Replanned(NightPlan):
 
     replanning: Replanning
     notes: tuple[str, ...] = ()
+    queue: Queue = NOTHING_QUEUED
 
     @cached_property
     def whole(self) -> Plan:
@@ -71,7 +72,7 @@ class Replanned(NightPlan):
         carried = None
         if self.result.solution is not None:
             given = self.result.constraints, self.result.solution, rows
-            carried = partial(script_rows, night, *given)
+            carried = partial(script_rows, night, *given, self.queue)
         return Plan([*plan.titles, "was", *times, "change"], rows, carried)
 
     @cached_property
@@ -138,12 +139,14 @@ def replan(
     plan : NightPlan, Result, str or Path
         The plan in hand: what `plan` or `replan` returned, or the file of a plan document.
     at : str or float
-        Now: a number in the night's unit, a duration such as ``6h``, or a time such as ``02:00``.
+        The time of the state: ``now``, a number in the night's unit, a duration such as ``6h``, or
+        a time such as ``02:00``.
     state : str, Path or frame, optional
         A row for each job that is not as planned: ``job``, ``status`` (done, running, failed,
         waiting, cancelled), and where they are known ``start``, ``processors``, ``end``, ``pool``,
         ``done``. A row without a job says how many processors there are, or how many more or fewer
-        (``-4``), from its ``start`` on or from now.
+        (``-4``), from its ``start`` on or from now. Or what ``sacct -XP`` prints of a plan that was
+        submitted by the template ``slurm``: then the script changes Slurm's queue.
     add : str, Path or frame, optional
         A table of jobs that are new, in the columns of the night's own.
     stay : float
@@ -193,7 +196,21 @@ def replan(
         template=None if given is None else given.template,
         replanning=made,
         notes=tuple(made.notes),
+        queue=_queue(in_hand, made, state),
     )
+
+
+def _queue(plan: PlanInHand, made: Replanning, state: Source | None) -> Queue:
+    """Return what is in a farm manager's queue, as far as the state says."""
+    from schedopt.planning.sacct import is_sacct, read_sacct
+
+    begun = {(name, *key) for name, one in made.rest.progress.items() for key in one.runs}
+    if not isinstance(state, str | Path) or not is_sacct(state):
+        return Queue(begun)
+    tasks = [task for job in plan.tasks().values() for task in job.values()]
+    planned = {(task.job, task.stage, task.task): (task.start, task.end) for task in tasks}
+    attempts = read_sacct(state, made.night).attempts
+    return Queue(begun, {(one.job, one.stage, one.task): one for one in attempts}, planned)
 
 
 def plan_in_hand(

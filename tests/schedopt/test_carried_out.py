@@ -1,6 +1,8 @@
 """What became of a plan on Slurm: accounts, reports, pictures."""
 
+import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +14,7 @@ from builders.cli import refused, run
 
 import schedopt
 from schedopt.instances.errors import InputError
-from schedopt.planning.release import releases, simulate
+from schedopt.planning.release import planned_spans, releases, simulate
 from schedopt.planning.sacct import is_sacct, read_sacct
 from schedopt.verbs.plan import NightPlan
 
@@ -56,6 +58,23 @@ def accounts(plan: NightPlan, delay: float = 0.0, seed: int = 1) -> list[str]:
         f"|{clock(start + delay)}|{clock(end + delay)}"
         for key, (start, end) in ran.items()
     ]
+
+
+def accounts_at(plan: NightPlan, now: float, failed: tuple[str, int, int] | None) -> list[str]:
+    """Return what sacct prints in the night; a task may have failed a while before."""
+    rows = []
+    for one in releases(plan.instance, plan.run.solution.tasks, plan.result.constraints):
+        for task, (start, end) in zip(one.tasks, planned_spans(one), strict=True):
+            job = f"{one.order}_{task + 1}|{one.job}:{one.stage + 1}"
+            if (one.job, one.stage, task) == failed:
+                rows.append(f"{job}|FAILED|{clock(start)}|{clock(now - 60)}")
+            elif end <= now:
+                rows.append(f"{job}|COMPLETED|{clock(start)}|{clock(end)}")
+            elif start < now:
+                rows.append(f"{job}|RUNNING|{clock(start)}|Unknown")
+            else:
+                rows.append(f"{job}|PENDING|Unknown|Unknown")
+    return rows
 
 
 def written(folder: Path, *rows: str, head: str = HEAD) -> Path:
@@ -155,3 +174,60 @@ def test_files_and_exit_statuses_of_the_command_line(plan: NightPlan, tmp_path: 
     refused("report-night", sacct, sacct)
     assert is_sacct(written(tmp_path))
     assert not is_sacct(path)
+
+
+NOW = 2.5 * 3600
+
+
+def submitted(text: str) -> list[tuple[str, int]]:
+    """Return the job and stage of each submission of a script, once for each task."""
+    found = []
+    for block in text.split("sbatch --parsable")[1:]:
+        job, stage = re.search(r"--job-name='?(.*?)'?:(\d+) ", block).groups()
+        numbers = re.search(r"--array=([\d,-]+)", block)[1].split(",")
+        ends = [part.partition("-") for part in numbers]
+        count = sum(int(last or first) - int(first) + 1 for first, _, last in ends)
+        found += [(job, int(stage))] * count
+    return found
+
+
+def test_with_nothing_new_the_queue_stays_as_it_is(plan: NightPlan, tmp_path: Path) -> None:
+    sacct = written(tmp_path, *accounts_at(plan, NOW, None))
+    again = schedopt.replan(plan, at=NOW, state=sacct)
+    assert {change.change for change in again.changes} == {"kept"}
+    text = again.script("slurm")
+    assert "sbatch --parsable" not in text
+    assert "scancel" not in text
+
+
+def test_failed_task_is_submitted_again_and_what_runs_is_not(
+    plan: NightPlan, tmp_path: Path
+) -> None:
+    given = releases(plan.instance, plan.run.solution.tasks, plan.result.constraints)
+    runs = [
+        (one.job, one.stage, task)
+        for one in given
+        for task, (start, end) in zip(one.tasks, planned_spans(one), strict=True)
+        if start < NOW - 60 < NOW < end
+    ]
+    sacct = written(tmp_path, *accounts_at(plan, NOW, runs[0]))
+    path, script = tmp_path / "plan.json", tmp_path / "change.sh"
+    plan.write(path)
+    outputs = ["--output", script, "--output", tmp_path / "new.json", "--template", "slurm"]
+    run("replan", path, "--at", NOW, "--state", sacct, *outputs)
+    text = script.read_text()
+    jobs = {job.name: job for job in plan.instance.jobs}
+    new = schedopt.load(tmp_path / "new.json").solution
+    begun = Counter((job, stage + 1) for job, stage, _ in runs[1:])
+    for (job, stage), count in Counter(submitted(text)).items():
+        assert job in new.completion
+        assert count <= len(jobs[job].stages[stage - 1]) - begun[job, stage]
+    rows = [row.split("|") for row in sacct.read_text().splitlines() if "|PENDING|" in row]
+    waiting = {(row[1].rpartition(":")[0], row[0].partition("_")[0]) for row in rows}
+    cancelled = {*" ".join(re.findall(r"scancel --state=PENDING (.*)", text)).split()}
+    changed = {job for job, _ in submitted(text)} | {*jobs} - {*new.completion}
+    assert cancelled == {number for job, number in waiting if job in changed}
+    if runs[0][0] in new.completion:
+        assert (runs[0][0], runs[0][1] + 1) in submitted(text)
+    again = schedopt.replan(tmp_path / "new.json", at=NOW + 1)
+    assert {change.change for change in again.changes} == {"kept"}
