@@ -74,7 +74,7 @@ class Outcome:
         """Copy plan, script and account of the night, and draw its picture."""
         folder = where / self.folder.name
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("plan.json", "night.sh", "sacct.txt"):
+        for name in ("plan.json", "night.sh", "sacct.txt", "failed.txt", "change.sh", "new.json"):
             if (self.folder / name).exists():
                 shutil.copy(self.folder / name, folder)
         reporting.write(self.report, folder / "night.png")

@@ -165,6 +165,7 @@ def tasks_in_order(
             task if task.task == number else with_fields(task, task=number)
             for task, number in zip(group, numbers, strict=True)
         ]
+    ordered.sort(key=lambda task: (night.index[task.job], task.stage, task.task))
     return ordered
 
 

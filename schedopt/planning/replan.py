@@ -92,7 +92,7 @@ def replan(
     until = inf if time_limit is None else seconds_now() + time_limit
     before = plan.standing()
     now = read_time(plan.night, str(at), "at")
-    said, added = read_state(before, state, now), read_jobs(before, add, now)
+    said, added = read_state(before, state, now, plan.tasks()), read_jobs(before, add, now)
     standing = Standing.of(plan.night, (*plan.history, *added))
     events, notes = observe(standing, plan.tasks(), now, said.reports)
     expected, _ = observe(standing, plan.tasks(), now)

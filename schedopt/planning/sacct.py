@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import InputError, at_place, decode_utf8, quote
 from schedopt.instances.files import read_bytes
 from schedopt.instances.times import SECONDS, SPELLED
-from schedopt.planning.history import Observed
+from schedopt.planning.history import Observed, Planned, Standing
 
 COLUMNS = ("JobID", "JobName", "State", "Start", "End")
 COMMAND = f"sacct -XP --format={','.join(COLUMNS)}"
@@ -55,19 +55,31 @@ class Account:
     ----------
     attempts : list of Attempt
         The last one of each task.
-    waiting : dict of str to list of str
-        The ids of submissions of each job that have tasks in the queue.
     """
 
     attempts: list[Attempt]
-    waiting: dict[str, list[str]] = field(default_factory=dict)
 
-    def observed(self) -> list[Observed]:
-        """Return a report on each task."""
-        return [
+    def observed(self, planned: Planned, standing: Standing) -> list[Observed]:
+        """Return a report on each task, also on those that Slurm has not accounted for.
+
+        Slurm leaves out what is not eligible yet. A task of the plan without a row is waiting if
+        what it waits for is not done, or if it was to start after the first start in the account.
+        Of any other the plan, or the history, is taken to hold: the account begins later.
+        """
+        reports = [
             Observed(one.job, one.stage, one.task, one.status, one.start, one.end, place=one.place)
             for one in self.attempts
         ]
+        known = {(one.job, one.stage, one.task) for one in self.attempts}
+        open_stages = {(one.job, one.stage) for one in self.attempts if one.status != "done"}
+        first = min((one.start for one in self.attempts if one.start is not None), default=0.0)
+        for job, tasks in planned.items():
+            for (stage, task), one in tasks.items():
+                if (job, stage, task) in known or (stage, task) in standing.progress[job].runs:
+                    continue
+                if (job, stage - 1) in open_stages or one.start >= first:
+                    reports.append(Observed(job, stage, task, "waiting"))
+        return reports
 
 
 def read_sacct(file: str | Path, night: Instance) -> Account:
@@ -95,12 +107,7 @@ def read_sacct(file: str | Path, night: Instance) -> Account:
             key = one.job, one.stage, one.task
             if key not in last or _counts_more(one, last[key]):
                 last[key] = one
-        waiting: dict[str, list[str]] = {}
-        for one in tasks:
-            ids = waiting.setdefault(one.job, [])
-            if one.status == "waiting" and one.id and one.id not in ids:
-                ids.append(one.id)
-        return Account([*last.values()], {job: ids for job, ids in waiting.items() if ids})
+        return Account([*last.values()])
 
 
 def is_sacct(file: str | Path) -> bool:
@@ -125,7 +132,7 @@ def _rows(text: str) -> Iterator[dict[str, str]]:
         expected = f"column {quote(missing[0])}, as `{COMMAND}` prints it"
         raise InputError(expected, found=quote(lines[0]) if lines[0] else "no text", place="line 1")
     for n, line in enumerate(lines[1:], start=2):
-        if not line.strip():
+        if not line.strip() or line == lines[0]:  # of several accounts, one after the other
             continue
         cells = line.split("|")
         if len(cells) != len(titles):

@@ -65,9 +65,9 @@ class Queue:
         pairs = zip(chain(*one), chain(*other), strict=True)
         return all(abs(before - now) <= near for before, now in pairs)
 
-    def ids(self, job: str) -> str:
-        """Return the submissions of a job that wait, as ``scancel`` takes them."""
-        own = (one for key, one in self.attempts.items() if key[0] == job)
+    def ids(self, job: str, stage: int) -> str:
+        """Return the submissions of a stage that are known to wait."""
+        own = (one for key, one in self.attempts.items() if key[:2] == (job, stage))
         return " ".join(dict.fromkeys(one.id for one in own if one.status == "waiting" and one.id))
 
     def unfinished(self, job: str, stage: int, *, waiting: bool) -> list[str]:
@@ -115,10 +115,11 @@ def script_rows(
     away = drops(night, max((one.end for one in given), default=0.0))
     minute = 60 / float(SECONDS[SPELLED[night.unit]])  # in the night's unit
     seats = {name for _, name in seats_of(night, rules)}
+    stages = sorted({key[:2] for key in queue.planned if key not in queue.begun})
     changed = [
-        row | {"ids": queue.ids(job)}
-        for job, row in jobs.items()
-        if job not in kept and queue.ids(job)
+        jobs[job] | {"stage": stage + 1, "ids": queue.ids(job, stage)}
+        for job, stage in stages
+        if job not in kept and job in jobs
     ]
     found: dict[str, list[PlanRow]] = {"release": [], "drop": [], "change": changed}
     for one in given:

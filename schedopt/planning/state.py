@@ -16,7 +16,7 @@ from schedopt.instances.dssp.columns import FIELDS, done_of, frame_count
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Column, Row, Source, Table
-from schedopt.planning.history import STATUSES, Added, Observed, Processors, Standing
+from schedopt.planning.history import STATUSES, Added, Observed, Planned, Processors, Standing
 from schedopt.planning.sacct import is_sacct, read_sacct
 
 COLUMNS = {
@@ -78,17 +78,17 @@ class _Times:
         return time_of(text, self.unit, self.dates)
 
 
-def read_state(standing: Standing, source: Source | None, now: float) -> State:
+def read_state(standing: Standing, source: Source | None, now: float, planned: Planned) -> State:
     """Read a state: rows of jobs of which something is said, and without a job of the machine.
 
     A table with other columns is a farm's own export, of which the columns ``name``, ``status``,
     ``done``, ``frames`` and ``chunk`` are taken by the titles that `plan` recognizes. Jobs that are
-    not in the night are left out. What ``sacct -XP`` prints is read too.
+    not in the night are left out. What ``sacct -XP`` prints is read too, beside the plan in hand.
     """
     if source is None:
         return State()
     if isinstance(source, str | Path) and is_sacct(source):
-        return State(read_sacct(source, standing.night).observed())
+        return State(read_sacct(source, standing.night).observed(planned, standing))
     file = str(source) if isinstance(source, str | Path) else None
     night, reports, machine = standing.night, dict[str, Observed](), list[Processors]()
     with at_place(file=file):

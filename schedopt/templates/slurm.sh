@@ -8,7 +8,7 @@
 set -eu
 clock() { date --date="$1" +%Y-%m-%dT%H:%M:%S; }
 #: each change
-scancel --state=PENDING {{ids}}
+scancel --me --state=PENDING --jobname={{job}}:{{stage}}
 #: end
 #: each drop
 scontrol create reservation ReservationName=schedopt-{{number}} Users="$(id -un)" \

@@ -202,14 +202,14 @@ def replan(
 
 def _queue(plan: PlanInHand, made: Replanning, state: Source | None) -> Queue:
     """Return what is in a farm manager's queue, as far as the state says."""
-    from schedopt.planning.sacct import is_sacct, read_sacct
+    from schedopt.planning.sacct import Attempt, is_sacct, read_sacct
 
     begun = {(name, *key) for name, one in made.rest.progress.items() for key in one.runs}
-    if not isinstance(state, str | Path) or not is_sacct(state):
-        return Queue(begun)
     tasks = [task for job in plan.tasks().values() for task in job.values()]
     planned = {(task.job, task.stage, task.task): (task.start, task.end) for task in tasks}
-    attempts = read_sacct(state, made.night).attempts
+    attempts: list[Attempt] = []
+    if isinstance(state, str | Path) and is_sacct(state):
+        attempts = read_sacct(state, made.night).attempts
     return Queue(begun, {(one.job, one.stage, one.task): one for one in attempts}, planned)
 
 

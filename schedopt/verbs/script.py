@@ -31,7 +31,7 @@ BLOCKS = {
     "job": "each job that is to be released, the first first",
     "release": "each submission of tasks that start together, the first first",
     "left out": "each job that does not run",
-    "change": "each job of which submissions wait that the new plan replaces",
+    "change": "after a replanning, each stage with waiting submissions that the new plan replaces",
     "drop": "each time in which there are fewer processors",
 }
 """The kinds of blocks, by what stands after ``#: each``."""
@@ -42,7 +42,7 @@ MADE: Mapping[str, tuple[str, ...]] = {
         *("licences", "pool", "id", "account"),
     ),
     "left out": ("id", "account"),
-    "change": ("ids", "id", "account"),
+    "change": ("stage", "ids", "id", "account"),
     "drop": ("number", "minutes", "pool"),
 }
 """Fields beside a plan's columns, by the kind of block."""
