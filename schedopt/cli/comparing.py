@@ -191,7 +191,7 @@ def whatif(
     raise typer.Exit(out.FOUND if all(ended) else out.NOTHING)
 
 
-@verb("schedopt carry mon.json tue.json --half-life 7d --output rules.json")
+@verb("schedopt carry mon.json tue.json --half-life 7d --output usage.json")
 def carry(
     results: list[Path],
     *,
@@ -201,15 +201,16 @@ def carry(
     json: bool = False,
     output: Path | None = None,
 ) -> None:
-    """Write fair shares that know what earlier nights used, for `solve --constraints`.
+    """Write fair shares that know what earlier nights used, for `plan --past`.
 
-    The rules are those of --constraints, or those that the last result was solved with.
+    Of a plan what the whole night used counts, as its history has it. The rules are those of the
+    last plan, unless --constraints names others.
 
     Exit status: 0 on success, 2 bad input.
 
     Parameters
     ----------
-    results : Results, the earliest first.
+    results : Plan documents or results, the earliest first.
     half_life : Nights in which use comes to count half, such as 7 or 7d.
     window : Nights that count, tonight among them, such as 7 or 7d.
     """

@@ -187,6 +187,7 @@ def plan(
     *,
     farm: Path | None = None,
     save_farm: Path | None = None,
+    past: Path | None = None,
     output: list[Path] | None = None,
     template: str | None = None,
     report: Path | None = None,
@@ -207,6 +208,7 @@ def plan(
     table : A table of jobs (.csv, .parquet), an instance (.json), or example:NAME.
     farm : A JSON file of what is the same every night; flags go before it.
     save_farm : Write that file from the flags.
+    past : What `carry` wrote of earlier nights: rules of the same name remember what was used.
     must : A job that runs; repeatable.
     forbid : A job that does not run; repeatable.
     explain : Say what each rule costs, and what each job that is left out lacks.
@@ -219,7 +221,7 @@ def plan(
     from schedopt.terminal.progress import live
     from schedopt.terminal.results import planned as show
 
-    files = [file for file in (farm, *given["constraints"]) if file]
+    files = [file for file in (farm, past, *given["constraints"]) if file]
     outputs = output or []
     expect_plan_files(outputs, save_farm, report, [table, *files], template)
     with live(table.name) as watch:
@@ -232,6 +234,7 @@ def plan(
             template=template,
             farm=farm,
             save_farm=save_farm,
+            past=past or (),
             tell=out.say,
             solve=partial(optimizing.solve, **limits, watch=watch),
             time_limit=limits["time_limit"],

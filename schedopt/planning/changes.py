@@ -47,6 +47,11 @@ def change(was: Span | None, now: Span | None, near: float) -> Kind:
     return "later" if end >= near or (start >= near and end > -near) else "earlier"
 
 
+def worth_of(night: Instance, schedule: Scheduled) -> tuple[float, ...]:
+    """Return what a schedule is worth to each of the night's objectives, the first first."""
+    return schedule.objectives or (night.objective_of(schedule),)
+
+
 class Judge:
     """Counts how far schedules of the rest of a night are from the plan in hand."""
 

@@ -272,7 +272,7 @@ def continued(
     in_turn = sorted({*wanted} - kept, key=lambda name: (name not in begun, rank[name]))
     moved = {name for name in in_turn if place(name, exact=False)}
     by_ratio = sorted(
-        (job for job in night.jobs if job.name not in placer.ends and job.reward),
+        (job for job in night.jobs if job.name not in placer.ends and (job.reward or job.values)),
         key=lambda job: -job.reward / max(1e-300, job.planned_demand),
     )
     if not keeps([*placer.ends]):

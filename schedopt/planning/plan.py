@@ -22,6 +22,7 @@ from schedopt.instances.options import OptionNames
 from schedopt.instances.tables import Source
 from schedopt.planning import cloud
 from schedopt.planning import farm as farms
+from schedopt.planning.carry import with_past
 from schedopt.planning.farm import Farm, Settings
 from schedopt.planning.plan_rows import as_dispatched, lateness
 from schedopt.planning.release import tasks_in_order
@@ -46,6 +47,7 @@ def plan(
     farm: Farm,
     names: OptionNames,
     rules: Callable[[Instance], list[Constraint]],
+    past: Sequence[Constraint] = (),
     risk: str | None = None,
     explain: bool = False,
     why: Sequence[str] = (),
@@ -66,6 +68,8 @@ def plan(
         How messages name the settings.
     rules : callable
         Returns the side constraints beyond those of the farm.
+    past : sequence of Constraint
+        What `carry` made of earlier nights: rules of the same name remember what was used.
     risk, explain : str and bool, optional
         As `schedopt.solve` has them.
     why : sequence of str
@@ -95,7 +99,10 @@ def plan(
     further, replaced = rules(night), {rule.name for rule in own}
     every_night: list[Constraint] = [*(rule for rule in lasting if rule.name not in replaced), *own]
     every_night += chosen_jobs(night, whole, settings, names, tell)
-    tonight = [*rules_tonight(every_night, night, tell), *further]
+    every_night, carried = with_past(every_night, past)
+    own_rules, carried = with_past(night.constraints, carried)
+    night = msgspec.structs.replace(night, constraints=tuple(own_rules))
+    tonight = [*rules_tonight([*every_night, *carried], night, tell), *further]
     if offer := _offer(whole, names):
         if risk is not None:
             expected = "a plan without a risk measure: jobs in the cloud have certain run times"

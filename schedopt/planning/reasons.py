@@ -48,6 +48,9 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
     if (replanned := rest_of(result)) is not None:
         rest, on_rest = replanned
         found = reasons(rest.instance, on_rest, most)
+        for name, one in found.items():
+            if rest.keeps_begun(one.rule):
+                found[name] = Reason("outbid", words="what runs already is in its place")
         found |= {name: Reason("never", words=why) for name, why in rest.out.items()}
         out = (name for name in rest.night.index if name not in solution.selected)
         return {name: found[name] for name in out if name in found}

@@ -20,12 +20,14 @@ from math import fsum
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled, scheduled
 from schedopt.instances.dssp.machine import Steps
+from schedopt.instances.dssp.placing import worths
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
 from schedopt.planning.history import Key, Processors, Progress, Run, Standing
@@ -84,7 +86,7 @@ class RemainingNight:
         jobs = [rest for job in night.jobs for rest in self._jobs(job, pools)]
         there: Any = {"pools": pools} if night.pools else {"changes": pools[""]}
         fields = {"jobs": tuple(jobs), "resources": self._resources, "down": (), "end": None}
-        bare = replace(night, constraints=(), objectives=(), **there, **fields)
+        bare = replace(night, constraints=(), **there, **fields)
         self.instance = replace(bare, constraints=tuple(self._rules(bare)))
 
     # --- the machine --------------------------------------------------------------------------
@@ -93,12 +95,6 @@ class RemainingNight:
         """Return the tasks of a job that run now."""
         return {key: run for key, run in self.progress[name].runs.items() if run.end > self.at}
 
-    def width(self, name: str, pool: str) -> int:
-        """Return how many processors of a pool a job holds now."""
-        runs = self.running(name).values()
-        job = self.night.jobs[self.night.index[name]]
-        return job.processors * sum(self._pool_of(run) == pool for run in runs)
-
     def _held(self, amount: Mapping[str, float], pool: str | None = None) -> Steps:
         """Return what running tasks hold from now on: so much each, by job."""
         held = [
@@ -106,12 +102,13 @@ class RemainingNight:
             for job in self.night.jobs
             if amount.get(job.name)
             for run in self.running(job.name).values()
-            if pool is None or self._pool_of(run) == pool
+            if pool is None or self.pool_of(run) == pool
         ]
         now = (as_written(self.at), sum((use for _, use in held), Fraction(0)))
         return Steps.summed([(Fraction(0), Fraction(0)), now, *((end, -use) for end, use in held)])
 
-    def _pool_of(self, run: Run) -> str:
+    def pool_of(self, run: Run) -> str:
+        """Return the pool that a task runs in: the first, where that is not known."""
         return (
             run.pool if run.pool in self.night.machine.pools else next(iter(self.night.pools), "")
         )
@@ -188,7 +185,7 @@ class RemainingNight:
         """Return jobs for running tasks, one for each end and pool: they have to start now."""
         alike: dict[tuple[float, str], list[Key]] = {}
         for key, run in running.items():
-            alike.setdefault((run.end, self._pool_of(run)), []).append(key)
+            alike.setdefault((run.end, self.pool_of(run)), []).append(key)
         jobs = []
         for (end, pool), keys in alike.items():
             name = self._new_name(f"{job.name} (running)")
@@ -226,6 +223,7 @@ class RemainingNight:
         return Job(
             name=job.name,
             reward=float(as_written(job.reward) * worth),
+            values=job.values,
             groups=job.groups,
             stages=((0.0,),),
             release=end,
@@ -259,6 +257,7 @@ class RemainingNight:
         return Job(
             name=job.name,
             reward=job.reward,
+            values=job.values,
             groups=job.groups,
             stages=((4 * self.night.horizon + 1,),),
             deadline=job.deadline,
@@ -445,6 +444,7 @@ def whole_schedule(
     }
     due = night.deadline
     busy = fsum((min(t.end, due) - min(t.start, due)) * len(t.on) for t in tasks.values())
+    ordered_goals = len(night.objectives) > 1
     ordered = sorted(tasks, key=lambda place: (index[place[0]], place[1:]))
     return Scheduled(
         selected=chosen,
@@ -455,6 +455,7 @@ def whole_schedule(
         completion=completion,
         makespan=max(completion.values(), default=0.0),
         utilization=busy / capacity,
+        objectives=worths(night, [index[name] for name in chosen]) if ordered_goals else UNSET,
     )
 
 

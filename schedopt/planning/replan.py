@@ -8,7 +8,8 @@ that ends early what has begun.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
@@ -24,10 +25,9 @@ from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.worth import LEVEL
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed
-from schedopt.planning.changes import Judge, Span, spans
+from schedopt.planning.changes import Judge, Span, spans, worth_of
 from schedopt.planning.document import PlanInHand
-from schedopt.planning.history import Event, ReplannedAt, Standing, observe
-from schedopt.planning.moments import moment
+from schedopt.planning.history import Event, Failed, ReplannedAt, Standing, observe
 from schedopt.planning.placing import Wish, continued
 from schedopt.planning.release import tasks_in_order
 from schedopt.planning.remaining import RemainingNight, whole_schedule
@@ -96,7 +96,7 @@ def replan(
     standing = Standing.of(plan.night, (*plan.history, *added))
     events, notes = observe(standing, plan.tasks(), now, said.reports)
     expected, _ = observe(standing, plan.tasks(), now)
-    so_far = (*plan.history, *added, *events, *said.machine)
+    so_far = [*plan.history, *added, *events, *said.machine]
     old = list(plan.result.constraints)
     rules = [*old, *(rule for rule in constraints if rule not in old)]
 
@@ -104,9 +104,10 @@ def replan(
         history = (*so_far, ReplannedAt(at=now, without=tuple(names)))
         return RemainingNight(Standing.of(plan.night, history), now, rules)
 
-    rest = rest_without(before.without)
     if said.machine:
-        _expect_room(rest)
+        so_far += _lost_tasks(rest_without(before.without), notes)
+    rest = rest_without(before.without)
+    _expect_room(rest)
     kept = _unchanged_schedule(plan, rest)
     is_news = bool(added or said.machine or len(rules) > len(old)) or not _alike(events, expected)
     if kept is not None and not is_news:
@@ -135,15 +136,59 @@ def _alike(events: Sequence[Event], others: Sequence[Event]) -> bool:
     return sorted(map(repr, events)) == sorted(map(repr, others))
 
 
+def _lost_tasks(rest: RemainingNight, notes: list[str]) -> list[Event]:
+    """Return failures of running tasks for which the reported processors do not suffice.
+
+    Nothing says which tasks ran on processors that are gone: those that started last are taken,
+    which loses the least work.
+    """
+    failed: list[Event] = []
+    for pool, there in rest.night.machine.pools.items():
+        most = there.at(as_written(rest.at))
+        runs = sorted(
+            (
+                (-run.start, job.name, key)
+                for job in rest.night.jobs
+                for key, run in rest.running(job.name).items()
+                if rest.pool_of(run) == pool
+            ),
+            reverse=True,
+        )
+        wide = {job.name: job.processors for job in rest.night.jobs}
+        used, lost = sum(wide[name] for _, name, _ in runs), Counter[str]()
+        while used > most:
+            _, name, (stage, task) = runs.pop()
+            used -= wide[name]
+            lost[name] += 1
+            failed.append(Failed(at=rest.at, job=name, stage=stage, task=task))
+        if lost:
+            of = f" of {pool}" if pool else ""
+            tasks = ", ".join(f"{count} of {name}" for name, count in lost.items())
+            notes.append(
+                f"{float(most):g} processors{of} are left, and nothing says which tasks failed: "
+                f"those that started last are taken to start anew: {tasks}"
+            )
+    return failed
+
+
 def _expect_room(rest: RemainingNight) -> None:
-    """Raise `InputError` if more tasks run than the reported processors can."""
-    for name, there in rest.night.machine.pools.items():
-        wide = {job.name: rest.width(job.name, name) for job in rest.night.jobs}
-        most, used = there.at(as_written(rest.at)), sum(wide.values())
+    """Raise `InputError` if more tasks run than there were processors since they started."""
+    for pool, there in rest.night.machine.pools.items():
+        runs = [
+            (job.name, job.processors, run.start)
+            for job in rest.night.jobs
+            for run in rest.running(job.name).values()
+            if rest.pool_of(run) == pool
+        ]
+        used, since = sum(wide for _, wide, _ in runs), min((run[2] for run in runs), default=0.0)
+        times = [time for time in there.times if as_written(since) < time < as_written(rest.at)]
+        most = max(there.at(time) for time in (as_written(since), *times, as_written(rest.at)))
         if used > most:
-            of, at = f" of {name}" if name else "", moment(rest.night, rest.at)
-            expected = f"at most {float(most):g} processors{of} at work at {at}: say what failed"
-            works = ", ".join(f"{job} on {count}" for job, count in wide.items() if count)
+            of, counts = f" of {pool}" if pool else "", Counter[str]()
+            for name, wide, _ in runs:
+                counts[name] += wide
+            expected = f"at most {float(most):g} processors{of} at work: say what failed or waits"
+            works = ", ".join(f"{name} on {count}" for name, count in counts.items())
             raise InputError(expected, found=f"{used} at work ({works})", place="state")
 
 
@@ -225,13 +270,10 @@ class _Replanner:
             return best, rest
         return self._nearest(rest, best, start), rest
 
-    def _continued(
-        self, rest: RemainingNight, selected: Collection[str] | None = None
-    ) -> Scheduled | None:
-        """Return the plan in hand, mended; or other jobs of the rest, as near to it as they fit."""
-        night, solution = rest.instance, self.plan.result.solution
-        was = {(t.job, t.stage, t.task): t for t in (solution.tasks if solution else ())}
-        wishes: dict[int, Wish] = {}
+    def _wishes(self, rest: RemainingNight) -> dict[int, Wish]:
+        """Return where the tasks of the rest were in the plan in hand."""
+        night, wishes = rest.instance, dict[int, Wish]()
+        was = {(name, *key): t for name, own in self.plan.tasks().items() for key, t in own.items()}
         for j, job in enumerate(night.jobs):
             i = int(night.tasks.first_task[night.tasks.first_stage[j]])
             for place in (place for stage in rest.places.get(job.name, ()) for place in stage):
@@ -242,16 +284,18 @@ class _Replanner:
                 elif place in was and was[place].start >= rest.at:
                     wishes[i] = Wish(was[place].start, was[place].on)
                 i += 1
-        if selected is None:
-            selected = solution.selected if solution else ()
-        out = {*rest.settled, *rest.pinned, *rest.parts.values()}
-        wanted = [name for name in selected if name not in out]
+        return wishes
+
+    def _continued(self, rest: RemainingNight) -> Scheduled | None:
+        """Return the plan in hand, mended."""
+        night, solution = rest.instance, self.plan.result.solution
+        wanted = [n for n in (solution.selected if solution else ()) if n not in rest.settled]
         keeps, names = _rules_of(Schedule(night)), np.array(night.names, dtype=object)
         schedule = continued(
             night,
             rest.settled | rest.pinned,
             wanted,
-            wishes,
+            self._wishes(rest),
             lambda jobs: keeps(np.isin(names, list(jobs))),
             linked={part: name for name, part in rest.parts.items()},
             begun={name for name in wanted if rest.progress[name].runs},
@@ -262,25 +306,29 @@ class _Replanner:
         """Return the plan with the fewest changes among those that are good enough."""
         night, judge = rest.instance, Judge(self.plan, rest)
         found: Scheduled = best.solution  # type: ignore[assignment]
-        top = night.objective_of(found)
+        if start is not None and worth_of(night, start) > worth_of(night, found):
+            found = start  # time ran out before the search knew it
+        top = worth_of(night, found)
         sure = sum(night.jobs[night.index[name]].reward for name in rest.settled)
-        least = (top - self.stay * (top - sure)) * SAME
-        others = [start, self._continued(rest, found.selected)]
-        good = [s for s in others if s is not None and night.objective_of(s) >= least]
-        chosen = min((found, *good), key=judge.key)
+        least = ((top[0] - self.stay * (top[0] - sure)) * SAME, *top[1:])
+        if self.stay:
+            least = least[:1]
+        chosen = found
+        if start is not None and worth_of(night, start) >= least:
+            chosen = min((found, start), key=judge.key)
         left = self._seconds_left()
-        small = len(night.tasks.lengths) <= NEAREST and installed("ortools")
+        small = len(night.tasks.lengths) <= NEAREST and len(top) == 1 and installed("ortools")
         if small and judge.key(chosen)[0] and left != 0:
             from schedopt.planning.nearest import nearest
 
             seconds = NEAREST_SECONDS if left is None else min(NEAREST_SECONDS, left)
-            exact = nearest(judge, Schedule(night), chosen, least, seconds)
-            if exact is not None and night.objective_of(exact) >= least:
+            exact = nearest(judge, Schedule(night), chosen, least[0], seconds)
+            if exact is not None and worth_of(night, exact) >= least:
                 chosen = min((chosen, exact), key=judge.key)
-        if chosen is found or _violations(rest, chosen):
+        if chosen is best.solution or _violations(rest, chosen):
             return best
         value = night.objective_of(chosen)
-        proven = best.proven and value >= top * SAME
+        proven = best.proven and worth_of(night, chosen) >= (top[0] * SAME, *top[1:])
         given_up = best.proven and not proven
         return replace(
             best,

@@ -102,6 +102,7 @@ def plan(
     farm: str | Path | None = None,
     save_farm: str | Path | None = None,
     constraints: Rules = (),
+    past: Rules = (),
     risk: str | None = None,
     explain: bool = False,
     why: Texts | None = None,
@@ -180,6 +181,8 @@ def plan(
         Where to write that file.
     constraints : Constraint or path, or iterable of them
         Side constraints beyond those of the farm.
+    past : Constraint or path, or iterable of them
+        What `carry` wrote of earlier nights: the rules of the same name remember what was used.
     risk : str, optional
         Choose under risk: mean, cvar:Q or chance:Q. That is maximized over scenarios of run times,
         where they are uncertain, and what is chosen is dispatched.
@@ -208,6 +211,7 @@ def plan(
             farm=farm,
             save_farm=save_farm,
             constraints=constraints,
+            past=past,
             risk=risk,
             explain=explain,
             why=why,
@@ -229,6 +233,7 @@ def plan_night(
     farm: str | Path | None,
     save_farm: str | Path | None,
     constraints: Rules,
+    past: Rules,
     risk: str | None,
     explain: bool,
     why: Texts | None,
@@ -247,6 +252,7 @@ def plan_night(
         farm=filed,
         names=names,
         rules=lambda night: read_rules(constraints, record.name, night),
+        past=read_rules(past, record.name),
         risk=risk,
         explain=explain,
         why=[why] if isinstance(why, str) else list(why or ()),

@@ -221,7 +221,7 @@ def test_running_job_that_ends_too_late_is_not_in_the_plan() -> None:
         (("a,running,2,x",), "a whole number", "row 1, column 'processors'"),
         (("a,running,noon",), "a finite number", "row 1, column 'start'"),
         ((",failed",), "a job", "row 1, column 'job'"),
-        ((",,,1",), "2 at work .a on 1, c on 1.; .*say what failed", "state"),
+        (("d,running",), "at most 2 processors at work: say what failed", "state"),
     ],
 )
 def test_state_that_cannot_be_is_refused(rows: tuple[str, ...], says: str, place: str) -> None:
@@ -251,6 +251,79 @@ def test_jobs_are_added_in_the_night(tmp_path: Path) -> None:
     more.write_text("name,reward,tasks\na,50,2x2h\n")
     with pytest.raises(InputError, match="new to the night"):
         schedopt.replan(plan, at=2, add=more)
+
+
+def test_tasks_that_started_last_are_taken_to_have_run_on_processors_that_are_gone() -> None:
+    plan = chain(night(3, 20, ("a", 5, ((9, 9),)), ("b", 4, ((5,), (8,)))), (7, state(",,,-1")))
+    assert "1 of b" in plan.notes[0]
+    assert times(plan) == {"a": (0, 9), "b": (0, 17)}
+
+
+def test_later_objectives_are_kept_in_the_rest_of_the_night() -> None:
+    jobs = (
+        Job(name="a", reward=5, stages=((3,),)),
+        Job(name="b", reward=4, stages=((4,),), values={"extra": 1.0}),
+        Job(name="c", reward=4, stages=((4,),), values={"extra": 3.0}),
+    )
+    instance = Instance(
+        name="n", processors=1, deadline=8, jobs=jobs, objectives=("reward", "extra")
+    )
+    plan = chain(instance, (1, state("c,failed", "a,running,0,,4")))
+    assert {*times(plan)} == {"a", "c"}
+    assert plan.result.solution.objectives == (9, 3)
+    assert times(chain(instance, (2, None))) == times(schedopt.plan(instance))
+
+
+# --- tomorrow ---------------------------------------------------------------------------------
+
+
+def two_of_fx() -> Instance:
+    jobs = tuple(
+        Job(name=name, reward=reward, stages=((4,),), groups={"team": "fx"})
+        for name, reward in (("a", 5), ("b", 4))
+    )
+    cap = FairShare(by="team", at_most={"fx": 0.9}, name="cap")
+    return Instance(name="cr", processors=1, deadline=10, jobs=jobs, constraints=(cap,))
+
+
+@pytest.mark.parametrize(
+    ("at", "told", "used"), [(6, None, 8), (3, "a,failed", 7), (3, "b,cancelled", 4)]
+)
+def test_carry_counts_what_the_whole_night_used(
+    at: float, told: str | None, used: float, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.json"
+    chain(two_of_fx(), (at, state(told) if told else None)).write(plan)
+    (rule,) = schedopt.carry(plan, half_life="7d")
+    assert isinstance(rule, FairShare)
+    assert (rule.past["fx"], rule.past_total) == (used, 10)
+
+
+def test_past_is_remembered_by_the_rule_of_the_same_name(tmp_path: Path) -> None:
+    plan, usage, night_file = (tmp_path / f"{n}.json" for n in ("plan", "usage", "night"))
+    schedopt.plan(two_of_fx()).write(plan)
+    run("carry", plan, "--half-life", "1d", "--output", usage)
+    schedopt.dump(two_of_fx(), night_file)
+    run("plan", night_file, "--past", usage, "--output", plan)
+    document = json.loads(plan.read_bytes())
+    (rule,) = document["night"]["constraints"]
+    assert (rule["name"], rule["at_most"], rule["past"]) == ("cap", {"fx": 0.9}, {"fx": 8})
+    assert not document["constraints"]
+
+
+def test_past_of_a_cap_of_the_farm_keeps_tonights_bound(tmp_path: Path) -> None:
+    usage = tmp_path / "usage.json"
+    table = pl.DataFrame(
+        {"name": ["a", "b"], "reward": [5, 4], "tasks": ["4h", "4h"], "team": ["fx", "fx"]}
+    )
+    how: dict[str, Any] = {"processors": 1, "until": "10h"}
+    first = schedopt.plan(table, cap=["team:fx=0.5"], **how)
+    schedopt.dump(schedopt.carry(first.result, window=2), usage)
+    then = schedopt.plan(table, cap=["team:fx=0.4"], past=usage, **how)
+    (rule,) = then.result.constraints
+    assert isinstance(rule, FairShare)
+    assert (rule.at_most, rule.window) == ({"fx": 0.4}, 2)
+    assert rule.past["fx"] == pytest.approx(4 * 3600)
 
 
 # --- the command line -------------------------------------------------------------------------
