@@ -22,7 +22,7 @@ from schedopt.formulations.dssp import Schedule
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled
-from schedopt.instances.dssp.worth import LEVEL
+from schedopt.instances.dssp.worth import LEVEL, level_of
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed
 from schedopt.planning.changes import Judge, Span, spans, worth_of
@@ -116,6 +116,11 @@ def replan(
         replanner = _Replanner(plan, rest_without, solve, stay, until)
         result, rest = replanner.run()
         notes += [*rest.notes, *(f"{name} cannot be kept: left out" for name in rest.without)]
+    if added and any(map(level_of, plan.night.jobs)):
+        notes.append(
+            "strict order: added jobs have the rewards of their own table, which are compared with "
+            "those of the night"
+        )
     if any(name.startswith(LEVEL) for name in plan.night.objectives):
         notes.append(
             "strict order: there are too many levels of priority for replanning, which prefers the "

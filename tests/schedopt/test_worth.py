@@ -185,3 +185,7 @@ def test_replan_says_where_it_cannot_keep_strict_order(
     state.write_text("job,status,start,processors\n,,,5\n")
     done = run("replan", plan, "--at", "1h", "--state", state)
     assert ("too many levels of priority" in done.stdout + done.stderr) == is_said
+    assert "added jobs have the rewards" not in done.stdout + done.stderr
+    (tmp_path / "more.csv").write_text("name,reward,tasks\nmore,9,6x1h\n")
+    done = run("replan", plan, "--at", "1h", "--add", tmp_path / "more.csv")
+    assert "added jobs have the rewards" in done.stdout + done.stderr
