@@ -22,10 +22,10 @@ from schedopt.formulations.hesrpt.epochs import Order, Rules
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
+from schedopt.solvers.hesrpt import dominance
 from schedopt.solvers.hesrpt import lagrangian_kernels as kernels
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.hesrpt.direct import in_waves
-from schedopt.solvers.hesrpt.dominance import MOST_JOBS, has_few_orders
 from schedopt.solvers.hesrpt.order_search import BestOrder, OrderSearch
 from schedopt.solvers.hesrpt.speedup_kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
 from schedopt.solvers.result import Result, Termination
@@ -330,7 +330,7 @@ class LagrangianSearch(OrderSearch):
             if teams:
                 yield from self._ascend_rents(self.rents.times, self.rents.rents, self.value)
             yield from self._replay_until_stable(self.order, SETTLED)
-        if has_few_orders(self.instance, self.rules):
+        if dominance.has_few_orders(self.instance, self.rules):
             yield from self._search_orders()
 
     def _search_orders(self) -> Iterator[None]:
@@ -414,11 +414,11 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         search = LagrangianSearch(model.instance, model.rules, known=completion)
         nonlocal after
         ended = attempt.run_search(search, spare=WRITING * many**2)
-        if ended and search.value < inf and many <= MOST_JOBS:
+        if ended and search.value < inf and many <= dominance.MOST_JOBS:
             after = search.rents.precedences(search.value)
         attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
         return attempt.end_status() if ended else "time-limit"
 
     result = run_attempt(model, task, "rents", work)
-    goes_on = result.termination == "completed" and many <= MOST_JOBS and not task.alone
+    goes_on = result.termination == "completed" and many <= dominance.MOST_JOBS and not task.alone
     return Partial(result, result.bound, after) if goes_on else result
