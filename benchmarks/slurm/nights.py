@@ -109,7 +109,6 @@ def carry_out(
     from msgspec.structs import replace
 
     begin = datetime.now(UTC) + timedelta(seconds=planning + LEAD)
-    since = f"{datetime.now():%Y-%m-%dT%H:%M:%S}"
     start = begin.replace(microsecond=0).isoformat()
     whole = replace(night, start=start).with_overhead(overhead)
     plan = schedopt.plan(whole, time_limit=planning)
@@ -128,13 +127,13 @@ def carry_out(
     plan.write(folder / "night.sh", "slurm")
     script_seconds = time.perf_counter() - began
     plan.write(folder / "plan.json")
-    slurm.run("sh", "night.sh", cwd=folder)
+    (folder / "account.sh").write_text(slurm.run("sh", "night.sh", cwd=folder))
     spare = (begin - datetime.now(UTC)).total_seconds()
     if during is not None:
         during(folder, plan)
     final = folder / ("plan.json" if during is None else "new.json")
     wait(slurm, begin.timestamp() + float(plan.instance.horizon))
-    (folder / "sacct.txt").write_text(slurm.accounts(since))
+    (folder / "sacct.txt").write_text(slurm.run("sh", "account.sh", cwd=folder))
     report = schedopt.report_night(final, folder / "sacct.txt")
     slurm.clear()
     text = (folder / "night.sh").read_text()
@@ -155,15 +154,16 @@ def carry_out_with_failure(slurm: Cluster, name: str) -> Outcome:
 
 def replan_after_failure(slurm: Cluster, folder: Path, plan: NightPlan) -> None:
     """Wait for a failure, and ten seconds more; plan again, and change the queue."""
-    since = f"{datetime.now() - timedelta(seconds=60):%Y-%m-%dT%H:%M:%S}"
-    slurm.wait_for("a failure", lambda: "|FAILED|" in slurm.accounts(since))
+    account = partial(slurm.run, "sh", "account.sh", cwd=folder)
+    slurm.wait_for("a failure", lambda: "|FAILED|" in account())
     time.sleep(10.0)
     (folder / "mended").touch()
-    (folder / "failed.txt").write_text(slurm.accounts(since))
+    (folder / "failed.txt").write_text(account())
     command = (sys.executable, "-m", "schedopt", "replan", "plan.json", "--at", "now")
     files = ("--state", "failed.txt", "--output", "new.json", "--output", "change.sh")
     slurm.run(*command, *files, "--template", "slurm", "--time-limit", "3", cwd=folder)
-    slurm.run("sh", "change.sh", cwd=folder)
+    with (folder / "account.sh").open("a") as script:
+        script.write(slurm.run("sh", "change.sh", cwd=folder))
 
 
 def failing_night() -> Instance:

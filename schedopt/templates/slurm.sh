@@ -4,8 +4,10 @@
 # The larger --nice, the later. The time limit is the planned length and a quarter of it; what has
 # not begun by its deadline leaves the queue. Take out the reservations (`each drop`) if others keep
 # jobs off the processors that go; making one needs an operator's rights.
-# What became of it: sacct -XP --format=JobID,JobName,State,Submit,Start,End > sacct.txt
+# It prints the command that reads Slurm's account of all that it has submitted.
 set -eu
+ids=
+trap 'test -z "$ids" || echo "sacct -XP --jobs=$ids --format=JobID,JobName,State,Submit,Start,End"' EXIT
 clock() { date --date="$1" +%Y-%m-%dT%H:%M:%S; }
 #: each change
 scancel --me --state=PENDING --jobname={{job}}:{{stage}}
@@ -30,4 +32,5 @@ id_{{order}}=$(sbatch --parsable \
   --account={{account}} \
   --nice={{order}} \
   ./render.sh {{job}} {{stage}})
+ids="${ids:+$ids,}$id_{{order}}"
 #: end
