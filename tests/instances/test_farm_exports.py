@@ -16,6 +16,7 @@ from schedopt.instances.dssp.columns import FIELDS, PREFIXED, done_of, frame_cou
 from schedopt.instances.dssp.jobrows import with_points
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.instances.errors import InputError, TableError
+from schedopt.instances.files import encode, parse
 
 EXPORTS = Path(__file__).parents[2] / "instances" / "dssp"
 FRAMES = "name,reward,frames,frame_time,chunk,done\n"
@@ -127,6 +128,7 @@ def test_an_export_is_read_without_a_word_on_its_columns(tmp_path: Path) -> None
     assert (a.after, b.after, b.labels) == ((), ("a",), {"Task Count": "5"})
     assert night.constraints == (Seats(name="houdini", capacity=3, use={"a": 1, "b": 1}),)
     assert night.groups == {"Pool": {"kestrel": [0], "nightowl": [1]}}
+    assert parse(encode(night)) == night
     unlimited = "licences without a limit: 'nuke'; to limit them: --option seats:nuke=N"
     assert unlimited in lines
     assert lines[-1] == "1 job left out: done: 'c' (line 4)"
