@@ -166,7 +166,6 @@ def whatif(
     output : .jsonl; resumable, and for plot.
     """
     from schedopt.analysis.tables import variations
-    from schedopt.instances.files import load
     from schedopt.instances.protocol import problem_name
     from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
@@ -174,8 +173,9 @@ def whatif(
 
     files = given.pop("constraints")
     out.expect_writable(output, (LINES,), [file, *files, *out.files_in(given["options"])])
-    instance = load(file)
-    given["constraints"] = read_rules(files, problem_name(instance), instance)
+    instance, rules, planned = varying.question_of(file)
+    given["constraints"] = [*rules, *read_rules(files, problem_name(instance), instance)]
+    given["formulation"] = given["formulation"] or planned
     try:
         with bar("combinations") as progress:
             rows = varying.whatif(instance, vary, **given, output=output, progress=progress)

@@ -9,16 +9,17 @@ import msgspec
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import load
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
+from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.plan import PlannedRun, Sweep, digest_of
 from schedopt.sweep.pool import compute_tasks, expect_jobs
 from schedopt.sweep.rows import LINES, Journal, SweepInterrupt
 from schedopt.sweep.variations import Variant, Variation, VariedSource, Vary, combinations
 from schedopt.verbs.bench import keep_rows
+from schedopt.verbs.load import load
 
 
 def whatif(
@@ -41,7 +42,8 @@ def whatif(
     Parameters
     ----------
     what : Instance, str or Path
-        The instance; a path is loaded.
+        The instance; a path is loaded. Of a plan document the night, under the plan's side
+        constraints, is solved as a schedule.
     vary : sequence of str
         ``PLACE=VALUES``. Places are names with points between: ``processors``, ``deadline``,
         ``jobs.hero.reward``, ``rules.cap.at_most.fx`` (a side constraint by its name, or by kind
@@ -73,7 +75,8 @@ def whatif(
     if output is not None and Path(output).suffix.lower() != LINES:
         raise InputError(f"a name ending in {LINES}", file=str(output))
     if isinstance(what, str | Path):
-        what = load(what)
+        what, of_plan, planned = question_of(what)
+        constraints, formulation = [*of_plan, *constraints], formulation or planned
     how = {
         "formulation": formulation,
         "solver": solver,
@@ -111,6 +114,19 @@ def whatif(
         with finishing():
             variations: list[Variation] = rows.finish()
     return variations
+
+
+def question_of(
+    path: str | Path,
+) -> tuple[AnyInstance, Sequence[Constraint], str | None]:
+    """Return the instance of a file; of a plan also its side constraints and its formulation."""
+    held = load(path)
+    if not isinstance(held, Result):
+        return held, (), None
+    night = held.asked.instance if held.asked is not None else None
+    if night is None:
+        raise InputError("an instance, or a plan document with its night", file=str(path))
+    return night, held.constraints, held.formulation or None
 
 
 class CompleteMessageError(InputError):

@@ -181,3 +181,10 @@ def test_plan_with_cloud_shows_each_job_once(tmp_path: Path) -> None:
 )
 def test_plan_refuses_wrong_cloud(table: str, words: list[object], message: str) -> None:
     assert message in run("plan", table, *NIGHT, *words, status=2).stderr
+
+
+def test_whatif_varies_budget_of_plan(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    run("plan", "example:cloud.csv", *NIGHT, "--cloud", "20@0.05", "--budget", 0.5, "-o", path)
+    rows = schedopt.whatif(path, ["budget=0,0.5,2"])
+    assert [row.objective for row in rows] == [150, 210, 260]

@@ -224,10 +224,10 @@ def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
     packed, digest = source.with_contents(), source.facts().digest
     assert packed.facts().digest == digest
     original: Any = source.load()
-    (tmp_path / "log.parquet").rename(tmp_path / "gone.parquet")
+    (tmp_path / "a.parquet").rename(tmp_path / "gone.parquet")
     moved: Any = packed.load()
     assert moved.jobs.submit.tolist() == original.jobs.submit.tolist()
-    dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "b.json")
+    dump(queue_of(*random_jobs(8, servers=original.servers)), tmp_path / "a.json")
     assert source.facts().digest != digest, "another log is another instance"
 
 
