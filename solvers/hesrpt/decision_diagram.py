@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.formulations.hesrpt.epochs import Order
 from schedopt.solvers.hesrpt import decision_diagram_kernels as kernels
 from schedopt.solvers.hesrpt.branch_and_bound_kernels import Paths
 from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, slope, speed
@@ -78,12 +77,11 @@ class Layer:
     child: Ints  # node of the next layer, int32, -1 where the edge is closed, (n, M)
 
 
-class Pass(NamedTuple):
-    """How a pass was made, so that a checker can make it again."""
+class Split(NamedTuple):
+    """How a pass splits nodes: into how many parts, by gains at which rent."""
 
-    rents: list[float]
     parts: int
-    beyond: int
+    beyond: int  # places after the rent at which a node's jobs earn least
 
 
 @dataclass
@@ -110,7 +108,7 @@ class Diagram:
         self.c = c._replace(mosts=np.maximum(np.minimum(c.mosts, teams), c.leasts))
         self.sizes, self.costs, self.after = sizes, costs, after
         self.layers: list[Layer] = []
-        self.history: list[Pass] = []
+        self.passes = 0
         self.bound, self.paths = 0.0, inf
         self.edges, self.nodes = 1 << 62, 0
         self.stalled, self._vain, self._widest = False, 0, 0
@@ -123,10 +121,10 @@ class Diagram:
         step = next(step for least, step in FINE if self.edges >= least)
         grid = self._grid(step)
         parts = 1
-        if len(self.history) > 1:
+        if self.passes > 1:
             most = min(4 * MOST_NODES, MOST_GAINS // len(grid.rents))
             parts = next((k for k in (4, 2) if k**3 * self.nodes <= most), 1)
-        how = Pass(grid.rents.tolist(), parts, round(BEYOND / step))
+        split = Split(parts, round(BEYOND / step))
         layers: list[Layer] = []
         front = _Frontier(
             np.zeros(1, np.int64),
@@ -136,14 +134,14 @@ class Diagram:
         )
         for depth in range(len(self.sizes)):
             layer = Layer(front.base, np.empty(0), np.empty(0, np.int32))
-            for following in self._fill_layer(depth, front, layer, grid, how):
+            for following in self._fill_layer(depth, front, layer, grid, split):
                 if following is None:
                     yield
                 else:
                     front = following
             layers.append(layer)
         self.layers = layers
-        self.history.append(how)
+        self.passes += 1
         self.nodes = sum(len(layer.base) for layer in layers)
         before = self.paths
         self._remove_costly(goal, len(front.base))
@@ -160,7 +158,7 @@ class Diagram:
         return grid
 
     def _fill_layer(
-        self, depth: int, front: _Frontier, layer: Layer, grid: kernels.Grid, how: Pass
+        self, depth: int, front: _Frontier, layer: Layer, grid: kernels.Grid, split: Split
     ) -> Iterator[_Frontier | None]:
         """Fill the edges of a layer, and yield the nodes at their ends; None now and then."""
         jobs = np.arange(len(self.sizes))
@@ -186,10 +184,10 @@ class Diagram:
         prices = layer.prices[node, job]
         edges = np.stack([node, job, goes[node, job]], axis=1).astype(np.int64)
         old, edges[:, 2] = np.unique(edges[:, 2], return_inverse=True)
-        if how.parts > 1:
-            own = self._split_nodes(edges, prices, front, grid, how)
+        if split.parts > 1:
+            own = self._split_nodes(edges, prices, front, grid, split)
             keys, edges[:, 2] = np.unique(own, return_inverse=True)
-            old = old[keys // how.parts]
+            old = old[keys // split.parts]
         order = np.argsort(edges[:, 2], kind="stable")
         edges, prices = edges[order], prices[order]
         layer.child[edges[:, 0], edges[:, 1]] = edges[:, 2]
@@ -209,22 +207,22 @@ class Diagram:
         )
 
     def _split_nodes(
-        self, edges: Ints, prices: Floats, front: _Frontier, grid: kernels.Grid, how: Pass
+        self, edges: Ints, prices: Floats, front: _Frontier, grid: kernels.Grid, split: Split
     ) -> Ints:
         """Return which part of which node each edge leads to, by its paths' gains at one rent."""
         order = np.argsort(edges[:, 2], kind="stable")
         starts = np.searchsorted(edges[order, 2], np.arange(edges[:, 2].max(initial=-1) + 1))
         tight = np.argmin(grid.rents * self.c.servers + front.gains, axis=1)
         highest = np.maximum.reduceat(tight[edges[order, 0]], starts)[edges[:, 2]]
-        at = np.minimum(highest + how.beyond, len(grid.rents) - 1)
+        at = np.minimum(highest + split.beyond, len(grid.rents) - 1)
         values = np.empty(len(edges))
         kernels.gains_behind(self.c, grid, edges, prices, front.gains, at, values)
         low = np.minimum.reduceat(values[order], starts)[edges[:, 2]]
         high = np.maximum.reduceat(values[order], starts)[edges[:, 2]]
         width = high - low
         width = np.where(width > DIGITS * np.abs(high), width, inf)
-        part = np.minimum((values - low) / width * how.parts + DIGITS, how.parts - 1)
-        return np.asarray(edges[:, 2] * how.parts + part.astype(np.int64))
+        part = np.minimum((values - low) / width * split.parts + DIGITS, split.parts - 1)
+        return np.asarray(edges[:, 2] * split.parts + part.astype(np.int64))
 
     def _remove_costly(self, goal: float, ends: int) -> None:
         """Remove what cannot cost less than the goal, from the end backwards."""
@@ -257,16 +255,3 @@ class Diagram:
         return Paths(
             np.concatenate(children[::-1]), np.concatenate(costs[::-1]), np.concatenate(rest[::-1])
         )
-
-    def orders(self) -> Iterator[Order]:
-        """Yield the orders that are left, from the last job to complete."""
-
-        def extended_orders(depth: int, node: int, begun: list[int]) -> Iterator[Order]:
-            if depth == len(self.layers):
-                yield np.array(begun, dtype=np.int64)
-                return
-            for j in np.flatnonzero(self.layers[depth].child[node] >= 0).tolist():
-                below = int(self.layers[depth].child[node, j])
-                yield from extended_orders(depth + 1, below, [*begun, j])
-
-        yield from extended_orders(0, 0, [])

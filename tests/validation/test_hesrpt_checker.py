@@ -13,15 +13,13 @@ import pytest
 from builders.hesrpt import cluster
 
 import schedopt
-from schedopt.formulations.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.solvers.result import Document
 from schedopt.validation import documents
 from schedopt.validation.hesrpt.allocation import rates_of
-from schedopt.validation.hesrpt.bound import Proof
-from schedopt.validation.hesrpt.earning import gain_bounds, machine_of
+from schedopt.validation.hesrpt.earning import earnings_bounds, gain_bounds
 from schedopt.validation.hesrpt.intervals import Interval
-from schedopt.validation.hesrpt.speedup_bounds import curves_of
+from schedopt.validation.hesrpt.speedup_bounds import curve_of
 
 
 def solved(instance: Instance | None = None) -> tuple[Instance, Document]:
@@ -204,8 +202,8 @@ def speed(speedup: Any, whole: bool, k: Decimal) -> Decimal:
     return points[-1][1]
 
 
-def curve_of(speedup: Any, whole: bool) -> Any:
-    return curves_of(cluster([1], speedup, 40, whole=whole))[0]
+def curve(speedup: Any, whole: bool) -> Any:
+    return curve_of(cluster([1], speedup, 40, whole=whole))
 
 
 @pytest.mark.parametrize("act", [add, sub, mul, truediv])
@@ -252,8 +250,10 @@ def test_decimals_are_enclosed_and_whole_numbers_are_exact() -> None:
 @KINDS
 def test_lines_are_above_speedups_and_touch_them(speedup: Any, whole: bool) -> None:
     starts = np.array([0.2, 0.51, 0.75, 1, 1.5, 2, 2.51, 3.7, 7, 8, 9, 20.5])
-    curve, step = curve_of(speedup, whole), Decimal("1e-6")
-    lines = [list(map(Decimal, part.tolist())) for part in curve.upper_lines(starts)]
+    step = Decimal("1e-6")
+    lines = [
+        list(map(Decimal, part.tolist())) for part in curve(speedup, whole).upper_lines(starts)
+    ]
     with localcontext(prec=40):
         for start, value, right, left in zip(starts.tolist(), *lines, strict=True):
             k0 = Decimal(start)
@@ -284,64 +284,15 @@ def test_a_gain_is_the_best_of_three_points() -> None:
         gain_bounds((big, one, one), big, one, one, ends)
 
 
-RULES: dict[str, tuple[Any, ...]] = {
-    "none": (),
-    "caps": (Shares(jobs=("j0", "j1"), at_most=0.4), Shares(jobs=("j2",), at_most=0.3)),
-    "floors": (Shares(jobs=("j1",), at_least=0.3), Shares(jobs=("j2",), at_least=0.1)),
-    "both": (Shares(jobs=("j0",), at_least=0.1, at_most=0.5), Shares(jobs=("j2",), at_most=0.3)),
-}
-MIXED = [Power(p=0.5), Amdahl(parallel=0.9), Table(points=((1, 1), (2, 1.8), (8, 4)))]
-
-
-def three(own: Any = None, **more: Any) -> Instance:
-    """Build an instance of three jobs on ten servers."""
-    return cluster([3, 2, 1], Power(p=0.5), own=own or MIXED, weights=[1, 2, 3], **more)
-
-
-@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
-def test_what_jobs_can_earn_is_found_from_above(rules: tuple[Any, ...]) -> None:
-    """Beside the best of all shares in steps of a hundredth."""
-    instance = three()
-    machine = machine_of(instance, rules)
-    grid = np.linspace(0.0, 10.0, 101)
-    speeds = np.array([curve.estimate(grid) for curve in curves_of(instance)])
-    random = np.random.default_rng(5)
-    for who in ((True, True, True), (True, False, True), (False, True, False), (True, True, False)):
-        prices = random.uniform(0.1, 2.0, (3, 3)) * who
-        prices[2, random.integers(3)] = 0.0
-        found = machine.earnings_bound(prices, np.tile(who, (3, 1)))
-        ks = np.meshgrid(*(grid if here else [0.0] for here in who), indexing="ij")
-        fine = sum(ks) <= 10.0 + 1e-9
-        for k, here, least, most in zip(ks, who, machine.least, machine.most, strict=True):
-            fine &= ((k >= least - 1e-9) & (k <= most + 1e-9)) | (not here)
-        for row, bound in zip(prices, found, strict=True):
-            worth = sum(
-                price * speeds[j][np.rint(k * 10).astype(int)]
-                for j, (price, k) in enumerate(zip(row, ks, strict=True))
-            )
-            best = worth[fine].max()
-            assert best * (1 - 1e-9) <= bound <= best * 1.003 + 1e-9
-
-
-def test_of_two_jobs_one_need_not_complete_sooner() -> None:
-    """One that is as large and costs no more, under rules that tell them not apart."""
-    own = [None, None, None, None, Power(p=0.6)]
-    for objective, pairs in (
-        ("weighted-flow-time", {(0, 1), (0, 2), (0, 3), (1, 2), (3, 1), (3, 2)}),
-        ("total-flow-time", {(0, 1), (0, 2), (0, 3), (2, 1), (3, 1), (3, 2)}),
-    ):
-        instance = cluster(
-            [3, 2, 2, 2, 2], Power(p=0.5), weights=[1, 1, 2, 1, 1], own=own, objective=objective
-        )
-        every = list(product(range(5), repeat=2))
-        free = Proof(instance, ())
-        assert {(i, j) for i, j in every if i != j and free.completes_after(i, j)} == pairs
-        for rule, apart in (
-            (Shares(jobs=("j0", "j2"), at_most=0.5), lambda i, j: (i in (0, 2)) != (j in (0, 2))),
-            (FairShare(by="team", at_most={"a": 0.5}), lambda i, j: i % 2 != j % 2),
-            (FairShare(by="team", at_least={"b": 0.5}), lambda i, j: i % 2 != j % 2),
-            (FairShare(by="other", at_least={"b": 0.5}), lambda _i, _j: False),
-        ):
-            ruled = Proof(instance, (rule,))
-            left = {(i, j) for i, j in every if i != j and ruled.completes_after(i, j)}
-            assert left == {(i, j) for i, j in pairs if not apart(i, j)}
+@KINDS
+def test_what_jobs_can_earn_is_found_from_above(speedup: Any, whole: bool) -> None:
+    """Beside the best of all shares in steps of a tenth of a server, one job after another."""
+    grid = range(101)
+    speeds = np.array([float(speed(speedup, whole, Decimal(k) / 10)) for k in grid])
+    for prices in np.random.default_rng(5).uniform(0.1, 2.0, (3, 4)):
+        prices[1] = 0.0
+        best = np.zeros(101)  # by tenths of servers
+        found = earnings_bounds(curve_of(cluster([1], speedup, 10, whole=whole)), 10.0, prices)
+        for price, bound in zip(prices, found, strict=True):
+            best = np.array([(best[k::-1] + price * speeds[: k + 1]).max() for k in grid])
+            assert best[-1] * (1 - 1e-9) <= bound <= best[-1] * 1.01 + 1e-9

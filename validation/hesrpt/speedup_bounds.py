@@ -18,14 +18,10 @@ Above = tuple[Floats, Floats, Floats]  # value, right and left slope, each of th
 
 
 class Curve(Protocol):
-    """A speedup as the proofs need it: `demand` and `estimate` are guesses, the others rigorous."""
+    """A speedup as the proofs need it: `demand` is a guess, the others are rigorous."""
 
     def demand(self, steepness: Floats) -> Floats:
         """Return about the k at which the slope is ``steepness``."""
-        ...
-
-    def estimate(self, k: Floats) -> Floats:
-        """Return s(k), as floats have it."""
         ...
 
     def upper_lines(self, k0: Floats) -> Above:
@@ -48,10 +44,6 @@ class PowerCurve:
         with np.errstate(divide="ignore", over="ignore"):
             exponent = np.log(self.p / steepness) / max(1.0 - self.p, 1e-300)
         return np.asarray(np.exp(np.clip(exponent, -600.0, 600.0)))
-
-    def estimate(self, k: Floats) -> Floats:
-        """Return k^p."""
-        return np.asarray(k**self.p)
 
     def upper_lines(self, k0: Floats) -> Above:
         """Return the tangent: value k0^p, slope p k0^p / k0."""
@@ -77,10 +69,6 @@ class AmdahlCurve:
         with np.errstate(divide="ignore"):
             root = np.sqrt(self.f / steepness) - self.f
         return np.clip(root / max(1.0 - self.f, 1e-300), 0.0, 1e250)
-
-    def estimate(self, k: Floats) -> Floats:
-        """Return k / ((1 - f) k + f)."""
-        return np.asarray(k / ((1.0 - self.f) * k + self.f))
 
     def upper_lines(self, k0: Floats) -> Above:
         """Return the tangent: value k/D, slope f/D², D = (1 - f) k + f."""
@@ -121,10 +109,6 @@ class TableCurve:
         at = np.searchsorted(falling, -np.asarray(steepness), side="left")
         return np.asarray(self.k.high[np.minimum(at, len(self.k.high) - 1)])
 
-    def estimate(self, k: Floats) -> Floats:
-        """Return the value between points."""
-        return np.interp(k, self.k.high, self.s.high)
-
     def upper_lines(self, k0: Floats) -> Above:
         """Return the value on the segment of k0, and slopes that no later or earlier one beats."""
         last = len(self.k.low) - 1
@@ -140,24 +124,14 @@ class TableCurve:
 
     def values(self, k: Floats) -> Interval:
         """Return the values on segments, within rounding."""
-        high, middle = self.upper_lines(k)[0], self.estimate(k)
+        high, middle = self.upper_lines(k)[0], np.interp(k, self.k.high, self.s.high)
         rounding = 1e-12 * np.maximum(high, float(self.s.high.max()))
         return Interval(np.maximum(middle - rounding, 0.0), np.maximum(high, middle + rounding))
 
 
-def curves_of(instance: Instance) -> list[Curve]:
-    """Return each job's speedup as a curve, from the raw fields."""
-    by_speedup: dict[object, Curve] = {}
-    curves = []
-    for job in instance.jobs:
-        speedup = job.speedup or instance.speedup
-        if speedup not in by_speedup:
-            by_speedup[speedup] = _curve(speedup, instance)
-        curves.append(by_speedup[speedup])
-    return curves
-
-
-def _curve(speedup: object, instance: Instance) -> Curve:
+def curve_of(instance: Instance) -> Curve:
+    """Return the speedup of the first job as a curve, from the raw fields."""
+    speedup = instance.jobs[0].speedup or instance.speedup
     if isinstance(speedup, Power):
         curve: Curve = PowerCurve(speedup.p)
     elif isinstance(speedup, Amdahl):
