@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import NamedTuple
@@ -119,10 +119,14 @@ def carried_out(
     tasks: Sequence[PlacedTask],
     attempts: Iterable[Attempt],
     rules: Sequence[Constraint] = (),
+    fixed: Collection[TaskKey] = (),
 ) -> CarriedOut:
-    """Compare the tasks of a plan with what became of them."""
+    """Compare the tasks of a plan with what became of them.
+
+    ``fixed`` are the tasks that had begun when the plan was made.
+    """
     found = {(one.job, one.stage, one.task): one for one in attempts}
-    given = releases(night, tasks, rules)
+    given = releases(night, tasks, rules, fixed)
     by_job: dict[str, list[Release]] = {}
     for one in given:
         by_job.setdefault(one.job, []).append(one)

@@ -10,7 +10,7 @@ can delay another (the theorem in ``docs/problems/dssp.md``).
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ from schedopt.instances.dssp.machine import Steps, in_order
 
 NEAR = 1e-9  # times that differ by this part are the same: sums of lengths are rounded
 LATE = 1 + 1e-11  # as in `Instance.worth`
-SIMULATED = 5_000  # most tasks of a plan whose release is simulated for the line of a plan
+SIMULATED = 3_000  # most tasks of a plan whose release is simulated for the line of a plan
 Span = tuple[float, float]
 TaskKey = tuple[str, int, int]  # job, stage and task, each from 0
 Chain = list[tuple[float, float, int]]  # tasks: start, end, and place in the stage
@@ -87,7 +87,10 @@ class Drop:
 
 
 def releases(
-    night: Instance, tasks: Iterable[PlacedTask], rules: Sequence[Constraint] = ()
+    night: Instance,
+    tasks: Iterable[PlacedTask],
+    rules: Sequence[Constraint] = (),
+    fixed: Collection[TaskKey] = (),
 ) -> list[Release]:
     """Return the fewest releases that are found for a schedule.
 
@@ -98,10 +101,12 @@ def releases(
         Of the jobs that are to be released. Equal tasks of a stage may change places.
     rules : sequence of Constraint
         Side constraints beyond the instance's: of these, seats are held by tasks.
+    fixed : collection of TaskKey
+        Tasks that keep their places, as they have begun.
     """
     layers = night.machine.layers
     placed: dict[tuple[str, int, str], Chain] = defaultdict(list)
-    for task in tasks_in_order(night, tasks):
+    for task in tasks_in_order(night, tasks, fixed):
         home = next((one.pool for one in layers if task.processor < one.first + one.size), "")
         placed[task.job, task.stage, home].append((task.start, task.end, task.task))
     held = _holds(night, rules)
@@ -303,13 +308,15 @@ def simulate(
     lengths : mapping, optional
         How long tasks take; as planned where it says nothing.
     """
-    queue = [_Submission(one, lengths or {}) for one in sorted(given, key=lambda one: one.order)]
+    coming = [_Submission(one, lengths or {}) for one in given]
+    coming.sort(key=lambda one: -one.release.begin)
     amounts, ran = _Amounts(night, rules), dict[TaskKey, Span]()
-    times = [*{0.0, *amounts.times, *(one.release.begin for one in queue)}]
+    times = [*{0.0, *amounts.times, *(one.release.begin for one in coming)}]
     heapify(times)
-    unfinished = {one.release.order for one in queue}
+    unfinished = {one.release.order for one in coming}
+    queue: list[_Submission] = []  # of those that may begin, in order
     ends: list[tuple[float, int, _Submission]] = []
-    while queue and (times or ends):
+    while (coming or queue) and (times or ends):
         at = min([*times[:1], *(end for end, _, _ in ends[:1])])
         until = at + NEAR * max(1.0, at)
         while times and times[0] <= until:
@@ -320,11 +327,13 @@ def simulate(
             one.running -= 1
             if not one.running and one.started == len(one.release.tasks):
                 unfinished.discard(one.release.order)
+        while coming and coming[-1].release.begin <= until:
+            insort(queue, coming.pop(), key=lambda one: one.release.order)
         again = True
         while again:  # once more where a stage without length has ended
             again = False
             for one in queue:
-                if one.release.begin > until or unfinished.intersection(one.release.after):
+                if unfinished.intersection(one.release.after):
                     continue
                 while one.may_start and (not one.length or amounts.fits(one.release, until)):
                     length = one.length
@@ -420,7 +429,7 @@ def release_line(
     night: Instance, given: Sequence[Release], rules: Sequence[Constraint] = ()
 ) -> str:
     """Return how many jobs are late if released by priority alone, and with start times."""
-    if not given or sum(len(one.tasks) for one in given) > SIMULATED:
+    if not given:
         return ""
     jobs = count_of(len({one.job for one in given}), "job")
     alone, planned = (
