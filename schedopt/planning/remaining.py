@@ -83,6 +83,12 @@ class RemainingNight:
         self._seats: dict[str, dict[str, float]] = {}
         self._state_resources()
         pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
+        if not any(n and time < last for points in pools.values() for time, n in points):
+            if not at:
+                raise InputError("a processor before the deadline", found="none", place="state")
+            # An instance has some processor: this one is there while nothing can start.
+            later = {n: [one for one in points if one[0] > at] for n, points in pools.items()}
+            pools = {name: ((0.0, 1), (at, 0), *points) for name, points in later.items()}
         jobs = [rest for job in night.jobs for rest in self._jobs(job, pools)]
         there: Any = {"pools": pools} if night.pools else {"changes": pools[""]}
         fields = {"jobs": tuple(jobs), "resources": self._resources, "down": (), "end": None}
@@ -334,7 +340,7 @@ class RemainingNight:
         for group, amount in self.used(rule.by).items():
             past[group] = past.get(group, Fraction(0)) + amount
         if rule.of == "capacity":
-            before += self.night.exact_capacity() - rest.exact_capacity()
+            before += max(Fraction(0), self.night.exact_capacity() - rest.exact_capacity())
             for group, share in rule.caps(rest.groups.get(rule.by, {})).items():
                 most = as_written(share) * (before + rest.exact_capacity())
                 if past.get(group, Fraction(0)) > most:

@@ -322,7 +322,7 @@ class _Search:
 
 def drawn_night(draw: Random, tasks: int = 6) -> dict[str, Any]:
     """Draw a night of few tasks, as a file holds it."""
-    horizon = draw.randint(4, 8)
+    horizon = draw.choice((4, 4, 5, 5, 6, 8))
     night: dict[str, Any] = {"problem": "dssp", "name": "small", "deadline": horizon}
     kind = draw.choice(("plain", "plain", "pools", "falls"))
     if kind == "pools":
@@ -338,7 +338,7 @@ def drawn_night(draw: Random, tasks: int = 6) -> dict[str, Any]:
     )
     if draw.random() < 0.25:
         night["late"] = [[0, 1], [draw.randint(1, 3), 0.5]]
-    night["jobs"] = _drawn_jobs(draw, night, horizon, widest, draw.randint(3, tasks))
+    night["jobs"] = _drawn_jobs(draw, night, horizon, widest, draw.choice((3, 4, 4, 5, tasks)))
     if rules := _drawn_rules(draw, night["jobs"]):
         night["constraints"] = rules
     return night

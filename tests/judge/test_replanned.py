@@ -53,31 +53,26 @@ def judge_chain(seed: int) -> int:
     if plan.run is None:
         return 0
     now, done = 0, 0
-    for _ in range(draw.choice((1, 1, 2, 3, 5))):
+    for _ in range(draw.choice((1, 1, 1, 2, 3, 5))):
         now = draw.randint(now, int(night["deadline"]) - 1)
         was = planned_spans(plan)
         world.advance(tasks_of(plan), now)
         rows = drawn_events(draw, world)
-        if not any(any(level[now : int(night["deadline"])]) for level in world.there.values()):
-            return done  # no processor is left
+        if not now and not any(map(any, world.there.values())):
+            return done  # an instance has some processor
         plan = schedopt.replan(plan, at=now, state=state(rows), **HOW)
         best = world.best(was)
         if best is None:
             assert any("cannot be kept" in note for note in plan.notes), seed
             return done
         reward, changes = best
-        assert plan.result.termination == "optimal", (
-            seed,
-            now,
-            plan.result.message,
-            plan.result.termination,
-            plan.result,
-        )
+        assert plan.result.termination == "optimal", (seed, now)
         assert Fraction(plan.result.objective).limit_denominator(1000) == reward, (seed, now)
         changed = sum(change.change != "kept" for change in plan.changes)
-        assert changed == changes, (seed, now, changes, was, plan.changes, world)
-        assert judged(None, plan.result.document()).whole, (seed, now)
+        assert changed == changes, (seed, now)
         done += 1
+    if done:
+        assert judged(None, plan.result.document()).whole, seed
     return done
 
 
