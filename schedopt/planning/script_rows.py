@@ -124,7 +124,7 @@ def script_rows(
     found: dict[str, list[PlanRow]] = {"release": [], "drop": [], "change": changed}
     for one in given:
         job = night.jobs[night.index[one.job]]
-        due = night.deadline if job.deadline is None else job.deadline
+        due = night.delay + (night.deadline if job.deadline is None else job.deadline)
         before = [f"$id_{order}" for order in one.after] + _ids_before(one, night, queue, kept)
         minutes = _time_limit(one, away, night.overhead, minute)
         held = {name: amount for name, amount in one.holds.items() if name in seats}
@@ -153,8 +153,8 @@ def script_rows(
         for one in given
         for start, end in planned_spans(one)
     ]
-    safe = [drop for drop in away if not _delays_a_task(night, drop, runs)]
-    for number, drop in enumerate(safe, start=1):
+    new = [] if queue.planned else away  # the script of the first plan has reserved them
+    for number, drop in enumerate((d for d in new if not _delays_a_task(night, d, runs)), start=1):
         times = {"start_time": drop.start, "end_time": drop.end}
         row = {"number": number, "processors": drop.processors, "pool": drop.pool}
         row |= {"start": drop.start, "end": drop.end}
@@ -190,10 +190,11 @@ def _delays_a_task(night: Instance, drop: Drop, runs: Iterable[_Run]) -> bool:
     the reserved ones first: no task has another as long as no more run than are reserved.
     """
     before = [run for run in runs if run.pool == drop.pool and run.start < drop.start]
-    across = [run for run in before if run.until > drop.start * (1 + NEAR)]
+    reach = drop.start * (1 + NEAR)
+    across = [run for run in before if run.until > reach]
     if not across:
         return False
-    others = [run for run in before if run not in across]
+    others = [run for run in before if run.until <= reach]
     first = min(run.start for run in across)
     since = min([first, *(run.start for run in others if run.end > first * (1 + NEAR))])
     most = int(night.machine.pools[drop.pool].most)

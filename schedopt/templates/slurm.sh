@@ -13,10 +13,10 @@ clock() { date --date="$1" +%Y-%m-%dT%H:%M:%S; }
 scancel --me --state=PENDING --jobname={{job}}:{{stage}}
 #: end
 #: each drop
-scontrol create reservation ReservationName=schedopt-{{number}} Users="$(id -un)" \
+scontrol create reservation Users="$(id -un)" Flags=IGNORE_JOBS \
   PartitionName={{pool}} \
   StartTime="$(clock {{start_time}})" EndTime="$(clock {{end_time}})" \
-  CoreCnt={{processors}} Flags=IGNORE_JOBS
+  CoreCnt={{processors}} >&2
 #: end
 #: each release
 id_{{order}}=$(sbatch --parsable \
