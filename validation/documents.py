@@ -21,7 +21,7 @@ from schedopt.instances.errors import InputError, at_place, listing, quote
 from schedopt.instances.files import instance_type, module_path, parse
 from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Document, LazyQuestion, Outcome, Result, as_document
-from schedopt.validation.report import Refuted, Report, same
+from schedopt.validation.report import OutOfTimeError, Refuted, Report, same
 
 LARGE = 2**20  # bytes of a solution from which its check is skipped where no time is left for it
 OF_ENCODING = 10.0
@@ -77,16 +77,23 @@ def check(
         text = to_json(result.solution) if plain is None else b""
         times = getattr(checker, "OF_ENCODING", OF_ENCODING)
         if len(text) > LARGE and report.seconds_left < times * (time.perf_counter() - began):
-            report.late = True
-            report.bound = "" if result.bound is None else f"believed, from {result.solver}"
-            report.unchecked.append("the solution: no time was left; `schedopt check` has its own")
-            return report
+            return _without_time(result, report)
         solution = as_record(result, text) if plain is None else plain
         try:
             checker.check(instance, solution, result, together, report)
             _judge_bound(instance, result, together, report)
         except ModuleNotFoundError as error:
             report.unchecked.append(str(extras.missing_import(error)))
+        except OutOfTimeError:
+            return _without_time(result, report)
+    return report
+
+
+def _without_time(result: Document, report: Report) -> Report:
+    """Return the report of a solution that there was no time to check."""
+    report.late = True
+    report.bound = "" if result.bound is None else f"believed, from {result.solver}"
+    report.unchecked.append("the solution: no time was left; `schedopt check` has its own")
     return report
 
 

@@ -11,6 +11,10 @@ class CertificateRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     """A certificate as a document holds it; its kind is its tag."""
 
 
+class OutOfTimeError(Exception):
+    """A check was given up, since no time was left for it."""
+
+
 class Refuted(str):
     """Why a claimed bound is wrong, and not merely unproven."""
 
@@ -45,6 +49,11 @@ class Report:
     def whole(self) -> bool:
         """Whether nothing is wrong, and everything that the claim needs was judged."""
         return self.ok and not self.unjudged
+
+    def expect_time(self) -> None:
+        """Raise `OutOfTimeError` if no time is left for the check."""
+        if not self.seconds_left:
+            raise OutOfTimeError
 
     def expect(self, holds: bool, otherwise: str) -> None:
         """Note a violation unless the condition holds."""

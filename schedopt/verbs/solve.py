@@ -38,6 +38,9 @@ NOTICED = 0.5  # seconds of compiling from which on a result speaks of it
 OVER, SHARE = 1.0, 0.1
 """Time that a solve may take beyond its limit: seconds or a share, whichever is more."""
 
+BRIEF = 0.25
+"""Seconds that a check has in any case."""
+
 
 @naming_extras()
 def solve(
@@ -145,9 +148,8 @@ def solve(
             result = _against_start(model, result, start)
         for name, stage in stages.items():
             result = clock.run_stage(name, result, stage)
-        result = msgspec.structs.replace(
-            result, asked=_asked(model), risk=_risk_out_of_sample(model, result)
-        )
+        result = msgspec.structs.replace(result, asked=_asked(model))
+        result = _with_risk_out_of_sample(clock, model, result)
         result = clock.with_seconds(_judge(clock, model, result, why if certificate else None))
         return with_note(result, request.error)
 
@@ -173,7 +175,9 @@ class _Clock:
         limit = self.limits.time_limit
         if stopped():
             return OVER
-        return None if limit is None else limit + max(OVER, SHARE * limit) - (now() - self._began)
+        if limit is None:
+            return None
+        return max(BRIEF, limit + max(OVER, SHARE * limit) - (now() - self._began))
 
     def search(self, search: Callable[[Limits], Result]) -> Result:
         """Return what the first stage finds, after the formulation was built."""
@@ -253,11 +257,20 @@ def _asked(model: Formulation) -> LazyQuestion:
     return LazyQuestion(model.instance, model.name, asks, tuple(model.added))
 
 
-def _risk_out_of_sample(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:
-    """Return a result's value in fresh scenarios, where it was decided under risk."""
+def _with_risk_out_of_sample(clock: _Clock, model: Formulation, result: Result) -> Result:
+    """Return a result with its value in fresh scenarios, where it was decided under risk.
+
+    At a time limit it is left out if drawing and judging them would take too long.
+    """
     estimate = getattr(model, "estimate_risk", None)
-    risk = None if estimate is None or result.solution is None else estimate(result.solution)
-    return risk or msgspec.UNSET
+    if estimate is None or result.solution is None:
+        return result
+    left = clock.seconds_to_check()
+    if left is not None and result.termination in ("time-limit", "interrupted"):
+        sample = getattr(model, "sample", None)
+        if sample is not None and left < 2 * sample.seconds_to_judge:
+            return with_note(result, "no value out of sample: the time limit left no time for it")
+    return msgspec.structs.replace(result, risk=estimate(result.solution) or msgspec.UNSET)
 
 
 def _certify(

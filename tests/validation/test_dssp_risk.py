@@ -86,6 +86,21 @@ def test_a_forged_claim_is_refused(risk: str, change: dict[str, Any]) -> None:
     assert not check(NIGHT, msgspec.structs.replace(document, **forged)).ok
 
 
+@pytest.mark.parametrize("risk", MEASURES)
+def test_check_says_what_it_had_no_time_for(risk: str) -> None:
+    report = check(NIGHT, solved(risk), seconds=0.0)
+    assert report.ok
+    assert any("no time was left" in what for what in report.unchecked)
+
+
+@pytest.mark.parametrize("risk", MEASURES)
+def test_value_out_of_sample_may_be_missing_at_a_time_limit(risk: str) -> None:
+    late = msgspec.structs.replace(solved(risk), risk=msgspec.UNSET, termination="time-limit")
+    assert check(NIGHT, late).ok
+    wrong = msgspec.structs.replace(late, objective=late.objective * 1.001, bound=None, gap=None)
+    assert not check(NIGHT, wrong).ok
+
+
 @pytest.mark.parametrize("told", MEASURES)
 def test_an_objective_beyond_numbers_is_refused(told: str) -> None:
     document = schedopt.solve(NIGHT, risk=told, options={"scenarios": 40}).document()

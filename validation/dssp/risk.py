@@ -5,7 +5,7 @@ the raw fields, in whole numbers.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from math import fsum, inf, lcm, sqrt
@@ -25,6 +25,8 @@ from schedopt.validation.dssp.facts import Chosen, Facts
 from schedopt.validation.dssp.machine import StepFunction, integral
 from schedopt.validation.report import Report, same
 
+LATE = ("time-limit", "interrupted")
+"""Terminations of results whose value out of sample may be missing."""
 NORMAL = 1.96  # half the width of a normal's middle 95%, in standard deviations
 Integers = NDArray[Any]
 
@@ -32,7 +34,7 @@ Integers = NDArray[Any]
 class Window(NamedTuple):
     """Selected jobs in order of service, their demand, and the room."""
 
-    jobs: list[int]
+    jobs: NDArray[np.intp]
     work: Integers
     room: int
 
@@ -48,8 +50,9 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
         found = quote(f"scenarios={count}, seed={seed}")
         raise InputError("1 to 10000 scenarios of a seed", found=found, place="options")
     told: Mapping[str, Any] = {} if isinstance(claim.risk, UnsetType) else claim.risk
+    report.expect_time()
     drawn = factors(facts.night, seed, scenarios.DECIDING, count)
-    served = _ServiceOrder(facts, chosen, drawn)
+    served = _ServiceOrder(facts, chosen, drawn, report.expect_time)
     inside, _ = served.worth(measure, drawn)
     worth: float = inside
     if measure.kind == "chance":
@@ -58,6 +61,8 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
         report.expect(kept, f"chance: {inside:.6g} for a job, below {float(measure.level):.6g}")
     stated = float(inf if claim.objective is None else claim.objective)
     report.expect(same(worth, stated), f"objective: {worth:.17g}, not {claim.objective}")
+    if not told and claim.termination in LATE:
+        return
     outside, half = served.worth(
         measure, factors(facts.night, seed, scenarios.JUDGING, scenarios.judges(facts.night))
     )
@@ -86,8 +91,14 @@ def by_density(facts: Facts, fitting: Mapping[int, int]) -> list[int]:
 class _ServiceOrder:
     """Selected jobs as scenarios serve them."""
 
-    def __init__(self, facts: Facts, chosen: Chosen, drawn: Integers) -> None:
-        self.facts, jobs = facts, facts.night.jobs
+    def __init__(
+        self,
+        facts: Facts,
+        chosen: Chosen,
+        drawn: Integers,
+        expect_time: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.facts, jobs, self.expect_time = facts, facts.night.jobs, expect_time
         at = [j for j, job in enumerate(jobs) if job.name in chosen]
         self.longest = scenarios.longest(facts.night)
         self.limits = {j: self._limit(j) for j in at}
@@ -137,6 +148,7 @@ class _ServiceOrder:
 
     def _fits(self, j: int, drawn: Integers) -> NDArray[np.bool_]:
         """Tell in which scenarios a job's path fits its window."""
+        self.expect_time()
         own = drawn[:, self._chain(j)]
         fits = np.asarray(own.max(axis=1) <= self.limits[j])
         for s in np.flatnonzero((own.min(axis=1) <= self.limits[j]) & ~fits).tolist():
@@ -151,23 +163,27 @@ class _ServiceOrder:
         if facts.windowed:
             due = {facts.due[name] for name in names}
             spans |= {(a, b) for a in {facts.release[name] for name in names} for b in due if a < b}
+        times = {*facts.release.values(), *facts.due.values(), facts.deadline, Fraction(0)}
+        rank = {time: i for i, time in enumerate(sorted(times))}
         machine = StepFunction((time, part * amount) for time, amount in there.everything)
         whole = ("machine", dict.fromkeys(names, Fraction(1)), machine)
         for _, taken, points in (whole, *there.parts(names, part)):
             work = {i: taken.get(n, Fraction(0)) * facts.demand[n] for i, n in enumerate(names)}
             among = [i for i in work if work[i]]
             scale = lcm(*(work[i].denominator for i in among))
+            at, numbers = np.array(among, dtype=np.intp), [int(work[i] * scale) for i in among]
+            large = sum(numbers) * most >= 2**62
+            held = np.array(numbers, dtype=object if large else np.int64)
+            opened, closed = (
+                np.array([rank[times[names[i]]] for i in among], dtype=np.int64)
+                for times in (facts.release, facts.due)
+            )
             for start, end in sorted(spans):
-                inside = [
-                    i
-                    for i in among
-                    if start <= facts.release[names[i]] and facts.due[names[i]] <= end
-                ]
-                numbers = [int(work[i] * scale) for i in inside]
+                self.expect_time()
+                inside = (rank[start] <= opened) & (closed <= rank[end])
                 room = int(integral(points, start, end) * scale * scenarios.MILLION)
-                small = max(sum(numbers) * most, room) < 2**62
-                kind: Any = np.int64 if small else object
-                yield Window(inside, np.array(numbers, dtype=kind), room)
+                if int(held[inside].sum()) * most > room:  # others hold in every scenario
+                    yield Window(at[inside], held[inside], room)
 
     def in_time(self, drawn: Integers) -> NDArray[np.bool_]:
         """Tell which jobs are served in time."""
@@ -176,6 +192,7 @@ class _ServiceOrder:
         for i, j in enumerate(self.at):
             done[:, i] = self._fits(j, drawn)
         for window in self.windows:
+            self.expect_time()
             asked = np.cumsum(run[:, window.jobs] * window.work, axis=1)
             done[:, window.jobs] &= (asked <= window.room).astype(np.bool_)
         return done

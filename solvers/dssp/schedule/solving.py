@@ -79,7 +79,8 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
         written = 0.05 + 3e-6 * tasks  # what writing the result takes
         remaining = limits.time_limit - (now() - began) - written
         seconds = max(0.0, min(remaining, SHARE * limits.time_limit) if few else remaining)
-    best = _best_dispatched(model, run, relaxed, seconds, few=few, known=known)
+    until = None if seconds is None else now() + seconds
+    best = _best_dispatched(model, run, relaxed, until, few=few, known=known)
     result = _result(model, run, best, relaxed.bound, "completed")
     value, bound = result.objective, result.bound
     beaten = value is not None and bound is not None and value > bound  # for the door's alarm
@@ -155,7 +156,7 @@ def _best_dispatched(
     model: Schedule,
     run: Run,
     relaxed: Result,
-    seconds: float | None,
+    until: float | None,
     *,
     few: bool,
     known: Scheduled | None = None,
@@ -174,7 +175,7 @@ def _best_dispatched(
     if packed is not None:
         return packed
     required = _required_jobs(model)
-    starts = [*_shrinking_selections(model, relaxed), *_ruled_selections(model, limits)]
+    starts = [*_shrinking_selections(model, relaxed), *_ruled_selections(model, run)]
     keys = None if known is None else _starts_of_tasks(night, known)
     if known is not None:
         starts.insert(0, np.isin(night.names, known.selected))
@@ -191,7 +192,7 @@ def _best_dispatched(
         required=required,
         keeps=rule_checker(model),
         target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
-        seconds=seconds,
+        seconds=None if until is None else max(0.0, until - now()),
         patience=min(8_000, max(200, 40 * len(night.tasks.lengths))) if few else 10**9,
         workers=threads(limits),
     )
@@ -281,15 +282,20 @@ def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]
             yield mask
 
 
-def _ruled_selections(model: Schedule, limits: Limits) -> Iterator[JobMask]:
-    """Yield the best selections for reduced capacities, where there are side constraints."""
+def _ruled_selections(model: Schedule, run: Run) -> Iterator[JobMask]:
+    """Yield the best selections for reduced capacities, where there are side constraints.
+
+    After half of the time limit none is built.
+    """
     from schedopt.formulations.dssp import Selection
 
-    night = model.instance
+    night, limits = model.instance, run.limits
     if not model.rule_rows:
         return
     limit = RULED if limits.time_limit is None else min(RULED, max(0.25, 0.04 * limits.time_limit))
     for fill in RULED_FILLS:
+        if limits.time_limit is not None and now() - run.began > limits.time_limit / 2:
+            return
         selection = Selection(night, fill=fill).add(*model.added)
         result = door.solve(selection, Limits(time_limit=limit, gap=1e-3, seed=limits.seed))
         if result.solution is not None:
