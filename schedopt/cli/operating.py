@@ -74,7 +74,7 @@ def report_night(
     The plan was carried out by the template slurm. A job is late if it ended after its deadline;
     a job that is not done has failed, still runs, or still waits.
 
-    Exit status: 0 the night is told, 2 bad input.
+    Exit status: 0 the report is made, 2 bad input.
 
     Parameters
     ----------

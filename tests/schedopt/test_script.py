@@ -4,12 +4,14 @@ import os
 import subprocess
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import highspy
 import pytest
 from builders.cli import refused, run
 from builders.effort import tried
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import schedopt
 from schedopt.instances.constraints import Seats
@@ -117,9 +119,27 @@ def test_slurm_template_writes_arrays_dependencies_licences_and_drops(tmp_path: 
     drop, first, second, third = map(set, calls)
     assert {"CoreCnt=2", "StartTime=2026-10-24T22:00:00"} <= drop
     assert {"--array=1-6%4", "--licenses=nuke:1", "--account=film"} <= first
+    assert "--time=60" in first  # no margin where it would reach into the drop
     assert {"--dependency=afterok:7", "--array=1", "a", "2"} <= second
     assert {"--cpus-per-task=2", "--array=1-2%1", "--job-name=b:1"} <= third
     assert not any(word.startswith("--licenses") for word in third)
+
+
+def test_reservation_that_might_delay_a_planned_task_is_left_out() -> None:
+    """The second job may get the processor that stays, which the third one needs."""
+    jobs = (
+        Job(name="first", reward=1, stages=((4.0,),)),
+        Job(name="second", reward=1, stages=((8.0,),), release=1),
+        Job(name="third", reward=1, stages=((10.0,),), release=5),
+    )
+    night: dict[str, Any] = {"name": "n", "processors": 2, "deadline": 15, "unit": "h"}
+    loses = Instance(**night, changes=((10, 1),), jobs=jobs, start="2026-10-24T20:00Z")
+    plan = plan_of(loses, schedopt.solve(loses, formulation="schedule"))
+    assert sum(row["run"] for row in plan.rows) == 3
+    assert "create reservation" not in script(plan, "slurm")
+    without = replace(loses, jobs=jobs[::2])
+    plan = plan_of(without, schedopt.solve(without, formulation="schedule"))
+    assert "create reservation" in script(plan, "slurm")
 
 
 def test_left_out_jobs_are_held_by_the_id_of_the_farm(tmp_path: Path) -> None:
