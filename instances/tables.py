@@ -347,6 +347,38 @@ def read_frame(data: bytes) -> pl.DataFrame:
         raise InputError("a table in CSV", found=str(error).splitlines()[0]) from None
 
 
+def expect_cells(data: bytes) -> None:
+    """Raise `InputError` about the first row of a CSV that has fewer cells than the header.
+
+    polars takes the cells that such a line lacks for empty ones.
+    """
+    import numpy as np
+
+    data = data.lstrip(b"\r\n")
+    head = data.split(b"\n", 1)[0].decode("utf-8", "replace")
+    delimiter = delimiter_of(head)
+    if b'"' in data:
+        rows = _lines(_decoded(data)[0])
+        columns = len(next(rows)[1])
+        for line, cells in rows:
+            _expect_width(len(cells), columns, line)
+        return
+    codes = np.frombuffer(data, np.uint8)
+    ends = np.append(np.flatnonzero(codes == ord("\n")), len(codes))
+    counts = np.searchsorted(np.flatnonzero(codes == ord(delimiter)), ends)
+    lengths, widths = np.diff(ends, prepend=-1), np.diff(counts, prepend=0) + 1
+    short = (widths < widths[0]) & (lengths > 2)
+    if short.any():
+        row = int(short.argmax())
+        _expect_width(int(widths[row]), int(widths[0]), row + 1)
+
+
+def _expect_width(cells: int, columns: int, line: int) -> None:
+    if cells < columns:
+        found = f"{cells}: the line is cut"
+        raise InputError(f"{columns} cells, as in the header", found=found, place=f"line {line}")
+
+
 around_polars: Callable[[], AbstractContextManager[None]] = nullcontext
 """Encloses what polars reads. A panic in polars prints a trace, which the command line hides."""
 

@@ -6,7 +6,6 @@ whose numbers are the stage's tasks, from 1. So a row's job name and job id say 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,21 +16,13 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import InputError, at_place, decode_utf8, quote
 from schedopt.instances.files import read_bytes
+from schedopt.instances.slurm import parse_job_id, status_of
 from schedopt.instances.times import SECONDS, SPELLED
 from schedopt.planning.history import Observed, Planned, Standing
 
 COLUMNS = ("JobID", "JobName", "State", "Start", "End")
 COMMAND = f"sacct -XP --format={','.join(COLUMNS)}"
-STATUS = {
-    **dict.fromkeys(("COMPLETED",), "done"),
-    **dict.fromkeys(("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED"), "running"),
-    **dict.fromkeys(("PENDING", "REQUEUED", "REQUEUE_HOLD", "CONFIGURING"), "waiting"),
-    **dict.fromkeys(("FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL"), "failed"),
-    **dict.fromkeys(("DEADLINE", "PREEMPTED", "REVOKED", "CANCELLED"), "failed"),
-}
-"""What became of a task in each of Slurm's states; one that never started is still waiting."""
 EARLY = 60.0  # seconds before the night's start from which on a row is one of another night
-_JOB_ID = re.compile(r"(\d+)(?:_(?:(\d+)|\[([\d,-]+)(?:%\d+)?\]))?", re.ASCII)
 
 
 class Attempt(NamedTuple):
@@ -165,7 +156,7 @@ def _attempts(row: dict[str, str], night: Instance) -> Iterator[Attempt]:
             raise InputError(expected, found=quote(row["JobName"]), place="column 'JobName'")
         base, numbers = _job_id(row["JobID"])
         start, end = (_time(row, title, night) for title in ("Start", "End"))
-        status = STATUS.get(row["State"].split(" ")[0])
+        status = status_of(row["State"])
         if status is None:
             raise InputError(
                 "a state of Slurm's", found=quote(row["State"]), place="column 'State'"
@@ -185,18 +176,12 @@ def _attempts(row: dict[str, str], night: Instance) -> Iterator[Attempt]:
 
 def _job_id(text: str) -> tuple[str, Sequence[int]]:
     """Return the id of a submission, and the numbers of its tasks: of ``7_[1-3%2]`` 1, 2, 3."""
-    match = _JOB_ID.fullmatch(text)
-    if match is None:
+    found = parse_job_id(text)
+    if found is None or found.component or found.step:
         raise InputError(
             "a job id such as 7_1 or 7_[1-8]", found=quote(text), place="column 'JobID'"
         )
-    if match[3] is None:
-        return match[1], [int(match[2] or 1)]
-    numbers: list[int] = []
-    for part in match[3].split(","):
-        first, _, last = part.partition("-")
-        numbers += range(int(first), int(last or first) + 1)
-    return match[1], numbers
+    return found.submission, found.tasks or (1,)
 
 
 def _time(row: dict[str, str], title: str, night: Instance) -> float | None:

@@ -82,8 +82,8 @@ def read_log(
     else a CSV; perhaps gzipped. Options are those of `OPTIONS`: ``processors``
     where the log does not say how many the machine has; ``resource:NAME`` and ``partition:NAME``
     for what else it has. The description tells
-    what was left out, cut off or shifted; ``tell`` is called with it, and with a line that says
-    what became of every column. `InputError` names the file and the line.
+    what was left out, cut off or shifted; ``tell`` is called with it, and with a line for each
+    column of a table that says what it is taken for. `InputError` names the file and the line.
     """
     require("polars", str(path))
     path = Path(path)
@@ -103,8 +103,9 @@ def read_log(
     described = "; ".join([head, *raw.notes]) + "."
     if tell is not None:
         tell(described)
-        if raw.columns:
-            tell(f"columns: {'; '.join(raw.columns)}")
+        width = max((len(title) for title, _ in raw.columns), default=0)
+        for title, use in raw.columns:
+            tell(f"{title:{width}}  {use}")
     start = None
     if raw.zero is not None and raw.zone is not None:
         at = moment_of(raw.zero, ZoneInfo(raw.zone))

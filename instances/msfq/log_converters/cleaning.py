@@ -70,7 +70,9 @@ class Raw:
     name: Names | None = None
     needs: dict[str, Floats] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)  # what became of each of the file's
+    columns: list[tuple[str, str]] = field(default_factory=list)  # each title and its use
+    waiting: Mask | None = None  # jobs that had not started when the log was written
+    running: Mask | None = None  # jobs that had not ended then
     processors: int | None = None
     computer: str | None = None
     zero: float | None = None  # the date of time 0, in seconds since 1970 on the log's own clock
@@ -79,7 +81,8 @@ class Raw:
 
     def keep(self, rows: NDArray[np.generic]) -> None:
         """Keep only these rows, by number or mask."""
-        keys = ("submit", "need", "run", "estimate", "user", "group", "queue", "partition", "name")
+        keys = ["submit", "need", "run", "estimate", "user", "group", "queue", "partition", "name"]
+        keys += ["waiting", "running"]
         kept = take_rows(map(self.__dict__.get, keys), rows)
         self.__dict__ |= dict(zip(keys, kept, strict=True))
         self.needs = {name: column[rows] for name, column in self.needs.items()}

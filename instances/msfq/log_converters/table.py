@@ -1,6 +1,7 @@
 """Any table of jobs in CSV as a log, its columns named by options; a delimiter of its own choice.
 
-A dump of Slurm's ``sacct -XP`` is such a table: its titles are known under their own names.
+What Slurm's ``sacct -XP`` prints is such a table: its titles are known, and `sacct` reads what only
+Slurm has.
 """
 
 from __future__ import annotations
@@ -8,20 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import MOST_TABLE, read_bytes
+from schedopt.instances.msfq.log_converters import sacct
 from schedopt.instances.msfq.log_converters.cleaning import Raw
 from schedopt.instances.msfq.log_files import OF, labels_of, names_of, read_numbers
 from schedopt.instances.msfq.logs import GROUPINGS, Floats
 from schedopt.instances.naming import pick_name
-from schedopt.instances.options import Option, text
-from schedopt.instances.tables import read_frame
+from schedopt.instances.options import Option, one_of, text
+from schedopt.instances.tables import expect_cells, read_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,14 +45,17 @@ def is_zone(value: object) -> bool:
 ZONE = Option(None, "a time zone, such as Europe/Stockholm", is_zone)
 
 
-def points(column: pl.Series, zone: str | None = None) -> tuple[Floats, bool]:
-    """Return numbers, or dates in seconds since 1970, and which; of dates the zone is, or UTC."""
+def points(column: pl.Series, zone: str | None = None, fold: int = 0) -> tuple[Floats, bool]:
+    """Return numbers, or dates in seconds since 1970, and which; of dates the zone is, or UTC.
+
+    ``fold`` is 1 for the second of two times that clocks show alike when they are put back.
+    """
     local = UTC if zone is None else ZoneInfo(zone)
 
     def seconds(text: str) -> float | None:
         try:
             date = datetime.fromisoformat(text)
-            return (date if date.tzinfo else date.replace(tzinfo=local)).timestamp()
+            return (date if date.tzinfo else date.replace(tzinfo=local, fold=fold)).timestamp()
         except (ValueError, OverflowError):
             return None
 
@@ -58,6 +65,44 @@ def points(column: pl.Series, zone: str | None = None) -> tuple[Floats, bool]:
         place = f"line {row + 2}, column {column.name!r}"
         raise InputError(f"{_POINT}, alike in all rows", found=quote(column[row]), place=place)
     return _finite(numbers), bool(dates.any())
+
+
+def read_points(
+    columns: Mapping[str, pl.Series], zone: str | None, run: Floats | None
+) -> tuple[dict[str, Floats], set[str], bool, list[str]]:
+    """Return the times in columns, the roles on the clock of ``submit``, if those are dates, notes.
+
+    Where clocks are put back, a time may be one of two. The earliest reading is taken in which the
+    times of the row are in order and the job runs as long as it did.
+    """
+    read = {role: points(column, zone) for role, column in columns.items()}
+    early = {role: times for role, (times, _) in read.items()}
+    dates = read["submit"][1]
+    alike = [role for role, (_, is_date) in read.items() if is_date == dates]
+    if zone is None or not dates:
+        return early, set(alike), dates, []
+    late = {role: points(columns[role], zone, fold=1)[0] for role in alike}
+    twofold = np.any([late[role] > early[role] for role in alike], axis=0)
+    unclear = 0
+    for row in np.flatnonzero(twofold).tolist():
+        pairs = [(early[role][row], late[role][row]) for role in alike]
+        choices = [pair if pair[1] > pair[0] else pair[:1] for pair in pairs]
+        length = np.nan if run is None else run[row]
+        readings = [dict(zip(alike, one, strict=True)) for one in product(*choices)]
+        possible = [one for one in readings if _is_possible(one, length)]
+        unclear += len(possible) > 1
+        for role, time in (possible or readings)[0].items():
+            early[role][row] = time
+    words = f"{unclear} at a time that clocks showed twice, taken to be the earlier"
+    return early, set(alike), True, [words] * bool(unclear)
+
+
+def _is_possible(times: Mapping[str, float], length: float) -> bool:
+    """Return True if times are in order, and a job that ran so long (NaN: unknown) did so then."""
+    known = [time for time in times.values() if np.isfinite(time)]
+    ran = times.get("ended", np.nan) - times.get("began", np.nan)
+    fits = not np.isfinite(ran - length) or abs(ran - length) < HOUR / 2
+    return known == sorted(known) and fits
 
 
 def lengths(column: pl.Series, unit: float = 1.0) -> Floats:
@@ -83,24 +128,41 @@ ROLES: Roles = {
     "submit": (),
     "need": ("alloccpus", "ncpus"),
     "run": ("elapsedraw", "elapsed"),
-    "began": (),
-    "ended": (),
-    "estimate": ("timelimit",),
+    "eligible": (),
+    "began": ("start",),
+    "ended": ("end",),
+    "estimate": ("timelimit", "timelimitraw"),
     "user": (),
     "group": ("account",),
     "queue": (),
     "partition": (),
-    "job": ("jobid",),
+    "job": ("jobid", "jobidraw", "name"),
+    "state": (),
 }
 """The roles of columns, and what ``sacct`` calls them, in lower case."""
-OPTIONS = dict.fromkeys(ROLES, text("the title of a column")) | {"timezone": ZONE}
+OPTIONS = dict.fromkeys(ROLES, text("the title of a column")) | {
+    "timezone": ZONE,
+    "unfinished": one_of("limit", ("limit", "drop")),
+}
 """Which column is which; those not named are looked for under the role's own name, or that of
-``sacct``. ``run`` may be left out where there are ``began`` and ``ended``."""
+``sacct``. ``run`` may be left out where there are ``began`` and ``ended``. Of jobs that wait or run
+by their ``state``, the time limit is taken for the run time, or they are left out."""
+TIMES = ("submit", "eligible", "began", "ended")
+HOUR = 3600.0
 
 
-def read(path: str | Path, *, timezone: str | None = None, **columns: str | None) -> Raw:
+def read(
+    path: str | Path,
+    *,
+    timezone: str | None = None,
+    unfinished: str = "limit",
+    **columns: str | None,
+) -> Raw:
     """Read a table; ``columns``: titles by role; ``timezone``: of dates without an offset."""
-    table = read_frame(read_bytes(path, MOST_TABLE))
+    data = read_bytes(path, MOST_TABLE)
+    table = read_frame(data)
+    expect_cells(data)
+    table, repeated = _without_repeated_titles(table)
     titles = _titles_of(table, ROLES, columns)
     missing = {"submit", "need", "run"} - titles.keys()
     if missing - {"run"} or (missing and not {"began", "ended"} <= titles.keys()):
@@ -108,39 +170,90 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
         expected = f"a column {role!r}{' (or began and ended)' * (role == 'run')}"
         there = ", ".join(map(quote, table.columns))
         raise InputError(f"{expected}, or option {role}=TITLE", found=there, place="line 1")
+    if not len(table):
+        expected = "a row for each job (sacct prints the jobs of a window: -S now-30days -E now)"
+        raise InputError(expected, found="nothing: the table has no rows", place="line 2")
     of = {role: table[title] for role, title in titles.items()}
-    submit, dates = points(of["submit"], timezone)
-    notes, zero = list[str](), None
+    run = lengths(of["run"]) if "run" in of else None
+    in_order = {role: of[role] for role in TIMES if role in of}
+    times, alike, dates, notes = read_points(in_order, timezone, run)
+    submit, zero = times["submit"], None
     if dates:
         zero = float(np.nanmin(submit))
         clock = "UTC" if timezone else "on its own clock"
-        notes.append(f"times shifted: 0 is {np.datetime64(int(zero), 's')} {clock}")
-    if "run" in of:
-        run = lengths(of["run"])
-    else:
-        run = points(of["ended"], timezone)[0] - points(of["began"], timezone)[0]
+        notes.insert(0, f"times shifted: 0 is {np.datetime64(int(zero), 's')} {clock}")
+    minutes = titles.get("estimate", "").lower() == "timelimitraw"
+    unknown = np.full(len(table), np.nan)
     labels: Any = {role: labels_of(of[role]) for role in GROUPINGS if role in of}
     needs = {title: title for title in table.columns if title.startswith(OF)}
     needs |= _titles_of(table, dict.fromkeys(filter(_is_need, columns), ()), columns)
-    uses = {title: list[str]() for title in table.columns}
-    for use, title in (titles | needs).items():
-        uses[title].append(use)
-    if unused := [title for title in uses if title and not uses[title]]:
-        notes.insert(0, f"columns not taken: {', '.join(unused)}")
-    return Raw(
+    raw = Raw(
         submit=submit - (zero or 0.0),
         need=lengths(of["need"]),
-        run=run,
-        estimate=lengths(of["estimate"]) if "estimate" in of else np.full(len(table), np.nan),
+        run=times["ended"] - times["began"] if run is None else run,
+        estimate=lengths(of["estimate"], 60.0 if minutes else 1.0) if "estimate" in of else unknown,
         rows=len(table),
         name=names_of(of["job"]) if "job" in of else None,
         notes=notes,
         zero=zero,
         zone=timezone,
         needs={need.removeprefix(OF): lengths(table[title]) for need, title in needs.items()},
-        columns=[f"{title}: {', '.join(use) or 'not taken'}" for title, use in uses.items()],
         **labels,
     )
+    uses = {title: list[str]() for title in table.columns}
+    for use, title in (titles | needs).items():
+        uses[title].append(use)
+    if "state" in of:
+        sacct.read_states(raw, of["state"])
+    if is_slurm := titles.get("job", "").lower().startswith("jobid"):
+        for title, use in sacct.add_needs(raw, table).items():
+            uses[title].append(use)
+    raw.columns = [(title, ", ".join(use) or "not taken") for title, use in uses.items() if title]
+    _release(raw, {role: times[role] - (zero or 0.0) for role in alike})
+    raw.rows -= int(repeated.sum())
+    raw.keep(~repeated)
+    if is_slurm:
+        sacct.leave_out_steps(raw)
+    sacct.take_limits(raw, drop=unfinished == "drop")
+    if is_slurm:
+        sacct.join_components(raw)
+        sacct.list_tasks(raw)
+    return raw
+
+
+def _without_repeated_titles(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
+    """Return a table with empty rows in place of repeated titles, as joined exports have them."""
+    import polars as pl
+
+    first, *others = (table[title] == title for title in table.columns)
+    repeated = pl.Series(first.fill_null(value=False))
+    for other in others if repeated.any() else ():
+        repeated &= other.fill_null(value=False)
+    if repeated.any():
+        table = table.select(
+            pl.when(~repeated).then(pl.col(title)).alias(title) for title in table.columns
+        )
+    return table, repeated.to_numpy()
+
+
+def _release(raw: Raw, times: Mapping[str, Floats]) -> None:
+    """Let jobs come when they become eligible: after jobs that they depend on, for example.
+
+    A job that started was eligible by then, whatever the log says.
+    """
+    if (eligible := times.get("eligible")) is None:
+        return
+    began = times.get("began", np.full(len(eligible), np.nan))
+    release = np.fmax(raw.submit, np.fmin(eligible, np.where(began >= raw.submit, began, np.nan)))
+    held = release - raw.submit
+    if (late := held > 0).any():
+        mean = f"{held[late].mean():.4g}{' s' * (raw.zero is not None)} on average"
+        raw.note(late, f"eligible after their submit, by {mean}, and taken to come then")
+    raw.submit = release
+    if raw.waiting is not None:
+        unknown = raw.waiting & np.isnan(eligible)
+        raw.note(unknown, "that wait and are not eligible yet")
+        raw.run[unknown], raw.waiting = np.nan, raw.waiting & ~unknown
 
 
 def _is_need(role: str) -> bool:
@@ -159,6 +272,3 @@ def _titles_of(
             with at_place(f"option {role}"):
                 titles[role] = pick_name(title, table.columns, "the title of a column")
     return titles
-
-
-# --- jobs that have not ended -----------------------------------------------------------------

@@ -1,0 +1,169 @@
+"""What only Slurm's ``sacct`` has: steps, components, arrays, states, and resources in one cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from schedopt.instances.errors import InputError, quote
+from schedopt.instances.msfq.log_converters.cleaning import Mask, Raw
+from schedopt.instances.msfq.log_files import names_of
+from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.slurm import parse_job_id, parse_memory, parse_tres, status_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+UNCOUNTED = ("billing", "cpu", "energy", "node", "pages", "vmem")
+"""Trackable resources that jobs do not wait for, or that other columns tell."""
+
+
+def read_states(raw: Raw, column: pl.Series) -> None:
+    """Note which jobs wait or run; `InputError` names the first state that Slurm does not have."""
+    texts = [(text or "").strip() for text in column.to_list()]
+    statuses = {text: status_of(text) for text in set(texts)}
+    for row, text in enumerate(texts):
+        if text and statuses[text] is None:
+            _refuse(column, row, "a state of Slurm's, such as COMPLETED")
+    of = np.array([statuses[text] or "" for text in texts], dtype=np.dtypes.StringDType())
+    # an attempt that ended before its job was put back into the queue has a run time
+    raw.waiting, raw.running = (of == "waiting") & ~(raw.run > 0), of == "running"
+
+
+def add_needs(raw: Raw, table: pl.DataFrame) -> dict[str, str]:
+    """Add what jobs need beside processors, and return what each column was taken for.
+
+    Memory is in megabytes. Of jobs that wait, the processors are those requested.
+    """
+    plain = {title.lower(): title for title in table.columns}
+    taken: dict[str, str] = {}
+    found: dict[str, Floats] = {}
+    for key in ("alloctres", "reqtres"):
+        if key in plain:
+            for name, amounts in _tres(table[plain[key]]).items():
+                found[name] = np.where(
+                    np.isnan(before := found.get(name, amounts)), amounts, before
+                )
+            taken[plain[key]] = "resources"
+    if raw.waiting is not None:
+        asked = found.get("cpu", np.full(len(table), np.nan))
+        if "reqcpus" in plain:
+            asked = _numbers(table[plain["reqcpus"]])
+            taken[plain["reqcpus"]] = "need of jobs that wait"
+        raw.need = np.where(raw.waiting & ~(raw.need > 0), asked, raw.need)
+    if "reqmem" in plain:
+        nodes = (
+            _numbers(table[plain["nnodes"]]) if "nnodes" in plain else np.full(len(table), np.nan)
+        )
+        memory = _memory(table[plain["reqmem"]], raw.need, nodes)
+        before = found.get("memory", memory)
+        found["memory"] = np.where(np.isnan(before), memory, before)
+        taken[plain["reqmem"]] = "memory"
+    raw.needs = {k: v for k, v in found.items() if k not in UNCOUNTED} | raw.needs
+    return taken
+
+
+def _tres(column: pl.Series) -> dict[str, Floats]:
+    """Return the amounts of each resource, NaN where the log lists none."""
+    texts = [(text or "").strip() for text in column.to_list()]
+    amounts = {text: parse_tres(text) for text in set(texts)}
+    for row, text in enumerate(texts):
+        if amounts[text] is None:
+            _refuse(column, row, "resources such as cpu=8,mem=16G,gres/gpu=2")
+    names = dict.fromkeys(name for of in amounts.values() for name in of or ())
+    unknown = {text: 0.0 if text else np.nan for text in amounts}
+    return {
+        name: np.array([(amounts[text] or {}).get(name, unknown[text]) for text in texts])
+        for name in names
+    }
+
+
+def _memory(column: pl.Series, need: Floats, nodes: Floats) -> Floats:
+    """Return megabytes of requests such as ``4096Mc`` (a cpu), ``128Gn`` (a node) and ``16G``."""
+    memory = np.full(len(column), np.nan)
+    for row, cell in enumerate(column.to_list()):
+        if text := (cell or "").strip():
+            if (found := parse_memory(text)) is None:
+                _refuse(column, row, "memory such as 4096Mc or 16G")
+            else:
+                memory[row] = found[0] * {"c": need[row], "n": nodes[row], "": 1.0}[found[1]]
+    return memory
+
+
+def _numbers(column: pl.Series) -> Floats:
+    import polars as pl
+
+    return column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy(writable=True)
+
+
+def _refuse(column: pl.Series, row: int, expected: str) -> None:
+    place = f"line {row + 2}, column {column.name!r}"
+    raise InputError(expected, found=quote(column[row]), place=place)
+
+
+def take_limits(raw: Raw, *, drop: bool) -> None:
+    """Take the time limits of jobs that have not ended for their run times, or leave them out."""
+    if raw.waiting is None or raw.running is None:
+        return
+    for rows, words in ((raw.waiting, "that wait"), (raw.running, "that run")):
+        raw.note(rows, words + ", taken to run for their time limits" * (not drop))
+    open_ended = raw.waiting | raw.running
+    if drop:
+        raw.leave_out(open_ended, "that have not ended")
+    else:
+        limits = np.where(raw.estimate > 0, np.fmax(raw.estimate, raw.run), np.nan)
+        raw.run = np.where(open_ended, limits, raw.run)
+
+
+def leave_out_steps(raw: Raw) -> None:
+    """Leave out steps such as ``7.batch``: their processors are those of their jobs."""
+    raw.leave_out(_has(raw, "."), "steps of other jobs")
+
+
+def join_components(raw: Raw) -> None:
+    """Make one job of the components of each heterogeneous job, such as ``7+0`` and ``7+1``."""
+    rows = np.flatnonzero(_has(raw, "+"))
+    if not len(rows) or raw.name is None:
+        return
+    first: dict[str, int] = {}
+    for row in rows.tolist():
+        submission = str(raw.name[row]).partition("+")[0]
+        at = first.setdefault(submission, row)
+        raw.name[at] = submission
+        if at == row:
+            continue
+        raw.need[at] += raw.need[row]
+        for amounts in raw.needs.values():
+            amounts[at] += amounts[row]
+        for column in (raw.run, raw.estimate):
+            column[at] = np.fmax(column[at], column[row])
+    others = np.zeros(len(raw.submit), dtype=bool)
+    others[rows], others[[*first.values()]] = True, False
+    raw.leave_out(others, "components that count with the first of their job")
+
+
+def list_tasks(raw: Raw) -> None:
+    """Make a job of each task of an array that waits, such as ``7_[1-3%2]``."""
+    arrays = _has(raw, "[") & (raw.run > 0) & (raw.need > 0)
+    if not arrays.any() or raw.name is None:
+        return
+    import polars as pl
+
+    counts, names = np.ones(len(raw.submit), dtype=np.int64), list[str]()
+    for row, name in enumerate(raw.name.tolist()):
+        found = parse_job_id(name) if arrays[row] else None
+        tasks = [f"{found.submission}_{task}" for task in found.tasks] if found else [name]
+        counts[row] = len(tasks)
+        names += tasks
+    raw.note(arrays, f"rows of arrays that wait, counted as their {counts[arrays].sum()} tasks")
+    raw.rows += len(names) - len(counts)
+    raw.keep(np.repeat(np.arange(len(counts)), counts))
+    raw.name = names_of(pl.Series(names, dtype=pl.String))
+
+
+def _has(raw: Raw, mark: str) -> Mask:
+    """Return whether each job's id has a mark."""
+    if raw.name is None:
+        return np.zeros(len(raw.submit), dtype=bool)
+    return np.array(np.strings.find(raw.name.astype(np.dtypes.StringDType()), mark) >= 0)

@@ -1,0 +1,202 @@
+"""Exports of Slurm's sacct as logs: states, steps, components, arrays, resources, clocks."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.refusals import refusal
+from builders.swf import said
+
+from schedopt.instances import files
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.log_converters import convert
+
+SHARED = Path(files.__file__).resolve().parents[1].parent / "shared" / "data"
+STEPS = """JobID,User,Account,Partition,Submit,ElapsedRaw,AllocCPUS,Timelimit
+1043166,ann,phys,long,2026-03-02T10:00:00,3600,4,02:00:00
+1043166.batch,,phys,,2026-03-02T10:00:00,3600,4,
+1043166.extern,,phys,,2026-03-02T10:00:00,3600,4,
+1043166.0,,phys,,2026-03-02T10:00:05,3590,4,
+"""
+MIXED = """JobID,User,Account,Partition,Submit,ElapsedRaw,AllocCPUS,Timelimit
+1043074_91,ann,phys,long,2026-03-02T10:00:00,3600,4,1-00:00:00
+1043075+0,bob,bio,long,2026-03-02T10:00:05,1800,2,02:00:00
+1043075+1,bob,bio,long,2026-03-02T10:00:05,1800,2,02:00:00
+123456_[9201-10000%500],cy,bio,long,2026-03-02T10:01:00,0,0,05:00:00
+1043080,dee,phys,long,2026-03-02T10:02:00,600,1,UNLIMITED
+1043081,dee,phys,long,2026-03-02T10:03:00,600,1,Partition_Limit
+1043082,eve,phys,long,2026-03-02T10:04:00,-16,1,01:00:00
+"""
+NOW = """JobID|User|Account|Partition|Submit|Start|ElapsedRaw|AllocCPUS|ReqCPUS|Timelimit|State
+1|ada|phys|batch|2026-11-28T08:00:00|2026-11-28T08:00:00|3600|8|8|04:00:00|RUNNING
+2|ben|phys|batch|2026-11-28T08:30:00|Unknown|0|0|8|02:00:00|PENDING
+3|cleo|chem|batch|2026-11-28T08:45:00|Unknown|0|0|4|01:00:00|PENDING
+"""
+CLOCKS = """job,submitted,started,finished,cpus
+a,2026-10-25T01:30:00,2026-10-25T01:50:00,2026-10-25T02:10:00,1
+b,2026-10-25T02:40:00,2026-10-25T02:50:00,2026-10-25T02:10:00,1
+c,2026-10-25T03:30:00,2026-10-25T03:40:00,2026-10-25T04:10:00,1
+"""
+TITLES = {"submit": "submitted", "began": "started", "ended": "finished", "need": "cpus"}
+
+
+def converted(folder: Path, text: str, **options: Any) -> Instance:
+    """Return the log of an export."""
+    path = folder / "sacct.txt"
+    path.write_text(text)
+    return convert(path, **{"processors": 16} | options)
+
+
+def test_steps_are_left_out_and_counted(tmp_path: Path) -> None:
+    queue = converted(tmp_path, STEPS)
+    assert (queue.jobs.name.tolist(), queue.jobs.need.tolist()) == (["1043166"], [4])
+    assert "3 left out, steps of other jobs" in said(queue)
+
+
+def test_components_of_a_heterogeneous_job_are_one_job(tmp_path: Path) -> None:
+    jobs = converted(tmp_path, MIXED).jobs
+    assert jobs.name.tolist() == ["1043074_91", "1043075", "1043080", "1043081"]
+    assert (jobs.need.tolist(), jobs.run.tolist()) == ([4, 4, 1, 1], [3600, 1800, 600, 600])
+    assert jobs.planned().tolist() == [86400, 7200, 600, 600]
+
+
+def test_jobs_that_wait_or_run_take_their_time_limits(tmp_path: Path) -> None:
+    queue = converted(tmp_path, NOW)
+    assert queue.jobs.need.tolist() == [8, 8, 4]
+    assert queue.jobs.run.tolist() == [4 * 3600, 2 * 3600, 3600]
+    assert "2 that wait, taken to run for their time limits" in said(queue)
+    assert "1 that run, taken to run for their time limits" in said(queue)
+    error = refusal(convert, tmp_path / "sacct.txt", processors=16, unfinished="drop")
+    assert "2 left out, that have not ended" not in str(error)
+    assert "3 left out, that have not ended" in str(error)
+
+
+def test_a_waiting_array_is_listed_task_by_task(tmp_path: Path) -> None:
+    rows = (
+        "5_[1-3,7%2]|2026-01-01T00:00:00|0|0|2|TITLE\n6_[0-4:2]|2026-01-01T00:00:09|0|0|1|TITLE\n"
+    )
+    head = "JobID|Submit|ElapsedRaw|AllocCPUS|ReqCPUS|State|Timelimit\n"
+    queue = converted(tmp_path, head + rows.replace("TITLE", "PENDING|10:00"))
+    assert queue.jobs.name.tolist() == ["5_1", "5_2", "5_3", "5_7", "6_0", "6_2", "6_4"]
+    assert queue.jobs.need.tolist() == [2, 2, 2, 2, 1, 1, 1]
+    assert "2 rows of arrays that wait, counted as their 7 tasks" in said(queue)
+
+
+def test_a_requeued_attempt_that_ended_is_a_job(tmp_path: Path) -> None:
+    text = "JobID|Submit|ElapsedRaw|AllocCPUS|State\n1|2026-01-01T00:00:00|60|2|REQUEUED\n"
+    assert converted(tmp_path, text).jobs.run.tolist() == [60]
+
+
+def test_jobs_come_when_they_are_eligible(tmp_path: Path) -> None:
+    date = "2026-01-01T00:00:"
+    rows = [
+        f"1|{date}00|{date}00|{date}00|60|1",
+        f"4_3|{date}02|{date}15|{date}15|60|1",
+        f"5|{date}03|{date}30|{date}20|60|1",  # eligible by its start
+        f"6|{date}04|Unknown|{date}20|60|1",
+    ]
+    text = "\n".join(["JobID|Submit|Eligible|Start|ElapsedRaw|AllocCPUS", *rows])
+    queue = converted(tmp_path, text)
+    assert queue.jobs.name.tolist() == ["1", "6", "4_3", "5"]
+    assert queue.jobs.submit.tolist() == [0, 4, 15, 20]
+    assert "2 eligible after their submit, by 15 s on average, and taken to come then" in said(
+        queue
+    )
+
+
+def test_a_job_that_waits_and_is_not_eligible_is_left_out(tmp_path: Path) -> None:
+    text = NOW.replace("ReqCPUS", "ReqCPUS|Eligible")
+    lines = text.splitlines()
+    eligible = ["", "2026-11-28T08:00:00", "Unknown", "2026-11-28T08:45:00"]
+    rows = [lines[0]]
+    for line, time in zip(lines[1:], eligible[1:], strict=True):
+        cells = line.split("|")
+        rows.append("|".join([*cells[:9], time, *cells[9:]]))
+    queue = converted(tmp_path, "\n".join(rows))
+    assert queue.jobs.name.tolist() == ["1", "3"]
+    assert "1 that wait and are not eligible yet" in said(queue)
+
+
+def test_resources_and_memory_are_needs(tmp_path: Path) -> None:
+    head = "JobID|Submit|ElapsedRaw|AllocCPUS|NNodes|ReqMem|ReqTRES|AllocTRES\n"
+    rows = [
+        "1|0|60|4|1|1G|cpu=4,mem=1G|billing=4,cpu=4,gres/gpu=4,mem=128G,node=1",
+        "2|1|60|4|1|1G|cpu=4,gres/gpu=1,mem=2048M|",
+        "3|2|60|4|2|4096Mc||",
+        "4|3|60|4|2|1Gn||",
+        "5|4|60|4|2|512K||",
+    ]
+    machine = {"resource:gpu": 8, "resource:memory": 10**6}
+    queue = converted(tmp_path, head + "\n".join(rows), **machine)
+    needs = queue.jobs.needs.columns()
+    assert needs["need:gpu"].tolist() == [4, 1, 0, 0, 0]
+    assert needs["need:memory"].tolist() == [131072, 2048, 16384, 2048, 1]
+
+
+def test_a_raw_time_limit_is_in_minutes(tmp_path: Path) -> None:
+    text = "JobID|Submit|ElapsedRaw|AllocCPUS|TimelimitRaw\n1|0|60|1|10\n"
+    assert converted(tmp_path, text).jobs.planned().tolist() == [600]
+
+
+@pytest.mark.parametrize(("elapsed", "run"), [(None, 1200), (1200, 1200), (4800, 4800)])
+def test_a_time_that_clocks_show_twice_takes_its_possible_reading(
+    tmp_path: Path, elapsed: int | None, run: int
+) -> None:
+    text, options = CLOCKS, dict(TITLES)
+    if elapsed:  # which tells how long job a ran
+        lines = zip(CLOCKS.splitlines(), ["elapsed", str(elapsed), "1200", "1800"], strict=True)
+        text, options["run"] = "\n".join(map(",".join, lines)), "elapsed"
+    queue = converted(tmp_path, text, timezone="Europe/Berlin", **options)
+    assert queue.jobs.run.tolist() == [run, 1200, 1800]
+    assert queue.jobs.submit.tolist() == [0, 4200, 10800]
+    twice = "1 at a time that clocks showed twice, taken to be the earlier"
+    assert (twice in said(queue)) == (elapsed is None)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (NOW.splitlines()[0], "line 2: found nothing: the table has no rows"),
+        ("", "a header with a title for each column"),
+        (NOW.replace("|8|8|", "|8|"), "line 2: found 10: the line is cut; expected 11 cells"),
+        (NOW.replace("AllocCPUS|", "").replace("|8|8|", "|8|"), "a column 'need'"),
+        (NOW[:-20], "line 4: found 8: the line is cut"),
+        (NOW.replace("ada", '"ada"')[:-20], "line 4: found 8: the line is cut"),
+        (NOW.replace("RUNNING", "WALKING"), "line 2, column 'State': found 'WALKING'"),
+        (NOW.replace("Submit", "Submitted"), "a column 'submit', or option submit=TITLE"),
+        (NOW.replace("|", " "), "a column 'submit'"),
+        (NOW.replace("User", "ReqTRES"), "line 2, column 'ReqTRES': found 'ada'"),
+        (NOW.replace("User", "ReqMem"), "line 2, column 'ReqMem': found 'ada'"),
+    ],
+)
+def test_a_hostile_export_gets_one_message(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text(text)
+    error = str(refusal(convert, path, processors=16))
+    assert words in error
+    assert "\n" not in error
+
+
+def test_titles_of_joined_exports_are_no_jobs(tmp_path: Path) -> None:
+    queue = converted(tmp_path, NOW + NOW.replace("\n1|", "\n4|"))
+    assert len(queue.jobs) == 6
+    assert (queue.description or "").startswith("6 of 6 jobs")
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared exports are not here")
+@pytest.mark.parametrize(
+    ("name", "processors", "kept", "of", "words"),
+    [
+        ("slurm/sacct-XP.txt", 32, 154, 178, "39 eligible after their submit"),
+        ("slurm/sacct-XP-wide.txt", 32, 157, 181, "8 that wait, taken to run"),
+        ("reports/sacct-400.txt", 512, 449, 460, "4 that run, taken to run"),
+    ],
+)
+def test_an_export_of_a_cluster_is_accounted_for(
+    name: str, processors: int, kept: int, of: int, words: str
+) -> None:
+    queue = convert(SHARED / name, processors=processors)
+    assert (queue.description or "").startswith(f"{kept} of {of} jobs")
+    assert words in (queue.description or "")
+    left = sum(int(note.split()[0]) for note in said(queue) if " left out, " in note)
+    assert kept + left == of
