@@ -111,6 +111,8 @@ def examples() -> dict[str, Example]:
 TABLES = {
     "farm.csv": "a table of eight jobs with seats, releases and deadlines, for plan and convert",
     "cloud.csv": "a table of four jobs, three of which may go to the cloud",
+    "export-deadline.csv": "60 jobs of a render farm, as Deadline's monitor exports them, for plan",
+    "export-opencue.csv": "60 jobs of a render farm, as OpenCue's monitor exports them, for plan",
     "jobs.csv": "a table of six jobs with predicted demands, for convert",
     "model.swf": "a log in the Standard Workload Format, for convert",
 }
