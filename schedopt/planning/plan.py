@@ -242,10 +242,11 @@ def shares(night: Instance, whole: Farm, given: Farm, names: OptionNames) -> lis
     """Return the rules of ``cap`` and ``floor``; `InputError` if tonight's own name no group."""
     rules = []
     for flag, bound in (("cap", "at_most"), ("floor", "at_least")):
-        pairs = farms.pairs_of(whole, flag)
+        pairs = _by_title(farms.pairs_of(whole, flag), night)
+        own_tonight = _by_title(farms.pairs_of(given, flag), night)
         for key, value in pairs.items():
             by, _, group = key.partition(":")
-            if key in farms.pairs_of(given, flag):
+            if key in own_tonight:
                 with at_place(names.place(flag)):
                     pick_name(by, night.groups, "GROUPING:GROUP=SHARE of a grouping")
                     if group != EACH:
@@ -262,6 +263,17 @@ def shares(night: Instance, whole: Farm, given: Farm, names: OptionNames) -> lis
                 bounds = {bound: own, "each": Each(**{bound: share})}
             rules.append(FairShare(by=by, name=f"{flag} {key}", **bounds))
     return rules
+
+
+def _by_title(shares: Mapping[str, Any], night: Instance) -> dict[str, Any]:
+    """Return shares by ``GROUPING:GROUP``, each grouping as the table spells its title."""
+    titles = {title.casefold(): title for title in night.groups}
+    spelled = {}
+    for key, share in shares.items():
+        by, colon, group = key.partition(":")
+        title = by if by in night.groups else titles.get(by.casefold(), by)
+        spelled[f"{title}{colon}{group}"] = share
+    return spelled
 
 
 def chosen_jobs(

@@ -306,6 +306,20 @@ def test_what_is_wrong_with_an_export_is_named_by_its_flag(words: list[str], sai
     assert said in refused("plan", EXPORTS / "export-deadline.csv", *NIGHT, *words)
 
 
+@pytest.mark.parametrize("key", ["Show:*", "show:*", "SHOW:tide"])
+def test_plan_matches_the_grouping_of_a_cap_in_any_case(key: str, tmp_path: Path) -> None:
+    farm = tmp_path / "farm.json"
+    farm.write_bytes(msgspec.json.encode({"cap": {key: "40%", "show:kestrel": 0.2}}))
+    words = [*NIGHT, "--missing", "frame_time=15m", "--groups", "show", "--farm", farm]
+    words += ["--cap", "shoW:kestrel=30%", "--time-limit", 2, "--json"]
+    document = msgspec.json.decode(run("plan", EXPORTS / "export-opencue.csv", *words).stdout)
+    shares = document["solution"]["shares"]["Show"]
+    assert shares["kestrel"] <= 0.3
+    assert max(shares["tide"], shares["nightowl"] if "*" in key else 0) <= 0.4
+    table = EXPORTS / "export-opencue.csv"
+    assert "--cap: found 'shoe'" in refused("plan", table, *words, "--cap", "shoe:*=40%")
+
+
 def test_keywords_in_python_read_an_export_as_flags_do() -> None:
     made = schedopt.plan(
         EXPORTS / "export-deadline.csv",
