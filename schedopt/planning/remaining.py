@@ -31,7 +31,6 @@ from schedopt.instances.dssp.placing import worths
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
 from schedopt.planning.history import Key, Processors, Progress, Run, Standing
-from schedopt.planning.moments import moment
 
 Place = tuple[str, int, int]  # a task of the night: its job, stage and number
 RUNNING = "running"  # the rule that keeps what runs and what has ended
@@ -61,12 +60,7 @@ class RemainingNight:
     def __init__(
         self, standing: Standing, at: float, rules: Sequence[kinds.Constraint] = ()
     ) -> None:
-        """Build the rest at a time; `InputError` if it is not a time of the night."""
-        last = standing.night.deadline
-        if not standing.at <= at < last:
-            begin, end = moment(standing.night, standing.at), moment(standing.night, last)
-            expected = f"a time from {begin} (the last replanning) to before {end}"
-            raise InputError(expected, found=moment(standing.night, at), place="at")
+        """Build the rest at a time of the night, not before the last replanning."""
         self.at, self.progress = at, standing.progress
         self.night = night = machine_as_known(standing)
         self._all_rules = (*night.constraints, *rules)
@@ -83,7 +77,7 @@ class RemainingNight:
         self._seats: dict[str, dict[str, float]] = {}
         self._state_resources()
         pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
-        if not any(n and time < last for points in pools.values() for time, n in points):
+        if not any(n and time < night.deadline for points in pools.values() for time, n in points):
             if not at:
                 raise InputError("a processor before the deadline", found="none", place="state")
             # An instance has some processor: this one is there while nothing can start.

@@ -28,6 +28,7 @@ from schedopt.instances.extras import installed
 from schedopt.planning.changes import Judge, Span, spans, worth_of
 from schedopt.planning.document import PlanInHand
 from schedopt.planning.history import Event, Failed, ReplannedAt, Standing, observe
+from schedopt.planning.moments import moment
 from schedopt.planning.placing import Wish, continued
 from schedopt.planning.release import tasks_in_order
 from schedopt.planning.remaining import RemainingNight, whole_schedule
@@ -92,6 +93,7 @@ def replan(
     until = inf if time_limit is None else seconds_now() + time_limit
     before = plan.standing()
     now = read_time(plan.night, str(at), "at")
+    _expect_time_left(before, now)
     said, added = read_state(before, state, now, plan.tasks()), read_jobs(before, add, now)
     standing = Standing.of(plan.night, (*plan.history, *added))
     events, notes = observe(standing, plan.tasks(), now, said.reports)
@@ -174,6 +176,17 @@ def _lost_tasks(rest: RemainingNight, notes: list[str]) -> list[Event]:
                 f"those that started last are taken to start anew: {tasks}"
             )
     return failed
+
+
+def _expect_time_left(before: Standing, now: float) -> None:
+    """Raise `InputError` if a time is before the last replanning, or not before the night's end."""
+    night = before.night
+    if before.at <= now < night.deadline:
+        return
+    after = "the last replanning" if before.at else "the start of the night"
+    begin, end = moment(night, before.at), moment(night, night.deadline)
+    expected = f"a time from {begin} ({after}) to before {end}"
+    raise InputError(expected, found=moment(night, now), place="at")
 
 
 def _expect_room(rest: RemainingNight) -> None:

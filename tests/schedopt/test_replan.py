@@ -241,6 +241,14 @@ def test_state_of_a_farm_tells_of_frames_that_are_done(tmp_path: Path) -> None:
     assert not plan.replanning.rest.progress["c"].runs
 
 
+def test_replan_refuses_a_time_before_the_last_replanning_or_the_start() -> None:
+    plan = schedopt.plan(evening())
+    with pytest.raises(InputError, match=r"from \S+T20:00\S+ \(the start of the night\)"):
+        schedopt.replan(plan, at="19:30")
+    with pytest.raises(InputError, match=r"a time from \S+T23:00\S+ \(the last"):
+        schedopt.replan(schedopt.replan(plan, at="23:00"), at="22:30")
+
+
 def test_jobs_are_added_in_the_night(tmp_path: Path) -> None:
     more = tmp_path / "more.csv"
     more.write_text("name,reward,tasks\nnew,50,2x2h\n")
