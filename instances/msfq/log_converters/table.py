@@ -244,7 +244,8 @@ def _release(raw: Raw, times: Mapping[str, Floats]) -> None:
     if (eligible := times.get("eligible")) is None:
         return
     began = times.get("began", np.full(len(eligible), np.nan))
-    release = np.fmax(raw.submit, np.fmin(eligible, np.where(began >= raw.submit, began, np.nan)))
+    by_start = np.where(began >= raw.submit, np.minimum(eligible, began), eligible)
+    release = np.fmax(raw.submit, by_start)
     held = release - raw.submit
     if (late := held > 0).any():
         mean = f"{held[late].mean():.4g}{' s' * (raw.zero is not None)} on average"
