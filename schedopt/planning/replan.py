@@ -19,7 +19,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from schedopt.formulations.dssp import Schedule
-from schedopt.instances.constraints import Constraint
+from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.worth import LEVEL, level_of
@@ -118,6 +118,12 @@ def replan(
         replanner = _Replanner(plan, rest_without, solve, stay, until)
         result, rest = replanner.run()
         notes += [*rest.notes, *(f"{name} cannot be kept: left out" for name in rest.without)]
+    shared = {rule.by for rule in rules if isinstance(rule, FairShare)}
+    notes += [
+        f"added jobs without a column {by!r} are in no group of it: no cap or floor counts them"
+        for by in sorted(shared)
+        if any(by not in one.job.groups for one in added)
+    ]
     if added and any(map(level_of, plan.night.jobs)):
         notes.append(
             "strict order: added jobs have the rewards of their own table, which are compared with "

@@ -9,10 +9,12 @@ from datetime import datetime
 from math import ceil, floor
 from pathlib import Path
 
+from msgspec.structs import replace as with_fields
+
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.clock import dates_of, time_of
-from schedopt.instances.dssp.columns import FIELDS, done_of, frame_count
+from schedopt.instances.dssp.columns import FIELDS, HOLDS, SEATS, done_of, frame_count
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Column, Row, Source, Table
@@ -112,9 +114,13 @@ def read_state(standing: Standing, source: Source | None, now: float, planned: P
     return State(tuple(reports.values()), tuple(sorted(machine, key=lambda event: event.at)))
 
 
+def _plain(title: str) -> str:
+    return re.sub(r"\s+", "_", title.strip().lower())
+
+
 def _recognized(title: str) -> str:
     """Return the column that a title of a farm's export names, else the title itself."""
-    plain = re.sub(r"\s+", "_", title.strip().lower())
+    plain = _plain(title)
     for key in ("name", "status", "done", "frames", "chunk"):
         if plain == key or plain in FIELDS[key].titles:
             return "job" if key == "name" else key
@@ -187,23 +193,35 @@ def _done(row: Row, count: int) -> int:
 
 
 def read_jobs(standing: Standing, source: Source | None, now: float) -> list[Added]:
-    """Read jobs to add to a night: a table as `plan` reads one, with the night's unit and start."""
+    """Read jobs to add to a night: a table as `plan` reads one, with the night's unit and start.
+
+    Groupings have the night's spelling. Without a column of seats or of a resource, jobs hold none.
+    """
     from schedopt.planning import farm, plan
 
     if source is None:
         return []
     night = standing.night
-    rules = [rule for rule in night.constraints if isinstance(rule, Seats) and rule.name]
+    titles = {_plain(title) for title in Table.read(source).titles}
+    has_names = bool(titles & {"seats", *FIELDS["seats"].titles})
+    seats_of = {
+        rule.name: rule.capacity
+        for rule in night.constraints
+        if isinstance(rule, Seats) and rule.name
+        if has_names or _plain(f"{SEATS}{rule.name}") in titles
+    }
+    resources = [name for name in night.resources if _plain(f"{HOLDS}{name}") in titles]
     settings = farm.Farm(
         processors=night.processors or None,
         until=repr(night.deadline),
         from_=night.start,
         unit=night.unit,
-        seats={str(rule.name): rule.capacity for rule in rules},
-        resources=dict.fromkeys(night.resources, 0),
+        seats=seats_of,
+        resources=dict.fromkeys(resources, 0),
         pools=dict.fromkeys(night.pools, 1),
     )
     read = plan.read(source, settings, farm.FLAGS)
+    spelled = {by.casefold(): by for by in night.groups}
     added = []
     for job in read.jobs:
         if job.name in night.index:
@@ -211,5 +229,6 @@ def read_jobs(standing: Standing, source: Source | None, now: float) -> list[Add
             raise InputError(expected, found=quote(job.name), place="--add")
         held = {rule.name: rule.use for rule in read.constraints if isinstance(rule, Seats)}
         seats = {str(name): use[job.name] for name, use in held.items() if use.get(job.name)}
-        added.append(Added(at=now, job=job, seats=seats))
+        groups = {spelled.get(by.casefold(), by): group for by, group in job.groups.items()}
+        added.append(Added(at=now, job=with_fields(job, groups=groups), seats=seats))
     return added

@@ -261,6 +261,24 @@ def test_jobs_are_added_in_the_night(tmp_path: Path) -> None:
         schedopt.replan(plan, at=2, add=more)
 
 
+@pytest.mark.parametrize("title", ["Pool", "pool", ""])
+def test_jobs_are_added_to_groups_in_any_case_and_without_a_column_of_seats(
+    title: str, tmp_path: Path
+) -> None:
+    """A cap of 40% counts the added job; a table without the grouping is noted."""
+    night = tmp_path / "night.csv"
+    night.write_text("name,reward,tasks,Pool,seats:a\nx,5,1x4h,fx,1\ny,1,1x1h,fx,1\n")
+    farm: dict[str, Any] = {"processors": 1, "from_": "20:00", "until": "06:00"}
+    plan = schedopt.plan(night, **farm, seats={"a": 1}, cap={"Pool:*": 0.4}, groups="Pool")
+    more = tmp_path / "more.csv"
+    more.write_text(f"name,reward,tasks,{title or 'status'}\nz,9,1x2h,fx\n")
+    new = schedopt.replan(plan, at="21:00", add=more)
+    assert kinds(new).get("z") == (None if title else "added")
+    assert any("added jobs without a column 'Pool'" in note for note in new.notes) is not bool(
+        title
+    )
+
+
 def test_tasks_that_started_last_are_taken_to_have_run_on_processors_that_are_gone() -> None:
     plan = chain(night(3, 20, ("a", 5, ((9, 9),)), ("b", 4, ((5,), (8,)))), (7, state(",,,-1")))
     assert "1 of b" in plan.notes[0]
