@@ -35,6 +35,8 @@ EACH = "*"
 """In place of a group: each group of the grouping."""
 TIMING = 2.0
 """Most seconds for the schedule of jobs that are chosen under risk."""
+TIMED = 0.3
+"""The part of the time limit that is kept for this schedule."""
 Tell = Callable[[str], None]
 _TIME_OF_DAY = re.compile(r"\d?\d:\d\d(:\d\d)?", re.ASCII)
 
@@ -114,20 +116,23 @@ def plan(
     kind, began = "selection" if risk else "schedule", now()
     stages = 1 + explain + bool(why)
     seconds = None if time_limit is None else time_limit * (stages - bool(why)) / stages
+    kept = min(TIMING, TIMED * seconds) if risk and seconds is not None else 0.0
     result = solve(
         night,
         formulation=kind,
         risk=risk,
         constraints=tonight,
         explain=explain,
-        time_limit=seconds,
+        time_limit=None if seconds is None else seconds - kept,
     )
     if why and result.solution is not None:
         left = None if time_limit is None else max(0.0, time_limit - (now() - began))
         result = with_changes(night, tonight, result, why, solve=solve, seconds=left)
     run = None
     if result.solution is not None:
-        run = in_array_order(night, schedule_chosen(night, result, solve) if risk else result)
+        left = TIMING if time_limit is None else max(0.0, time_limit - (now() - began))
+        run = schedule_chosen(night, result, solve, min(TIMING, left)) if risk else result
+        run = in_array_order(night, run)
     if not risk:
         result = run or result
     line = quality_line(night, result, run)
@@ -372,12 +377,14 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
     )
 
 
-def schedule_chosen(night: Instance, result: Result[Selected], solve: Solve) -> Result | None:
+def schedule_chosen(
+    night: Instance, result: Result[Selected], solve: Solve, seconds: float
+) -> Result | None:
     """Return a choice under risk as the best schedule of its jobs, none of them late, runs it."""
     chosen = {*result.solution.selected} if result.solution else set()
     others = tuple(name for name in night.index if name not in chosen)
     rules = [*result.constraints, *([Forbid(name="not chosen", jobs=others)] if others else [])]
-    timed = solve(night, formulation="schedule", constraints=rules, time_limit=TIMING)
+    timed = solve(night, formulation="schedule", constraints=rules, time_limit=seconds)
     if timed.solution is None:
         return None
     return as_dispatched(result, "schedule", timed.objective or 0.0, timed.solution, "all in time")

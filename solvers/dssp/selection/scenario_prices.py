@@ -10,7 +10,7 @@ taken on a chord above it.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,48 @@ class ScenarioBound(NamedTuple):
     priced: Floats
 
 
+class PlannedRows:
+    """Rows of planned run times over the open jobs, as sparse entries, row by row.
+
+    ``rows``: the jobs of each, by their places among the open ones, and the coefficients.
+    """
+
+    def __init__(self, rows: list[tuple[list[int], list[float]]], width: int) -> None:
+        self.width, sizes = width, [len(jobs) for jobs, _ in rows]
+        self.first = np.cumsum([0, *sizes])
+        self.row = np.repeat(np.arange(len(rows)), sizes)
+        self.job = np.array([j for jobs, _ in rows for j in jobs], dtype=np.intp)
+        self.part = np.array([c for _, parts in rows for c in parts], dtype=np.float64)
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    def __matmul__(self, chosen: NDArray[Any]) -> Floats:
+        """Return what some jobs use of each row."""
+        used = self.part * chosen[self.job]
+        return np.asarray(np.bincount(self.row, used, minlength=len(self)), dtype=np.float64)
+
+    def costs(self, prices: Floats) -> Floats:
+        """Return what each job costs at some prices of the rows."""
+        cost = self.part * prices[self.row]
+        return np.asarray(np.bincount(self.job, cost, minlength=self.width), dtype=np.float64)
+
+    def dense(self, first: int = 0, last: int | None = None) -> Floats:
+        """Return some rows, or all, as a matrix."""
+        last = len(self) if last is None else last
+        here = slice(*self.first[[first, last]])
+        rows = np.zeros((last - first, self.width))
+        rows[self.row[here] - first, self.job[here]] = self.part[here]
+        return rows
+
+    def by_job(self) -> list[tuple[NDArray[np.intp], Floats]]:
+        """Return the rows that each job is in, and its coefficients there."""
+        order = np.argsort(self.job, kind="stable")
+        cuts = np.searchsorted(self.job[order], np.arange(1, self.width))
+        split = np.split(self.row[order], cuts), np.split(self.part[order], cuts)
+        return list(zip(*split, strict=True))
+
+
 class ScenarioRelaxation:
     """The relaxation of a sample average program by prices, over the open jobs."""
 
@@ -52,10 +94,10 @@ class ScenarioRelaxation:
         self.sample, self.at = sample, np.flatnonzero(model.open)
         self.rewards, self.fits = sample.rewards[self.at], sample.fits[:, self.at]
         self.rows, self.room = _planned_rows(program, self.at)
-        self.crowded = [row for row in sample.rows if _largest_demand(row, sample) > row.room]
-        self.crowded.sort(
-            key=lambda row: -_largest_demand(row, sample) / row.room if row.room > 0 else 1.0
-        )
+        demands = [(_largest_demand(row, sample), row) for row in sample.rows]
+        crowded = [(demand, row) for demand, row in demands if demand > row.room]
+        crowded.sort(key=lambda one: -one[0] / one[1].room if one[1].room > 0 else 1.0)
+        self.crowded = [row for _, row in crowded]
         tight = [row for row in self.crowded[:PRICED] if row.room > 0]
         self.asked = [_requested_parts(row, sample, self.at) for row in tight]
         self.tail = float((1 - sample.measure.level) * sample.count)
@@ -80,7 +122,7 @@ class ScenarioRelaxation:
         """
         planned, rest = prices[: len(self.room)], prices[len(self.room) :]
         priced = weights * rest.reshape(len(self.asked), self.sample.count)
-        cost = planned @ self.rows
+        cost = self.rows.costs(planned)
         fixed = float(planned @ self.room)
         if self.sample.measure.kind == "chance":
             return self._chance(priced, cost, fixed)
@@ -152,10 +194,11 @@ class ScenarioRelaxation:
         return np.asarray(moved + short * room / max(1e-300, float(room.sum())), dtype=np.float64)
 
 
-def _planned_rows(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def _planned_rows(program: Program, at: NDArray[np.intp]) -> tuple[PlannedRows, Floats]:
     """Return the rows that can bind of planned run times, each as at most 1, 0 or -1."""
     place = {int(j): i for i, j in enumerate(at)}
-    rows, room = [], []
+    rows: list[tuple[list[int], list[float]]] = []
+    room = []
     for row in program.rows:
         if any(j not in place for j in row.columns):
             continue  # it can be lifted
@@ -163,11 +206,10 @@ def _planned_rows(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Float
             if most is None or sum(max(0, sign * c) for c in row.coefficients) <= most:
                 continue
             unit = abs(most) or max(map(abs, row.coefficients))
-            body = np.zeros(len(at))
-            body[[place[j] for j in row.columns]] = [sign * c / unit for c in row.coefficients]
-            rows.append(body)
+            parts = [sign * c / unit for c in row.coefficients]
+            rows.append(([place[j] for j in row.columns], parts))
             room.append(most / unit)
-    return np.array(rows).reshape(len(rows), len(at)), np.array(room, dtype=np.float64)
+    return PlannedRows(rows, len(at)), np.array(room, dtype=np.float64)
 
 
 def _largest_demand(row: ServiceRow, sample: Sample) -> float:

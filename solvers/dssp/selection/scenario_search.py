@@ -132,7 +132,7 @@ class ScenarioSearch:
 
     def _continue_selections(self, candidates: Iterator[None]) -> None:
         """Go on with selections as long as it pays."""
-        if not self.closed:
+        if not self.closed and not (self.best is not None and self._out_of_time()):
             for _ in candidates:
                 if self.closed or self._out_of_time():
                     return
@@ -144,16 +144,18 @@ class ScenarioSearch:
         """
         relaxed = self.relaxation
         order = self.sample.order[relaxed.place[self.sample.order] >= 0]
-        rows, used = relaxed.rows.T[relaxed.place[order]], np.zeros(len(relaxed.room))
+        by_job, used = relaxed.rows.by_job(), np.zeros(len(relaxed.room))
         chosen, short = np.zeros(len(self.sample.rewards), dtype=np.bool_), relaxed.room < 0
         possible = relaxed.possible[relaxed.place[order]]
         for floors in (True, False) if short.any() else (False,):
             for k in np.flatnonzero(possible).tolist():
-                asked, owed = rows[k], short & (used > relaxed.room)
+                rows, asked = by_job[relaxed.place[order[k]]]
+                before, room = used[rows], relaxed.room[rows]
+                owed = short[rows] & (before > room)
                 if chosen[order[k]] or (floors and not (asked < 0)[owed].any()):
                     continue
-                if (used + asked <= np.maximum(relaxed.room, used) + SLIP).all():
-                    chosen[order[k]], used = True, used + asked
+                if (before + asked <= np.maximum(room, before) + SLIP).all():
+                    chosen[order[k]], used[rows] = True, before + asked
                 if k % MANY == MANY - 1 and self._out_of_time():
                     break
         if self.sample.measure.kind == "chance":
@@ -166,8 +168,10 @@ class ScenarioSearch:
         if self.sample.measure.kind == "chance":
             self.weights, share = np.ones(self.sample.count), relaxed.possible
         worth, slip = relaxed.rewards * share, SLIP * float(self.sample.rewards.sum())
-        for i in np.argsort(-relaxed.rows.sum(axis=1))[:PLAIN].tolist():
-            asked = relaxed.rows[i]
+        for i in np.argsort(-(relaxed.rows @ np.ones(relaxed.rows.width)))[:PLAIN].tolist():
+            if np.isfinite(self.bound) and self._out_of_time():
+                return
+            asked = relaxed.rows.dense(i, i + 1)[0]
             if not (asked >= 0).all() or relaxed.room[i] <= 0:
                 continue
             with np.errstate(divide="ignore", invalid="ignore"):

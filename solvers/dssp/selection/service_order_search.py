@@ -64,7 +64,7 @@ class ServiceOrderSearch:
             work[row.jobs] = row.work
             asked[:] = sample.drawn[:, order] * work[order]
         place = relaxed.place[order]
-        self.rows, self.room = relaxed.rows[:, place], relaxed.room
+        self.rows, self.room = relaxed.rows.dense()[:, place], relaxed.room
         after = np.cumsum(np.minimum(0, self.rows)[:, ::-1], axis=1)[:, ::-1]
         self.least = np.concatenate((after, np.zeros((len(after), 1))), axis=1)
         self.possible = relaxed.possible[place]
