@@ -290,3 +290,68 @@ def test_real_logs(tmp_path: Path) -> None:
     result = schedopt.solve(night)
     assert result.termination == "optimal"
     assert result.solution.demand <= night.capacity()
+
+
+# --- SWF with more than 18 fields, nodes, dependencies ----------------------------------------
+
+FRONTIER = """; Version: 2.2
+; Computer: Frontier
+; MaxNodes: 9408
+; UnixStartTime: 1704067200
+1 0 100 3600 2500 -1 -1 2500 7200 -1 1 3 1 -1 2 1 -1 -1 20000 -1 frontier:excl:2500x112
+2 60 0 600 589824 -1 -1 4 1200 -1 1 4 1 -1 2 1 -1 -1 32 -1 frontier:excl:4x112
+"""
+NODES_ALONE = """; Version: 2.2
+; MaxNodes: 4
+; UnixStartTime: 1000000000
+1 0 5 60 2 -1 -1 2 100 -1 1 3 1 -1 -1 -1 -1 -1
+; a comment in the middle
+3\t20\t0\t-1\t1\t-1\t-1\t1\t50\t-1\t0\t3\t1\t-1\t-1\t-1\t-1\t-1
+2 10 5 30 4 -1 -1 4 60 -1 1 4 1 -1 -1 -1 -1 -1
+"""
+
+
+def swf_of(folder: Path, text: str) -> Path:
+    """Write a log with its own header."""
+    path = folder / "log.swf"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("options", [{}, {"processors": 9408}, {"need": "nodes"}])
+def test_descriptors_of_nodes_are_the_needs(tmp_path: Path, options: dict[str, Any]) -> None:
+    queue = convert(swf_of(tmp_path, FRONTIER), **options)
+    assert (queue.servers, queue.jobs.need.tolist()) == (9408, [2500, 4])
+    words = "fields after the 18 of the format, up to 21: '20000', '-1', 'frontier:excl:2500x112'"
+    assert any(words in note for note in said(queue))
+
+
+@pytest.mark.parametrize(("need", "expected"), [("used", [2500, 589824]), ("asked", [2500, 4])])
+def test_need_says_which_processors_count(tmp_path: Path, need: str, expected: list[int]) -> None:
+    queue = convert(swf_of(tmp_path, FRONTIER), need=need, processors=10**6)
+    assert queue.jobs.need.tolist() == expected
+
+
+def test_lines_of_unequal_length_are_named(tmp_path: Path) -> None:
+    path = swf_of(tmp_path, FRONTIER.replace(" 32 -1 ", " 32 "))
+    words = "line 6: found 20: .*18 fields of the Standard Workload Format and 3 more"
+    with pytest.raises(InputError, match=words):
+        convert(path)
+
+
+def test_nodes_are_not_taken_for_processors(tmp_path: Path) -> None:
+    path = swf_of(tmp_path, NODES_ALONE)
+    assert "MaxNodes: 4, but not how many processors" in str(refusal(convert, path))
+    assert convert(path, processors=64).jobs.need.tolist() == [2, 4]
+    words = "a descriptor of nodes after the 18 fields"
+    assert words in str(refusal(convert, path, processors=64, need="nodes"))
+
+
+def test_a_job_comes_after_the_one_before_it_and_its_think_time(tmp_path: Path) -> None:
+    first = line(1, 0, 60, 2, wait=5).split()
+    second, third = line(2, 10, 30, 2, wait=100).split(), line(3, 20, 30, 2).split()
+    second[16:], third[16:] = ["1", "7"], ["9", "-1"]  # 9 is not in the log
+    queue = convert(saved(tmp_path, *map(" ".join, (first, second, third))))
+    assert queue.jobs.name.tolist() == ["1", "3", "2"]
+    assert queue.jobs.submit.tolist() == [0, 20, 72]
+    assert "1 eligible after their submit, by 62 on average, and taken to come then" in said(queue)

@@ -16,7 +16,7 @@ from schedopt.instances.options import Option, OptionsWith, check_options, one_o
 from schedopt.instances.times import moment_of
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
-    "swf": (swf.read, {}),
+    "swf": (swf.read, swf.OPTIONS),
     "csv": (table.read, table.OPTIONS),
 }
 """How each format is read, and the options that are its own."""
@@ -54,7 +54,9 @@ COMMON = (
 """Options of every format: the window, the machine, the rules."""
 
 OPTIONS = OptionsWith(
-    COMMON | {key: option for _, own in READERS.values() for key, option in own.items()},
+    COMMON
+    | {key: option for _, own in READERS.values() for key, option in own.items()}
+    | {"need": text("of a CSV the title of a column, of SWF used, asked or nodes")},
     dict.fromkeys(BESIDE, EACH),
 )
 
@@ -129,8 +131,7 @@ def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:
     total = sum(part.servers for part in parts.values())
     servers = total or given.get("processors") or raw.processors or 0
     if not servers:
-        expected = "option 'processors': this log does not say what the machine has"
-        raise InputError(expected, place="option")
+        raise InputError(f"option 'processors': {raw.unsaid}", place="option")
     return Instance(
         name="log", servers=servers, log="log.csv", resources=resources, partitions=parts
     )

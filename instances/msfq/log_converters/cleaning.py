@@ -74,6 +74,7 @@ class Raw:
     waiting: Mask | None = None  # jobs that had not started when the log was written
     running: Mask | None = None  # jobs that had not ended then
     processors: int | None = None
+    unsaid: str = "this log does not say what the machine has"  # where `processors` is None
     computer: str | None = None
     zero: float | None = None  # the date of time 0, in seconds since 1970 on the log's own clock
     zone: str | None = None
@@ -98,6 +99,26 @@ class Raw:
         """Note how many rows something is true of, if any."""
         if count := int(np.count_nonzero(rows)):
             self.notes.append(f"{count} {words}")
+
+
+def release(raw: Raw, eligible: Floats | None, began: Floats) -> None:
+    """Let jobs come when they become eligible: after jobs that they depend on, for example.
+
+    A job that started was eligible by then, whatever the log says.
+    """
+    if eligible is None:
+        return
+    by_start = np.where(began >= raw.submit, np.minimum(eligible, began), eligible)
+    come = np.fmax(raw.submit, by_start)
+    held = come - raw.submit
+    if (late := held > 0).any():
+        mean = f"{held[late].mean():.4g}{' s' * (raw.zero is not None)} on average"
+        raw.note(late, f"eligible after their submit, by {mean}, and taken to come then")
+    raw.submit = come
+    if raw.waiting is not None:
+        unknown = raw.waiting & np.isnan(eligible)
+        raw.note(unknown, "that wait and are not eligible yet")
+        raw.run[unknown], raw.waiting = np.nan, raw.waiting & ~unknown
 
 
 _WRONG: tuple[tuple[str, Callable[[Raw], Mask]], ...] = (

@@ -20,20 +20,26 @@ from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import fits_double, may_lose
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
-from schedopt.instances.msfq.log_converters.cleaning import Raw
+from schedopt.instances.msfq.log_converters.cleaning import Raw, release
 from schedopt.instances.msfq.log_converters.table import is_zone
 from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import MOST_NEED, Floats
+from schedopt.instances.options import one_of
 from schedopt.instances.times import NUMBER as DECIMAL
 
 FIELDS = 18
 NUMBER, SUBMIT, RUN, USED, ASKED, PLANNED, STATUS = 0, 1, 3, 4, 7, 8, 10
 MEMORY, USER, GROUP, QUEUE, PARTITION = 9, 11, 12, 14, 15  # positions of fields, from 0
+PRECEDING, THINK, WAIT = 16, 17, 2
 PARTIAL = (2.0, 3.0, 4.0)  # statuses of lines for parts of a job, which also has a line as a whole
 _REMARK = re.compile(r"^[ \t]*;\s*(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_DESCRIPTOR = re.compile(r"[^:\s]+:\w+:(\d+)x\d+", re.ASCII)  # of nodes: frontier:excl:4x112
+OPTIONS = {"need": one_of(None, ("used", "asked", "nodes"))}
+"""What a job needs: processors used (those asked for where they are not known) or asked for, or the
+nodes of a descriptor after the 18 fields, which are the default where all lines have one."""
 
 
-def read(path: str | Path) -> Raw:
+def read(path: str | Path, need: str | None = None) -> Raw:
     """Read a log; `InputError` names a malformed line."""
     import polars as pl
 
@@ -41,16 +47,30 @@ def read(path: str | Path) -> Raw:
     check_rows(data.count(b"\n"), 8 * FIELDS)
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     header = dict(reversed(_REMARK.findall(text)))  # the first of each word
-    cells = _cells(text, exact=not may_lose(data))
+    extra = _extra_fields(text)
+    width = FIELDS + len(extra[0] if extra else ())
+    even = all(len(fields) == width - FIELDS for fields in extra)
+    cells = _cells(text, width, exact=even and not may_lose(data))
     rows, notes = cells.shape[1], list[str]()
+    if extra and extra[0]:
+        last, values = FIELDS + len(extra[0]), ", ".join(map(quote, extra[0]))
+        notes.append(
+            f"fields after the {FIELDS} of the format, up to {last}: {values} in the first line"
+        )
+    nodes = _nodes(extra, need)
     partial = np.isin(cells[STATUS], PARTIAL)
     if partial.any():
         notes.append(f"{int(partial.sum())} left out, a part of another")
-        cells = cells[:, ~partial]
+        cells, nodes = cells[:, ~partial], None if nodes is None else nodes[~partial]
     used, asked = (
         _without_marks(cells[USED], zero=False),
         _without_marks(cells[ASKED], zero=False),
     )
+    if nodes is not None:
+        notes.append("processors are nodes here, from the descriptors (need=used for processors)")
+        used = nodes
+    elif need == "asked":
+        used = asked
     if count := int((np.isnan(used) & ~np.isnan(asked)).sum()):
         notes.append(f"{count} with the processors asked for, since those used are unknown")
     numbers = pl.Series(cells[NUMBER]).cast(pl.Int64)
@@ -66,7 +86,8 @@ def read(path: str | Path) -> Raw:
         _without_marks(cells[MEMORY], zero=False) * np.where(np.isnan(asked), used, asked)
     )
     began, zone = _from_header(header, "UnixStartTime"), header.get("TimeZoneString", "")
-    return Raw(
+    maximum = "MaxProcs" if nodes is None else "MaxNodes"
+    raw = Raw(
         submit=_without_marks(cells[SUBMIT]),
         need=np.where(np.isnan(used), asked, used),
         run=_without_marks(cells[RUN]),
@@ -77,13 +98,51 @@ def read(path: str | Path) -> Raw:
         queue=queue,
         name=names_of(numbers.cast(pl.String)),
         notes=notes,
-        processors=_from_header(header, "MaxProcs", "MaxNodes", most=MOST_NEED),
+        processors=_from_header(header, maximum, most=MOST_NEED),
         computer=header.get("Computer") or None,
         zero=began,
         zone=zone if is_zone(zone) else "UTC",
         partition=partition if (partition.codes >= 0).any() else None,
         needs={"memory": memory} if np.isfinite(memory).any() else {},
     )
+    if most := _from_header(header, "MaxNodes"):
+        raw.unsaid = f"the header says MaxNodes: {most}, but not how many processors there are"
+    starts = raw.submit + _without_marks(cells[WAIT])
+    release(raw, _after_preceding(cells, starts + raw.run), starts)
+    return raw
+
+
+def _after_preceding(cells: Floats, ends: Floats) -> Floats | None:
+    """Return when the job before each had ended in the log, and its user had thought (field 18)."""
+    preceding = _without_marks(cells[PRECEDING], zero=False)
+    if not np.isfinite(preceding).any():
+        return None
+    row_of = dict(zip(cells[NUMBER].tolist(), range(cells.shape[1]), strict=True))
+    rows = np.array([row_of.get(number, -1) for number in preceding.tolist()])
+    think = np.nan_to_num(_without_marks(cells[THINK]))
+    return np.where(rows >= 0, ends[rows] + think, np.nan)
+
+
+def _extra_fields(text: str) -> list[list[str]]:
+    """Return the fields after the 18 of each line, where the first line has more."""
+    first = re.search(r"^[ \t]*[^;\s].*$", text, re.MULTILINE)
+    if first is None or len(first[0].partition(";")[0].split()) <= FIELDS:
+        return []
+    lines = (line.partition(";")[0].split(None, FIELDS) for line in text.split("\n"))
+    return [line[FIELDS].split() if len(line) > FIELDS else [] for line in lines if line]
+
+
+def _nodes(extra: list[list[str]], need: str | None) -> Floats | None:
+    """Return the nodes of descriptors, if they are the need; `InputError` if there are none."""
+    if need not in (None, "nodes"):
+        return None
+    found = [next(filter(None, map(_DESCRIPTOR.fullmatch, fields)), None) for fields in extra]
+    if found and all(found):
+        return np.array([float(match[1]) for match in found if match])
+    if need == "nodes":
+        expected = "a descriptor of nodes after the 18 fields of each line, as frontier:excl:4x112"
+        raise InputError(expected, found="none", place="option need")
+    return None
 
 
 def _without_marks(values: Floats, *, zero: bool = True) -> Floats:
@@ -100,21 +159,25 @@ def _from_header(header: dict[str, str], *words: str, most: float = np.inf) -> i
     return None
 
 
-def _cells(text: str, *, exact: bool) -> NDArray[np.float64]:
-    """Return the numbers of a log, shape (18, lines); ``exact``: whether doubles hold them all."""
+def _cells(text: str, width: int, *, exact: bool) -> NDArray[np.float64]:
+    """Return the numbers of a log, shape (18, lines), of lines of so many fields.
+
+    ``exact`` says that doubles hold them all and no line has another number of fields.
+    """
     if not re.search(r"^\s*[^;\s]", text, re.MULTILINE):
         return np.empty((FIELDS, 0))
+    columns = range(FIELDS) if width > FIELDS else None
     try:
-        cells = np.loadtxt(StringIO(text), comments=";", ndmin=2).T
+        cells = np.loadtxt(StringIO(text), comments=";", ndmin=2, usecols=columns).T
     except ValueError:
         cells = np.empty((0, 0))
     if not exact or len(cells) != FIELDS or not np.isfinite(cells).all():
-        _expect_numbers(text)
+        _expect_numbers(text, width)
     return cells
 
 
-def _expect_numbers(text: str) -> None:
-    """Raise `InputError` about the first line that is not of 18 numbers that doubles hold."""
+def _expect_numbers(text: str, width: int) -> None:
+    """Raise `InputError` about the first line without 18 numbers that doubles hold, or too long."""
     for row, line in enumerate(text.split("\n"), 1):
         words = line.partition(";")[0].split()
         for field, word in enumerate(words[:FIELDS], 1):
@@ -122,7 +185,8 @@ def _expect_numbers(text: str) -> None:
             if not number or not fits_double(word):
                 expected = f"{HELD if number else 'a number'} (field {field})"
                 raise InputError(expected, found=quote(word), place=f"line {row}")
-        if words and len(words) != FIELDS:
+        if words and len(words) != width:
             expected = f"the {FIELDS} fields of the Standard Workload Format"
+            expected += f" and {width - FIELDS} more, as in the first line" * (width > FIELDS)
             found = f"{len(words)}: {quote(line.strip())}"
             raise InputError(expected, found=found, place=f"line {row}")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters import sacct
-from schedopt.instances.msfq.log_converters.cleaning import Raw
+from schedopt.instances.msfq.log_converters.cleaning import Raw, release
 from schedopt.instances.msfq.log_files import OF, labels_of, names_of, read_numbers
 from schedopt.instances.msfq.logs import GROUPINGS, Floats
 from schedopt.instances.naming import pick_name
@@ -209,7 +209,8 @@ def read(
         for title, use in sacct.add_needs(raw, table).items():
             uses[title].append(use)
     raw.columns = [(title, ", ".join(use) or "not taken") for title, use in uses.items() if title]
-    _release(raw, {role: times[role] - (zero or 0.0) for role in alike})
+    since = {role: times[role] - (zero or 0.0) if role in alike else unknown for role in times}
+    release(raw, since.get("eligible"), since.get("began", unknown))
     raw.rows -= int(repeated.sum())
     raw.keep(~repeated)
     if is_slurm:
@@ -234,27 +235,6 @@ def _without_repeated_titles(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray
             pl.when(~repeated).then(pl.col(title)).alias(title) for title in table.columns
         )
     return table, repeated.to_numpy()
-
-
-def _release(raw: Raw, times: Mapping[str, Floats]) -> None:
-    """Let jobs come when they become eligible: after jobs that they depend on, for example.
-
-    A job that started was eligible by then, whatever the log says.
-    """
-    if (eligible := times.get("eligible")) is None:
-        return
-    began = times.get("began", np.full(len(eligible), np.nan))
-    by_start = np.where(began >= raw.submit, np.minimum(eligible, began), eligible)
-    release = np.fmax(raw.submit, by_start)
-    held = release - raw.submit
-    if (late := held > 0).any():
-        mean = f"{held[late].mean():.4g}{' s' * (raw.zero is not None)} on average"
-        raw.note(late, f"eligible after their submit, by {mean}, and taken to come then")
-    raw.submit = release
-    if raw.waiting is not None:
-        unknown = raw.waiting & np.isnan(eligible)
-        raw.note(unknown, "that wait and are not eligible yet")
-        raw.run[unknown], raw.waiting = np.nan, raw.waiting & ~unknown
 
 
 def _is_need(role: str) -> bool:
