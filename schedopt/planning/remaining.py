@@ -23,6 +23,7 @@ import numpy as np
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from schedopt.formulations.dssp.grid import COARSE, Grid
 from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled, scheduled
@@ -33,6 +34,8 @@ from schedopt.instances.fair_share import weight
 from schedopt.planning.history import Key, Processors, Progress, Run, Standing
 
 Place = tuple[str, int, int]  # a task of the night: its job, stage and number
+ROUNDING = 8 / COARSE
+"""The part of the horizon by which times may move where lengths are no decimal fractions."""
 RUNNING = "running"  # the rule that keeps what runs and what has ended
 
 
@@ -61,15 +64,21 @@ class RemainingNight:
         self, standing: Standing, at: float, rules: Sequence[kinds.Constraint] = ()
     ) -> None:
         """Build the rest at a time of the night, not before the last replanning."""
-        self.at, self.progress = at, standing.progress
+        self.at, self.progress, self.without = at, standing.progress, standing.without
         self.night = night = machine_as_known(standing)
         self._all_rules = (*night.constraints, *rules)
+        self._build(0.0)
+        if (self.pinned or self.settled) and not Grid.of(self.instance).exact:
+            self._build(ROUNDING * self.instance.horizon)
+
+    def _build(self, slack: float) -> None:
+        """Build the instance; what has to start now may start so much later."""
+        night, at, self._slack = self.night, self.at, slack
         self.notes: list[str] = []
         self.settled: set[str] = set()
         self.parts: dict[str, str] = {}
         self.pinned: set[str] = set()
         self.out: dict[str, str] = {}
-        self.without = standing.without
         self.places: dict[str, list[list[Place]]] = {}  # of each job of the rest
         self._names = {*night.index}
         self._own_rules: set[str] = set()
@@ -98,7 +107,7 @@ class RemainingNight:
     def _held(self, amount: Mapping[str, float], pool: str | None = None) -> Steps:
         """Return what running tasks hold from now on: so much each, by job."""
         held = [
-            (as_written(run.end), as_written(amount[job.name]))
+            (as_written(run.end + self._slack), as_written(amount[job.name]))
             for job in self.night.jobs
             if amount.get(job.name)
             for run in self.running(job.name).values()
@@ -192,18 +201,18 @@ class RemainingNight:
             self.pinned.add(name)
             self.places[name] = [[(job.name, *key) for key in keys]]
             own = dict(holds)
+            length, last = float(as_written(end) - as_written(self.at)), end + self._slack
             if self.night.delay:  # a job may end late: so something is there until the end alone
                 until = _unused(f"until {end:g}", self._resources)
-                self._resources[until] = ((0.0, float(len(keys))), (end, 0.0))
+                self._resources[until] = ((0.0, float(len(keys))), (last, 0.0))
                 own[until] = 1.0
-            length = float(as_written(end) - as_written(self.at))
             jobs.append(
                 Job(
                     name=name,
                     reward=0.0,
                     stages=((length,) * len(keys),),
                     release=self.at,
-                    deadline=max(end, float(as_written(self.at) + as_written(length))),
+                    deadline=max(last, float(as_written(self.at) + as_written(length))),
                     processors=job.processors,
                     holds=own,
                     pools=(pool,) if pool else None,
@@ -227,7 +236,7 @@ class RemainingNight:
             groups=job.groups,
             stages=((0.0,),),
             release=end,
-            deadline=job.deadline if end <= due else end,
+            deadline=job.deadline if end + self._slack <= due else end + self._slack,
         )
 
     def _obstacle(

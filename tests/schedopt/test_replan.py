@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -298,6 +299,28 @@ def test_later_objectives_are_kept_in_the_rest_of_the_night() -> None:
     assert {*times(plan)} == {"a", "c"}
     assert plan.result.solution.objectives == (9, 3)
     assert times(chain(instance, (2, None))) == times(schedopt.plan(instance))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_times_that_are_no_decimal_fractions_are_planned(seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    jobs = tuple(
+        Job(
+            name=f"j{n}",
+            reward=float(draw.randint(1, 9)),
+            stages=tuple(tuple(draw.randint(1, 90) / 60 for _ in range(3)) for _ in range(2)),
+        )
+        for n in range(5)
+    )
+    late = ((0, 1), (1, 0.5)) if seed % 2 else ()
+    instance = Instance(name="n", processors=3, deadline=4, unit="h", jobs=jobs, late=late)
+    plan: Any = schedopt.plan(instance, threads=1, time_limit=5)
+    running = [row["job"] for row in plan.rows if row["run"] and row["start"] < 1.1 < row["end"]]
+    for at, told in ((1.1, f"{running[0]},failed"), (1.3, f"{running[-1]},running,,,2.7")):
+        plan = schedopt.replan(plan, at=at, state=state(told), threads=1, time_limit=5)
+        assert plan.result.termination != "error", plan.result.message
+        assert not plan.result.violations
+        assert schedopt.check(instance, plan.result).whole
 
 
 # --- tomorrow ---------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from schedopt.solvers.dssp.schedule.simulation_kernels import simulate
 
 JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
+NO_SLACK = 1e-5
+"""The part of the horizon that counts as no slack."""
 AT_ONCE = 1e3
 """By how many horizons required jobs without slack are moved earlier in every order."""
 FEW = 4
@@ -94,7 +96,7 @@ class DispatchOrders:
         self._keys = [slack, *(key[kinds.job_of] for key in by_job)]
         if starts is not None:
             self._keys.append(np.minimum.reduceat(starts[self._order], first))
-        at_once = (night.releases + paths) * NEAR >= night.deadlines
+        at_once = night.releases + paths >= night.deadlines - NO_SLACK * night.horizon
         at_once &= False if required is None else required
         for key in self._keys if at_once.any() else ():
             key[at_once[kinds.job_of]] -= AT_ONCE * (1 + night.horizon)
