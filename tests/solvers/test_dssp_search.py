@@ -1,4 +1,4 @@
-"""The search for schedules: repeated, ruled, ended in time; machines that change; tournaments."""
+"""The search for schedules: repeated, ruled, ended in time; machines that change."""
 
 from pathlib import Path
 from random import Random
@@ -10,8 +10,6 @@ import pytest
 from builders.dssp import a_night
 from builders.effort import examples
 from builders.refusals import GONE, changed
-from hypothesis import given
-from hypothesis import strategies as st
 from judge.nights import FEATURES, drawn
 from msgspec import structs
 
@@ -24,8 +22,7 @@ from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning import plan_rows
-from schedopt.solvers.dssp.schedule import dispatch_kernels, solving
-from schedopt.solvers.dssp.schedule.dispatch_kernels import order_of
+from schedopt.solvers.dssp.schedule import solving
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
 from schedopt.solvers.dssp.schedule.dispatch_search import DispatchSearch, search
 from schedopt.solvers.result import Limits
@@ -121,52 +118,6 @@ def test_side_constraints_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not result.violations
     assert asked in result.solution.selected
     assert result.objective <= result.bound
-
-
-NUMBERS = st.lists(
-    st.one_of(
-        st.floats(allow_nan=False),
-        st.integers(-3, 3).map(float),
-        st.sampled_from([0.0, -0.0, np.inf, -np.inf, 5e-324, 1.7e308]),
-    ),
-    min_size=1,
-    max_size=40,
-)
-
-
-@given(NUMBERS)
-def test_comparable_numbers_are_ordered_as_the_keys_are(keys: list[float]) -> None:
-    numbers = dispatch_kernels.comparable(np.array(keys))
-    assert numbers.min() >= 0
-    assert numbers.max() < dispatch_kernels.NOBODY
-    below = np.array(keys)[:, None] < np.array(keys)
-    assert np.array_equal(numbers[:, None] < numbers, below)
-
-
-@given(st.integers(1, 20), st.lists(st.tuples(st.integers(0, 19), st.integers(0, 5)), max_size=60))
-def test_the_first_of_the_least_wins_the_final(count: int, changes: list[tuple[int, int]]) -> None:
-    half = dispatch_kernels.leaves_for(count)
-    best, who = np.full(2 * half, dispatch_kernels.NOBODY), np.zeros(2 * half, np.int64)
-    dispatch_kernels.begin(best, who)
-    keys = [dispatch_kernels.NOBODY] * half
-    for at, key in changes:
-        leaf = at % count
-        keys[leaf] = key if key else dispatch_kernels.NOBODY
-        dispatch_kernels.replay(best, who, leaf, keys[leaf])
-        assert best[1] == min(keys)
-        assert who[1] == keys.index(min(keys))
-        others = [other for i, other in enumerate(keys) if i != leaf]
-        assert dispatch_kernels.without(best, leaf) == min(others, default=dispatch_kernels.NOBODY)
-
-
-@given(
-    st.lists(st.integers(1, 400), min_size=1, max_size=12), st.integers(1, 50), st.integers(0, 9)
-)
-def test_tasks_go_by_stage_then_key_then_place(widths: list[int], values: int, seed: int) -> None:
-    first = np.concatenate(([0], np.cumsum(widths)))
-    keys = np.random.default_rng(seed).integers(0, values, first[-1]).astype(float)
-    stage = np.repeat(np.arange(len(widths)), widths)
-    assert np.array_equal(order_of(keys, first), np.lexsort((np.arange(len(keys)), keys, stage)))
 
 
 # --- what is said -----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key, order_of
+from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key
 from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, is_plain, task_kinds, with_seats
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.dssp.schedule.simulation_kernels import simulate
@@ -65,7 +65,7 @@ class DispatchOrders:
     ) -> None:
         self.night, tasks = night, night.tasks
         self.site = with_seats(night, seats)
-        self._order = order_of(-tasks.lengths, tasks.first_task)
+        self._order = np.lexsort((-tasks.lengths, tasks.stage_of))
         lengths = tasks.lengths[self._order]
         paths = tasks.remaining_paths[tasks.first_stage[:-1]]
         last, due = night.deadlines + night.delay, night.deadlines.copy()

@@ -82,7 +82,7 @@ def simulate_keys(
     """
     tasks = night.tasks
     lengths = tasks.lengths if lengths is None else lengths
-    order = kernels.order_of(keys, tasks.first_task) if by_task else None
+    order = np.lexsort((keys, tasks.stage_of)) if by_task else None
     if order is not None:
         lengths, keys = lengths[order], keys[order]
     starts, completion = np.full(len(lengths), np.nan), np.full(len(night.jobs), np.nan)

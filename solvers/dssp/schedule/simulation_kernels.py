@@ -13,7 +13,6 @@ import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
-from schedopt.solvers.dssp.schedule.dispatch_kernels import sort
 from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, MachineArrays, TaskKinds
 from schedopt.solvers.kernels import before, pop, push
 
@@ -201,6 +200,22 @@ def _end_batch(sim: Simulation, line: int) -> None:
 
 
 @compiled
+def _sort(numbers: Ints, end: int) -> None:
+    """Sort the first numbers of an array by Shellsort, which compiles faster than numpy's sort."""
+    gap = 1
+    while 3 * gap < end:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, end):
+            number, at = numbers[i], i
+            while at >= gap and numbers[at - gap] > number:
+                numbers[at] = numbers[at - gap]
+                at -= gap
+            numbers[at] = number
+        gap //= 3
+
+
+@compiled
 def _begin_waiting(state: State, k: int) -> None:
     """Let a kind wait from now on."""
     state.fresh[state.counts[FRESH]] = k
@@ -339,7 +354,7 @@ def _queue_kinds(sim: Simulation, now: float) -> None:
                 state.of_class[c] = state.after[state.of_class[c]]
             state.shortest[c] = np.inf
     if drawn:
-        sort(state.fresh, 0, counts[FRESH])
+        _sort(state.fresh, counts[FRESH])
     for i in range(counts[FRESH]):
         _enqueue_kind(sim, state.fresh[i])
     counts[FRESH] = 0
