@@ -331,9 +331,13 @@ def _later_deadline(night: Instance, rules: Sequence[Constraint], j: int) -> Lev
 
 
 def _clock(night: Instance, time: float) -> str:
-    """Return a time of day where the night's start is known, else the number."""
+    """Return a time of day, with its date unless the night has that; the number without a start."""
     text = moment(night, time)
-    return text[11:19].removesuffix(":00") if night.start else text
+    if not night.start:
+        return text
+    days = {moment(night, at)[:10] for at in (0.0, night.deadline)}
+    of_day = text[11:19].removesuffix(":00")
+    return of_day if text[:10] in days else f"{text[:10]} {of_day}"
 
 
 def _more_processors(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:

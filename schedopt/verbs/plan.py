@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.examples import locate
-from schedopt.instances.files import dump, is_stream, load, write_bytes
+from schedopt.instances.files import dump, is_stream, write_bytes
 from schedopt.instances.options import OptionNames
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.planning import farm as farms
@@ -19,10 +19,10 @@ from schedopt.planning.document import as_plan
 from schedopt.planning.farm import Texts
 from schedopt.problems import Problem, problem_of, problems
 from schedopt.problems.summary import Plan, PlanRow, Solve, Tonight
-from schedopt.solvers.result import Document
+from schedopt.solvers.result import Document, Result
 from schedopt.solvers.stopping import Event, Watch, stoppable_by
 from schedopt.verbs import plan_table, script
-from schedopt.verbs.load import Rules, read_rules
+from schedopt.verbs.load import Rules, load, read_rules
 from schedopt.verbs.solve import solve
 
 if TYPE_CHECKING:
@@ -269,6 +269,9 @@ def _instance_or_table(table: object) -> tuple[object, Problem]:
     if isinstance(table, str | Path):
         path = locate(table)
         table = load(table) if path.name.lower().endswith(INSTANCES) else path
+        if isinstance(table, Result | list):
+            expected = "a table of jobs or an instance; `schedopt replan` takes a plan document"
+            raise InputError(expected, found="a result", file=str(path))
     if is_instance(table):
         return table, problem_of(table)
     record = next(record for record in problems() if "table" in record.known_converters())

@@ -320,6 +320,11 @@ def test_plan_matches_the_grouping_of_a_cap_in_any_case(key: str, tmp_path: Path
     assert "--cap: found 'shoe'" in refused("plan", table, *words, "--cap", "shoe:*=40%")
 
 
+def test_plan_says_which_verb_takes_a_plan_document(tmp_path: Path) -> None:
+    run("plan", "example:evening", "--output", tmp_path / "plan.json")
+    assert "`schedopt replan` takes a plan document" in refused("plan", tmp_path / "plan.json")
+
+
 def test_keywords_in_python_read_an_export_as_flags_do() -> None:
     made = schedopt.plan(
         EXPORTS / "export-deadline.csv",
