@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 0.14  # part of the time axis that the words beside a bar take
+WIDTH = 0.17  # part of the time axis that the words beside a bar take
 MOST = 60  # jobs that are drawn, the earliest; bars of more could not be read
 OUT = 20  # jobs that are left out and named
 BESIDE: Any = {
@@ -49,7 +49,7 @@ def plan(table: pl.DataFrame, night: Any = None) -> Figure:
     until = 0.0 if due is None else due * (wide if due < wide * wide * last else 1.02)
     axes.set_xlim(0, max(wide * last, until, 1e-9) / unit)
     axes.set_ylim(len(runs) + len(dropped) - 0.4, -0.6)
-    by = _grouping(table)
+    by = _grouping(table, night)
     groups = [str(group or "none") for group in table[by].to_list()] if by else []
     _bars(axes, runs, by, style.colours(dict.fromkeys(groups)), unit, due=due)
     _left_out(axes, dropped, len(runs), last / unit)
@@ -71,10 +71,11 @@ def plan(table: pl.DataFrame, night: Any = None) -> Figure:
     return figure
 
 
-def _grouping(table: pl.DataFrame) -> str | None:
-    """Return the first grouping, where it has few enough groups for colours."""
-    by = next((title for title in table.columns if title not in KINDS), None)
-    return by if by and table[by].n_unique() <= len(style.COLOURS) else None
+def _grouping(table: pl.DataFrame, night: Any) -> str | None:
+    """Return the first grouping that has few enough groups for colours; no column that is kept."""
+    own = [title for title in table.columns if title not in KINDS]
+    groupings = own if night is None else [title for title in own if title in night.groups]
+    return next((by for by in groupings if table[by].n_unique() <= len(style.COLOURS)), None)
 
 
 def _bars(

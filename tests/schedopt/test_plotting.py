@@ -1,10 +1,12 @@
 """Pictures: written in each format, safe whatever a job is called, refused in one line."""
 
 import warnings
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import polars as pl
 import pytest
 from builders.cli import run
 from builders.refusals import refusal
@@ -192,6 +194,23 @@ def test_no_words_of_a_plan_cross_its_deadline(length: float) -> None:
     assert words.get_text() == "3 processors"
     assert not box.x0 < deadline < box.x1
     assert box.x1 < axes.get_window_extent(renderer).x1
+
+
+def test_plan_is_coloured_by_its_grouping_beside_a_column_that_is_kept() -> None:
+    """Long names of jobs leave less room for the words beside the bars, which stay inside."""
+    text = "name,reward,tasks,Id,Pool\n"
+    text += "".join(
+        f"{k}{'_long' * 7},1,20x10h,id{k},{'fx' if k % 2 else 'sea'}\n" for k in range(9)
+    )
+    farm: dict[str, Any] = {"processors": 180, "until": "10h", "keep": ["Id"], "groups": "Pool"}
+    made = schedopt.plan(pl.read_csv(StringIO(text)), **farm)
+    figure = plot(made.frame(), instance=made.instance)
+    renderer: Any = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    (axes,) = figure.axes
+    assert axes.get_legend_handles_labels()[1] == ["deadline", "sea", "fx"]
+    end = axes.get_window_extent(renderer).x1
+    assert all(words.get_window_extent(renderer).x1 < end for words in axes.texts)
 
 
 def test_legend_names_marks_of_several_rules_once() -> None:
