@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 NEEDED = ("submit", "need", "run")
 TEXTS = (*GROUPINGS, "name")
-COLUMNS = (*NEEDED, "estimate", *TEXTS)
+UNSURE = ("estimate", "start")  # numbers that may be missing
+COLUMNS = (*NEEDED, *UNSURE, *TEXTS)
 OF = "need:"  # prefix of the titles of resource columns
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
 _CHUNK = 2**18
@@ -56,16 +57,16 @@ def read_jobs(path: str | Path, servers: int, digest: str | None = None) -> Jobs
         table = _table(Path(path), data)
         _check_columns(table.columns)
         submit, need, run = (_column(table, key) for key in NEEDED)
-        estimate = _column(table, "estimate") if "estimate" in table.columns else None
+        estimate, start = (_column(table, key) if key in table.columns else None for key in UNSURE)
         more = {key.removeprefix(OF): _column(table, key) for key in table.columns if OF in key}
         needs = Needs.of(more) if more else None
-        check_jobs(submit, need, run, estimate, needs)
+        check_jobs(submit, need, run, estimate, needs, start)
         expected = f"a need of at most {servers}, all servers"
         _refuse(table["need"], need > servers, "row", expected)
         labels = {key: _labels(table, key) for key in GROUPINGS if key in table.columns}
         name = names_of(table["name"].cast(str)) if "name" in table.columns else None
         whole = need.astype(np.int32)
-        return Jobs(submit, whole, run, estimate, name=name, needs=needs, **labels)
+        return Jobs(submit, whole, run, estimate, name=name, needs=needs, start=start, **labels)
 
 
 def write_jobs(jobs: Jobs, path: str | Path) -> str:
@@ -98,8 +99,9 @@ def table_of(jobs: Jobs) -> pl.DataFrame:
     }
     if jobs.needs is not None:
         columns |= {key: pl.Series(key, of) for key, of in jobs.needs.columns().items()}
-    if jobs.estimate is not None:
-        columns["estimate"] = _whole("estimate", jobs.estimate)
+    for key in UNSURE:
+        if (values := getattr(jobs, key)) is not None:
+            columns[key] = _whole(key, values)
     for key in GROUPINGS:
         labels = jobs.labels(key)
         if labels is not None:
@@ -144,9 +146,9 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def _column(table: pl.DataFrame, key: str) -> Floats:
-    """Return a column of numbers; only an estimate may be missing, which is NaN then."""
+    """Return a column of numbers; an estimate or a start may be missing, which is NaN then."""
     column = read_numbers(table[key], "row")[0]
-    if key != "estimate":
+    if key not in UNSURE:
         _refuse(table[key], np.isnan(column), "row", "a number in each row")
     if key.startswith("need"):
         words = "servers" if key == "need" else key.removeprefix(OF)

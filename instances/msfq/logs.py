@@ -97,6 +97,9 @@ class Jobs:
         Each job's own name, such as its number in the log that it is from.
     partition : Labels, optional
         In which part of the machine it is to run.
+    start : ndarray of float, shape (jobs,), optional
+        When it started at the site that the log is of, not before its submit; NaN where the log
+        does not say.
     needs : Needs, optional
         What else it holds from its start to its end, whole amounts of 0 or more.
 
@@ -116,6 +119,7 @@ class Jobs:
     name: Names | None = None
     partition: Labels | None = None
     needs: Needs | None = None
+    start: Floats | None = None
 
     def __post_init__(self) -> None:
         lengths = {field.name: _length(getattr(self, field.name)) for field in fields(self)}
@@ -125,7 +129,7 @@ class Jobs:
             raise InputError(f"{len(self.submit)} of every column", found=found, place="log")
         if not len(self.submit):
             raise InputError("a job or more", found="none", place="log")
-        check_jobs(self.submit, self.need, self.run, self.estimate, self.needs)
+        check_jobs(self.submit, self.need, self.run, self.estimate, self.needs, self.start)
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -142,6 +146,7 @@ class Jobs:
         queue: Sequence[str | None] | None = None,
         partition: Sequence[str | None] | None = None,
         needs: Mapping[str, ArrayLike] | None = None,
+        start: ArrayLike | None = None,
     ) -> Jobs:
         """Make jobs of plain sequences; a name that is not known is None."""
         return cls(
@@ -154,6 +159,7 @@ class Jobs:
             None if queue is None else Labels.of(queue),
             partition=None if partition is None else Labels.of(partition),
             needs=Needs.of(needs) if needs else None,
+            start=None if start is None else _floats(start, "start"),
         )
 
     @property
@@ -209,12 +215,13 @@ def take_rows(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
     ]
 
 
-def check_jobs(
+def check_jobs(  # noqa: PLR0917
     submit: Floats,
     need: Floats | Ints,
     run: Floats,
     estimate: Floats | None = None,
     needs: Needs | None = None,
+    start: Floats | None = None,
 ) -> None:
     """Raise `InputError` about what keeps a log from being replayed: the first, and how many."""
     before = np.concatenate([[-np.inf], submit[:-1]])
@@ -227,6 +234,9 @@ def check_jobs(
     if estimate is not None:
         bad = ~np.isnan(estimate) & ~(np.isfinite(estimate) & (estimate > 0))
         kinds.append(("estimate", "a number > 0", bad, estimate))
+    if start is not None:
+        early = ~np.isnan(start) & ~(np.isfinite(start) & (start >= submit))
+        kinds.append(("start", "a number, no less than submit", early, start))
     for title, column in needs.columns().items() if needs else ():
         outside = (column < 0) | (column > MOST_AMOUNT)
         kinds.append((title, f"from 0 to {MOST_AMOUNT}", outside, column))

@@ -126,7 +126,8 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     log : str, optional
         Jobs that came one by one, in place of classes: the name of a table beside this file, in
         Parquet or CSV, with a row for each and the columns submit, need and run, and perhaps
-        estimate, user, group, queue, partition, name, and ``need:NAME`` for each resource.
+        estimate, start (when it started at the site), user, group, queue, partition, name, and
+        ``need:NAME`` for each resource.
     log_digest : str, optional
         SHA-256 of that table: another table under its name is refused.
     start : str, optional

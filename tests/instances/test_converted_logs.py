@@ -354,4 +354,5 @@ def test_a_job_comes_after_the_one_before_it_and_its_think_time(tmp_path: Path) 
     queue = convert(saved(tmp_path, *map(" ".join, (first, second, third))))
     assert queue.jobs.name.tolist() == ["1", "3", "2"]
     assert queue.jobs.submit.tolist() == [0, 20, 72]
+    assert queue.jobs.start.tolist()[::2] == [5, 110]
     assert "1 eligible after their submit, by 62 on average, and taken to come then" in said(queue)

@@ -99,6 +99,7 @@ def test_jobs_come_when_they_are_eligible(tmp_path: Path) -> None:
     queue = converted(tmp_path, text)
     assert queue.jobs.name.tolist() == ["1", "6", "4_3", "5"]
     assert queue.jobs.submit.tolist() == [0, 4, 15, 20]
+    assert queue.jobs.start.tolist() == [0, 20, 15, 20]
     assert "2 eligible after their submit, by 15 s on average, and taken to come then" in said(
         queue
     )

@@ -1,6 +1,7 @@
 """Policies for logs: compiled replays against plain definitions, and what each policy promises."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ import pytest
 from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts
 from hypothesis import strategies as st
+from msgspec.structs import replace as replace_record
 
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import load
+from schedopt.instances.files import dump, load
 from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.log_converters import convert
+from schedopt.instances.msfq.log_files import write_jobs
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
@@ -187,6 +191,42 @@ def test_a_policy_says_why_it_does_not_apply() -> None:
     assert POLICIES["msfq"].run(one_or_all, threshold=0).starts.tolist() == [3, 0, 3]
     with pytest.raises(NotApplicableError, match="at most 10000000 servers"):
         POLICIES["adaptive-quickswap"].run(queue_of(SMALL, 2 * 10**9))
+
+
+@tried(40, seed=SEEDS, several=st.booleans())
+def test_recorded_starts_of_easy_measure_as_easy(seed: int, several: bool) -> None:
+    queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
+    easy = POLICIES["easy"].run(queue)
+    jobs = replace(queue.jobs, start=easy.starts)
+    found = POLICIES["recorded"].run(queue.with_jobs(jobs))
+    assert replace_record(found, estimates=easy.estimates, note=easy.note) == easy
+
+
+def test_recorded_starts_survive_a_table_and_its_conversion(tmp_path: Path) -> None:
+    queue = queue_of(*random_jobs(7, 25))
+    easy = POLICIES["easy"].run(queue)
+    table = tmp_path / "log.csv"
+    write_jobs(replace(queue.jobs, start=easy.starts), table)
+    again = convert(table, processors=queue.servers, overrun="keep")
+    dump(again, tmp_path / "again.json")
+    found = POLICIES["recorded"].run(load(tmp_path / "again.json"))
+    assert found.starts.tolist() == easy.starts.tolist()
+    assert found.mean_response_time == easy.mean_response_time
+
+
+def test_recorded_says_why_it_does_not_apply_or_what_is_odd() -> None:
+    run = POLICIES["recorded"].run
+    with pytest.raises(NotApplicableError, match="classes of jobs"):
+        run(load("example:one-or-all"))
+    with pytest.raises(NotApplicableError, match="does not say when jobs started"):
+        run(queue_of(SMALL, 4))
+    with pytest.raises(NotApplicableError, match="1 jobs have no start in the log, the first is 1"):
+        run(queue_of(Jobs.of([0, 0], [1, 1], [2, 3], start=[0, np.nan]), 2))
+    found = run(queue_of(Jobs.of([0, 0, 3], [1, 1, 1], [2, 3, 1], start=[0, 1, 4]), 1))
+    assert found.note == "up to 2 of 1 servers are held at a time"
+    assert (found.mean_response_time, found.mean_wait) == (8 / 3, 2 / 3)
+    with pytest.raises(InputError, match="row 1, column 'start'"):
+        Jobs.of([0, 5], [1, 1], [2, 3], start=[0, 4])
 
 
 OWN = '''

@@ -71,6 +71,7 @@ class Raw:
     needs: dict[str, Floats] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     columns: list[tuple[str, str]] = field(default_factory=list)  # each title and its use
+    start: Floats | None = None  # when jobs started in the log
     waiting: Mask | None = None  # jobs that had not started when the log was written
     running: Mask | None = None  # jobs that had not ended then
     processors: int | None = None
@@ -83,7 +84,7 @@ class Raw:
     def keep(self, rows: NDArray[np.generic]) -> None:
         """Keep only these rows, by number or mask."""
         keys = ["submit", "need", "run", "estimate", "user", "group", "queue", "partition", "name"]
-        keys += ["waiting", "running"]
+        keys += ["start", "waiting", "running"]
         kept = take_rows(map(self.__dict__.get, keys), rows)
         self.__dict__ |= dict(zip(keys, kept, strict=True))
         self.needs = {name: column[rows] for name, column in self.needs.items()}
@@ -102,10 +103,14 @@ class Raw:
 
 
 def release(raw: Raw, eligible: Floats | None, began: Floats) -> None:
-    """Let jobs come when they become eligible: after jobs that they depend on, for example.
+    """Keep when jobs began, and let them come when they become eligible: after others, perhaps.
 
     A job that started was eligible by then, whatever the log says.
     """
+    raw.note(began < raw.submit, "that started before their submit, by the log: start unknown")
+    raw.start = np.where(began >= raw.submit, began, np.nan)
+    if raw.waiting is not None:
+        raw.start[raw.waiting] = np.nan
     if eligible is None:
         return
     by_start = np.where(began >= raw.submit, np.minimum(eligible, began), eligible)
@@ -173,6 +178,7 @@ def clean(raw: Raw, machine: Instance, options: Mapping[str, Any]) -> Jobs:
         name=raw.name,
         partition=partition,
         needs=Needs.of(raw.needs) if raw.needs else None,
+        start=raw.start if raw.start is not None and np.isfinite(raw.start).any() else None,
     )
 
 

@@ -178,6 +178,41 @@ def machine_for(
     return kind(jobs, queue.servers, planned, site.half_life, amounts, site.by)
 
 
+def recorded(
+    queue: Instance, *, starts: str | None = None, slowdown_bound: float = SLOWDOWN_BOUND
+) -> Replayed:
+    """Measure what the site did: each job starts when the log says that it did.
+
+    `NotApplicableError` if there is no log, or it does not say when each job started.
+    """
+    if queue.log is None:
+        raise NotApplicableError("recorded measures logs: this instance holds classes of jobs")
+    jobs = queue.jobs
+    if jobs.start is None:
+        raise NotApplicableError("this log does not say when jobs started")
+    if (unknown := np.isnan(jobs.start)).any():
+        first = int(np.argmax(unknown))
+        name = first if jobs.name is None else jobs.name[first]
+        reason = f"{int(unknown.sum())} jobs have no start in the log, the first is {name}"
+        raise NotApplicableError(reason)
+    write_starts(jobs.start, starts, queue)
+    return measure(queue, jobs.start, slowdown_bound=slowdown_bound, note=_overfull(queue))
+
+
+def _overfull(queue: Instance) -> str:
+    """Return a remark if more servers are held than there are when jobs start as recorded."""
+    for name, _, part in queue.parts():
+        jobs = part.jobs
+        begun = jobs.submit if jobs.start is None else jobs.start
+        need = jobs.need.astype(np.int64)
+        order = np.lexsort((np.repeat([0, 1], len(jobs)), np.append(begun + jobs.run, begun)))
+        most = int(np.cumsum(np.append(-need, need)[order]).max())
+        if most > part.servers:
+            where = f" of partition {name}" * bool(name)
+            return f"up to {most} of {part.servers} servers{where} are held at a time"
+    return ""
+
+
 def _planning_estimates(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[str, str]:
     """Return the estimates that a policy uses, and a remark on them."""
     if not policy.plans:
@@ -303,6 +338,17 @@ def _register(
     decorate(lambda **own: rules.rule_of(order(**own)))
 
 
+register(
+    Policy(
+        name="recorded",
+        problem="msfq",
+        run=recorded,
+        source="the log itself",
+        summary="what the site did: each job starts when the log says",
+        options=dict(OPTIONS),
+        suits="beside",
+    )
+)
 for _name, _key, _fill, _summary, _section in _CLASSES:
     _source = f"{PAPER}, section {_section}"
     _register(_name, partial(Order, _key, _fill), _summary, _source, plans=False, listed=False)
