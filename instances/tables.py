@@ -348,18 +348,17 @@ def read_frame(data: bytes) -> pl.DataFrame:
 
 
 def expect_cells(data: bytes) -> None:
-    """Raise `InputError` about the first row of a CSV that has fewer cells than the header.
+    """Raise `InputError` about the first row of a CSV that has not as many cells as the header.
 
-    polars takes the cells that such a line lacks for empty ones.
+    polars takes the cells that a short line lacks for empty ones.
     """
     import numpy as np
 
     data = data.lstrip(b"\r\n")
-    head = data.split(b"\n", 1)[0].decode("utf-8", "replace")
-    delimiter = delimiter_of(head)
+    delimiter = delimiter_of(data.split(b"\n", 1)[0].decode("utf-8", "replace"))
     if b'"' in data:
         rows = _lines(_decoded(data)[0])
-        columns = len(next(rows)[1])
+        columns = len(next(rows, (0, []))[1])
         for line, cells in rows:
             _expect_width(len(cells), columns, line)
         return
@@ -367,15 +366,15 @@ def expect_cells(data: bytes) -> None:
     ends = np.append(np.flatnonzero(codes == ord("\n")), len(codes))
     counts = np.searchsorted(np.flatnonzero(codes == ord(delimiter)), ends)
     lengths, widths = np.diff(ends, prepend=-1), np.diff(counts, prepend=0) + 1
-    short = (widths < widths[0]) & (lengths > 2)
-    if short.any():
-        row = int(short.argmax())
+    wrong = (widths != widths[0]) & (lengths > 2)
+    if wrong.any():
+        row = int(wrong.argmax())
         _expect_width(int(widths[row]), int(widths[0]), row + 1)
 
 
 def _expect_width(cells: int, columns: int, line: int) -> None:
-    if cells < columns:
-        found = f"{cells}: the line is cut"
+    if cells != columns:
+        found = f"{cells}" + ": the line is cut" * (cells < columns)
         raise InputError(f"{columns} cells, as in the header", found=found, place=f"line {line}")
 
 

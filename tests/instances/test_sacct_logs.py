@@ -161,6 +161,7 @@ def test_a_time_that_clocks_show_twice_takes_its_possible_reading(
         ("", "a header with a title for each column"),
         (NOW.replace("|8|8|", "|8|"), "line 2: found 10: the line is cut; expected 11 cells"),
         (NOW.replace("AllocCPUS", "Cores"), "a column 'need'"),
+        (NOW.replace("RUNNING", "RUNNING|9"), "line 2: found 12; expected 11 cells"),
         (NOW[:-20], "line 4: found 8: the line is cut"),
         (NOW.replace("ada", '"ada"')[:-20], "line 4: found 8: the line is cut"),
         (NOW.replace("RUNNING", "WALKING"), "line 2, column 'State': found 'WALKING'"),

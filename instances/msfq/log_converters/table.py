@@ -160,8 +160,8 @@ def read(
 ) -> Raw:
     """Read a table; ``columns``: titles by role; ``timezone``: of dates without an offset."""
     data = read_bytes(path, MOST_TABLE)
-    table = read_frame(data)
     expect_cells(data)
+    table = read_frame(data)
     table, repeated = _without_repeated_titles(table)
     titles = _titles_of(table, ROLES, columns)
     missing = {"submit", "need", "run"} - titles.keys()
