@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from schedopt.instances.dssp.planned import Floats, Ints
 
-DRAWS, FEW, MOST = 400, 24, 40_000_000
-"""Scenarios that a plan is run in, and by which its dispatcher is chosen; an eighth of these at
-least, where all together have more tasks than so many."""
+DRAWS, FEW, MOST = 400, 24, 2_000_000
+"""Scenarios that a plan is simulated in, and by which its dispatcher is chosen; fewer, down to an
+eighth, where they have more tasks in all than this: about a second of simulation."""
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 

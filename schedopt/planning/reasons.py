@@ -11,7 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.formats import number
 from schedopt.formulations.dssp import Season, Selection
@@ -25,6 +29,9 @@ from schedopt.planning.moments import moment
 if TYPE_CHECKING:
     from schedopt.formulations.program import Program
     from schedopt.solvers.result import Result
+
+SLIP = 1e-9
+"""Relative error of sums of doubles."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +174,8 @@ class _Exchanges:
         self.cheapest = sorted(  # least reward for its demand first
             chosen, key=lambda k: Fraction(program.rewards[k], max(1, demands[k]))
         )
+        self.most = max([1, *map(abs, program.rewards)])
+        self._freed: dict[int, tuple[int, NDArray[np.float64], NDArray[np.float64]]] = {}
         self.in_row: dict[int, list[int]] = {}
         for k in self.cheapest:
             for i, part in self.touching.get(k, ()):
@@ -206,6 +215,9 @@ class _Exchanges:
         short = [i for i in change if self._is_overfull(i, change)]
         if not short:
             return ()
+        over = {i: self.used[i] + change[i] - (self.program.rows[i].upper or 0) for i in short}
+        if max(self._least_worth(i, over[i]) for i in short) >= self.program.rewards[j] / self.most:
+            return None
         dropped: list[int] = []
         for k in self.in_row.get(short[0], ()) if len(short) == 1 else self.cheapest:
             parts = self.touching.get(k, ())
@@ -226,6 +238,26 @@ class _Exchanges:
                 dropped.remove(k)
         pays = self.program.worth(dropped) < self.program.rewards[j]
         return tuple(sorted(dropped)) if pays else None
+
+    def _least_worth(self, i: int, amount: int) -> float:
+        """Return a lower bound on the reward of chosen jobs that free an amount of a row.
+
+        It is the optimum of the linear relaxation, as a part of the largest reward; infinite where
+        the amount cannot be freed.
+        """
+        if i not in self._freed:
+            jobs = self.in_row.get(i, ())
+            unit = max(map(abs, self.program.rows[i].coefficients))
+            parts = np.array([dict(self.touching[k])[i] / unit for k in jobs])
+            worth = np.array([self.program.rewards[k] / self.most for k in jobs])
+            order = np.argsort(worth / np.maximum(parts, 1e-300), kind="stable")
+            freed, least = (np.append(0.0, np.cumsum(v[order])) for v in (parts, worth))
+            self._freed[i] = unit, freed, least
+        unit, freed, least = self._freed[i]
+        asked = Fraction(amount, unit)
+        if asked > freed[-1] * (1 + SLIP):
+            return inf
+        return float(np.interp(float(asked), freed, least)) * (1 - SLIP)
 
     def _is_overfull(self, i: int, change: dict[int, int]) -> bool:
         """Tell whether a row of the machine is overfull after a change."""
