@@ -168,11 +168,6 @@ class Cluster:
         self.daemons.clear()
 
 
-def _connect(port: int) -> bool:
-    socket.create_connection(("127.0.0.1", port), 1).close()
-    return True
-
-
 def _free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
