@@ -160,6 +160,9 @@ class ScenarioSearch:
                     break
         if self.sample.measure.kind == "chance":
             chosen &= self.sample.in_time(chosen).sum(axis=0) >= self.sample.least
+            night = self.model.instance
+            for j in order.tolist():  # each comes after its predecessors
+                chosen[j] &= all(chosen[night.index[name]] for name in night.jobs[j].after)
         self._update_incumbent(chosen)
 
     def _price_planned_rows(self) -> None:
