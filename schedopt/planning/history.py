@@ -29,6 +29,7 @@ from schedopt.problems.summary import same_time
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp import PlacedTask
+    from schedopt.instances.dssp.machine import Layer
 
 STATUSES = ("waiting", "running", "done", "failed", "cancelled")
 Key = tuple[int, int]  # stage and task of a job, counted from 0
@@ -288,7 +289,12 @@ Planned = Mapping[str, Mapping[Key, "PlacedTask"]]  # the tasks of each job that
 
 
 def observe(
-    standing: Standing, planned: Planned, now: float, reports: Sequence[Observed] = ()
+    standing: Standing,
+    planned: Planned,
+    now: float,
+    reports: Sequence[Observed] = (),
+    *,
+    layers: Sequence[Layer] | None = None,
 ) -> tuple[list[Event], list[str]]:
     """Return the events between the last replanning and now, and the assumptions that were made.
 
@@ -302,6 +308,9 @@ def observe(
         The time of the report, in the night's unit.
     reports : sequence of Observed
         What is known. Of all that is not mentioned the plan is taken to hold.
+    layers : sequence of Layer, optional
+        The processors of the machine on which the plan in hand was made; those of the night without
+        it.
 
     Raises
     ------
@@ -314,8 +323,11 @@ def observe(
         by_job.setdefault(one.job, []).append(one)
     notes: list[str] = []
     events: list[Event] = []
+    layers = layers or standing.night.machine.layers
     for job in standing.night.jobs:
-        teller = _JobReports(job, standing, planned.get(job.name, {}), now, notes)
+        tasks = planned.get(job.name, {}).items()
+        runs = {key: Run(one.start, one.end, _pool(one, layers), one.on) for key, one in tasks}
+        teller = _JobReports(job, standing, runs, now, notes)
         events += teller.events(by_job.get(job.name, []))
     return events, notes
 
@@ -340,6 +352,11 @@ def _check_report(night: Instance, one: Observed, now: float) -> None:
             raise InputError(f"an end after the start, {one.start:g}", found=f"{one.end:g}")
 
 
+def _pool(task: PlacedTask, layers: Sequence[Layer]) -> str:
+    """Return the pool of a task's processor; empty if it is in none."""
+    return next((one.pool for one in layers if task.processor < one.first + one.size), "")
+
+
 class _JobReports:
     """Turns the reports on one job into events."""
 
@@ -347,7 +364,7 @@ class _JobReports:
         self,
         job: Job,
         standing: Standing,
-        planned: Mapping[Key, PlacedTask],
+        planned: Mapping[Key, Run],
         now: float,
         notes: list[str],
     ) -> None:
@@ -355,11 +372,8 @@ class _JobReports:
         self.before = standing.progress[job.name]
         pools = [*standing.night.machine.of_job(job)]
         self.home = pools[0] if len(pools) == 1 else ""
-        layers = standing.night.machine.layers
-        self.expected = dict(self.before.runs)  # what has begun, then what is planned
-        for key, task in planned.items():
-            pool = next((y.pool for y in layers if task.processor < y.first + y.size), "")
-            self.expected.setdefault(key, Run(task.start, task.end, pool, task.on))
+        begun = self.before.runs
+        self.expected = begun | {key: run for key, run in planned.items() if key not in begun}
 
     def events(self, reports: Sequence[Observed]) -> Iterator[Event]:
         """Yield what happened to the job since the last replanning."""

@@ -31,7 +31,7 @@ from schedopt.planning.history import Event, Failed, ReplannedAt, Standing, obse
 from schedopt.planning.moments import moment
 from schedopt.planning.placing import Wish, continued
 from schedopt.planning.release import tasks_in_order
-from schedopt.planning.remaining import RemainingNight, whole_schedule
+from schedopt.planning.remaining import RemainingNight, machine_as_known, whole_schedule
 from schedopt.planning.state import read_jobs, read_state, read_time
 from schedopt.problems.summary import same_time
 from schedopt.solvers.clock import now as seconds_now
@@ -96,8 +96,9 @@ def replan(
     _expect_time_left(before, now)
     said, added = read_state(before, state, now, plan.tasks()), read_jobs(before, add, now)
     standing = Standing.of(plan.night, (*plan.history, *added))
-    events, notes = observe(standing, plan.tasks(), now, said.reports)
-    expected, _ = observe(standing, plan.tasks(), now)
+    layers = machine_as_known(before).machine.layers
+    events, notes = observe(standing, plan.tasks(), now, said.reports, layers=layers)
+    expected, _ = observe(standing, plan.tasks(), now, layers=layers)
     so_far = [*plan.history, *added, *events, *said.machine]
     old = list(plan.result.constraints)
     rules = [*old, *(rule for rule in constraints if rule not in old)]

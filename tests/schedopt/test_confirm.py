@@ -176,7 +176,7 @@ def test_bench_sees_policies_that_beat_their_reference() -> None:
         assert "low proved the bound 0" in str(row.message)
 
 
-def test_replan_and_solve_see_a_start_that_is_called_impossible(
+def test_schedule_sees_a_start_that_is_called_impossible(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     old = schedopt.solve(NIGHT, formulation="schedule")
@@ -187,8 +187,8 @@ def test_replan_and_solve_see_a_start_that_is_called_impossible(
         assert solver is None or is_alarm(found, 7.0, "the start found", "low proved that there is")
     monkeypatch.undo()
     monkeypatch.setattr(selection, "ENGINES", LOW)
-    again = schedopt.replan(old, at=0, instance=NIGHT, formulation="schedule")
-    assert is_alarm(again.result, 7.0, "search proved the bound 0")
+    again = schedopt.solve(NIGHT, formulation="schedule", start=old.solution)
+    assert is_alarm(again, 7.0, "search proved the bound 0")
 
 
 @pytest.mark.usefixtures("lying")

@@ -435,3 +435,27 @@ def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
     schedopt.plan(evening()).write(plan)
     assert "to before 2026-10-25T05:00" in refused("replan", plan, "--at", "11")
     assert "from 0 to 1" in refused("replan", plan, "--at", "1", "--stay", "2")
+
+
+def processors(count: str, pool: str) -> pl.DataFrame:
+    return pl.DataFrame({"job": [""], "status": [""], "processors": [count], "pool": [pool]})
+
+
+def test_task_keeps_its_pool_when_processors_were_added() -> None:
+    """A task on an added processor of the last pool is not taken for one of the first pool."""
+    night = Instance(
+        name="pools",
+        deadline=8,
+        pools={"p": 1, "q": 1},
+        jobs=(Job(name="a", reward=8, stages=((8.0, 8.0, 8.0),)),),
+    )
+    plan = schedopt.plan(night)
+    assert plan.result.objective == 0
+    grown = schedopt.replan(plan, at=0, state=processors("2", "q"))
+    assert grown.result.objective == 8
+    later = schedopt.replan(grown, at=6)
+    assert later.result.objective == 8
+    assert not later.notes
+    spare = schedopt.replan(grown, at=6, state=processors("+1", "q"))
+    assert spare.result.objective == 8
+    assert not spare.notes
