@@ -93,7 +93,8 @@ class RemainingNight:
             later = {n: [one for one in points if one[0] > at] for n, points in pools.items()}
             pools = {name: ((0.0, 1), (at, 0), *points) for name, points in later.items()}
         jobs = [rest for job in night.jobs for rest in self._jobs(job, pools)]
-        there: Any = {"pools": pools} if night.pools else {"changes": pools[""]}
+        numbered = {name: self._as_numbered(name, points) for name, points in pools.items()}
+        there: Any = {"pools": numbered} if night.pools else {"changes": numbered[""]}
         fields = {"jobs": tuple(jobs), "resources": self._resources, "down": (), "end": None}
         bare = replace(night, constraints=(), **there, **fields)
         self.instance = replace(bare, constraints=tuple(self._rules(bare)))
@@ -151,6 +152,19 @@ class RemainingNight:
             self._resources[name] = tuple(steps)
 
     # --- the jobs -----------------------------------------------------------------------------
+
+    def _as_numbered(
+        self, name: str, points: tuple[tuple[float, int], ...]
+    ) -> tuple[tuple[float, int], ...]:
+        """Return a pool with as many processors as the night's, if only after all is over.
+
+        So processors have the numbers that they have in the night.
+        """
+        most = int(self.night.machine.pools[name].most)
+        if max(count for _, count in points) >= most:
+            return points
+        over = 1 + max(points[-1][0], self.night.horizon, self.night.end or 0.0)
+        return (*points, (over, most))
 
     def _jobs(self, job: Job, pools: Mapping[str, Sequence[tuple[float, int]]]) -> list[Job]:
         """Return the rest of a job: itself, the rest of its present stage, its running tasks."""

@@ -40,6 +40,12 @@ def test_chains_of_replanning_are_the_best_that_can_still_be_done(part: int) -> 
         judge_chain(seed)
 
 
+@pytest.mark.parametrize("seed", [3470])
+def test_chain_of_replanning_that_was_wrong_is_right(seed: int) -> None:
+    """3470: a pool is lost, so that the processors of the next pool had other numbers."""
+    assert judge_chain(seed)
+
+
 def judge_chain(seed: int) -> int:
     """Judge one night and up to five replans of it; return how many replans were judged."""
     draw = Random(seed)  # noqa: S311
