@@ -15,6 +15,7 @@ from builders.cli import Ran, run
 from builders.effort import ALL
 from builders.refusals import raising
 
+import schedopt
 import schedopt.__main__ as command
 from schedopt.archive.judging import verify
 from schedopt.instances.dssp import Instance, Job
@@ -160,13 +161,11 @@ def test_bench_keeps_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbe
 def test_replan_writes_the_plan_in_hand_and_solves_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    old, new, night = (tmp_path / name for name in ("old.csv", "new.csv", "night.json"))
-    worth = (("a", 10.0), ("b", 10.0), ("c", 10.1))
-    jobs = tuple(Job(name=name, reward=reward, stages=((4.0,),)) for name, reward in worth)
-    dump(Instance(name="n", processors=2, deadline=5, jobs=jobs), night)
-    heads = "job,run,reason,reward,processors,start,end,late"
-    old.write_text(f"{heads}\na,true,,10,1,0,4,0\nb,true,,10,1,0,4,0\nc,false,outbid,10.1,,,,\n")
-    words = ["replan", old, "--at", 0, "--instance", night, "--stay", 0.1, "--output", new]
+    old, new, state = (tmp_path / name for name in ("old.json", "new.csv", "state.csv"))
+    jobs = tuple(Job(name=name, reward=10.0, stages=((4.0,),)) for name in "ab")
+    schedopt.plan(Instance(name="n", processors=2, deadline=5, jobs=jobs)).write(old)
+    state.write_text("job,status\na,failed\n")
+    words = ["replan", old, "--at", 1, "--state", state, "--output", new]
     solves = count(1)
 
     def counted(*args: Any, **how: Any) -> Any:
@@ -178,10 +177,10 @@ def test_replan_writes_the_plan_in_hand_and_solves_no_more(
     monkeypatch.setattr("schedopt.verbs.replan.solve", counted)
     run(*words, status=STATUS[number])
     assert next(solves) == 2
-    assert new.read_text().startswith(heads)
+    assert new.read_text().startswith("job,run")
     new.unlink()
     monkeypatch.undo()
-    assert "2 kept" in run(*words).stdout
+    assert "1 kept" in run(*words).stdout
 
 
 @HANGUP

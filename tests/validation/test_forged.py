@@ -217,6 +217,7 @@ def test_a_large_solution_is_not_checked_where_no_time_is_left_and_says_so(
     assert (report.late, report.bound) == (True, f"believed, from {result.solver}")
     assert documents.check(instance, claim, [], 1e9).violations != []
     monkeypatch.setattr(solving, "OVER", 0.0)
+    monkeypatch.setattr(solving, "BRIEF", 0.0)
     late = solve(instance, time_limit=0.0)
     assert not late.checked
     assert "not checked: the solution" in str(late.message)
