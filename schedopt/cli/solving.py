@@ -1,6 +1,6 @@
 """The verbs that solve and check: plan, solve, evaluate, check."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -11,6 +11,7 @@ from schedopt.cli import output as out
 from schedopt.cli.common import verb
 from schedopt.instances.errors import InputError, printable, quote
 from schedopt.instances.protocol import AnyInstance
+from schedopt.problems.summary import Section
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import evaluate as evaluating
@@ -262,7 +263,7 @@ def deliver_plan(
                 planned.write(path, template)
                 out.say(f"wrote {path}")
             if report is not None and planned.run is not None:
-                _write_page(planned.instance, planned.result, report, run=planned.run)
+                _write_page(planned.instance, planned.result, report, planned.run, planned.sections)
         finally:  # what was found is told, whatever becomes of the files
             out.print_json(planned.document()) if json else show()
     if stopped():
@@ -304,7 +305,11 @@ def _expect_plan(instance: AnyInstance, output: Path | None) -> None:
 
 
 def _write_page(
-    instance: AnyInstance, result: Result, report: Path | None, run: Result | None = None
+    instance: AnyInstance,
+    result: Result,
+    report: Path | None,
+    run: Result | None = None,
+    more: Iterable[Section] = (),
 ) -> None:
     """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
     if report is None:
@@ -314,5 +319,5 @@ def _write_page(
 
     if run is None and result.solution is not None:
         run = carried_out(instance, result)
-    result_page.write(instance, result, report, run)
+    result_page.write(instance, result, report, run, more)
     out.say(f"wrote {report}: open it in a browser")

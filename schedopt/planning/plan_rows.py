@@ -267,9 +267,11 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
         *(["bill"] if twins else []),
         "rank",
         *(["chance"] if likely else []),
-        *clock(instance, start_time=None, end_time=None),
     ]
-    titles = [*dict.fromkeys((*FIXED[:4], *labels, *groups, *night, *FIXED[4:], *more))]
+    times_of_day = clock(instance, start_time=None, end_time=None)
+    titles = [
+        *dict.fromkeys((*FIXED[:4], *times_of_day, *labels, *groups, *night, *FIXED[4:], *more))
+    ]
     rows = [
         {
             **dict.fromkeys(titles),

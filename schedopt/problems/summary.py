@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import isclose
@@ -93,12 +93,9 @@ class Plan:
         shown.sort(key=lambda title: title not in KINDS)
         named = {title: WRITERS[KINDS.get(title, str)] for title in shown}
         heads = (write("runs" if title == "run" else title) for title, write in named.items())
-        stamps = [row[of] for of in CLOCK.values() for row in self.rows if row.get(of)]
-        moments = {stamp: datetime.fromisoformat(stamp) for stamp in stamps}
-        dated = bool(moments) and max(moments.values()) - min(moments.values()) >= timedelta(1)
-        rows = (
-            [_shown(title, row, moments, unit, dated=dated) for title in shown] for row in self.rows
-        )
+        stamps = (row[of] for of in CLOCK.values() for row in self.rows if row.get(of))
+        clock = clock_cells(stamps)
+        rows = ([_shown(title, row, clock, unit) for title in shown] for row in self.rows)
         return Table.of("plan", heads, rows)
 
     def frame(self) -> pl.DataFrame:
@@ -109,14 +106,21 @@ class Plan:
         return pl.DataFrame(self.columns(), schema=schema(self.titles), strict=False)
 
 
-def _shown(
-    title: str, row: PlanRow, moments: Mapping[str, datetime], unit: float, *, dated: bool
-) -> Value:
+def clock_cells(stamps: Iterable[str]) -> dict[str, tables.Cell]:
+    """Return ISO times as cells with the time of day; with the date if they span a day or more."""
+    moments = {stamp: datetime.fromisoformat(stamp) for stamp in stamps}
+    dated = bool(moments) and max(moments.values()) - min(moments.values()) >= timedelta(1)
+    cells = {}
+    for stamp, moment in moments.items():
+        date = f"{moment.day} {moment:%b} " if dated else ""
+        cells[stamp] = tables.Cell(date + f"{moment:%H:%M:%S}".removesuffix(":00"), stamp)
+    return cells
+
+
+def _shown(title: str, row: PlanRow, clock: Mapping[str, tables.Cell], unit: float) -> Value:
     """Return a cell of a plan as a table shows it."""
     if stamp := row.get(CLOCK.get(title, "")):
-        moment = moments[stamp]
-        date = f"{moment.day} {moment:%b} " if dated else ""
-        return tables.Cell(date + f"{moment:%H:%M:%S}".removesuffix(":00"), stamp)
+        return clock[stamp]
     value: Value = row[title]
     if title == "late" and value and row.get("end_time"):
         return tables.Cell(duration(row[title] * unit), row[title])
@@ -138,15 +142,39 @@ def same_time(was: float, now: float) -> bool:
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a job, its reason, and its old and new start."""
+    """The change of a job, its reason, and its start and end in the old plan and in the new one.
+
+    ``was`` and ``now`` are in the night's unit, and None where the job does not run. ``was_time``
+    and ``now_time`` are the same by the clock, where it is known.
+    """
 
     job: str
     change: str  # kept, earlier, later, added or dropped
-    was: float | None
-    now: float | None
+    was: tuple[float, float] | None
+    now: tuple[float, float] | None
     why: str = ""
-    was_time: str = ""
-    now_time: str = ""
+    was_time: tuple[str, str] | None = None
+    now_time: tuple[str, str] | None = None
+
+
+def changes_table(changes: Iterable[Change]) -> Table:
+    """Return the jobs that are not kept, each with when it was planned and when it is now."""
+    changed = [of for of in changes if of.change != "kept"]
+    times = [time for of in changed for time in (of.was_time, of.now_time) if time]
+    clock = clock_cells(stamp for time in times for stamp in time)
+
+    def cell(span: tuple[float, float] | None, time: tuple[str, str] | None) -> Value:
+        if time is not None:
+            start, end = (clock[stamp].text for stamp in time)
+            return tables.Cell(f"{start} to {end}", "/".join(time))  # an interval of ISO 8601
+        return span and f"{number(span[0])} to {number(span[1])}"
+
+    rows = (
+        (of.job, of.change, cell(of.was, of.was_time), cell(of.now, of.now_time), of.why)
+        for of in changed
+    )
+    columns = map(tables.text, ("job", "change", "planned", "now", "why"))
+    return Table.of("changes", columns, rows)
 
 
 Solve = Callable[..., "Result"]  # the verb, with limits

@@ -1,6 +1,6 @@
 """The page of one result: in short, in pictures and in tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -36,11 +36,15 @@ def write(
     result: Result,
     path: str | Path,
     run: Result | None = None,
+    more: Iterable[Section] = (),
 ) -> None:
-    """Write the page of one result, as it is run; ``path`` ends in .html."""
+    """Write the page of one result, as it is run; ``path`` ends in .html.
+
+    ``more``: parts that follow the first.
+    """
     footer = CHECKED if result.checked else UNCHECKED
-    parts = sections(instance, result, run)
-    page.write(path, instance.name, problem_of(instance).title, parts, footer)
+    short, *parts = sections(instance, result, run)
+    page.write(path, instance.name, problem_of(instance).title, [short, *more, *parts], footer)
 
 
 def sections(instance: AnyInstance, result: Result, run: Result | None) -> Iterator[Section]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.times import SECONDS
 from schedopt.planning.carried_out import COLUMNS
 from schedopt.problems import problem, problem_of
-from schedopt.problems.summary import CAUTION, Explanation, Plan, explanation_tables
+from schedopt.problems.summary import CAUTION, Explanation, Plan, changes_table, explanation_tables
 from schedopt.solvers.result import Result
 from schedopt.sweep.rows import Row
 from schedopt.tables import Table, Value
@@ -35,7 +34,6 @@ STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 MOST = 40  # violations that are printed; --json has them all
 DROPPED = 20  # what is left out and printed; a plan has it all
 CHANGED = 40  # changes that are printed
-CHANGES = ("kept", "earlier", "later", "added", "dropped")
 ROWS = 100  # of a table, the last of which may be a sum; who needs more wants a file
 
 
@@ -150,32 +148,13 @@ def _as_shown(title: str, value: Value, second: float) -> Value:
 def replanned(plan: Replanned) -> None:
     """Show a plan of the rest of a night, and what became of each job of the plan before."""
     planned(plan)
-    count = Counter(change.change for change in plan.changes)
-    if not count:
+    if not plan.changes:
         return
     out.print()
-    say(", ".join(f"{count[what]:,} {what}" for what in CHANGES if count[what]))
-    changed = Table.of(
-        "",
-        (
-            *map(column.text, ("job", "change")),
-            *map(column.number, ("was to start", "starts")),
-            column.text("why"),
-        ),
-        (
-            (
-                of.job,
-                of.change,
-                of.was_time[11:16] or of.was,
-                of.now_time[11:16] or of.now,
-                of.why,
-            )
-            for of in plan.changes
-            if of.change != "kept"
-        ),
-    )
+    say(plan.tally)
+    changed = changes_table(plan.changes)
     if changed.rows:
-        _show_some_rows(changed, CHANGED, "--output new.csv")
+        _show_some_rows(replace(changed, title=""), CHANGED, "--output new.csv")
 
 
 def results(instance: AnyInstance, documents: Sequence[Result]) -> None:

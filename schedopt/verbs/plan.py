@@ -18,7 +18,7 @@ from schedopt.planning import farm as farms
 from schedopt.planning.document import as_plan
 from schedopt.planning.farm import Texts
 from schedopt.problems import Problem, problem_of, problems
-from schedopt.problems.summary import Plan, PlanRow, Solve, Tonight
+from schedopt.problems.summary import Plan, PlanRow, Section, Solve, Tonight
 from schedopt.solvers.result import Document, Result
 from schedopt.solvers.stopping import Event, Watch, stoppable_by
 from schedopt.verbs import plan_table, script
@@ -59,6 +59,11 @@ class NightPlan(Tonight):
         if self.run is None or self.whole.carried is None:
             return ""
         return problem_of(self.instance).released(self.instance, self.run)
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """Parts of the page beside those of the result."""
+        return ()
 
     def frame(self) -> pl.DataFrame:
         """Return the plan as a table."""

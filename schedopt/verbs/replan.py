@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import load
 from schedopt.planning import plan_rows
@@ -15,7 +17,7 @@ from schedopt.planning.document import PlanInHand
 from schedopt.planning.plan import quality_line
 from schedopt.planning.script_rows import NOTHING_QUEUED, Queue, script_rows
 from schedopt.problems import problem_of
-from schedopt.problems.summary import Change, Plan, PlanRow
+from schedopt.problems.summary import Change, Plan, PlanRow, Section, changes_table
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import Event, Watch, stoppable_by
 from schedopt.verbs.load import Rules, instance_of_result, read_rules
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
     from schedopt.instances.tables import Source
     from schedopt.planning.replan import Replanning
+
+CHANGES = ("kept", "earlier", "later", "added", "dropped")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,24 +77,44 @@ class Replanned(NightPlan):
         if self.result.solution is not None:
             given = self.result.constraints, self.result.solution, rows
             carried = partial(script_rows, night, *given, self.queue)
-        return Plan([*plan.titles, "was", *times, "change"], rows, carried)
+        return Plan([*plan.titles, *times, "was", "change"], rows, carried)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """What became of each job that runs in one of the two plans."""
         return tuple(
-            Change(
-                row["job"],
-                row["change"],
-                row["was"],
-                row["start"] if row["run"] else None,
-                self._why(row),
-                row.get("was_time") or "",
-                (row.get("start_time") or "") if row["run"] else "",
-            )
+            self._change(row)
             for row in (self.whole.rows if self.run is not None else ())
             if row["change"]
         )
+
+    def _change(self, row: Mapping[str, Any]) -> Change:
+        """Return the change of the job in a row of the plan."""
+        was = self.replanning.was.get(row["job"])
+        now = (row["start"], row["end"]) if row["run"] else None
+        times = self._clock(was), self._clock(now)
+        return Change(row["job"], row["change"], was, now, self._why(row), *times)
+
+    def _clock(self, span: tuple[float, float] | None) -> tuple[str, str] | None:
+        """Return a start and an end by the clock, where it is known."""
+        night = self.replanning.night
+        if span is None or night.start is None:
+            return None
+        dates = dates_of(night.start, night.unit)
+        return dates.clock(span[0]), dates.clock(span[1])
+
+    @property
+    def tally(self) -> str:
+        """How many jobs are kept, earlier, later, added and dropped, in words."""
+        count = Counter(change.change for change in self.changes)
+        return ", ".join(f"{count[what]:,} {what}" for what in CHANGES if count[what])
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The changes, as a part of the page."""
+        changed = changes_table(self.changes)
+        words = f"Against the plan before: {self.tally or 'no job runs in either plan'}."
+        return (Section("Changes", words, tables=(changed,) if changed.rows else ()),)
 
     def _why(self, row: Mapping[str, Any]) -> str:
         """Say why a job is planned otherwise than before."""

@@ -1,6 +1,7 @@
 """Replanning: what runs, fails, comes and goes in the night, on the command line and in Python."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,6 +15,7 @@ import schedopt
 from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
+from schedopt.problems.summary import changes_table
 from schedopt.verbs import plan_table
 
 TITLES = ("job", "status", "start", "processors", "end", "pool")
@@ -156,6 +158,22 @@ def test_times_within_a_minute_are_the_same_by_the_clock() -> None:
     instance = Instance(name="n", start="2026-11-28T20:00+01:00", **given)
     for end, kind in (("60.5", "kept"), ("62", "later")):
         assert kinds(chain(instance, (30, state(f"a,running,,,{end}")))) == {"a": kind}
+
+
+def test_table_of_changes_has_starts_and_ends_before_and_now() -> None:
+    table = changes_table(chain(TWO, (2, state("a,running,,,7"))).changes)
+    assert table.heads == ("job", "change", "planned", "now", "why")
+    assert table.texts() == [("a", "later", "0 to 5", "0 to 7", "running")]
+
+
+def test_table_of_changes_shows_times_of_day_and_nothing_for_a_job_that_does_not_run() -> None:
+    times: dict[str, Any] = {"start": "2026-11-28T20:00+01:00", "unit": "h"}
+    instance = night(1, 8, ("a", 5, ((5,),)), ("b", 4, ((5,),)), **times)
+    rows = changes_table(chain(instance, (2, state("a,cancelled"))).changes).texts()
+    assert [row[1:4] for row in sorted(rows)] == [
+        ("dropped", "20:00 to 01:00", ""),
+        ("added", "", "22:00 to 03:00"),
+    ]
 
 
 def test_jobs_that_do_not_run_any_more_say_why() -> None:
@@ -391,11 +409,14 @@ def test_chain_on_the_command_line_needs_the_plan_alone(tmp_path: Path) -> None:
     outputs = [word for path in (new, table, script, picture) for word in ("--output", path)]
     said = run("replan", first, *how, *outputs, "--report", page)
     assert "failed" in said.stdout
-    assert picture.stat().st_size and page.stat().st_size
+    assert picture.stat().st_size
+    assert re.search("job .*change .*planned .*now .*why", said.stdout)
+    assert re.search(">job<.*>change<.*>planned<.*>now<.*>why<", page.read_text())
     assert "holds" in run("check", new).stdout
     read = plan_table.read(table)
     assert read is not None
     assert {"was", "was_time", "change"} < {*read.columns}
+    assert read.columns[3:6] == ["reward", "start_time", "end_time"]
     later = json.loads(run("replan", new, "--at", "01:00", "--json").stdout)
     assert later["objective"] == json.loads(new.read_bytes())["objective"]
     run("plot", new, "--output", tmp_path / "again.png")
