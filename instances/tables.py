@@ -66,6 +66,8 @@ class Row:
         How messages call columns that the table itself calls otherwise.
     errors : list of InputError, optional
         Where wrong cells are gathered; without it each raises.
+    placeholders : mapping, optional
+        The texts of cells that count as empty, by place and title.
     """
 
     def __init__(
@@ -77,8 +79,10 @@ class Row:
         *,
         titles: Mapping[str, str] | None = None,
         errors: list[InputError] | None = None,
+        placeholders: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         self.place, self._cells, self._at, self._clock = place, cells, at, clock
+        self._placeholders = placeholders or {}
         self._titles, self._errors = titles or {}, errors
         self.is_wrong = False
 
@@ -102,8 +106,14 @@ class Row:
                 return KINDS[column.kind](text, column)
             return getattr(self._clock, column.kind)(text)
         except InputError as error:
+            error.found = error.found if text else self._nothing(column.name)
             self.refuse(error.within(self.where(column.name)))
         return None
+
+    def _nothing(self, title: str) -> str:
+        """Return what an empty cell holds, in words."""
+        text = self._placeholders.get((self.place, title))
+        return f"{quote(text)}, which counts as empty" if text else "an empty cell"
 
     def where(self, title: str) -> str:
         """Return the place of a cell in words."""
@@ -112,7 +122,7 @@ class Row:
     def wrong(self, title: str, expected: str) -> InputError:
         """Return the error that names this cell."""
         text = self.text(title)
-        found = quote(text) if text else "an empty cell"
+        found = quote(text) if text else self._nothing(title)
         return InputError(expected, found=found, place=self.where(title))
 
     def refuse(self, error: InputError) -> None:

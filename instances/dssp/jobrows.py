@@ -101,6 +101,7 @@ class JobReader:
         self.backward: list[str] = []  # jobs that are due before their release
         self.copies: dict[str, list[str]] = {}  # numbered names by the name that jobs share
         self._errors: list[InputError] = []
+        self._placeholders: dict[tuple[str, str], str] = {}  # by place and field
         self._places: dict[str, str] = {}  # where each name is first
         self._names: set[str] = set()  # all names, also of rows that are left out
         self._done: set[str] = set()
@@ -120,7 +121,15 @@ class JobReader:
         self._names = {cells[at["name"]] for _, cells in self.table.rows}
         read: list[tuple[Row, Job]] = []
         for place, cells in rows:
-            row = Row(place, cells, at, self.clock, titles=self.columns.titles, errors=self._errors)
+            row = Row(
+                place,
+                cells,
+                at,
+                self.clock,
+                titles=self.columns.titles,
+                errors=self._errors,
+                placeholders=self._placeholders,
+            )
             if job := self._job(row):
                 read.append((row, job))
         jobs = self._with_jobs_before(read)
@@ -232,6 +241,11 @@ class JobReader:
         i, kind = self.columns.at[key], self._declared(key).kind
         texts = [cells[i] for _, cells in rows]
         if kind != "text":
+            self._placeholders |= {
+                (place, key): text
+                for (place, _), text in zip(rows, texts, strict=True)
+                if text in PLACEHOLDERS
+            }
             texts = ["" if text in PLACEHOLDERS else text for text in texts]
         if kind in NUMERIC or key == "done":
             texts = with_points(texts, self.table.delimiter, stages=kind == "tasks")
@@ -358,8 +372,9 @@ class JobReader:
         tasks = row.text("tasks")
         if length is None:
             if frames or (tasks.isdecimal() and "frame_time" in self.columns.at):
-                fill = self.names.example("missing:frame_time", "15m")
-                row.refuse(row.wrong("frame_time", f"{LENGTH}; {fill} fills empty cells"))
+                example = self.names.example("missing:frame_time", "15m")
+                fill = f"{example} fills empty cells" if self.names.has_missing else "fill the cell"
+                row.refuse(row.wrong("frame_time", f"{LENGTH}; {fill}"))
                 return None
             stages: Stages | None = row.value(FIELDS["tasks"])
             if stages is None and (missing := self._missing(value)) and not row.is_wrong:

@@ -182,7 +182,10 @@ def test_duplicates_are_numbered_and_jobs_wait_for_all_of_them(tmp_path: Path) -
 
 def test_missing_cells_have_a_value_or_leave_their_job_out(tmp_path: Path) -> None:
     text = "name,reward,frames,frame_time\na,1,2,-\nb,1,2,1m\n"
-    assert "line 2, column 'frame_time': found an empty cell" in str(refusal(table, tmp_path, text))
+    said = str(refusal(table, tmp_path, text))
+    assert "line 2, column 'frame_time': found '-', which counts as empty" in said
+    said = str(refusal(table, tmp_path, text.replace("-", "")))
+    assert "line 2, column 'frame_time': found an empty cell" in said
     night = table(tmp_path, text, **{"missing:frame_time": "15m"})
     assert night.jobs[0].stages == ((900.0, 900.0),)
     night, lines = told(tmp_path, text, **{"missing:frame_time": "leave-out"})
