@@ -152,17 +152,18 @@ class _Search:
             if isinstance(ended, KeyboardInterrupt) and not stopped():
                 raise
             in_time = self.is_proven = False
+        hint = "" if in_time else "; try a longer --time-limit"
         lever, c = self.lever, self.enough
         needed = value = None
         if c == 0:
             words = "another plan that is as good runs it: ask for it with must"
         elif c is not None:
             needed, value = lever.words(c), lever.value(c)
-            words = "" if self.is_proven else "enough; whether less is enough is not proven"
+            words = "" if self.is_proven else f"enough; whether less is enough is not proven{hint}"
         elif self.is_proven:
             words = "no change of this alone is enough"
         else:
-            words = "none found" + " within the time" * (not in_time)
+            words = "none found" if in_time else f"none found within the time{hint}"
         return SmallestChange(
             job=self.name,
             change="none" if c == 0 else lever.name,

@@ -77,7 +77,7 @@ def _show_some_rows(shown: Table, most: int, file: str) -> None:
         shown = Table(shown.title, shown.columns, (*shown.rows[: most - 1], shown.rows[-1]))
     show(shown)
     if between > 0:
-        say(f"... and {count_of(between, 'row')} before the last; {file} has all")
+        say(f"... and {between} more {'row' if between == 1 else 'rows'}; {file} has all")
 
 
 def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:

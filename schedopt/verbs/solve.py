@@ -312,7 +312,9 @@ def _explain(
     if result.solution is None:
         return with_note(result, "nothing to explain: there is no solution")
     explanation = record.explain(model, result, limits, progress)
-    note = f"{explanation.unproven} of the prices are not proven" if explanation.unproven else ""
+    note = ""
+    if explanation.unproven:
+        note = f"{explanation.unproven} of the prices are not proven; try a longer --time-limit"
     return with_note(msgspec.structs.replace(result, explanation=as_document(explanation)), note)
 
 

@@ -24,6 +24,9 @@ from schedopt.instances import constraints, files
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.reasons import left_out, reasons
+from schedopt.planning.why import smallest_changes
+from schedopt.problems.dssp.explaining import explain
+from schedopt.solvers.result import Limits
 from schedopt.validation.dssp.constraints import violations
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import plan_table
@@ -100,6 +103,24 @@ def test_on_the_command_line_and_where_time_runs_out(tmp_path: Path) -> None:
         assert result.explanation["unproven"] and "not proven" in str(result.message)
     with pytest.raises(InputError, match="no prices"):
         schedopt.solve(schedopt.example("twins"), explain=True)
+
+
+def test_explanation_without_time_suggests_a_longer_time_limit() -> None:
+    night = small_night(1)
+    model, result = Selection(night), schedopt.solve(night)
+    explanation = explain(model, result, Limits(time_limit=0))
+    assert any("longer --time-limit" in left.words for left in explanation.left_out)
+
+
+def test_smallest_changes_without_time_suggest_a_longer_time_limit() -> None:
+    jobs = tuple(
+        Job(name=name, reward=reward, stages=((5.0,),)) for name, reward in (("a", 5.0), ("b", 3.0))
+    )
+    night = Instance(name="n", processors=1, deadline=6.0, jobs=jobs)
+    plan = schedopt.solve(night, formulation="schedule")
+    changes = smallest_changes(night, (), "b", plan, solve=schedopt.solve, seconds=0)
+    assert changes
+    assert all("longer --time-limit" in change.words for change in changes)
 
 
 def test_a_season_is_explained_too() -> None:

@@ -130,7 +130,7 @@ def test_of_many_nights_the_first_are_shown_and_what_they_sum_to(screen: StringI
     lines = seen(screen)
     nights = [cells[1] for line in lines if len(cells := split(line)) == 6]
     assert nights == [*map(str, range(1, results.ROWS)), "all"]
-    assert f"... and {1001 - results.ROWS} rows before the last; --json has all" in lines
+    assert f"... and {1001 - results.ROWS} more rows; --json has all" in lines
 
 
 def blank(**more: Any) -> Result:

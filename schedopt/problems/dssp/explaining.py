@@ -164,7 +164,7 @@ def _left_out(
             rules=names,
         )
     needed = None
-    words = "not solved again in the time that there was"
+    words = "not solved again within the time; try a longer --time-limit"
     if asked.worth is not None:
         needed = float(best.worth - asked.worth + as_written(job.reward))
         words = f"its reward is {job.reward:.6g}; from {needed:.6g} on it would be chosen"
