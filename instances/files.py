@@ -181,12 +181,15 @@ TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".swf")
 def expect_instance(path: str | Path) -> None:
     """Raise `InputError` about a table or a log that is there: it has to be converted first."""
     name = str(path).lower().removesuffix(".gz")
-    if name.endswith(TABLES) and Path(path).exists():
+    if name.endswith(TABLES) and locate(path).exists():
         how = "--option as=jobs"
         if not name.endswith(".swf"):
             how = f"--option processors=16 --option deadline=8h` of a table, `{how}"
-        convert = f"schedopt convert {quote(Path(path).name)[1:-1]} --output made.json"
+        table = str(path) if str(path).startswith(PREFIX) else quote(Path(path).name)[1:-1]
+        convert = f"schedopt convert {table} --output made.json"
         expected = f"an instance in JSON, as `{convert}` makes one, with `{how}` of a log"
+        if not name.endswith(".swf"):
+            expected += f"; or `schedopt plan {table}` for a plan of a table of jobs"
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
 
 

@@ -216,11 +216,11 @@ def carry(
     """
     from schedopt.verbs.load import read_constraints
 
-    if output is None and not json:
-        raise InputError("--output FILE or --json", found="neither")
-    out.expect_writable(output, (".json",), [*results, *(constraints or ())])
     stated = [rule for file in constraints or () for rule in read_constraints(file)]
     life = {"half_life": half_life, "window": window}
     rules = carrying.carry(results, constraints=stated, **life)
+    if output is None and not json:
+        raise InputError("--output FILE or --json", found="neither")
+    out.expect_writable(output, (".json",), [*results, *(constraints or ())])
     names = ", ".join(rule.name or rule.kind() for rule in rules)
     out.deliver(rules, lambda: out.say(f"wrote {output}: {names}"), json=json, output=output)

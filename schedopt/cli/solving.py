@@ -280,6 +280,7 @@ def expect_plan_files(
 ) -> None:
     """Refuse files that cannot be written, or not all of them, before anything is solved."""
     for path in outputs:
+        out.expect_writable(path, (*out.DOCUMENTS, *out.PLANS, ".png"), read)
         if path.suffix.lower() == ".png":
             out.expect_drawable(path, read, (".png",))
         else:

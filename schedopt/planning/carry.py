@@ -61,15 +61,16 @@ def _memory(half_life: str | None, window: str | None) -> tuple[float | None, in
     if (half_life is None) == (window is None):
         raise InputError("either --half-life or --window")
     text = (half_life if window is None else window) or ""
-    place = "--half-life" if window is None else "--window"
+    parameter = "half_life" if window is None else "window"
     try:
         nights = Clock(unit="d").length(text)
     except InputError:
-        raise InputError("nights, such as 7 or 7d", found=quote(text), place=place) from None
+        expected = "nights, such as 7 or 7d"
+        raise InputError(expected, found=quote(text), parameter=parameter) from None
     if window is None:
         return nights, None
     if nights != int(nights) or nights < 1:
-        raise InputError("whole nights, 1 or more", found=quote(text), place=place)
+        raise InputError("whole nights, 1 or more", found=quote(text), parameter=parameter)
     return None, int(nights)
 
 

@@ -88,7 +88,8 @@ class RemainingNight:
         pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
         if not any(n and time < night.deadline for points in pools.values() for time, n in points):
             if not at:
-                raise InputError("a processor before the deadline", found="none", place="state")
+                expected = "a processor before the deadline"
+                raise InputError(expected, found="none", parameter="state")
             # An instance has some processor: this one is there while nothing can start.
             later = {n: [one for one in points if one[0] > at] for n, points in pools.items()}
             pools = {name: ((0.0, 1), (at, 0), *points) for name, points in later.items()}

@@ -92,7 +92,7 @@ def replan(
     """Plan the rest of a night again: see `schedopt.verbs.replan.replan`."""
     until = inf if time_limit is None else seconds_now() + time_limit
     before = plan.standing()
-    now = read_time(plan.night, str(at), "at")
+    now = read_time(plan.night, str(at))
     _expect_time_left(before, now)
     said, added = read_state(before, state, now, plan.tasks()), read_jobs(before, add, now)
     standing = Standing.of(plan.night, (*plan.history, *added))
@@ -193,7 +193,7 @@ def _expect_time_left(before: Standing, now: float) -> None:
     after = "the last replanning" if before.at else "the start of the night"
     begin, end = moment(night, before.at), moment(night, night.deadline)
     expected = f"a time from {begin} ({after}) to before {end}"
-    raise InputError(expected, found=moment(night, now), place="at")
+    raise InputError(expected, found=moment(night, now), parameter="at")
 
 
 def _expect_room(rest: RemainingNight) -> None:
@@ -214,7 +214,7 @@ def _expect_room(rest: RemainingNight) -> None:
                 counts[name] += wide
             expected = f"at most {float(most):g} processors{of} at work: say what failed or waits"
             works = ", ".join(f"{name} on {count}" for name, count in counts.items())
-            raise InputError(expected, found=f"{used} at work ({works})", place="state")
+            raise InputError(expected, found=f"{used} at work ({works})", parameter="state")
 
 
 # --- the plan in hand, continued --------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil, floor
 from pathlib import Path
@@ -57,15 +57,19 @@ class State:
     machine: Sequence[Processors] = ()
 
 
-def read_time(night: Instance, text: str, place: str) -> float:
-    """Return a time as people write it, or ``now``, in the night's unit after its start."""
+def read_time(night: Instance, text: str) -> float:
+    """Return the time ``at``, as people write it or ``now``, in units after the night's start."""
     times = _Times(night)
-    with at_place(place):
-        if text == NOW:
-            if times.dates is None:
-                raise InputError("a time: the night has no start by the clock", found=quote(text))
-            return max(0.0, times.dates.since(datetime.now().astimezone()))
+    if text == NOW:
+        if times.dates is None:
+            expected = "a time: the night has no start by the clock"
+            raise InputError(expected, found=quote(text), parameter="at")
+        return max(0.0, times.dates.since(datetime.now().astimezone()))
+    try:
         return times.point(text)
+    except InputError as error:
+        error.parameter = "at"
+        raise
 
 
 class _Times:
@@ -220,13 +224,13 @@ def read_jobs(standing: Standing, source: Source | None, now: float) -> list[Add
         resources=dict.fromkeys(resources, 0),
         pools=dict.fromkeys(night.pools, 1),
     )
-    read = plan.read(source, settings, farm.FLAGS)
+    read = plan.read(source, settings, replace(farm.FLAGS, has_missing=False))
     spelled = {by.casefold(): by for by in night.groups}
     added = []
     for job in read.jobs:
         if job.name in night.index:
             expected = "jobs with names that are new to the night"
-            raise InputError(expected, found=quote(job.name), place="--add")
+            raise InputError(expected, found=quote(job.name), parameter="add")
         held = {rule.name: rule.use for rule in read.constraints if isinstance(rule, Seats)}
         seats = {str(name): use[job.name] for name, use in held.items() if use.get(job.name)}
         groups = {spelled.get(by.casefold(), by): group for by, group in job.groups.items()}

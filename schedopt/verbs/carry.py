@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, quote
 from schedopt.problems import problem
 from schedopt.solvers.result import Result
 from schedopt.verbs.load import load
@@ -50,7 +50,10 @@ def carry(
 
 
 def _read(path: str | Path) -> Result:
+    expected = "a plan document or a result, as `schedopt plan ... --output plan.json` writes it"
+    if not str(path).lower().endswith((".json", ".json.gz")):
+        raise InputError(expected, found=quote(Path(path).name), file=str(path))
     held = load(path)
     if not isinstance(held, Result):
-        raise InputError("a plan, or one result", found="something else", file=str(path))
+        raise InputError(expected, found="something else", file=str(path))
     return held

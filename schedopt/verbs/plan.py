@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from msgspec.structs import replace
 
+from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.examples import locate
-from schedopt.instances.files import dump, is_stream, write_bytes
+from schedopt.instances.files import dump, is_stream, read_bytes, write_bytes
 from schedopt.instances.options import OptionNames
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.planning import farm as farms
@@ -22,7 +25,7 @@ from schedopt.problems.summary import Plan, PlanRow, Section, Solve, Tonight
 from schedopt.solvers.result import Document, Result
 from schedopt.solvers.stopping import Event, Watch, stoppable_by
 from schedopt.verbs import plan_table, script
-from schedopt.verbs.load import Rules, load, read_rules
+from schedopt.verbs.load import Rules, load, parse_results, read_rules
 from schedopt.verbs.solve import solve
 
 if TYPE_CHECKING:
@@ -257,7 +260,7 @@ def plan_night(
         farm=filed,
         names=names,
         rules=lambda night: read_rules(constraints, record.name, night),
-        past=read_rules(past, record.name),
+        past=_read_past(past, record.name),
         risk=risk,
         explain=explain,
         why=[why] if isinstance(why, str) else list(why or ()),
@@ -267,6 +270,21 @@ def plan_night(
     if save_farm is not None:
         farms.save(planned.farm, save_farm)
     return NightPlan(**vars(planned))
+
+
+def _read_past(past: Rules, problem: str) -> list[Constraint]:
+    """Return the rules that `carry` wrote; `InputError` says how, where a file is a plan."""
+    try:
+        return read_rules(past, problem)
+    except InputError as error:
+        with suppress(InputError):
+            if error.file and parse_results(read_bytes(error.file), error.file):
+                command = (
+                    f"schedopt carry {shlex.quote(error.file)} --half-life 7d --output usage.json"
+                )
+                error.place, error.found = "", "a plan document or a result"
+                error.expected = f"the file for --past that `{command}` writes"
+        raise
 
 
 def _instance_or_table(table: object) -> tuple[object, Problem]:

@@ -194,7 +194,7 @@ def replan(
     from schedopt.planning.replan import replan as run
 
     if not 0 <= stay <= 1:
-        raise InputError("a part of the reward, from 0 to 1", found=quote(stay), place="stay")
+        raise InputError("a part of the reward, from 0 to 1", found=quote(stay), parameter="stay")
     in_hand = plan_in_hand(plan, instance)
     rules = read_rules(constraints, "dssp", in_hand.night)
     with stoppable_by(stop, watch) as request:  # for all solves together

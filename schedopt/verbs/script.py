@@ -107,7 +107,7 @@ def read_template(template: str | Path) -> tuple[list[str], str]:
         return bundled[str(template)].split("\n"), f"template {template}"
     if not Path(template).suffix:
         what = f"a template{listing(bundled)}, or a file ending in {ENDING}"
-        raise InputError(what, found=quote(str(template)), place="template")
+        raise InputError(what, found=quote(str(template)), parameter="template")
     with at_place(file=template):
         lines = decode_utf8(read_bytes(template)).replace("\r\n", "\n").split("\n")
         _blocks(lines)

@@ -139,12 +139,12 @@ def time_of(text: str, queue: AnyInstance) -> float:
         moment = datetime.fromisoformat(text)
     except ValueError:
         expected = "a number in the log's unit, or a date such as 2026-11-22T14:00"
-        raise InputError(expected, found=quote(text), place="at") from None
+        raise InputError(expected, found=quote(text), parameter="at") from None
     start = getattr(queue, "start", None)
     if start is None:
         sets = "it has no `start`, as `convert --option timezone=ZONE` sets"
         expected = f"a number in the log's unit: {sets}"
-        raise InputError(expected, found=quote(text), place="at")
+        raise InputError(expected, found=quote(text), parameter="at")
     zero = Dates.of(start)
     return zero.since(moment if moment.tzinfo else moment.replace(tzinfo=zero.start.tzinfo))
 

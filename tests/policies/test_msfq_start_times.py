@@ -122,7 +122,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert "2026-03-29T01:" in shown and "e+" not in shown
     assert time_of("2026-03-29T03:00", dated) == 3600  # clocks are put forward at 2
     for words, said in (
-        (["--at", "noon"], "found 'noon'; expected a number"),
+        (["--at", "noon"], "--at: found 'noon'; expected a number"),
         (["--at", "2026-03-29"], "it has no `start`"),
         (["--at", "3", "--policy", "esay"], "esay"),
         (["--at", "3", "--level", "90"], "between 0 and 1"),

@@ -168,6 +168,8 @@ def test_a_table_is_told_to_be_converted_and_one_without_rows_is_refused(tmp_pat
     table.write_text("name,reward,tasks\n")
     said = refused("solve", table)
     assert "expected an instance in JSON, as `schedopt convert jobs.csv --output made" in said
+    assert "`schedopt plan jobs.csv`" in said
+    assert "`schedopt plan example:farm.csv`" in refused("solve", "example:farm.csv")
     options = ["--option", "processors=2", "--option", "deadline=10"]
     said = refused("convert", table, *options, "-o", tmp_path / "n.json")
     assert said.endswith("found none; expected a row for each job, below the titles")
@@ -246,6 +248,26 @@ def test_from_results_to_the_rules_of_tonight_on_the_command_line(tmp_path: Path
     run("solve", at("n2.json"), "--constraints", at("rules.json"), "-o", at("r2.json"))
     both = run("carry", at("r1.json"), at("r2.json"), "--window", "7", "--json")
     assert json.loads(both.stdout)[0]["past_total"] == 30
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["plan.csv"], "a plan document"),
+        (["r1.json", "--half-life", "seven"], "--half-life: found 'seven'"),
+        (["r1.json", "--window", "1.5"], "--window: found '1.5'"),
+        (["r1.json", "--window", "7", "--constraints", "cap.json"], "--output FILE or --json"),
+    ],
+)
+def test_carry_refuses_its_inputs_before_a_missing_output(
+    words: list[str], says: str, tmp_path: Path
+) -> None:
+    files.dump(nights_of(1, 1)[0], tmp_path / "n1.json")
+    (tmp_path / "cap.json").write_bytes(files.encode([rule()]))
+    (tmp_path / "plan.csv").write_text("job,run\n")
+    run("solve", tmp_path / "n1.json", "-o", tmp_path / "r1.json")
+    given = [tmp_path / word if "." in word and word != "1.5" else word for word in words]
+    assert says in refused("carry", *given)
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,41 @@ def test_state_that_cannot_be_is_refused(rows: tuple[str, ...], says: str, place
     plan = schedopt.plan(evening(), constraints=[schedopt.Forbid(jobs=("b", "d"))])
     with pytest.raises(InputError, match=says) as caught:
         schedopt.replan(plan, at=2.5, state=state(*rows))
-    assert caught.value.place == place
+    assert (caught.value.place or caught.value.parameter) == place
+
+
+@pytest.mark.parametrize(
+    ("words", "parameter"),
+    [
+        ({"at": "abc"}, "at"),
+        ({"at": "19:30"}, "at"),
+        ({"at": 1, "stay": 2}, "stay"),
+        ({"at": 2.5, "state": ""}, "state"),
+        ({"at": 1, "add": ""}, "add"),
+    ],
+)
+def test_replan_names_a_wrong_parameter_as_a_flag_on_the_command_line(
+    words: dict[str, Any], parameter: str, tmp_path: Path
+) -> None:
+    plan, rows = tmp_path / "plan.json", tmp_path / "rows.csv"
+    schedopt.plan(evening(), constraints=[schedopt.Forbid(jobs=("b", "d"))]).write(plan)
+    if "state" in words:
+        rows.write_text("job,status\nd,running\n")
+    if "add" in words:
+        rows.write_text("name,reward,tasks\na,1,1h\n")
+    given = {key: rows if key in ("state", "add") else value for key, value in words.items()}
+    with pytest.raises(InputError) as caught:
+        schedopt.replan(plan, **given)
+    assert caught.value.parameter == parameter
+    flags = [word for key, value in given.items() for word in (f"--{key}", value)]
+    assert f"--{parameter}: " in refused("replan", plan, *flags)
+
+
+def test_replan_suggests_to_fill_an_empty_cell_of_added_jobs(tmp_path: Path) -> None:
+    more = tmp_path / "more.csv"
+    more.write_text("name,reward,frames,frame_time\nnew,1,2,-\n")
+    with pytest.raises(InputError, match=r"found '-', which counts as empty.*; fill the cell$"):
+        schedopt.replan(schedopt.plan(evening()), at=1, add=more)
 
 
 def test_state_of_a_farm_tells_of_frames_that_are_done(tmp_path: Path) -> None:
@@ -370,6 +404,7 @@ def test_past_is_remembered_by_the_rule_of_the_same_name(tmp_path: Path) -> None
     plan, usage, night_file = (tmp_path / f"{n}.json" for n in ("plan", "usage", "night"))
     schedopt.plan(two_of_fx()).write(plan)
     run("carry", plan, "--half-life", "1d", "--output", usage)
+    assert f"`schedopt carry {plan} --half" in refused("plan", "example:evening", "--past", plan)
     schedopt.dump(two_of_fx(), night_file)
     run("plan", night_file, "--past", usage, "--output", plan)
     document = json.loads(plan.read_bytes())

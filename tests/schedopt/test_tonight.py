@@ -195,7 +195,8 @@ def test_a_wrong_keyword_is_named_as_in_python() -> None:
         (["--template", "slurm"], "--template: found none; expected --output FILE.sh"),
         (["-o", "gone/plan.csv"], "expected a folder that exists"),
         (["-o", "plan.csv", "-o", "plan.csv"], "found plan.csv twice"),
-        (["-o", "plan.txt"], "a name ending in"),
+        (["-o", "plan.xlsx"], "a name ending in .json, .json.gz, .csv, .parquet, .sh, .png"),
+        (["-o", "plan.sh", "--template", "slrum"], "--template: found 'slrum'"),
     ],
     ids=lambda words: "" if isinstance(words, str) else " ".join(words),
 )
