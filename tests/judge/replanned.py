@@ -96,7 +96,7 @@ class World:
                 self.runs[key] = (int(task["start"]), int(task["end"]))
                 first = 0
                 for pool, level in self.there.items():
-                    first += max(level)
+                    first += max(*level, self.night.get("pools", {}).get(pool, 0))
                     if task["processor"] < first:
                         self.pool_of[key] = pool
                         break
