@@ -235,6 +235,10 @@ class Machine:
                 first += size - below
         return layers
 
+    def pool_of(self, processor: int) -> str:
+        """Return the pool of a processor, given by its number; empty if there is none."""
+        return next((one.pool for one in self.layers if processor < one.first + one.size), "")
+
     def of_job(self, job: Job) -> Sequence[str]:
         """Return the pools that a job's tasks may run on, in the file's order."""
         return [name for name in self.pools if job.pools is None or name in job.pools]

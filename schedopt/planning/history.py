@@ -29,7 +29,7 @@ from schedopt.problems.summary import same_time
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp import PlacedTask
-    from schedopt.instances.dssp.machine import Layer
+    from schedopt.instances.dssp.machine import Machine
 
 STATUSES = ("waiting", "running", "done", "failed", "cancelled")
 Key = tuple[int, int]  # stage and task of a job, counted from 0
@@ -294,7 +294,7 @@ def observe(
     now: float,
     reports: Sequence[Observed] = (),
     *,
-    layers: Sequence[Layer] | None = None,
+    machine: Machine | None = None,
 ) -> tuple[list[Event], list[str]]:
     """Return the events between the last replanning and now, and the assumptions that were made.
 
@@ -308,9 +308,9 @@ def observe(
         The time of the report, in the night's unit.
     reports : sequence of Observed
         What is known. Of all that is not mentioned the plan is taken to hold.
-    layers : sequence of Layer, optional
-        The processors of the machine on which the plan in hand was made; those of the night without
-        it.
+    machine : Machine, optional
+        The machine for which the plan in hand was made, the night's by default. It numbers the
+        processors.
 
     Raises
     ------
@@ -323,10 +323,13 @@ def observe(
         by_job.setdefault(one.job, []).append(one)
     notes: list[str] = []
     events: list[Event] = []
-    layers = layers or standing.night.machine.layers
+    machine = machine or standing.night.machine
     for job in standing.night.jobs:
         tasks = planned.get(job.name, {}).items()
-        runs = {key: Run(one.start, one.end, _pool(one, layers), one.on) for key, one in tasks}
+        runs = {
+            key: Run(one.start, one.end, machine.pool_of(one.processor), one.on)
+            for key, one in tasks
+        }
         teller = _JobReports(job, standing, runs, now, notes)
         events += teller.events(by_job.get(job.name, []))
     return events, notes
@@ -350,11 +353,6 @@ def _check_report(night: Instance, one: Observed, now: float) -> None:
             raise InputError(f"an end by now, {now:g}", found=f"{one.end:g}")
         if one.start is not None and one.end is not None and one.end < one.start:
             raise InputError(f"an end after the start, {one.start:g}", found=f"{one.end:g}")
-
-
-def _pool(task: PlacedTask, layers: Sequence[Layer]) -> str:
-    """Return the pool of a task's processor; empty if it is in none."""
-    return next((one.pool for one in layers if task.processor < one.first + one.size), "")
 
 
 class _JobReports:

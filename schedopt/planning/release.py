@@ -104,10 +104,9 @@ def releases(
     fixed : collection of TaskKey
         Tasks that keep their places, as they have begun.
     """
-    layers = night.machine.layers
     placed: dict[tuple[str, int, str], Chain] = defaultdict(list)
     for task in tasks_in_order(night, tasks, fixed):
-        home = next((one.pool for one in layers if task.processor < one.first + one.size), "")
+        home = night.machine.pool_of(task.processor)
         placed[task.job, task.stage, home].append((task.start, task.end, task.task))
     held = _holds(night, rules)
     found: list[Release] = []

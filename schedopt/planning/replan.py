@@ -96,9 +96,9 @@ def replan(
     _expect_time_left(before, now)
     said, added = read_state(before, state, now, plan.tasks()), read_jobs(before, add, now)
     standing = Standing.of(plan.night, (*plan.history, *added))
-    layers = machine_as_known(before).machine.layers
-    events, notes = observe(standing, plan.tasks(), now, said.reports, layers=layers)
-    expected, _ = observe(standing, plan.tasks(), now, layers=layers)
+    machine = machine_as_known(before).machine
+    events, notes = observe(standing, plan.tasks(), now, said.reports, machine=machine)
+    expected, _ = observe(standing, plan.tasks(), now, machine=machine)
     so_far = [*plan.history, *added, *events, *said.machine]
     old = list(plan.result.constraints)
     rules = [*old, *(rule for rule in constraints if rule not in old)]
