@@ -117,20 +117,38 @@ def decode_utf8(data: bytes) -> str:
         raise InputError("text in UTF-8", found="bytes that are not", place=place) from None
 
 
-def expect(holds: bool, expected: str, value: object, place: str) -> None:
-    """Raise `InputError` about a value at a place unless a condition holds."""
+def expect(holds: bool, expected: str, value: object, place: str = "", parameter: str = "") -> None:
+    """Raise `InputError` about the value of a place or a parameter unless a condition holds."""
     if not holds:
-        raise InputError(expected, found=quote(value), place=place)
+        raise InputError(expected, found=quote(value), place=place, parameter=parameter)
 
 
 @contextmanager
 def at_place(place: str = "", file: object = None) -> Iterator[None]:
-    """Add a place, and a file if there is none yet, to an `InputError` raised within."""
+    """Add a place, and a file if there is none yet, to an `InputError` raised within.
+
+    An error in a parameter is in no file.
+    """
     try:
         yield
     except InputError as error:
         error.place = join_places(place, error.place)
-        error.file = error.file or (None if file is None else str(file))
+        if file is not None and not error.file and not error.parameter:
+            error.file = str(file)
+        raise
+
+
+@contextmanager
+def at_parameter(name: str) -> Iterator[None]:
+    """Name the parameter whose value was wrong in an `InputError` raised within.
+
+    An inner parameter becomes a place in the value of the outer one.
+    """
+    try:
+        yield
+    except InputError as error:
+        error.place = join_places(error.parameter, error.place)
+        error.parameter = name
         raise
 
 

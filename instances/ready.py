@@ -58,7 +58,7 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
             raise InputError(expected, found=quote(float(values[job])), place=place)
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise InputError("each name once", found=f"{quote(twice)} twice", place=NAME)
+        raise InputError("each name once", found=f"{quote(twice)} twice", place="column 'name'")
     numbers += 0.0  # -0 is 0
     if (kinds := group_equal_rows(numbers)) is None:
         return Jobs(names, numbers.T.copy(), np.arange(len(names)))
@@ -165,7 +165,7 @@ def _of_rows(source: Iterable[object], columns: Sequence[str]) -> tuple[list[str
 def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
     """Return the validated amount of each resource."""
     if not given:
-        raise InputError("a resource or more", found="none", place="capacity")
+        raise InputError("a resource or more", found="none", parameter="capacity")
     amounts = {}
     for name, amount in given.items():
         if (
@@ -174,7 +174,7 @@ def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
             or not 0 <= amount < MOST
         ):
             expected = f"a number >= 0 and less than {MOST:.6g}"
-            raise InputError(expected, found=quote(amount), place=f"capacity {name}")
+            raise InputError(expected, found=quote(amount), parameter="capacity", place=name)
         amounts[str(name)] = float(amount)
     return amounts
 
@@ -183,7 +183,7 @@ def order_of(given: Iterable[str]) -> list[str]:
     """Return the validated objectives in order."""
     names = list(given) if not isinstance(given, str) else [given]
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
-        raise InputError("one column or more, each once", found=quote(names), place="order")
+        raise InputError("one column or more, each once", found=quote(names), parameter="order")
     return names
 
 

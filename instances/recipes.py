@@ -60,7 +60,7 @@ class Recipe:
         them.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise InputError("a whole number, 0 or more", found=quote(seed), place="seed")
+            raise InputError("a whole number, 0 or more", found=quote(seed), parameter="seed")
         return self.make(seed, complete(options, self.options, self.name))
 
 

@@ -211,7 +211,9 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
     engine = next((engine for engine in table if engine.name == solver), None)
     if engine is None:
         names = listing([engine.name for engine in table])
-        raise InputError(f"a solver of {model.name}{names}", found=quote(solver), place="solver")
+        raise InputError(
+            f"a solver of {model.name}{names}", found=quote(solver), parameter="solver"
+        )
     if not engine.available:
         raise missing(engine.needs)
     read = engine.accepts(model)
@@ -222,7 +224,8 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
         raise InputError(
             f"{engine.description}, or another engine{others}",
             found=f"a {model.name} with {', '.join(rules) or 'more than that'}",
-            place=f"solver {solver}",
+            parameter="solver",
+            place=solver,
         )
     return engine, read
 

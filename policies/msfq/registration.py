@@ -204,7 +204,7 @@ def _evaluate_plan(
     `InputError` if an argument or the rule is wrong.
     """
     if not 0 <= seed < 2**31:
-        raise InputError("a whole number from 0 to 2^31 - 1", found=quote(seed), place="seed")
+        raise InputError("a whole number from 0 to 2^31 - 1", found=quote(seed), parameter="seed")
     if not COMPILES and arrivals > MOST_PLAIN:
         raise missing("numba", f"option arrivals={arrivals:,} (at most {MOST_PLAIN:,} in Python)")
     read = load = None

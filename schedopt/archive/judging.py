@@ -122,7 +122,7 @@ def _other_question(entry: entries.Entry, result: Document) -> list[str]:
 def submit(file: Path, result_file: Path, by: str) -> Judgement:
     """Judge a claimed improvement of an instance of the archive."""
     if not by.isprintable():
-        raise InputError("a name of characters that print", found=quote(by), place="by")
+        raise InputError("a name of characters that print", found=quote(by), parameter="by")
     group, entry = _entry_for(file)
     result = decode(read_bytes(result_file), Document, file=str(result_file))
     instance = load(file)

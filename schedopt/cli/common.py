@@ -57,6 +57,9 @@ REPEATED: Mapping[str, tuple[str, object]] = {
 }
 """Parameters of functions whose flags are repeated: the flag of each, and its type."""
 
+SINGULAR = {"seeds": "seed", "policies": "policy", "generated": "generate"}
+"""Parameters of functions whose flags have another name, beside those that are repeated."""
+
 PYTHON_ALONE = ("many", "start")  # parameters for calls from Python
 
 _HEADING = "\n\nParameters\n----------\n"
@@ -120,7 +123,8 @@ def verb(
                 run(**flags)
             except InputError as error:
                 if error.parameter:
-                    flag = REPEATED.get(error.parameter, (error.parameter,))[0]
+                    name = SINGULAR.get(error.parameter, error.parameter)
+                    flag = REPEATED.get(name, (name,))[0]
                     error.parameter = f"--{flag.rstrip('_').replace('_', '-')}"
                 raise
             except KeyboardInterrupt:

@@ -116,7 +116,7 @@ def ready(
     order : Columns whose sums are maximized, the first first: NAME,...
     """
     goals = [name.strip() for name in order.split(",")]
-    room = choosing.amounts(capacity, "--capacity")
+    room = choosing.amounts(capacity)
     with at_place(file="standard input" if str(file) == "-" else None):
         answer = choosing.ready(_source_of(file), room, goals, time_limit=time_limit)
     if json:

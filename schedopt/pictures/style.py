@@ -63,7 +63,7 @@ def panels(
         return figure, figure.subplots(rows, columns, squeeze=False, **how)
     if rows * columns > 1:
         found = f"a picture of {rows * columns} panels"
-        raise InputError("none, or a picture of one panel", found=found, place="ax")
+        raise InputError("none, or a picture of one panel", found=found, parameter="ax")
     return cast("Figure", axes.figure), np.array([[axes]])
 
 

@@ -15,7 +15,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.clock import dates_of, time_of
 from schedopt.instances.dssp.columns import FIELDS, HOLDS, SEATS, done_of, frame_count
-from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.errors import InputError, at_parameter, at_place, quote
 from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Column, Row, Source, Table
 from schedopt.planning.history import STATUSES, Added, Observed, Planned, Processors, Standing
@@ -65,11 +65,8 @@ def read_time(night: Instance, text: str) -> float:
             expected = "a time: the night has no start by the clock"
             raise InputError(expected, found=quote(text), parameter="at")
         return max(0.0, times.dates.since(datetime.now().astimezone()))
-    try:
+    with at_parameter("at"):
         return times.point(text)
-    except InputError as error:
-        error.parameter = "at"
-        raise
 
 
 class _Times:

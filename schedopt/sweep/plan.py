@@ -59,7 +59,7 @@ def problem_plans(sweep: Sweep, problems: Sequence[str]) -> dict[str, ProblemPla
     for seed in sweep.seeds:
         if not 0 <= seed < 2**31:
             expected = "a whole number from 0 to 2^31 - 1"
-            raise InputError(expected, found=quote(seed), place="seeds")
+            raise InputError(expected, found=quote(seed), parameter="seeds")
     chosen = _choose_policies(sweep.policies, problems)
     known = {
         problem: dict(record_of(problem).formulation().known_options)

@@ -165,7 +165,7 @@ class Worker:
             raise InputError(
                 f'{expected}`if __name__ == "__main__":`',
                 found="one that ended before it was ready",
-                place="jobs",
+                parameter="jobs",
             ) from None
         return pool
 
@@ -209,7 +209,7 @@ def _compute(task: Task) -> Outcome:
 def expect_jobs(jobs: int) -> None:
     """Refuse too many processes or none; exit where a process still imports what spawned it."""
     most = most_at_once()
-    expect(1 <= jobs <= most, f"from 1 to {most} processes", jobs, "jobs")
+    expect(1 <= jobs <= most, f"from 1 to {most} processes", jobs, parameter="jobs")
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise SystemExit(1)
 

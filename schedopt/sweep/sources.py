@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from schedopt import __version__
 from schedopt.instances import files
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.errors import InputError, at_parameter, at_place, quote
 from schedopt.instances.examples import ARCHIVE_PREFIX, members, result_path
 from schedopt.instances.files import companion_files
 from schedopt.instances.options import Options, check_options, split
@@ -188,37 +188,34 @@ def generated_sources(
     """
     chosen, numbers = record_of(problem).generator(generator), list(seeds)
     if len(numbers) > 1 and not chosen.random:
-        expected = f"one seed: {chosen.name} draws nothing; `--seed 1-3` replicates simulations"
-        raise InputError(expected, found=f"{len(numbers)}", place="--generate")
+        expected = f"one seed: {chosen.name} draws nothing; seeds of policies replicate simulations"
+        raise InputError(expected, found=f"{len(numbers)}", parameter="seeds")
     if any(seed < 0 for seed in numbers):
-        raise InputError("whole numbers >= 0", found=quote(min(numbers)), place="seeds")
+        raise InputError("whole numbers >= 0", found=quote(min(numbers)), parameter="seeds")
     checked = check_options(options or {}, chosen.options, chosen.name)
     return [GeneratedSource(problem, chosen.name, seed, checked) for seed in numbers]
 
 
 def parse_generated(text: str) -> list[GeneratedSource]:
-    """Return what ``--generate`` names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``."""
+    """Return what a text names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``."""
     head, *words = text.split(",")
     problem, _, generator = head.partition("/")
-    options = split(words)
-    seeds = [options.pop(key) for key in ("seed", "seeds") if key in options]
-    if len(seeds) > 1:
-        raise InputError("`seed` or `seeds`, not both", found=quote(text), place="--generate")
-    return generated_sources(
-        problem,
-        generator or None,
-        seeds=parse_seeds(str(seeds[0] if seeds else 0)),
-        options=options,
-    )
+    with at_parameter("generated"):
+        options = split(words)
+        seeds = [options.pop(key) for key in ("seed", "seeds") if key in options]
+        if len(seeds) > 1:
+            raise InputError("`seed` or `seeds`, not both", found=quote(text))
+        numbers = parse_seeds(str(seeds[0] if seeds else 0))
+        return generated_sources(problem, generator or None, seeds=numbers, options=options)
 
 
 def parse_seeds(text: str) -> range:
     """Return the seeds of a text such as ``7`` or ``1-20``."""
     first, dash, last = text.partition("-")
     if not (first.isdecimal() and (last.isdecimal() if dash else not last) and len(text) < 1000):
-        raise InputError("seeds, such as 7 or 1-20", found=quote(text), place="seeds")
+        raise InputError("seeds, such as 7 or 1-20", found=quote(text), parameter="seeds")
     low, high = int(first), int(last or first)
     if not 0 <= high - low < MOST_SEEDS:
         expected = f"a first and a last seed, at most {MOST_SEEDS} in all"
-        raise InputError(expected, found=quote(text), place="seeds")
+        raise InputError(expected, found=quote(text), parameter="seeds")
     return range(low, high + 1)

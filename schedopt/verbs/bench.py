@@ -118,7 +118,7 @@ def bench(
         At Ctrl-C: a `KeyboardInterrupt` with the ``rows`` that are done.
     """
     expect_jobs(jobs)
-    expect(len(seeds) > 0, "one seed at the least", "none", "seeds")
+    expect(len(seeds) > 0, "one seed at the least", "none", parameter="seeds")
     within = time_limit is None or 0 <= time_limit < float("inf")
     if not within:
         raise InputError("seconds, 0 or more", found=quote(time_limit), parameter="time_limit")

@@ -38,7 +38,7 @@ def generate(
     """
     chosen = record_of(problem).generator(generator)
     if seed < 0:
-        raise InputError("a whole number >= 0", found=quote(seed), place="seed")
+        raise InputError("a whole number >= 0", found=quote(seed), parameter="seed")
     return chosen(seed, **check_options(options or {}, chosen.options, chosen.name))
 
 

@@ -59,7 +59,7 @@ def write(
     model = build_formulation(what, formulation, options)
     if model.engine != "pyomo":
         expected = "a linear formulation, which LP and MPS files can hold"
-        raise InputError(expected, found=f"{model.name}, in {model.engine}", place="--write")
+        raise InputError(expected, found=model.name, parameter="formulation")
     model.add(*read_rules(constraints, model.problem, model.instance))
     try:
         with TemporaryDirectory(dir=path.absolute().parent, prefix=".schedopt-") as folder:

@@ -48,7 +48,9 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
     with draw_into(ax):
         figure = _draw(what, instance)
     if figure is not ax.figure:
-        raise InputError("none: the picture takes a figure of its own", found="axes", place="ax")
+        raise InputError(
+            "none: the picture takes a figure of its own", found="axes", parameter="ax"
+        )
     return ax
 
 

@@ -148,7 +148,7 @@ def _end(began: float, time_limit: float | None) -> float:
     """Return when time is over."""
     if time_limit is None:
         return inf
-    expect(0 <= time_limit < inf, "seconds >= 0", time_limit, "time_limit")
+    expect(0 <= time_limit < inf, "seconds >= 0", time_limit, parameter="time_limit")
     return began + time_limit
 
 
@@ -190,7 +190,7 @@ class Ready:
         for name in jobs.names:
             if name in self._names:
                 expected = "a name that is not there yet"
-                raise InputError(expected, found=quote(name), place="name")
+                raise InputError(expected, found=quote(name), place="column 'name'")
         read = [reading.whole(jobs.numbers[:, i], column) for i, column in enumerate(self._columns)]
         added = np.empty((len(self._columns), len(jobs.names)), dtype=np.int64)
         for i, (column, (numbers, scale)) in enumerate(zip(self._columns, read, strict=True)):
@@ -206,7 +206,7 @@ class Ready:
         gone = dict.fromkeys(names)
         if unknown := [name for name in gone if name not in self._names]:
             expected = "the name of a job that is there"
-            raise InputError(expected, found=quote(unknown[0]), place="name")
+            raise InputError(expected, found=quote(unknown[0]), parameter="names")
         kept = np.fromiter((name not in gone for name in self._names), bool, len(self._names))
         self._numbers = self._numbers[:, kept]
         for name in gone:
@@ -227,7 +227,8 @@ class Ready:
         began = now()
         free = reading.capacity_of(self.capacity | dict(capacity or {}))
         if unknown := [name for name in free if name not in self.capacity]:
-            raise InputError("a resource of the capacity", found=quote(unknown[0]))
+            expected = "a resource of the capacity"
+            raise InputError(expected, found=quote(unknown[0]), parameter="capacity")
         numbers = dict(zip(self._columns, self._numbers, strict=True))
         counts, until = np.ones(len(self), dtype=np.int64), _end(began, time_limit)
         choice = _choose(
@@ -239,8 +240,8 @@ class Ready:
         return _starts(started, choice, scales, began)
 
 
-def amounts(text: str, place: str) -> dict[str, float]:
-    """Read ``cores=500,mem_gb=2000``."""
+def amounts(text: str) -> dict[str, float]:
+    """Read a capacity such as ``cores=500,mem_gb=2000``."""
     parsed: dict[str, float] = {}
     for part in filter(None, text.split(",")):
         name, _, amount = (piece.strip() for piece in part.partition("="))
@@ -250,6 +251,6 @@ def amounts(text: str, place: str) -> dict[str, float]:
             number = None
         if not name or name in parsed or number is None:
             expected = "NAME=AMOUNT,..., each name once"
-            raise InputError(expected, found=quote(part), place=place)
+            raise InputError(expected, found=quote(part), parameter="capacity")
         parsed[name] = number
     return parsed

@@ -88,7 +88,7 @@ def test_names_that_are_there_twice_are_seen_in_large_tables() -> None:
         ("name,cores\na,1\n", "found none (one of 'name', 'cores'); expected one column 'p'"),
         ("name,p,cores\na,1,-2\n", "job 'a', cores: found -2.0; expected a number >= 0"),
         ("name,p,cores\na,1,two\n", "line 2: found 'two'; expected a number"),
-        ("name,p,cores\na,1,2\na,1,2\n", "name: found 'a' twice; expected each name once"),
+        ("name,p,cores\na,1,2\na,1,2\n", "column 'name': found 'a' twice; expected each name once"),
         ("name,p,cores\na,1,nan\n", "job 'a', cores: found nan; expected a number >= 0"),
         ("name,p,cores\na,1\n", "line 2: found 2; expected 3 cells, as in the header"),
         ('{"name": "a", "p": 1}\n', "found it in none; expected 'cores' in some row"),

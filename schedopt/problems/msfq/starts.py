@@ -44,9 +44,9 @@ def start_times(
     estimates, own = replay_options(queue, policy, options)
     queue.expect_servers_alone("start-times")
     if model not in MODELS:
-        raise InputError(f"a model{listing(MODELS)}", found=quote(model), place="model")
-    expect(0 < level < 1, "a number between 0 and 1", level, "level")
-    expect(isfinite(at), "a time in the log's unit", at, "at")
+        raise InputError(f"a model{listing(MODELS)}", found=quote(model), parameter="model")
+    expect(0 < level < 1, "a number between 0 and 1", level, parameter="level")
+    expect(isfinite(at), "a time in the log's unit", at, parameter="at")
 
     def play(log: Instance) -> Any:
         return replay_log(log, policy, estimates if log.jobs.estimated else "exact", **own)
@@ -76,7 +76,8 @@ def replay_options(
         raise InputError("an instance of a log", found="one of classes")
     policies = registered("msfq")
     if policy not in LOG_POLICIES:
-        raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=quote(policy))
+        expected = f"a policy that replays logs{listing(LOG_POLICIES)}"
+        raise InputError(expected, found=quote(policy), parameter="policy")
     checked = check_options(options, policies[policy].options, policy)
     asked = checked.pop("estimates", None)
     if asked == "given" and not queue.jobs.estimated:
