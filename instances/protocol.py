@@ -36,8 +36,9 @@ def _log(instance: Any) -> str:
     if getattr(instance, "log", None) is None:
         return ""
     jobs, sums = instance.jobs, hashlib.sha256()
-    for column in (jobs.submit, jobs.need, jobs.run):
-        sums.update(column.astype(float).tobytes())
+    for column in (jobs.submit, jobs.need, jobs.run, jobs.release):
+        if column is not None:
+            sums.update(column.astype(float).tobytes())
     if jobs.needs is not None:
         sums.update(jobs.needs.amounts.tobytes())
     if instance.partitions:

@@ -30,7 +30,9 @@ MOST_BITS, MOST_WEIGHTED = 44, 50
 
 @dataclass(frozen=True, eq=False)
 class Ticks:
-    """Jobs of a log in whole ticks from the first submit, arrays of shape (jobs,).
+    """Jobs of a log in whole ticks from the first release, arrays of shape (jobs,).
+
+    ``submit`` is when each joins the queue, which is its release.
 
     ``scale`` is the number of ticks in a unit of time. Where ``exact`` is False, times are rounded
     down: this rules out no schedule, and a job responds at most one tick sooner than it really
@@ -115,6 +117,8 @@ class LogBound(WithoutConstraints):
 
     In a schedule jobs pay no more than the servers could earn, so its cost is no less than that.
     The best prices are the dual of the time-indexed linear program, over whole schedules.
+    Where jobs are released after their submits, submit_j is the release: the delays from submits
+    to releases are the same in every schedule, and are added to the bound.
     Each partition of a machine is bounded as a machine of its own, and of several resources each as
     if there were no others: the best of them counts.
 
@@ -133,6 +137,8 @@ class LogBound(WithoutConstraints):
         The partitions, or the whole machine. The solver leaves the best prices there.
     several : bool
         Whether there are partitions, or more resources than servers.
+    delay : Fraction
+        The mean time from submit to release, weighted as the objective.
 
     Raises
     ------
@@ -164,7 +170,11 @@ class LogBound(WithoutConstraints):
             raise InputError("an instance of a log", found="one of classes", place="log")
         self.instance = queue
         self.several = bool(queue.resources or queue.partitions)
-        self.parts = tuple(PartitionTicks.of(part) for part in queue.parts())
+        released, rows = queue.as_released()
+        self.parts = tuple(
+            PartitionTicks.of(part._replace(rows=rows[part.rows])) for part in released.parts()
+        )
+        self.delay = mean_delay(queue)
         self.add(*queue.constraints)
         self.seconds = time.perf_counter() - began
 
@@ -183,6 +193,20 @@ class LogBound(WithoutConstraints):
             one["prices"] = {part.priced: one["prices"]}
             stated.append({"partition": part.name, **one})
         return {"kind": "resource-prices", "parts": stated}
+
+
+def mean_delay(queue: Instance) -> Fraction:
+    """Return the mean time from submit to release, weighted as the objective of a log."""
+    jobs = queue.jobs
+    if jobs.release is None:
+        return Fraction(0)
+    columns = (jobs.submit, jobs.release, jobs.need, jobs.run)
+    total = weight = Fraction(0)
+    for submit, release, need, run in zip(*(column.tolist() for column in columns), strict=True):
+        own = need * as_written(run) if queue.objective == "weighted" else 1
+        total += own * (as_written(release) - as_written(submit))
+        weight += own
+    return total / weight
 
 
 @dataclass

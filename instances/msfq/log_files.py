@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NEEDED = ("submit", "need", "run")
 TEXTS = (*GROUPINGS, "name")
-UNSURE = ("estimate", "start")  # numbers that may be missing
+UNSURE = ("estimate", "start", "release")  # numbers that may be missing
 COLUMNS = (*NEEDED, *UNSURE, *TEXTS)
 OF = "need:"  # prefix of the titles of resource columns
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
@@ -57,16 +57,30 @@ def read_jobs(path: str | Path, servers: int, digest: str | None = None) -> Jobs
         table = _table(Path(path), data)
         _check_columns(table.columns)
         submit, need, run = (_column(table, key) for key in NEEDED)
-        estimate, start = (_column(table, key) if key in table.columns else None for key in UNSURE)
+        estimate, start, release = (
+            _column(table, key) if key in table.columns else None for key in UNSURE
+        )
+        if release is not None:
+            release = np.where(np.isnan(release), submit, release)
         more = {key.removeprefix(OF): _column(table, key) for key in table.columns if OF in key}
         needs = Needs.of(more) if more else None
-        check_jobs(submit, need, run, estimate, needs, start)
+        check_jobs(submit, need, run, estimate, needs, start, release)
         expected = f"a need of at most {servers}, all servers"
         _refuse(table["need"], need > servers, "row", expected)
         labels = {key: _labels(table, key) for key in GROUPINGS if key in table.columns}
         name = names_of(table["name"].cast(str)) if "name" in table.columns else None
         whole = need.astype(np.int32)
-        return Jobs(submit, whole, run, estimate, name=name, needs=needs, start=start, **labels)
+        return Jobs(
+            submit,
+            whole,
+            run,
+            estimate,
+            name=name,
+            needs=needs,
+            start=start,
+            release=release,
+            **labels,
+        )
 
 
 def write_jobs(jobs: Jobs, path: str | Path) -> str:
@@ -146,7 +160,7 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def _column(table: pl.DataFrame, key: str) -> Floats:
-    """Return a column of numbers; an estimate or a start may be missing, which is NaN then."""
+    """Return a column of numbers; those of `UNSURE` may be missing, which is NaN then."""
     column = read_numbers(table[key], "row")[0]
     if key not in UNSURE:
         _refuse(table[key], np.isnan(column), "row", "a number in each row")

@@ -84,7 +84,7 @@ class Jobs:
     Attributes
     ----------
     submit : ndarray of float, shape (jobs,)
-        When each came; never going backwards.
+        When each was submitted; never going backwards.
     need : ndarray of int32, shape (jobs,)
         Servers that it holds from its start to its end, 1 or more.
     run : ndarray of float, shape (jobs,)
@@ -98,10 +98,13 @@ class Jobs:
     partition : Labels, optional
         In which part of the machine it is to run.
     start : ndarray of float, shape (jobs,), optional
-        When it started at the site that the log is of, not before its submit; NaN where the log
+        When it started at the site that the log is of, not before its release; NaN where the log
         does not say.
     needs : Needs, optional
         What else it holds from its start to its end, whole amounts of 0 or more.
+    release : ndarray of float, shape (jobs,), optional
+        When it can start and joins the queue, no earlier than its submit: the end of a job that it
+        depends on, for example. By default its submit. Response times count from the submit.
 
     Raises
     ------
@@ -120,6 +123,7 @@ class Jobs:
     partition: Labels | None = None
     needs: Needs | None = None
     start: Floats | None = None
+    release: Floats | None = None
 
     def __post_init__(self) -> None:
         lengths = {field.name: _length(getattr(self, field.name)) for field in fields(self)}
@@ -129,7 +133,9 @@ class Jobs:
             raise InputError(f"{len(self.submit)} of every column", found=found, place="log")
         if not len(self.submit):
             raise InputError("a job or more", found="none", place="log")
-        check_jobs(self.submit, self.need, self.run, self.estimate, self.needs, self.start)
+        check_jobs(
+            self.submit, self.need, self.run, self.estimate, self.needs, self.start, self.release
+        )
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -147,6 +153,7 @@ class Jobs:
         partition: Sequence[str | None] | None = None,
         needs: Mapping[str, ArrayLike] | None = None,
         start: ArrayLike | None = None,
+        release: ArrayLike | None = None,
     ) -> Jobs:
         """Make jobs of plain sequences; a name that is not known is None."""
         return cls(
@@ -160,12 +167,30 @@ class Jobs:
             partition=None if partition is None else Labels.of(partition),
             needs=Needs.of(needs) if needs else None,
             start=None if start is None else _floats(start, "start"),
+            release=None if release is None else _floats(release, "release"),
         )
 
     @property
     def estimated(self) -> bool:
         """Whether the log has an estimate of any job."""
         return self.estimate is not None and bool(np.isfinite(self.estimate).any())
+
+    @property
+    def released(self) -> Floats:
+        """When each job joins the queue: at its release, or its submit if it has none."""
+        return self.submit if self.release is None else self.release
+
+    def as_released(self) -> tuple[Jobs, NDArray[np.intp]]:
+        """Return the jobs as a queue sees them, each submitted at its release, and their rows.
+
+        They are in the order of their releases, ties by row.
+        """
+        if self.release is None:
+            return self, np.arange(len(self))
+        rows = np.argsort(self.release, kind="stable")
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        columns |= {"submit": self.release, "release": None}
+        return Jobs(*take_rows(columns.values(), rows)), rows
 
     def planned(self, estimates: str = "given") -> Floats:
         """Return each job's planned run time, with estimates as given or exact.
@@ -222,6 +247,7 @@ def check_jobs(  # noqa: PLR0917
     estimate: Floats | None = None,
     needs: Needs | None = None,
     start: Floats | None = None,
+    release: Floats | None = None,
 ) -> None:
     """Raise `InputError` about what keeps a log from being replayed: the first, and how many."""
     before = np.concatenate([[-np.inf], submit[:-1]])
@@ -234,9 +260,14 @@ def check_jobs(  # noqa: PLR0917
     if estimate is not None:
         bad = ~np.isnan(estimate) & ~(np.isfinite(estimate) & (estimate > 0))
         kinds.append(("estimate", "a number > 0", bad, estimate))
+    earliest, words = submit, "submit"
+    if release is not None:
+        early = ~(np.isfinite(release) & (release >= submit))
+        kinds.append(("release", "a number, no less than submit", early, release))
+        earliest, words = release, "submit and release"
     if start is not None:
-        early = ~np.isnan(start) & ~(np.isfinite(start) & (start >= submit))
-        kinds.append(("start", "a number, no less than submit", early, start))
+        early = ~np.isnan(start) & ~(np.isfinite(start) & (start >= earliest))
+        kinds.append(("start", f"a number, no less than {words}", early, start))
     for title, column in needs.columns().items() if needs else ():
         outside = (column < 0) | (column > MOST_AMOUNT)
         kinds.append((title, f"from 0 to {MOST_AMOUNT}", outside, column))

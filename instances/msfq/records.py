@@ -126,8 +126,8 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     log : str, optional
         Jobs that came one by one, in place of classes: the name of a table beside this file, in
         Parquet or CSV, with a row for each and the columns submit, need and run, and perhaps
-        estimate, start (when it started at the site), user, group, queue, partition, name, and
-        ``need:NAME`` for each resource.
+        estimate, release (when it can start, if later than its submit), start (when it started at
+        the site), user, group, queue, partition, name, and ``need:NAME`` for each resource.
     log_digest : str, optional
         SHA-256 of that table: another table under its name is refused.
     start : str, optional
@@ -231,6 +231,14 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
                 expect(widest <= most, expected, widest, "log")
         check_rules(whole)
         return whole
+
+    def as_released(self) -> tuple[Instance, NDArray[np.intp]]:
+        """Return the log as policies see it, each job submitted at its release, and their rows.
+
+        Jobs are in the order in which they join the queue.
+        """
+        jobs, rows = self.jobs.as_released()
+        return (self if jobs is self.jobs else self.with_jobs(jobs)), rows
 
     @property
     def amounts(self) -> tuple[int, ...]:

@@ -69,7 +69,8 @@ def classes(path: str | Path, **options: Any) -> Instance:
         refuse_overwriting([path], trace)
     window = {key: value for key in (*BOUNDS, "name") if (value := values[key]) is not None}
     log = log_converters.convert(path, format="swf", **window)
-    jobs, span = log.jobs, log.jobs.span
+    jobs, _ = log.jobs.as_released()
+    span = jobs.span
     if span <= 0:
         found = f"{len(jobs)} at once"
         raise InputError("jobs that come at two times or more", found=found, file=str(path))

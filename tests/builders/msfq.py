@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -62,6 +63,13 @@ def queue_of(jobs: Jobs, servers: int, **more: object) -> Instance:
     return bare.with_jobs(jobs)
 
 
+def with_releases(queue: Instance, seed: int) -> Instance:
+    """Return a log in which some jobs are released after their submits."""
+    draw = np.random.default_rng(seed)
+    held = draw.integers(0, 15, len(queue.jobs)) * (draw.random(len(queue.jobs)) < 0.5)
+    return queue.with_jobs(replace(queue.jobs, release=queue.jobs.submit + held))
+
+
 def random_parts(seed: int, most: int = 40, **more: object) -> Instance:
     """Draw a log of jobs that need several resources, in the partitions of a machine."""
     draw = np.random.default_rng(seed)
@@ -108,7 +116,8 @@ def packed_starts(jobs: Jobs, need: Any, most: Any, order: tuple[int, ...]) -> A
     for job in order:
         placed = np.isfinite(starts)
         ends = starts + jobs.run
-        for time in sorted({jobs.submit[job], *ends[placed & (ends > jobs.submit[job])]}):
+        come = jobs.released[job]
+        for time in sorted({come, *ends[placed & (ends > come)]}):
             at = [time, *starts[placed & (starts > time) & (starts < time + jobs.run[job])]]
             held = [need[placed & (starts <= t) & (ends > t)].sum(axis=0) for t in at]
             if all((used + need[job] <= most).all() for used in held):

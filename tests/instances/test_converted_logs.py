@@ -347,12 +347,13 @@ def test_nodes_are_not_taken_for_processors(tmp_path: Path) -> None:
     assert words in str(refusal(convert, path, processors=64, need="nodes"))
 
 
-def test_a_job_comes_after_the_one_before_it_and_its_think_time(tmp_path: Path) -> None:
+def test_a_job_is_released_after_the_one_before_it_and_its_think_time(tmp_path: Path) -> None:
     first = line(1, 0, 60, 2, wait=5).split()
     second, third = line(2, 10, 30, 2, wait=100).split(), line(3, 20, 30, 2).split()
     second[16:], third[16:] = ["1", "7"], ["9", "-1"]  # 9 is not in the log
     queue = convert(saved(tmp_path, *map(" ".join, (first, second, third))))
-    assert queue.jobs.name.tolist() == ["1", "3", "2"]
-    assert queue.jobs.submit.tolist() == [0, 20, 72]
-    assert queue.jobs.start.tolist()[::2] == [5, 110]
-    assert "1 eligible after their submit, by 62 on average, and taken to come then" in said(queue)
+    assert queue.jobs.name.tolist() == ["1", "2", "3"]
+    assert queue.jobs.submit.tolist() == [0, 10, 20]
+    assert queue.jobs.release.tolist() == [0, 72, 20]
+    assert queue.jobs.start.tolist()[:2] == [5, 110]
+    assert "1 eligible after their submit, by 62 on average, and released then" in said(queue)

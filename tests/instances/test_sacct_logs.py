@@ -8,8 +8,10 @@ from builders.refusals import refusal
 from builders.swf import said
 
 from schedopt.instances import files
+from schedopt.instances.files import dump, load
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_converters import convert
+from schedopt.instances.msfq.log_files import write_jobs
 
 SHARED = Path(files.__file__).resolve().parents[1].parent / "shared" / "data"
 STEPS = """JobID,User,Account,Partition,Submit,ElapsedRaw,AllocCPUS,Timelimit
@@ -87,7 +89,7 @@ def test_a_requeued_attempt_that_ended_is_a_job(tmp_path: Path) -> None:
     assert converted(tmp_path, text).jobs.run.tolist() == [60]
 
 
-def test_jobs_come_when_they_are_eligible(tmp_path: Path) -> None:
+def test_jobs_are_released_when_they_are_eligible(tmp_path: Path) -> None:
     date = "2026-01-01T00:00:"
     rows = [
         f"1|{date}00|{date}00|{date}00|60|1",
@@ -97,12 +99,19 @@ def test_jobs_come_when_they_are_eligible(tmp_path: Path) -> None:
     ]
     text = "\n".join(["JobID|Submit|Eligible|Start|ElapsedRaw|AllocCPUS", *rows])
     queue = converted(tmp_path, text)
-    assert queue.jobs.name.tolist() == ["1", "6", "4_3", "5"]
-    assert queue.jobs.submit.tolist() == [0, 4, 15, 20]
-    assert queue.jobs.start.tolist() == [0, 20, 15, 20]
-    assert "2 eligible after their submit, by 15 s on average, and taken to come then" in said(
-        queue
-    )
+    assert queue.jobs.name.tolist() == ["1", "4_3", "5", "6"]
+    assert queue.jobs.submit.tolist() == [0, 2, 3, 4]
+    assert queue.jobs.release.tolist() == [0, 15, 20, 4]
+    assert queue.jobs.start.tolist() == [0, 15, 20, 20]
+    assert "2 eligible after their submit, by 15 s on average, and released then" in said(queue)
+    released, rows = queue.as_released()
+    assert released.jobs.name.tolist() == ["1", "6", "4_3", "5"]
+    assert (released.jobs.submit.tolist(), rows.tolist()) == ([0, 4, 15, 20], [0, 3, 1, 2])
+    dump(queue, tmp_path / "log.json")
+    assert load(tmp_path / "log.json").jobs.release.tolist() == [0, 15, 20, 4]
+    write_jobs(queue.jobs, tmp_path / "again.csv")
+    again = convert(tmp_path / "again.csv", processors=16)
+    assert again.jobs.release.tolist() == [0, 15, 20, 4]
 
 
 def test_a_job_that_waits_and_is_not_eligible_is_left_out(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.effort import tried
-from builders.msfq import queue_of, random_jobs, random_parts
+from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from hypothesis import strategies as st
 from msgspec.structs import replace as replace_record
 
@@ -71,6 +71,28 @@ def shares(queue: Instance) -> list[float]:
     held = [queue.jobs.need, *([] if queue.jobs.needs is None else queue.jobs.needs.amounts.T)]
     each = zip(*(column.tolist() for column in held), strict=True)
     return [float(max(map(Fraction, job, most)) * queue.servers) for job in each]
+
+
+@pytest.mark.parametrize("name", sorted(registered("msfq").keys() - {"recorded", "nmsr"}))
+@tried(20, seed=SEEDS, several=st.booleans())
+def test_released_jobs_start_as_if_they_were_submitted_then(
+    name: str, seed: int, several: bool
+) -> None:
+    plain = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
+    queue = with_releases(plain, seed)
+    released, rows = queue.as_released()
+    assert np.all(np.diff(released.jobs.submit) >= 0)
+    try:
+        found, expected = (POLICIES[name].run(one) for one in (queue, released))
+    except NotApplicableError:
+        return
+    assert found.starts[rows].tolist() == expected.starts.tolist()
+    held = (queue.jobs.release - queue.jobs.submit).mean()
+    assert found.mean_response_time == pytest.approx(expected.mean_response_time + held)
+    assert found.mean_wait == pytest.approx(expected.mean_wait + held)
+    assert found.loss_of_capacity * found.makespan == pytest.approx(
+        expected.loss_of_capacity * expected.makespan
+    )
 
 
 @tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
@@ -193,9 +215,10 @@ def test_a_policy_says_why_it_does_not_apply() -> None:
         POLICIES["adaptive-quickswap"].run(queue_of(SMALL, 2 * 10**9))
 
 
-@tried(40, seed=SEEDS, several=st.booleans())
-def test_recorded_starts_of_easy_measure_as_easy(seed: int, several: bool) -> None:
+@tried(40, seed=SEEDS, several=st.booleans(), releases=st.booleans())
+def test_recorded_starts_of_easy_measure_as_easy(seed: int, several: bool, releases: bool) -> None:
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
+    queue = with_releases(queue, seed) if releases else queue
     easy = POLICIES["easy"].run(queue)
     jobs = replace(queue.jobs, start=easy.starts)
     found = POLICIES["recorded"].run(queue.with_jobs(jobs))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from builders.cli import refused, run
 from builders.effort import examples, tried
-from builders.msfq import queue_of, random_jobs, random_parts
+from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from builders.refusals import refusal
 from hypothesis import strategies as st
 
@@ -264,9 +264,13 @@ def test_a_plain_log_and_names(tmp_path: Path) -> None:
     seed=st.integers(0, 2**32 - 1),
     name=st.sampled_from(sorted(LOG_POLICIES)),
     several=st.booleans(),
+    releases=st.booleans(),
 )
-def test_one_wrong_start_is_found(few: int, seed: int, name: str, several: bool) -> None:
+def test_one_wrong_start_is_found(
+    few: int, seed: int, name: str, several: bool, releases: bool
+) -> None:
     queue: Instance = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
+    queue = with_releases(queue, seed) if releases else queue
     starts, draw = replay_log(queue, name, "given"), np.random.default_rng(seed)
     own: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patched:

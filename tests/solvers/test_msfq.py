@@ -17,6 +17,7 @@ from builders.msfq import (
     queue_of,
     random_jobs,
     random_parts,
+    with_releases,
 )
 from hypothesis import example
 from hypothesis import strategies as st
@@ -36,6 +37,7 @@ from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import registered
+from schedopt.solvers.msfq.log_bound import has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, opening_prices
 from schedopt.solvers.msfq.log_bound.relaxations import relaxation_bounds
 from schedopt.solvers.msfq.optimal_policy.relative_values import bound_policy_cost, edge_slopes
@@ -272,9 +274,12 @@ def bound_of(part: Any, resource: str, weighted: bool) -> float:
     return max(relaxation_bounds(part.ticks[resource], weighted=weighted, of=resource).values())
 
 
-@tried(80, seed=SEEDS, objective=OBJECTIVES)
-def test_no_schedule_of_several_resources_beats_a_bound(seed: int, objective: str) -> None:
+@tried(80, seed=SEEDS, objective=OBJECTIVES, releases=st.booleans())
+def test_no_schedule_of_several_resources_beats_a_bound(
+    seed: int, objective: str, releases: bool
+) -> None:
     queue = random_parts(seed, 5, objective=objective)
+    queue = with_releases(queue, seed) if releases else queue
     best = least(queue)
     model = LogBound(queue, rounds=60)
     result = schedopt.solve(model, certificate=True)
@@ -284,7 +289,8 @@ def test_no_schedule_of_several_resources_beats_a_bound(seed: int, objective: st
     weighted = objective == "weighted"
     alone = [max(bound_of(part, one, weighted) for one in part.ticks) for part in model.parts]
     heavy = [float(part.weight) for part in model.parts]
-    assert result.bound >= np.average(alone, weights=heavy) * (1 - 1e-9)
+    shown = np.average(alone, weights=heavy) + float(model.delay)
+    assert result.bound >= shown * (1 - 1e-9)
     # No certificate proves what is not true, whatever prices it makes up.
     draw = np.random.default_rng(seed)
     made_up = json.loads(msgspec.json.encode(model.certificate()))
@@ -301,6 +307,17 @@ def test_no_schedule_of_several_resources_beats_a_bound(seed: int, objective: st
             result.document(), bound=best * 1.001, certificate=certificate, proved_by=None
         )
         assert schedopt.check(queue, claim).bound != "re-proved"
+
+
+@tried(40, seed=SEEDS, objective=OBJECTIVES)
+def test_a_bound_counts_the_time_from_submit_to_release(seed: int, objective: str) -> None:
+    queue = with_releases(queue_of(*random_jobs(seed, 5), objective=objective), seed)
+    best = least(queue)
+    for solver in [None, *(["model"] if has_few_starts(LogBound(queue)) else [])]:
+        result = schedopt.solve(LogBound(queue), solver=solver, certificate=True)
+        assert result.violations == ()
+        assert result.bound <= best * (1 + 1e-9) <= result.objective * (1 + 2e-9)
+        assert result.bound_checked or result.bounded_by == "model"
 
 
 def test_bounds_worked_out_by_hand() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 from builders.effort import tried
-from builders.msfq import queue_of, random_jobs, random_parts
+from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,10 +51,14 @@ def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -
     name=st.sampled_from(sorted(LOG_POLICIES)),
     objective=st.sampled_from(["mean", "weighted"]),
     several=st.booleans(),
+    releases=st.booleans(),
 )
-def test_what_policies_get_passes(seed: int, name: str, objective: str, several: bool) -> None:
+def test_what_policies_get_passes(
+    seed: int, name: str, objective: str, several: bool, releases: bool
+) -> None:
     plain = queue_of(*random_jobs(seed), objective=objective)
     queue = random_parts(seed, objective=objective) if several else plain
+    queue = with_releases(queue, seed) if releases else queue
     starts = replay_log(queue, name, "given")
     report = judged(queue, measure(queue, starts))
     assert report.violations == []
@@ -65,6 +69,14 @@ def moved(job: int, by: float) -> Replayed:
     starts = STARTS.copy()
     starts[job] += by
     return measure(QUEUE, starts)
+
+
+def test_a_start_before_the_release_is_a_violation() -> None:
+    jobs = Jobs.of([0, 0], [1, 1], [4, 4], release=[0, 3])
+    queue = queue_of(jobs, 2)
+    assert judged(queue, measure(queue, np.array([0.0, 3.0]))).ok
+    found = judged(queue, measure(queue, np.array([0.0, 2.0]))).violations
+    assert found == ["1 jobs start before their release (first: job 1, 2 before 3)"]
 
 
 def test_no_resource_of_a_partition_is_held_twice() -> None:

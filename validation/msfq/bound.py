@@ -124,7 +124,9 @@ def reprove(
 def _reprove_prices(
     instance: Instance, certificate: Mapping[str, object], claim: Document
 ) -> str | None:
-    """Re-prove the bound of a log from prices."""
+    """Re-prove the bound of a log from prices, over responses from releases and from submits."""
+    delay = mean_delay(instance)
+    instance, _ = instance.as_released()
     try:
         stated = msgspec.convert(certificate, ServerPrices | ResourcePrices)
     except msgspec.ValidationError as error:
@@ -137,10 +139,26 @@ def _reprove_prices(
             shown = bound_of_partitions(instance, stated.parts)
     except ValueError as reason:
         return str(reason)
+    shown += delay
     claimed = Fraction(claim.bound or 0.0)
     if claimed <= shown * (1 + Fraction(ROUNDING)):
         return None
     return f"{float(claimed):.12g} claimed, {float(shown):.12g} shown"
+
+
+def mean_delay(queue: Instance) -> Fraction:
+    """Return the mean time from submit to release, weighted as the objective."""
+    jobs = queue.jobs
+    if jobs.release is None:
+        return Fraction(0)
+    submits, releases = (map(as_written, of.tolist()) for of in (jobs.submit, jobs.release))
+    delays = [release - submit for submit, release in zip(submits, releases, strict=True)]
+    weights = [Fraction(1)] * len(delays)
+    if queue.objective == "weighted":
+        runs = map(as_written, jobs.run.tolist())
+        weights = [need * run for need, run in zip(jobs.need.tolist(), runs, strict=True)]
+    weighted = (weight * delay for weight, delay in zip(weights, delays, strict=True))
+    return sum(weighted, Fraction(0)) / sum(weights, Fraction(0))
 
 
 def _reprove_threshold(

@@ -90,15 +90,15 @@ def _machines(queue: Instance, jobs: Jobs) -> Iterator[tuple[str, NDArray[np.boo
 
 
 def _check_feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report) -> None:
-    """Check that every job starts, none before its submit, and that all fit their machines."""
+    """Check that every job starts, none before its release, and that all fit their machines."""
     report.expect(bool(np.isfinite(starts).all()), "starts: not all are finite")
-    early = starts < jobs.submit
-    if early.any():
-        first = int(np.argmax(early))
-        report.violations.append(
-            f"{int(early.sum())} jobs start before their submit (first: job {first}, "
-            f"{starts[first]:.12g} before {jobs.submit[first]:.12g})"
-        )
+    for what, times in (("submit", jobs.submit), ("release", jobs.release)):
+        if times is not None and (early := starts < times).any():
+            first = int(np.argmax(early))
+            report.violations.append(
+                f"{int(early.sum())} jobs start before their {what} (first: job {first}, "
+                f"{starts[first]:.12g} before {times[first]:.12g})"
+            )
     placed = np.zeros(len(jobs), dtype=np.bool_)
     for where, own, part in _machines(queue, jobs):
         placed |= own
@@ -204,7 +204,8 @@ def _lost_capacity(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> fl
     """Integrate min(idle servers, servers that waiting jobs need) over the steps between events."""
     need = jobs.need.astype(np.int64)
     none = np.zeros_like(need)
-    times = np.concatenate([jobs.submit, starts, ends])
+    come = jobs.submit if jobs.release is None else jobs.release
+    times = np.concatenate([come, starts, ends])
     order = np.argsort(times, kind="stable")
     waiting = np.cumsum(np.concatenate([need, -need, none])[order])
     idle = servers - np.cumsum(np.concatenate([none, need, -need])[order])

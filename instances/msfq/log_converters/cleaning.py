@@ -72,6 +72,7 @@ class Raw:
     notes: list[str] = field(default_factory=list)
     columns: list[tuple[str, str]] = field(default_factory=list)  # each title and its use
     start: Floats | None = None  # when jobs started in the log
+    release: Floats | None = None  # when jobs could start
     waiting: Mask | None = None  # jobs that had not started when the log was written
     running: Mask | None = None  # jobs that had not ended then
     processors: int | None = None
@@ -84,7 +85,7 @@ class Raw:
     def keep(self, rows: NDArray[np.generic]) -> None:
         """Keep only these rows, by number or mask."""
         keys = ["submit", "need", "run", "estimate", "user", "group", "queue", "partition", "name"]
-        keys += ["start", "waiting", "running"]
+        keys += ["start", "release", "waiting", "running"]
         kept = take_rows(map(self.__dict__.get, keys), rows)
         self.__dict__ |= dict(zip(keys, kept, strict=True))
         self.needs = {name: column[rows] for name, column in self.needs.items()}
@@ -103,7 +104,7 @@ class Raw:
 
 
 def release(raw: Raw, eligible: Floats | None, began: Floats) -> None:
-    """Keep when jobs began, and let them come when they become eligible: after others, perhaps.
+    """Set the starts of jobs, and their releases: when each became eligible to start.
 
     A job that started was eligible by then, whatever the log says.
     """
@@ -114,12 +115,11 @@ def release(raw: Raw, eligible: Floats | None, began: Floats) -> None:
     if eligible is None:
         return
     by_start = np.where(began >= raw.submit, np.minimum(eligible, began), eligible)
-    come = np.fmax(raw.submit, by_start)
-    held = come - raw.submit
+    raw.release = np.fmax(raw.submit, by_start)
+    held = raw.release - raw.submit
     if (late := held > 0).any():
         mean = f"{held[late].mean():.4g}{' s' * (raw.zero is not None)} on average"
-        raw.note(late, f"eligible after their submit, by {mean}, and taken to come then")
-    raw.submit = come
+        raw.note(late, f"eligible after their submit, by {mean}, and released then")
     if raw.waiting is not None:
         unknown = raw.waiting & np.isnan(eligible)
         raw.note(unknown, "that wait and are not eligible yet")
@@ -167,6 +167,7 @@ def clean(raw: Raw, machine: Instance, options: Mapping[str, Any]) -> Jobs:
     if partition is not None and not machine.partitions:  # where it says no more than the queues
         same = queue is not None and np.array_equal(partition.codes, queue.codes)
         partition = None if same or len(partition.names) == 1 else partition
+    is_at_submit = raw.release is None or np.array_equal(raw.release, raw.submit)
     return Jobs(
         submit=raw.submit,
         need=raw.need.astype(np.int32),
@@ -179,6 +180,7 @@ def clean(raw: Raw, machine: Instance, options: Mapping[str, Any]) -> Jobs:
         partition=partition,
         needs=Needs.of(raw.needs) if raw.needs else None,
         start=raw.start if raw.start is not None and np.isfinite(raw.start).any() else None,
+        release=None if is_at_submit else raw.release,
     )
 
 

@@ -128,7 +128,7 @@ ROLES: Roles = {
     "submit": (),
     "need": ("alloccpus", "ncpus"),
     "run": ("elapsedraw", "elapsed"),
-    "eligible": (),
+    "eligible": ("release",),
     "began": ("start",),
     "ended": ("end",),
     "estimate": ("timelimit", "timelimitraw"),

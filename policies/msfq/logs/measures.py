@@ -101,11 +101,14 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
 
 
 def _lost_capacity(queue: Instance, starts: Floats, ends: Floats) -> float:
-    """Return the time integral of min(idle servers, servers that waiting jobs need)."""
+    """Return the time integral of min(idle servers, servers that waiting jobs need).
+
+    Jobs wait from their release on.
+    """
     total = 0.0
     for _, rows, part in queue.parts():
         need = part.jobs.need.astype(np.int64)
-        times = np.concatenate([part.jobs.submit, starts[rows], ends[rows]])
+        times = np.concatenate([part.jobs.released, starts[rows], ends[rows]])
         order = np.argsort(times, kind="stable")
         none = np.zeros_like(need)
         wanted = np.cumsum(np.concatenate([need, -need, none])[order])

@@ -147,7 +147,10 @@ def replay_log(queue: Instance, name: str, estimates: str = "exact", **own: Any)
     """Return when each job of a log starts under a policy, shape (jobs,)."""
     policy = LOG_POLICIES[name]
     order = policy.order(**own) if policy.order is not None else None
-    return replay_under(queue, policy, order, estimates, own)
+    released, rows = queue.as_released()
+    starts = np.empty(len(rows))
+    starts[rows] = replay_under(released, policy, order, estimates, own)
+    return starts
 
 
 def replay_under(
@@ -203,7 +206,7 @@ def _overfull(queue: Instance) -> str:
     """Return a remark if more servers are held than there are when jobs start as recorded."""
     for name, _, part in queue.parts():
         jobs = part.jobs
-        begun = jobs.submit if jobs.start is None else jobs.start
+        begun = jobs.released if jobs.start is None else jobs.start
         need = jobs.need.astype(np.int64)
         order = np.lexsort((np.repeat([0, 1], len(jobs)), np.append(begun + jobs.run, begun)))
         most = int(np.cumsum(np.append(-need, need)[order]).max())

@@ -242,6 +242,7 @@ def replay_classes(queue: Instance, plan: Plan, *, estimates: bool = False) -> F
     """
     if plan.make().holding:
         raise NotApplicableError(f"{plan.name} goes by a random clock, which a log has not")
+    queue, rows = queue.as_released()
     jobs = queue.jobs
     kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int64)
     trace = Trace(jobs.submit, kind, jobs.run)
@@ -256,4 +257,6 @@ def replay_classes(queue: Instance, plan: Plan, *, estimates: bool = False) -> F
     ).starts
     if waiting := int(np.isnan(starts).sum()):
         raise NotApplicableError(f"{plan.name} lets {waiting} jobs wait for ever")
-    return starts
+    in_rows = np.empty(len(rows))
+    in_rows[rows] = starts
+    return in_rows

@@ -95,6 +95,9 @@ def first_wrong_start(
     except NotApplicableError as error:
         raise InputError("a policy that applies", found=str(error)) from None
 
+    queue, own_rows = queue.as_released()
+    starts = starts[own_rows]
+
     def replay_plainly(part: Instance, until: float = inf) -> tuple[Recorded, Rule]:
         """Replay a machine without partitions by the policy's plain definition."""
         machine, rule = machine_for(Recorded, part, policy, estimates, own), policy.make(**own)
@@ -120,7 +123,8 @@ def first_wrong_start(
     names = queue.jobs.name
 
     def called(job: int) -> str:
-        return str(part.rows[job] if names is None else names[part.rows[job]])
+        row = part.rows[job]
+        return str(own_rows[row] if names is None else names[row])
 
     row = min(at)
     why = f"its reservation is at {expected[row]:.12g}"

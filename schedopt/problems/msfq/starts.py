@@ -43,6 +43,7 @@ def start_times(
 
     estimates, own = replay_options(queue, policy, options)
     queue.expect_servers_alone("start-times")
+    queue, own_rows = queue.as_released()
     if model not in MODELS:
         raise InputError(f"a model{listing(MODELS)}", found=quote(model), parameter="model")
     expect(0 < level < 1, "a number between 0 and 1", level, parameter="level")
@@ -55,7 +56,7 @@ def start_times(
     if not len(now.waiting):
         return StartTimes((), 0, 0.0)
     predictions = predicted(now, play, level=level, model=model, seed=seed)
-    names = predictions.rows if queue.jobs.name is None else queue.jobs.name[predictions.rows]
+    names = (own_rows if queue.jobs.name is None else queue.jobs.name)[predictions.rows]
     columns = (predictions.earliest, predictions.median, predictions.latest, predictions.requested)
     rows = zip(map(str, names.tolist()), *(column.tolist() for column in columns), strict=True)
     starts = (

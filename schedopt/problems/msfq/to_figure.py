@@ -209,7 +209,7 @@ def _replays(documents: Sequence[Result[Any]], queue: Instance) -> Figure | None
         look = {"color": colour, "linestyle": dash, "linewidth": 1.0}
         busy.plot(at, _mean_held(starts, starts + jobs.run, jobs.need, edges), **look)
         waiting.plot(
-            at, _mean_held(jobs.submit, starts, jobs.need, edges), label=label(name), **look
+            at, _mean_held(jobs.released, starts, jobs.need, edges), label=label(name), **look
         )
     busy.axhline(queue.servers, color=style.GREY, linewidth=0.8)
     what = "mean response time" if queue.objective == "mean" else "response time by work"

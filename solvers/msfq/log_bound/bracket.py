@@ -134,8 +134,8 @@ class BoundSearch:
         if self._hint is None:  # one after the other
             target = float(ticks.weight.sum()) * float(ticks.submit[-1] + ticks.run.sum())
         else:
-            submit = self._model.instance.jobs.submit[part.rows]
-            starts = (self._hint.starts[part.rows] - submit[0]) * float(ticks.scale)
+            release = self._model.instance.jobs.released[part.rows]
+            starts = (self._hint.starts[part.rows] - release[0]) * float(ticks.scale)
             response = np.maximum(starts - ticks.submit, 0) + ticks.run + 1.0
             target = float(response @ ticks.weight)
         grid = grid_of(ticks, starts, options["cells"])
@@ -154,5 +154,7 @@ class BoundSearch:
                 best.setdefault("prices", 0.0)
                 best["parts"] = max(best.values())
             for name, value in best.items():
-                sums[name] = sums.get(name, Fraction(0)) + Fraction(value) * part.weight / weight
+                if name not in sums:
+                    sums[name] = self._model.delay
+                sums[name] += Fraction(value) * part.weight / weight
         self.bounds = {name: relaxations.rounded_down(value) for name, value in sums.items()}

@@ -52,14 +52,14 @@ def solve(model: LogBound, task: EngineTask) -> Result:
     if stopped == "optimal":
         worth = np.rint(-solved.prices[:last] * UNIT).astype(np.int64)
         prices = Prices(np.arange(last + 1), np.maximum(worth, 0), UNIT)
-        bound, stopped = bound_of_prices(ticks, prices), "completed"
+        bound, stopped = rounded_down(bound_of_prices(ticks, prices) + model.delay), "completed"
         if bound > bounds.get("prices", 0.0):
             bounds["prices"], model.parts[0].prices = bound, prices
     return bracket_result(model, run, hint, bounds, stopped, by=version())
 
 
-def bound_of_prices(ticks: Ticks, prices: Prices) -> float:
-    """Return the bound that prices for each tick prove."""
+def bound_of_prices(ticks: Ticks, prices: Prices) -> Fraction:
+    """Return the bound that prices for each tick prove, from releases on."""
     paid = np.append(0, np.cumsum(prices.prices))
     last = len(prices.prices)
     total = -ticks.servers * int(paid[-1])
@@ -67,7 +67,7 @@ def bound_of_prices(ticks: Ticks, prices: Prices) -> float:
         starts: Ticks64 = np.arange(submit, last - length + 1)
         rents = need * (paid[starts + length] - paid[starts])
         total += int((prices.unit * weight * (starts + length - submit) + rents).min())
-    return rounded_down(ticks.mean_response_bound(Fraction(total, prices.unit)))
+    return ticks.mean_response_bound(Fraction(total, prices.unit))
 
 
 def _jobs(ticks: Ticks) -> list[tuple[int, int, int, int]]:
