@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from schedopt.instances.csv_text import unescape_cell
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.tables import Column, Source, Table
@@ -37,7 +38,7 @@ class StartTimes(msgspec.Struct, frozen=True):
 class WrongStart(Record, kw_only=True):
     """The first job in time that does not start when a policy starts it."""
 
-    job: str  # its name, or its row in the log from 0
+    job: str  # its name, or its row in the log from 0 if names do not differ
     policy: str
     found: float
     expected: float
@@ -50,19 +51,15 @@ class WrongStart(Record, kw_only=True):
         return f"{head}: at {min(self.found, self.expected):.12g} {self.why}"
 
 
-def read_starts(
-    source: Source, names: Sequence[str] | None, count: int, column: str
-) -> list[float]:
+def read_starts(source: Source, names: Sequence[str], column: str) -> list[float]:
     """Read when each job of a log starts, in the order of its rows.
 
     Parameters
     ----------
     source : path or frame
         With the columns ``job`` and ``start``, or in place of the latter one of the policy's name.
-    names : sequence of str, optional
-        The jobs' own names. Jobs may be given by row from 0 all the same, if all are.
-    count : int
-        How many jobs there are.
+    names : sequence of str
+        What the jobs are called. They may be given by row from 0 all the same, if all are.
     column : str
         The policy's name.
 
@@ -75,13 +72,15 @@ def read_starts(
         table = Table.read(source)
         start = Column("start" if "start" in table.titles else column, needed=True)
         declared = list(table.declared((Column("job", needed=True), start), "starts", others=True))
+        count = len(names)
         rows = [str(row) for row in range(count)]
-        named = {row.text("job") for row in declared}
-        by_name = names is not None and (named != set(rows) or set(names) == set(rows))
-        rows_by_name = {name: row for row, name in enumerate(names if names and by_name else rows)}
+        named = {unescape_cell(row.text("job")) for row in declared}
+        has_names = list(names) != rows
+        by_name = has_names and (named != set(rows) or set(names) == set(rows))
+        rows_by_name = {name: row for row, name in enumerate(names if by_name else rows)}
         starts: dict[int, float] = {}
         for row in declared:
-            job = rows_by_name.get(row.text("job"))
+            job = rows_by_name.get(unescape_cell(row.text("job")))
             if job is None:
                 raise row.wrong(
                     "job", "a job's name" if by_name else f"a row from 0 to {count - 1}"

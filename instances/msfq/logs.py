@@ -218,6 +218,13 @@ class Jobs:
         """From the first submit to the last."""
         return float(self.submit[-1] - self.submit[0])
 
+    def called(self) -> list[str]:
+        """Return what each job is called: by its own name if all differ, else by its row from 0."""
+        names = [] if self.name is None else [str(name) for name in self.name.tolist()]
+        if len({*names, ""}) == len(self) + 1:
+            return names
+        return [str(row) for row in range(len(self))]
+
     def labels(self, by: str) -> Labels | None:
         """Return each job's label under one of `GROUPINGS` or ``need``."""
         if by != "need":

@@ -194,6 +194,7 @@ def check_starts(
     *,
     policy: str = "easy",
     servers: int | None = None,
+    tolerance: str = "0",
     option: list[str] | None = None,
     policy_file: list[Path] | None = None,
     json: bool = False,
@@ -206,15 +207,17 @@ def check_starts(
     Parameters
     ----------
     file : An instance of a log, or a plain log (.csv, .swf), with --servers.
-    starts : A table with the columns job (its row from 0, or its name) and start.
+    starts : A table with the columns job (its name, or its row from 0) and start.
     policy : One of those that replay logs, such as fcfs, easy, conservative or saf.
     servers : How many processors the machine of a plain log has.
+    tolerance : How far from the policy's a start may be: a number in the log's unit, or 60s.
     """
     from schedopt.verbs.starts import check_starts as run
     from schedopt.verbs.starts import log_of
 
     queue: Any = log_of(file, servers, out.say)
-    wrong = run(queue, starts, policy, options=split(option or ()), policy_files=policy_file or ())
+    files, own = policy_file or (), split(option or ())
+    wrong = run(queue, starts, policy, tolerance=tolerance, options=own, policy_files=files)
     if json:
         out.print_json(wrong)
     elif wrong is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import load
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.starts import StartTimes
-from schedopt.instances.times import Dates
+from schedopt.instances.times import NUMBER, Dates, seconds_of
 from schedopt.policies import from_file
 from schedopt.problems import problem_of
 
@@ -31,6 +32,7 @@ def check_starts(
     starts: Source,
     policy: str = "easy",
     *,
+    tolerance: float | str = 0.0,
     options: Mapping[str, Any] | None = None,
     policy_files: Iterable[str | Path] = (),
 ) -> WrongStart | None:
@@ -41,10 +43,13 @@ def check_starts(
     queue : Instance
         Of a log.
     starts : path or frame
-        A table with the columns ``job``, by row from 0 or by name where the log has names, and
-        ``start``, in the log's unit. Instead of the latter it may have one of the policy's name.
+        A table with the columns ``job``, by name (a job id) where the log has names or by row from
+        0, and ``start``, in the log's unit. Instead of the latter it may have one of the policy's
+        name.
     policy : str
         One of those that replay logs.
+    tolerance : float or str
+        How far from the policy's a start may be: a number in the log's unit, or a time such as 60s.
     options : mapping, optional
         The policy's own, such as ``estimates``.
     policy_files : iterable of paths
@@ -53,11 +58,26 @@ def check_starts(
     Returns
     -------
     WrongStart or None
-        None where every start is the policy's, to a millionth of the log's unit.
+        None where every start is the policy's, within the tolerance or a millionth of the log's
+        unit.
     """
     for path in policy_files:
         from_file.load(from_file.read(path))
-    return problem_of(queue).wrong_start(queue, starts, policy, options)
+    allowed = tolerance_of(tolerance)
+    return problem_of(queue).wrong_start(queue, starts, policy, options, allowed)
+
+
+def tolerance_of(given: float | str) -> float:
+    """Return a tolerance in a log's unit; a time such as 60s is for logs in seconds."""
+    expected = "a number of the log's unit, 0 or more, or a time such as 60s or 2m"
+    if isinstance(given, str):
+        seconds = seconds_of(given.strip())
+        value = float(given) if NUMBER.fullmatch(given) else -1.0 if seconds is None else seconds
+    else:
+        value = given
+    if not 0 <= value < inf:
+        raise InputError(expected, found=quote(given), parameter="tolerance")
+    return float(value)
 
 
 def log_of(

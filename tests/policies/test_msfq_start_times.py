@@ -1,6 +1,7 @@
 """Starts: intervals hold what they say, and starts of others are checked against a policy."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,50 @@ def test_a_wrong_start_is_told_in_words(
     assert said in run(*asked, status=1).stdout
     found = json.loads(run(*asked, "--json", status=1).stdout)
     assert found["expected"] == right[int(found["job"])]
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "said"),
+    [
+        ("60s", "all 5 jobs start as they should"),
+        ("1m", "all 5 jobs start as they should"),
+        ("60", "all 5 jobs start as they should"),
+        ("59.9", "job 4 starts at 69, and should at 9 under easy"),
+        ("0", "job 2 starts at 3, and should at 1 under easy"),
+    ],
+)
+def test_starts_within_a_tolerance_are_right(tolerance: str, said: str, small_log: Path) -> None:
+    starts = table(small_log.with_name("starts.csv"), "job,start\n0,0\n1,12\n2,3\n3,29\n4,69\n")
+    asked = ("check-starts", small_log, starts, "--tolerance", tolerance)
+    assert said in run(*asked, status=0 if "all" in said else 1).stdout
+
+
+@pytest.mark.parametrize("tolerance", ["soon", "-1", "1e999", "10:00", "", "nan"])
+def test_a_tolerance_is_a_time(tolerance: str, small_log: Path) -> None:
+    starts = table(small_log.with_name("starts.csv"), "job,start\n0,0\n")
+    said = refused("check-starts", small_log, starts, "--tolerance", tolerance)
+    assert "--tolerance" in said
+    assert "a time such as 60s or 2m" in said
+
+
+def test_job_names_are_the_names_of_starts(tmp_path: Path) -> None:
+    names = ["7", "8_1", "8_2", "9+0", "=x"]
+    named = replace(JOBS, name=np.array(names, dtype=np.dtypes.StringDType()))
+    schedopt.dump(queue_of(named, 4), tmp_path / "log.json")
+    log, starts = tmp_path / "log.json", tmp_path / "starts.csv"
+    run("evaluate", log, "--policy", "easy", "--option", f"starts={starts}")
+    lines = starts.read_text().splitlines()
+    assert lines == ["job,start", "7,0", "8_1,10", "8_2,1", "9+0,29", "'=x,9"]
+    assert "all 5 jobs" in run("check-starts", log, starts).stdout
+    table(starts, starts.read_text().replace("8_2,1", "8_2,2"))
+    assert (
+        "job 8_2 starts at 2, and should at 1" in run("check-starts", log, starts, status=1).stdout
+    )
+    twice = replace(JOBS, name=np.array(["7", "7", "8", "9", "10"], dtype=np.dtypes.StringDType()))
+    schedopt.dump(queue_of(twice, 4), log)
+    run("evaluate", log, "--policy", "easy", "--option", f"starts={starts}")
+    assert starts.read_text().splitlines()[1:] == ["0,0", "1,10", "2,1", "3,29", "4,9"]
+    assert "all 5 jobs" in run("check-starts", log, starts).stdout
 
 
 def bad(starts: str, words: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import write_bytes
 from schedopt.instances.msfq import Instance, Replayed
@@ -194,8 +195,7 @@ def recorded(
     if jobs.start is None:
         raise NotApplicableError("this log does not say when jobs started")
     if (unknown := np.isnan(jobs.start)).any():
-        first = int(np.argmax(unknown))
-        name = first if jobs.name is None else jobs.name[first]
+        name = jobs.called()[int(np.argmax(unknown))]
         reason = f"{int(unknown.sum())} jobs have no start in the log, the first is {name}"
         raise NotApplicableError(reason)
     write_starts(jobs.start, starts, queue)
@@ -234,15 +234,15 @@ def _planning_estimates(queue: Instance, policy: LogPolicy, asked: str | None) -
 
 
 def write_starts(starts: Floats, target: str | None, queue: Instance) -> None:
-    """Write when each job started, by row from 0; `InputError` if that is the log itself."""
+    """Write when each job started, by its name or row; `InputError` if that is the log itself."""
     if target is None:
         return
     if Path(target).name == queue.log:
         expected = "a file other than the log"
         raise InputError(expected, found=target, place="option starts")
-    rows = [f"{job},{start!r}" for job, start in enumerate(starts.tolist())]
-    lines = ["job,start", *(row.removesuffix(".0") for row in rows)]
-    write_bytes(target, ("\n".join(lines) + "\n").encode())
+    rows = zip(queue.jobs.called(), starts.tolist(), strict=True)
+    cells = ((job, repr(start).removesuffix(".0")) for job, start in rows)
+    write_bytes(target, as_csv(("job", "start"), cells).encode())
 
 
 PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Quickswap, 2025"

@@ -16,7 +16,7 @@ from schedopt.policies.msfq.logs.registration import applicable, machine_for, re
 from schedopt.policies.msfq.logs.rules import Conservative
 from schedopt.policies.registry import NotApplicableError
 
-CLOSE = 1e-6  # difference, in the log's unit, up to which two starts are the same
+CLOSE = 1e-6  # difference, in the log's unit, that two equal starts may have from rounding
 NOBODY = -1
 FEW, MANY = 2_000, 5_000
 """Jobs of a log up to which the plain definition is replayed in full; and, where reservations are
@@ -70,7 +70,13 @@ class Recorded(Machine):
 
 
 def first_wrong_start(
-    queue: Instance, name: str, starts: Floats, estimates: str, own: Mapping[str, Any]
+    queue: Instance,
+    name: str,
+    starts: Floats,
+    estimates: str,
+    own: Mapping[str, Any],
+    *,
+    tolerance: float = 0.0,
 ) -> WrongStart | None:
     """Return the first job in time whose start is not the policy's, None if there is none.
 
@@ -84,6 +90,8 @@ def first_wrong_start(
         Claimed starts, in the log's unit.
     estimates : str
         ``given`` or ``exact``: how long the policy believes that jobs run.
+    tolerance : float
+        How far from the policy's a start may be, in the log's unit.
 
     Raises
     ------
@@ -95,6 +103,7 @@ def first_wrong_start(
     except NotApplicableError as error:
         raise InputError("a policy that applies", found=str(error)) from None
 
+    names = queue.jobs.called()
     queue, own_rows = queue.as_released()
     starts = starts[own_rows]
 
@@ -112,7 +121,7 @@ def first_wrong_start(
         expected = np.empty(len(queue.jobs))
         for part in queue.parts():
             expected[part.rows] = replay_plainly(part.queue)[0].starts
-    wrong = np.abs(starts - expected) > CLOSE
+    wrong = np.abs(starts - expected) > max(tolerance, CLOSE)
     if not wrong.any():
         return None
     early = np.minimum(starts, expected)
@@ -120,11 +129,9 @@ def first_wrong_start(
     rows = np.flatnonzero(wrong & (early == now))
     part = next(part for part in queue.parts() if rows[0] in part.rows)
     at = {int(row): int(np.flatnonzero(part.rows == row)[0]) for row in rows if row in part.rows}
-    names = queue.jobs.name
 
     def called(job: int) -> str:
-        row = part.rows[job]
-        return str(own_rows[row] if names is None else names[row])
+        return str(names[own_rows[part.rows[job]]])
 
     row = min(at)
     why = f"its reservation is at {expected[row]:.12g}"

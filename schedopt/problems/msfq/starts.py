@@ -14,16 +14,18 @@ from schedopt.instances.tables import Source
 
 
 def wrong_start(
-    queue: Instance, starts: Source, policy: str, options: Mapping[str, Any] | None = None
+    queue: Instance,
+    starts: Source,
+    policy: str,
+    options: Mapping[str, Any] | None = None,
+    tolerance: float = 0.0,
 ) -> WrongStart | None:
     """Return the first start that is not the policy's, if any is: see `schedopt.check_starts`."""
     from schedopt.policies.msfq.logs.start_check import first_wrong_start
 
     estimates, own = replay_options(queue, policy, options or {})
-    names = queue.jobs.name
-    known = None if names is None else names.tolist()
-    times = read_starts(starts, known, len(queue.jobs), policy)
-    return first_wrong_start(queue, policy, np.array(times), estimates, own)
+    times = read_starts(starts, queue.jobs.called(), policy)
+    return first_wrong_start(queue, policy, np.array(times), estimates, own, tolerance=tolerance)
 
 
 def start_times(
@@ -43,6 +45,7 @@ def start_times(
 
     estimates, own = replay_options(queue, policy, options)
     queue.expect_servers_alone("start-times")
+    names = queue.jobs.called()
     queue, own_rows = queue.as_released()
     if model not in MODELS:
         raise InputError(f"a model{listing(MODELS)}", found=quote(model), parameter="model")
@@ -56,9 +59,9 @@ def start_times(
     if not len(now.waiting):
         return StartTimes((), 0, 0.0)
     predictions = predicted(now, play, level=level, model=model, seed=seed)
-    names = (own_rows if queue.jobs.name is None else queue.jobs.name)[predictions.rows]
+    called = [names[row] for row in own_rows[predictions.rows]]
     columns = (predictions.earliest, predictions.median, predictions.latest, predictions.requested)
-    rows = zip(map(str, names.tolist()), *(column.tolist() for column in columns), strict=True)
+    rows = zip(called, *(column.tolist() for column in columns), strict=True)
     starts = (
         Start(job=job, earliest=low, median=middle, latest=high, requested=requested)
         for job, low, middle, high, requested in rows
