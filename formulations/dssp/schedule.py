@@ -51,11 +51,11 @@ class Schedule(WholeModel):
 
     Notes
     -----
-    Source: Anderson et al., SPAA 2005, section 2, and ``docs/problems/dssp.md``. Processors that
-    are there all the time are identical, so a cumulative over all tasks suffices: sorted by start,
-    each task finds one free; of others see `valleys`. Tasks start from their job's release on and
-    end by its deadline; seats are a cumulative of their own. Several `objectives` are maximized one
-    after another, each by a model of its own.
+    Source: Anderson et al., SPAA 2005, section 2, and ``docs/problems/dssp-machine.md``. Processors
+    that are there all the time are identical, so a cumulative over all tasks suffices: sorted by
+    start, each task finds one free; of others see `valleys`. Tasks start from their job's release
+    on and end by its deadline; seats are a cumulative of their own. Several `objectives` are
+    maximized one after another, each by a model of its own.
     """
 
     problem: ClassVar[str] = "dssp"

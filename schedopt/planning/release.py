@@ -5,7 +5,7 @@ tasks may run at once, and an order. It starts the first in that order that is e
 and it counts processors: any free one will do. A `Release` is a set of tasks of one stage whose
 planned number of running tasks is that of a list schedule: the tasks in their own order on
 ``at_once`` processors of their own, from ``begin`` on. Then no task that is shorter than planned
-can delay another (the theorem in ``docs/problems/dssp.md``).
+can delay another (the theorem in ``docs/problems/dssp-release.md``).
 """
 
 from __future__ import annotations

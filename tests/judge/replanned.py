@@ -1,8 +1,8 @@
 """The best that can still be done in a small night, by trying every start and every processor.
 
-Written from docs/howto/replan.md and docs/problems/dssp.md alone. It keeps its own account of what
-has happened, from the nights and events that it draws itself, and shares nothing with what it
-judges. All times are whole numbers.
+Written from docs/howto/replan.md and docs/problems/dssp-machine.md alone. It keeps its own account
+of what has happened, from the nights and events that it draws itself, and shares nothing with what
+it judges. All times are whole numbers.
 """
 
 from __future__ import annotations
