@@ -110,7 +110,7 @@ class Room:
     there: Steps
     asked: dict[int, Any]
     literals: dict[int, Variable] = field(default_factory=dict)
-    numbers: range = range(0)
+    numbers: Sequence[int] = range(0)
 
     def band(self, low: int, high: int) -> Steps:
         """Return what there is above a level and up to another."""
@@ -186,30 +186,28 @@ class Rooms:
                 literals[name][k] = literal
             if len(pools) > 1:
                 model.add(sum(own) == x)
-        first = 0
         for name, there in machine.pools.items():
             mine = literals[name]
             asked = {k: wide[k] for k in mine}
             whole = Room(self._whole_amount(there), asked, mine)
             whole.there = whole.band(0, sum(asked.values()))
-            levels = [*valley_levels(map(int, whole.there.amounts)), int(whole.there.most)]
-            valleys = [
-                Room(
-                    whole.band(low, high),
-                    dict(asked),
-                    mine,
-                    range(first + low, first + high),
-                )
-                for low, high in pairwise(levels)
-            ]
-            first += int(there.most)
-            valleys[-1].numbers = range(valleys[-1].numbers.start, first)
+            if machine.away:
+                layers = [layer for layer in machine.layers if layer.pool == name]
+                parts = [(self._whole_amount(layer.there), layer.numbers) for layer in layers]
+            else:
+                levels = [*valley_levels(map(int, whole.there.amounts)), int(whole.there.most)]
+                cuts = [*levels[:-1], max(levels[-1], int(there.most))]
+                parts = [
+                    (whole.band(low, high), machine.numbers[name][a:b])
+                    for (low, high), (a, b) in zip(pairwise(levels), pairwise(cuts), strict=True)
+                ]
+            valleys = [Room(part, dict(asked), mine, numbers) for part, numbers in parts]
             self._limit_concurrent_use(whole)
             if len(valleys) > 1:
-                for valley in valleys:
+                for v, valley in enumerate(valleys):
                     for k in mine:
                         most = min(wide[k], int(valley.there.most))
-                        valley.asked[k] = model.new_int_var(0, most, f"{k} from {valley.numbers}")
+                        valley.asked[k] = model.new_int_var(0, most, f"{k} from {v}")
                     self._limit_concurrent_use(valley)
                 for k, literal in mine.items():
                     model.add(sum(valley.asked[k] for valley in valleys) == wide[k] * literal)

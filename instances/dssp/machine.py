@@ -9,17 +9,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import accumulate, chain, groupby, pairwise
+from itertools import accumulate, chain, groupby, pairwise, starmap
 from operator import itemgetter, mul, sub
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.declarations import CheckedRecord, Name, NonNegative
-from schedopt.instances.dssp.jobs import Job, Night, Processors
+from schedopt.instances.declarations import CheckedRecord, Count, Name, NonNegative
+from schedopt.instances.dssp.jobs import Job, Night
 
 NONE, ONE = Fraction(0), Fraction(1)
 Instance = Any  # `records.Instance`, which is made of what stands here
@@ -34,6 +36,8 @@ class Down(CheckedRecord, kw_only=True, omit_defaults=True):
         From when to when.
     processors : int
         How many; all that are there, where these are fewer.
+    numbers : tuple of int
+        Which ones, in place of how many and of which pool.
     pool : str, optional
         Of which of the file's `pools`.
     night : int, optional
@@ -42,7 +46,8 @@ class Down(CheckedRecord, kw_only=True, omit_defaults=True):
 
     start: NonNegative
     end: NonNegative
-    processors: Processors
+    processors: Annotated[int, msgspec.Meta(ge=0, le=10**9, extra_json_schema={"minimum": 1})] = 0
+    numbers: tuple[Count, ...] = ()
     pool: Name | None = None
     night: Night | None = None
 
@@ -160,23 +165,34 @@ class Steps:
 
 
 class Layer(NamedTuple):
-    """Processors of a pool that leave together, whenever they come: those with lower numbers first.
+    """Processors of a pool that leave together, whenever each of them comes.
 
     So a task that finds some of them there keeps them until all of them leave.
     """
 
     pool: str
-    first: int  # their numbers among the processors of all pools are so many from this on
-    size: int
+    numbers: Sequence[int]  # among the processors of all pools, those that come first first
     there: Steps  # how many of them are there
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """The machine, and what each job may use of it."""
+    """The machine, and what each job may use of it.
 
-    pools: dict[str, Steps]  # the processors of each; without pools all, under an empty name
-    resources: dict[str, Steps]  # what running tasks hold beside processors
+    Attributes
+    ----------
+    by_number : dict of str to Steps
+        For each pool an amount P(t): its processor k is there if P(t) > k, unless it is away.
+        Without pools there is one, under an empty name.
+    resources : dict of str to Steps
+        What running tasks hold beside processors.
+    away : dict of int to list of Span
+        When single processors are away, by number.
+    """
+
+    by_number: dict[str, Steps]
+    resources: dict[str, Steps]
+    away: dict[int, list[Span]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, night: Instance, n: int | None = None) -> Machine:
@@ -185,15 +201,36 @@ class Machine:
         if not pools:
             pools = {"": Steps.of(night.changes, night.processors)}
         away: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
+        single: dict[int, list[Span]] = defaultdict(list)
         for down in night.down:
             if down.night in (None, n) or night.nights == 1:
                 away[down.pool or ""].append((down.processors, down.start, down.end))
+                for number in down.numbers:
+                    span = Span(as_written(down.start), as_written(down.end), ONE)
+                    single[number].append(span)
         pools = {name: there.less(away[name]) for name, there in pools.items()}
         resources = {name: Steps.of(steps) for name, steps in night.resources.items()}
         return cls(
             {name: there.up_to(night.end) for name, there in pools.items()},
             {name: there.up_to(night.end) for name, there in resources.items()},
+            single,
         )
+
+    @cached_property
+    def numbers(self) -> dict[str, range]:
+        """The numbers of each pool's processors."""
+        ends = accumulate((int(there.most) for there in self.by_number.values()), initial=0)
+        return dict(zip(self.by_number, starmap(range, pairwise(ends)), strict=True))
+
+    @cached_property
+    def pools(self) -> dict[str, Steps]:
+        """How many processors of each pool are there."""
+        if not self.away:
+            return self.by_number
+        changes = {name: list[tuple[Fraction, Fraction]]() for name in self.by_number}
+        for layer in self.layers:
+            changes[layer.pool] += layer.there.changes()
+        return {name: Steps.summed(own or [(NONE, NONE)]) for name, own in changes.items()}
 
     @cached_property
     def total(self) -> Steps:
@@ -224,20 +261,53 @@ class Machine:
     def layers(self) -> list[Layer]:
         """The processors in layers that leave together."""
         layers: list[Layer] = []
-        first = 0
-        for pool, there in self.pools.items():
-            falls = (after for before, after in pairwise(there.amounts) if after < before)
-            cuts = sorted({0, int(there.most), *map(int, falls)})
-            for below, size in pairwise(cuts):
-                low, top = Fraction(below), Fraction(size)
-                own = Steps(there.times, tuple(min(max(a, low), top) - low for a in there.amounts))
-                layers.append(Layer(pool, first, size - below, own))
-                first += size - below
-        return layers
+        for pool, there in self.by_number.items():
+            numbers, away = self.numbers[pool], set[int]()
+            falls = [i for i, (a, b) in enumerate(pairwise(there.amounts), 1) if b < a]
+            cuts = {0, int(there.most), *(int(there.amounts[i]) for i in falls)}
+            if self.away:
+                away = {number - numbers.start for number in self.away if number in numbers}
+                # Those that come back after a fall come in the order of their numbers.
+                cuts |= {int(amount) for i in falls[:1] for amount in there.amounts[i:]}
+            for low, high in pairwise(sorted(cuts)):
+                own = [k for k in away if low <= k < high]
+                alone = [k for k in own if any(span.start for span in self.away[numbers[k]])]
+                layers.append(self._layer(pool, low, high, {*own} - {*alone}, {*alone}))
+                layers += [self._layer(pool, k, k + 1, {k}, set()) for k in alone]
+        return [layer for layer in layers if layer.numbers]
+
+    def _layer(self, pool: str, low: int, high: int, late: set[int], without: set[int]) -> Layer:
+        """Return the processors of a pool from a number on, some of them late, and without some."""
+        there, numbers = self.by_number[pool], self.numbers[pool]
+        least, most = Fraction(low), Fraction(high)
+        band = Steps(there.times, tuple(min(max(a, least), most) - least for a in there.amounts))
+        if not late and not without:
+            return Layer(pool, numbers[low:high], band)
+        changes, order = [*band.changes()], list[tuple[bool, Fraction, int]]()
+        for k in range(low, high):
+            present = Steps(there.times, tuple(Fraction(amount > k) for amount in there.amounts))
+            own = present if k not in late | without else self._alone(present, numbers[k])
+            if k in without:
+                changes += [(time, -change) for time, change in present.changes()]
+            else:
+                comes = next((span.start for span in own.spans() if span.amount), None)
+                order.append((comes is None, comes or NONE, k))
+            if k in late:
+                changes += [(time, -change) for time, change in present.changes()]
+                changes += own.changes()
+        return Layer(pool, [numbers[k] for _, _, k in sorted(order)], Steps.summed(changes))
+
+    def _alone(self, present: Steps, number: int) -> Steps:
+        """Return when a processor is there: 1, else 0; ``present`` is so where it is not away."""
+        spans = [((span.start, ONE), (span.end or NONE, -ONE)) for span in self.away[number]]
+        gone = Steps.summed([(NONE, NONE), *chain(*spans)])
+        times = sorted({*present.times, *gone.times})
+        there = (present.at(time) if not gone.at(time) else NONE for time in times)
+        return Steps(tuple(times), tuple(there))
 
     def pool_of(self, processor: int) -> str:
         """Return the pool of a processor, given by its number; empty if there is none."""
-        return next((one.pool for one in self.layers if processor < one.first + one.size), "")
+        return next((name for name, own in self.numbers.items() if processor in own), "")
 
     def of_job(self, job: Job) -> Sequence[str]:
         """Return the pools that a job's tasks may run on, in the file's order."""

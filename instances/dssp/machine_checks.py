@@ -12,7 +12,7 @@ import msgspec
 from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
-from schedopt.instances.dssp.machine import Machine, Steps, in_order
+from schedopt.instances.dssp.machine import Down, Machine, Steps, in_order
 from schedopt.instances.errors import InputError, at_place, expect, quote
 from schedopt.instances.naming import pick_name, refuse_twice
 from schedopt.instances.times import SPELLED
@@ -97,7 +97,11 @@ def _check_times(night: Instance) -> None:
                 expect_held(getattr(down, key), key)
             words = f"a time after {down.start:g}, the start"
             expect(down.start < down.end < inf, words, down.end, "end")
-            if down.pool is not None or night.pools:
+            one = bool(down.numbers) != bool(down.processors)
+            expect(one, "`processors` or `numbers`", [down.processors, down.numbers], "processors")
+            if down.numbers:
+                _check_numbers(night, down)
+            elif down.pool is not None or night.pools:
                 with at_place("pool"):
                     pick_name(down.pool or "", night.pools, "one of the file's `pools`")
             words = f"at most {night.nights}, the file's `nights`"
@@ -118,6 +122,15 @@ def _check_times(night: Instance) -> None:
         with at_place("deadline"):
             for end in (0.0, night.deadline, *(job.deadline or 0.0 for job in night.jobs)):
                 dates.at(end)
+
+
+def _check_numbers(night: Instance, down: Down) -> None:
+    """Raise `InputError` if single processors that are down are none of the machine's."""
+    expect(down.pool is None, "no pool: numbers go on from pool to pool", down.pool, "pool")
+    pools = night.pools.values() if night.pools else [night.changes]
+    count = sum(int(Steps.of(size, night.processors).most) for size in pools)
+    for i, number in enumerate(down.numbers):
+        expect(number < count, f"a processor from 0 to {count - 1}", number, f"numbers[{i}]")
 
 
 def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:

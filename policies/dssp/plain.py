@@ -210,11 +210,11 @@ class _Simulation:
         return next((t for t, amount in amounts[1:] if not amount), inf) if amounts[0][1] else -1.0
 
     def idle_processors(self, layer: Layer) -> list[int]:
-        """Return the processors of a layer that are idle now, the lowest numbers of them."""
-        own = range(layer.first, layer.first + layer.size)
+        """Return the processors of a layer that are idle now, those that came first first."""
+        own = {*layer.numbers}
         busy = {p for task in self.running for p in task.on if p in own}
         count = int(next(_levels_from(layer.there, self.now))[1]) - len(busy)
-        return list(islice((p for p in own if p not in busy), max(0, count)))
+        return list(islice((p for p in layer.numbers if p not in busy), max(0, count)))
 
 
 def _levels_from(there: Steps, now: float) -> Iterator[tuple[float, Fraction]]:

@@ -91,6 +91,7 @@ COUNT = {"kind": "at-most", "count": 1}
 OTHER = {"name": "a", "reward": 1, "stages": [[1]]}
 POOLED: dict[str, Any] = {"processors": GONE, "pools": {"cpu": 1}}
 DOWN = {"start": 0, "end": 1, "processors": 1}
+NAMED = {"start": 0, "end": 1, "numbers": [0]}
 WAITING: dict[str, Any] = {
     "jobs": [OTHER | {"after": ["b"]}, OTHER | {"name": "b", "after": ["a"]}]
 }
@@ -123,6 +124,10 @@ BAD: dict[str, list[tuple[str, Any, str]]] = {
         ("down", [DOWN | {"end": 99, "processors": 5}], "expected some processor before"),
         ("down", [DOWN | {"pool": "gpu"}], "@[0].pool: found 'gpu'; expected one of the file's"),
         ("down", [DOWN | {"night": 2}], "@[0].night: found 2; expected at most 1"),
+        ("down", [DOWN | {"numbers": [0]}], "@[0].processors: found"),
+        ("down", [DOWN | {"processors": 0}], "expected `processors` or `numbers`"),
+        ("down", [NAMED | {"numbers": [0, 2]}], "@[0].numbers[1]: found 2; expected a processor"),
+        ("down", [NAMED | {"pool": "gpu"}], "@[0].pool: found 'gpu'; expected no pool"),
         ("constraint", [], "found key 'constraint'; expected only keys of the format (did you"),
         ("jobs", GONE, "found {'deadline': 10, 'name': 'n', 'problem': 'dssp', ...}; expected a"),
         ("processors", 10**22, "@: found 10000000000000000000000; expected a whole number <="),

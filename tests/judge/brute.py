@@ -53,13 +53,40 @@ class Machine:
                 if isinstance(given, list):
                     level = next((amount for at, amount in given[::-1] if at <= time), before)
                 for one in down if pool is not None else ():
-                    if one["start"] <= time < one["end"] and (one.get("pool") or "") == pool:
+                    if (
+                        "numbers" not in one
+                        and one["start"] <= time < one["end"]
+                        and (one.get("pool") or "") == pool
+                    ):
                         level -= one["processors"]
                 found.append(max(NONE, level) if end is None or time < end else NONE)
             return found
 
-        self.pools = {name: levels(size, before, name) for name, size in pools.items()}
+        self.numbered = {name: levels(size, before, name) for name, size in pools.items()}
+        numbers = [(p, k) for p, own in self.numbered.items() for k in range(int(max(own)))]
+        self.away = {
+            (numbers[int(number)], i)
+            for one in down
+            for number in one.get("numbers", ())
+            if number < len(numbers)
+            for i, time in enumerate(self.times)
+            if one["start"] <= time < one["end"]
+        }
+        self.pools = {
+            name: [
+                Fraction(
+                    sum(k < own[i] and ((name, k), i) not in self.away for k in range(int(own[i])))
+                )
+                for i in range(len(own))
+            ]
+            for name, own in self.numbered.items()
+        }
         self.resources = {name: levels(amount, NONE) for name, amount in resources.items()}
+
+    def has(self, place: tuple[str, int], i: int) -> bool:
+        """Return whether a processor is there between a change and the next."""
+        pool, k = place
+        return self.numbered[pool][i] > k and (place, i) not in self.away
 
     def during(self, start: Fraction, end: Fraction) -> list[tuple[int, Fraction]]:
         """Return the stretches between changes that overlap an interval, and by how much."""

@@ -22,6 +22,7 @@ FEATURES = (
     "pools",
     "capacity",
     "down",
+    "numbers",
     "end",
     "predicted",
     "seats",
@@ -62,6 +63,14 @@ class Drawn:
         draw = self.draw
         return [[t, draw.choice((0, *range(1, most + 1), *range(1, most + 1)))] for t in times]
 
+    def down(self, sizes: dict[str, int], widest: int) -> dict[str, Any]:
+        """Draw which processors are down: how many of a pool, or single ones."""
+        draw, count = self.draw, sum(sizes.values()) or widest
+        if self.has("numbers") and count:
+            return {"numbers": draw.sample(range(int(count)), draw.randint(1, int(min(2, count))))}
+        pool = {"pool": draw.choice([*sizes])} if sizes else {}
+        return {"processors": draw.randint(1, 2), **pool}
+
     def file(self) -> dict[str, Any]:
         """Draw a file."""
         draw = self.draw
@@ -87,8 +96,7 @@ class Drawn:
                 {
                     "start": (first := self.when()),
                     "end": self.written(max(first, self.when()) + self.written(self.change)),
-                    "processors": draw.randint(1, 2),
-                    **({"pool": draw.choice([*sizes])} if sizes else {}),
+                    **self.down(sizes, widest),
                     **(
                         {"night": draw.randint(1, self.nights)}
                         if draw.random() < self.nights - 1

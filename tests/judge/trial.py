@@ -63,7 +63,7 @@ class Trial:
         seats = self.night.seats
         if any(r["use"].get(n, 0) > r["capacity"] for r in seats for n in self.chosen):
             return None
-        size = {name: int(max(levels)) for name, levels in self.machine.pools.items()}
+        size = {name: int(max(levels)) for name, levels in self.machine.numbered.items()}
         return self._best([], {(name, k): 0 for name, most in size.items() for k in range(most)})
 
     def _best(self, placed: list[Placed], free: dict[Processor, int]) -> Fraction | None:
@@ -123,9 +123,11 @@ class Trial:
         """Return the processors that a task may take, one of all choices that are alike."""
         found = {}
         for pool in self.jobs[name].pools:
-            levels = self.machine.pools[pool]
+            times = range(len(self.times))
             alike = {
-                on: (free[on], *(level > on[1] for level in levels)) for on in free if on[0] == pool
+                on: (free[on], *(self.machine.has(on, i) for i in times))
+                for on in free
+                if on[0] == pool
             }
             for some in combinations(alike, self.jobs[name].wide):
                 found[pool, tuple(sorted(alike[on] for on in some))] = [*some]
@@ -143,7 +145,7 @@ class Trial:
             jobs = [self.jobs[one] for one in running]
             mine = self.jobs[name].wide * running.count(name)
             if (
-                any(self.machine.pools[pool][i] <= k for pool, k in on)
+                not all(self.machine.has(one, i) for one in on)
                 or mine > (self.jobs[name].most or mine)
                 or any(
                     sum(job.holds.get(resource, 0) for job in jobs) > levels[i]
@@ -161,7 +163,7 @@ class Trial:
 def keeps(night: "Night", tasks: Iterable[Mapping[str, Any]]) -> bool:
     """Tell whether the tasks of a plan keep all that a schedule keeps on one night."""
     machine, end = night.machines[1], night.file.get("end")
-    numbers = [(p, k) for p, levels in machine.pools.items() for k in range(int(max(levels)))]
+    numbers = [(p, k) for p, levels in machine.numbered.items() for k in range(int(max(levels)))]
     spans = [
         (night.jobs[task["job"]], task["stage"], *(_exact(task[key]) for key in ("start", "end")))
         for task in tasks
@@ -191,7 +193,7 @@ def keeps(night: "Night", tasks: Iterable[Mapping[str, Any]]) -> bool:
         jobs = [job for job, _ in now]
         if (
             len({*used}) < len(used)
-            or any(machine.pools[pool][i] <= k for pool, k in used)
+            or not all(machine.has(place, i) for place in used)
             or any(
                 sum(j.holds.get(r, 0) for j in jobs) > q[i] for r, q in machine.resources.items()
             )

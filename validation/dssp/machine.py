@@ -63,9 +63,14 @@ class Machine:
             name: [(0, 0), *size] if isinstance(size, tuple) else [(0, size)]
             for name, size in night.pools.items()
         } or {"": [(0, night.processors), *night.changes]}
+        self.single: dict[int, list[tuple[Fraction, Fraction]]] = defaultdict(list)
+        for down in night.down:
+            for number in down.numbers if down.night is None or night.nights == 1 else ():
+                self.single[number].append((as_written(down.start), as_written(down.end)))
         self._joint: dict[tuple[frozenset[str], Fraction | None, int], StepFunction] = {}
         self.end = NEVER if night.end is None else as_written(night.end)
-        self.pools = {name: self._reserved(name, given) for name, given in sizes.items()}
+        self.numbered = {name: self._reserved(name, given) for name, given in sizes.items()}
+        self.pools = {name: self._without_single(name) for name in sizes}
         self.resources = {
             name: self.without_after_end(
                 _step_function([(0, 0), *given] if isinstance(given, tuple) else [(0, given)])
@@ -91,6 +96,27 @@ class Machine:
         for time, away in zip(times, accumulate(gone[time] for time in times), strict=True):
             reserved.append((time, max(Fraction(0), amount_at(points, time) - away)))
         return self.without_after_end(reserved)
+
+    def _without_single(self, pool: str) -> StepFunction:
+        """Return how many processors of a pool are there, without those that are away by number."""
+        points = self.numbered[pool]
+        own = {
+            place[1]: spans
+            for n, spans in self.single.items()
+            if (place := self.place(n)) and place[0] == pool
+        }
+        times = {time for time, _ in points} | {
+            t for spans in own.values() for s in spans for t in s
+        }
+        counted = StepFunction()
+        for time in sorted(times) if own else ():
+            there = amount_at(points, time)
+            gone = sum(
+                k < there and any(start <= time < end for start, end in spans)
+                for k, spans in own.items()
+            )
+            counted.append((time, there - gone))
+        return counted or points
 
     def together(
         self, names: Collection[str], most: Fraction | None = None, need: int = 0
@@ -121,8 +147,8 @@ class Machine:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Most processors of each pool at any time."""
-        return {name: int(max(there for _, there in self.pools[name])) for name in self.pools}
+        """How many numbers the processors of each pool have."""
+        return {name: int(max(there for _, there in own)) for name, own in self.numbered.items()}
 
     @property
     def count(self) -> int:
@@ -265,17 +291,17 @@ class Machine:
     def _standing(self, task: PlacedTask, slack: float) -> Iterator[str]:
         job, on = self.jobs[task.job], processors_of(task)
         named = f"{task.job}[{task.stage}][{task.task}]"
-        places = [place for p in on if (place := self.place(p)) is not None]
-        if {pool for pool, _ in places} - {*self.allowed_pools(job)} or len(
-            {p for p, _ in places}
-        ) > 1:
+        places = [(*place, p) for p in on if (place := self.place(p)) is not None]
+        pools = {pool for pool, _, _ in places}
+        if pools - {*self.allowed_pools(job)} or len(pools) > 1:
             yield f"{named}: on processors of pools that it does not run on"
         first, last = Fraction(task.start + slack), Fraction(task.end - slack)
-        for pool, k in places:
-            points = self.pools[pool]
+        for pool, k, number in places:
+            points = self.numbered[pool]
             inside = takewhile(lambda point: point[0] < last, _changes_after(points, first))
             moments = chain([(first, amount_at(points, first))], inside)
-            gone = next((time for time, amount in moments if amount <= k), None)
+            away = [start for start, end in self.single[number] if start < last and first < end]
+            gone = next((time for time, amount in moments if amount <= k), min(away, default=None))
             if gone is not None:
                 yield f"{named}: its processor is not there at {float(gone):.12g}"
 

@@ -37,18 +37,21 @@ class Simulated(NamedTuple):
         """
         history = self._history_by_task() if self.history is None else self.history
         layers = night.machine.layers
-        first = np.array([layer.first for layer in layers], dtype=np.int64)
+        first = np.cumsum([0, *(len(layer.numbers) for layer in layers[:-1])]).astype(np.int64)
         ends = history.starts + self.lengths[history.first]
         flat = _numbers(first, ends, history).tolist()
-        job_of, at, numbers = night.tasks.job_of, 0, dict[int, tuple[int, ...]]()
+        if night.machine.away:
+            numbers = [number for layer in layers for number in layer.numbers]
+            flat = [numbers[at] for at in flat]
+        job_of, at, on = night.tasks.job_of, 0, dict[int, tuple[int, ...]]()
         order = np.arange(len(self.starts)) if self.order is None else self.order
         width = [night.jobs[j].processors for j in job_of[order[history.first]].tolist()]
         lines = zip(history.first, history.tasks, history.processors, width, strict=True)
         for first, tasks, taken, wide in lines:
             for i, task in enumerate(order[first : first + tasks].tolist()):
-                numbers[task] = tuple(flat[at + i * wide : at + (i + 1) * wide])
+                on[task] = tuple(flat[at + i * wide : at + (i + 1) * wide])
             at += taken
-        return numbers
+        return on
 
     def _history_by_task(self) -> History:
         """Return the history of tasks that start one by one."""
