@@ -13,7 +13,7 @@ from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.fair_share import weight
 from schedopt.planning.document import PlanInHand
-from schedopt.planning.remaining import machine_as_known
+from schedopt.planning.history import machine_as_known
 from schedopt.solvers.result import Result
 
 DIGITS = 12  # significant digits of a demand computed from a share, to remove rounding

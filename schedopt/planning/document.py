@@ -115,6 +115,10 @@ def rest_of(result: Result) -> tuple[RemainingNight, Result] | None:
                 what = f"task {key[1]} of stage {key[0]} of {name}"
                 expected = f"{what} from {run.start:g} to {run.end:g}, as the history has it"
                 raise InputError(expected, found="another", place="solution")
+            on = rest.on.get((name, *key), task.on)
+            if task.on != on:
+                expected = f"{name} on processors {list(on)}, as the history has it"
+                raise InputError(expected, found=quote(list(task.on)), place="solution")
     if unknown := {*solution.selected} - {*rest.night.index}:
         raise InputError("jobs of the night", found=quote(min(unknown)), place="solution.selected")
     try:

@@ -10,13 +10,14 @@ from bisect import bisect_right, insort
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from math import inf
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job, Scheduled, scheduled
-from schedopt.instances.dssp.machine import Steps, in_order
+from schedopt.instances.dssp.machine import Span, Steps, in_order
 
 NEAR = 1 + 1e-11  # rounding within which a task ends when its processor leaves, or is due
 
@@ -42,10 +43,11 @@ class Placer:
         self.night, machine = night, night.machine
         self.busy: list[list[tuple[float, float]]] = []  # of each processor, ascending
         self.pool: dict[str, range] = {}
-        for name, there in machine.pools.items():
-            first = len(self.busy)
-            self.busy += [_away(there, k) for k in range(int(there.most))]
-            self.pool[name] = range(first, len(self.busy))
+        for name, there in machine.by_number.items():
+            self.pool[name] = numbers = machine.numbers[name]
+            self.busy += [
+                _away(there, k, machine.away.get(number, ())) for k, number in enumerate(numbers)
+            ]
         self.held: dict[str, list[tuple[float, float, Fraction]]] = {
             name: [] for name in machine.resources
         }
@@ -202,17 +204,19 @@ class Placer:
         return holds
 
 
-def _away(there: Steps, k: int) -> list[tuple[float, float]]:
-    """Return when a processor is not there: those of the highest numbers are the first to go."""
+def _away(there: Steps, k: int, by_number: Sequence[Span]) -> list[tuple[float, float]]:
+    """Return when the k-th processor of a pool is not there."""
+    spans = sorted(
+        [*(span for span in there.spans() if span.amount <= k), *by_number],
+        key=attrgetter("start"),
+    )
     away: list[tuple[float, float]] = []
-    for start, end, amount in there.spans():
-        if amount > k:
-            continue
-        last = inf if end is None else float(end)
-        if away and away[-1][1] == float(start):
-            away[-1] = (away[-1][0], last)
+    for span in spans:
+        start, end = float(span.start), inf if span.end is None else float(span.end)
+        if away and start <= away[-1][1]:
+            away[-1] = (away[-1][0], max(away[-1][1], end))
         else:
-            away.append((float(start), last))
+            away.append((start, end))
     return away
 
 
@@ -233,7 +237,7 @@ def continued(
     night : Instance
         The rest of a night.
     first : collection of str
-        Jobs that have to be in it: what runs and what has ended.
+        Jobs that have to be in it: those without a task left to start.
     wanted : sequence of str
         Further jobs of the plan.
     wishes : mapping of int to Wish

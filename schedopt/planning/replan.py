@@ -9,7 +9,7 @@ that ends early what has begun.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
@@ -27,11 +27,19 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed
 from schedopt.planning.changes import Judge, Span, spans, worth_of
 from schedopt.planning.document import PlanInHand
-from schedopt.planning.history import Event, Failed, ReplannedAt, Standing, observe
+from schedopt.planning.history import (
+    Event,
+    Failed,
+    ReplannedAt,
+    Standing,
+    Started,
+    machine_as_known,
+)
 from schedopt.planning.moments import moment
+from schedopt.planning.observed import observe
 from schedopt.planning.placing import Wish, continued
 from schedopt.planning.release import tasks_in_order
-from schedopt.planning.remaining import RemainingNight, machine_as_known, whole_schedule
+from schedopt.planning.remaining import RemainingNight, whole_schedule
 from schedopt.planning.state import read_jobs, read_state, read_time
 from schedopt.problems.summary import same_time
 from schedopt.solvers.clock import now as seconds_now
@@ -135,7 +143,7 @@ def replan(
             "strict order: there are too many levels of priority for replanning, which prefers the "
             "highest level alone"
         )
-    history = (*so_far, ReplannedAt(at=now, without=rest.without))
+    history = (*so_far, *_placed_anew(rest), ReplannedAt(at=now, without=rest.without))
     return Replanning(
         rest.night,
         _of_whole_night(plan, rest, result, rules, history),
@@ -159,15 +167,8 @@ def _lost_tasks(rest: RemainingNight, notes: list[str]) -> list[Event]:
     failed: list[Event] = []
     for pool, there in rest.night.machine.pools.items():
         most = there.at(as_written(rest.at))
-        runs = sorted(
-            (
-                (-run.start, job.name, key)
-                for job in rest.night.jobs
-                for key, run in rest.running(job.name).items()
-                if rest.pool_of(run) == pool
-            ),
-            reverse=True,
-        )
+        on_pool = rest.running_on(pool)
+        runs = sorted(((-run.start, job.name, key) for job, key, run in on_pool), reverse=True)
         wide = {job.name: job.processors for job in rest.night.jobs}
         used, lost = sum(wide[name] for _, name, _ in runs), Counter[str]()
         while used > most:
@@ -185,6 +186,24 @@ def _lost_tasks(rest: RemainingNight, notes: list[str]) -> list[Event]:
     return failed
 
 
+def _placed_anew(rest: RemainingNight) -> Iterator[Event]:
+    """Yield where running tasks run of which the history does not say it, or where they cannot."""
+    numbers = rest.night.machine.numbers
+    for (name, stage, task), on in rest.on.items():
+        run = rest.progress[name].runs[stage, task]
+        pool = rest.pool_of(run)
+        if tuple(numbers[pool].start + k for k in run.processors) != on:
+            yield Started(
+                at=run.start,
+                job=name,
+                stage=stage,
+                task=task,
+                until=run.end,
+                pool=pool,
+                processors=on,
+            )
+
+
 def _expect_time_left(before: Standing, now: float) -> None:
     """Raise `InputError` if a time is before the last replanning, or not before the night's end."""
     night = before.night
@@ -199,12 +218,7 @@ def _expect_time_left(before: Standing, now: float) -> None:
 def _expect_room(rest: RemainingNight) -> None:
     """Raise `InputError` if more tasks run than there were processors since they started."""
     for pool, there in rest.night.machine.pools.items():
-        runs = [
-            (job.name, job.processors, run.start)
-            for job in rest.night.jobs
-            for run in rest.running(job.name).values()
-            if rest.pool_of(run) == pool
-        ]
+        runs = [(job.name, job.processors, run.start) for job, _, run in rest.running_on(pool)]
         used, since = sum(wide for _, wide, _ in runs), min((run[2] for run in runs), default=0.0)
         times = [time for time in there.times if as_written(since) < time < as_written(rest.at)]
         most = max(there.at(time) for time in (as_written(since), *times, as_written(rest.at)))
@@ -302,11 +316,7 @@ class _Replanner:
         for j, job in enumerate(night.jobs):
             i = int(night.tasks.first_task[night.tasks.first_stage[j]])
             for place in (place for stage in rest.places.get(job.name, ()) for place in stage):
-                if job.name in rest.pinned:
-                    name, *key = place
-                    run = rest.progress[name].runs[key[0], key[1]]
-                    wishes[i] = Wish(rest.at, run.processors)
-                elif place in was and was[place].start >= rest.at:
+                if place in was and was[place].start >= rest.at:
                     wishes[i] = Wish(was[place].start, was[place].on)
                 i += 1
         return wishes
@@ -318,7 +328,7 @@ class _Replanner:
         keeps, names = _rules_of(Schedule(night)), np.array(night.names, dtype=object)
         schedule = continued(
             night,
-            rest.settled | rest.pinned,
+            rest.settled,
             wanted,
             self._wishes(rest),
             lambda jobs: keeps(np.isin(names, list(jobs))),

@@ -18,7 +18,8 @@ from schedopt.instances.errors import InputError, at_place, decode_utf8, quote
 from schedopt.instances.files import read_bytes
 from schedopt.instances.slurm import parse_job_id, status_of
 from schedopt.instances.times import SECONDS, SPELLED
-from schedopt.planning.history import Observed, Planned, Standing
+from schedopt.planning.history import Standing
+from schedopt.planning.observed import Observed, Planned
 
 COLUMNS = ("JobID", "JobName", "State", "Start", "End")
 COMMAND = f"sacct -XP --format={','.join(COLUMNS)}"

@@ -18,7 +18,8 @@ from schedopt.instances.dssp.columns import FIELDS, HOLDS, SEATS, done_of, frame
 from schedopt.instances.errors import InputError, at_parameter, at_place, quote
 from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Column, Row, Source, Table
-from schedopt.planning.history import STATUSES, Added, Observed, Planned, Processors, Standing
+from schedopt.planning.history import Added, Processors, Standing
+from schedopt.planning.observed import STATUSES, Observed, Planned
 from schedopt.planning.sacct import is_sacct, read_sacct
 
 COLUMNS = {

@@ -28,7 +28,7 @@ class World:
     lost: Counter[str] = field(default_factory=Counter)  # processor time of failed attempts, by job
     cancelled: set[str] = field(default_factory=set)
     there: dict[str, list[int]] = field(default_factory=dict)  # processors at each time, by pool
-    pool_of: dict[Key, str] = field(default_factory=dict)
+    on: dict[Key, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     now: int = 0
 
     def __post_init__(self) -> None:
@@ -94,12 +94,19 @@ class World:
             key = (task["job"], task["stage"], task["task"])
             if key not in self.runs and task["start"] < now:
                 self.runs[key] = (int(task["start"]), int(task["end"]))
-                first = 0
-                for pool, level in self.there.items():
-                    first += max(*level, self.night.get("pools", {}).get(pool, 0))
-                    if task["processor"] < first:
-                        self.pool_of[key] = pool
-                        break
+            if key in self.runs:
+                self.on[key] = self._place(task)
+
+    def _place(self, task: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
+        """Return the pool of a planned task, and its processors, counted in the pool."""
+        first = 0
+        for pool, level in self.there.items():
+            count = max(*level, self.night.get("pools", {}).get(pool, 0))
+            if task["processor"] < first + count:
+                break
+            first += count
+        on = task.get("processors") or [task["processor"]]
+        return pool, tuple(number - first for number in on)
 
     def running(self, name: str | None = None) -> list[Key]:
         every = [key for key, (_, end) in self.runs.items() if end > self.now]
@@ -122,7 +129,7 @@ class World:
         return sum(
             self.wide(key[0])
             for key in self.running()
-            if self.pool_of[key] == pool and self.runs[key][1] > time
+            if self.on[key][0] == pool and self.runs[key][1] > time
         )
 
     def possible(self, name: str) -> bool:
@@ -216,29 +223,44 @@ class _Search:
 
     def best(self) -> tuple[Fraction, int] | None:
         world = self.world
-        results = [
-            self.best_from(world.now, self.left, busy, ())
-            for busy in self._running(tuple(sorted(world.running())), frozenset())
-        ]
-        return max((one for one in results if one != WORST), default=None)
+        busy = frozenset(one for pool in world.there for one in self._running(pool))
+        found = self.best_from(world.now, self.left, busy, ())
+        return None if found == WORST else found
 
-    def _running(self, keys: Any, busy: Any) -> Any:
-        """Yield each way in which running tasks hold processors that stay until their end."""
-        if not keys:
-            yield busy
-            return
-        key, rest, world = keys[0], keys[1:], self.world
-        end = world.runs[key][1]
-        taken = {place for _, places, _ in busy for place in places}
-        able = [
-            place
-            for place in self.numbers
-            if place[0] == world.pool_of[key]
-            and place not in taken
-            and self.stays(*place, world.now, end)
-        ]
-        for places in combinations(able, world.wide(key[0])):
-            yield from self._running(rest, busy | {(key, places, end)})
+    def _running(self, pool: str) -> Any:
+        """Return the processors of running tasks: their own if these stay until the tasks end.
+
+        Else idle ones that stay, those that leave first; and where there are none, all get new
+        ones: the task that ends last has the lowest numbers.
+        """
+        world, now = self.world, self.world.now
+        jobs = [*world.jobs]
+        order = sorted(
+            (key for key in world.running() if world.on[key][0] == pool),
+            key=lambda key: (-world.runs[key][1], jobs.index(key[0]), key),
+        )
+        free = {k for p, k in self.numbers if p == pool}
+        on = dict[Key, list[int]]()
+        for key in order:
+            own = [*world.on[key][1]]
+            if all(k in free and self.stays(pool, k, now, world.runs[key][1]) for k in own):
+                on[key] = own
+                free -= {*own}
+        for key in order:
+            if key not in on:
+                able = [k for k in free if self.stays(pool, k, now, world.runs[key][1])]
+                on[key] = sorted(able, key=lambda k: (self.leaves(pool, k), k))
+                on[key] = on[key][: world.wide(key[0])]
+                free -= {*on[key]}
+        if any(len(own) < world.wide(key[0]) for key, own in on.items()):
+            numbers = iter(range(len(self.numbers)))
+            on = {key: [next(numbers) for _ in range(world.wide(key[0]))] for key in order}
+        return [(k, tuple((pool, n) for n in own), world.runs[k][1]) for k, own in on.items()]
+
+    def leaves(self, pool: str, k: int) -> int:
+        """Return when a processor is not there any more."""
+        span = range(self.world.now, len(self.world.there[pool]))
+        return next((t for t in span if not self.stays(pool, k, t, t + 1)), span.stop)
 
     def _best_from(self, t: int, left: Any, busy: Any, started: Any) -> tuple[Fraction, int]:
         """Return the best reward, and minus the changes, from a time on."""

@@ -40,9 +40,13 @@ def test_chains_of_replanning_are_the_best_that_can_still_be_done(part: int) -> 
         judge_chain(seed)
 
 
-@pytest.mark.parametrize("seed", [3470])
+@pytest.mark.parametrize("seed", [3470, 12282])
 def test_chain_of_replanning_that_was_wrong_is_right(seed: int) -> None:
-    """3470: a pool is lost, so that the processors of the next pool had other numbers."""
+    """What was wrong, by seed.
+
+    3470: a pool is lost, so that the processors of the next pool had other numbers.
+    12282: a running task was moved to a processor that came after it had begun.
+    """
     assert judge_chain(seed)
 
 

@@ -10,7 +10,8 @@ import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.document import PlanInHand
-from schedopt.planning.history import Event, Observed, Standing, as_events, observe
+from schedopt.planning.history import Event, Standing, as_events
+from schedopt.planning.observed import Observed, observe
 
 
 def two_jobs() -> Instance:

@@ -17,6 +17,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.summary import changes_table
 from schedopt.verbs import plan_table
+from schedopt.verbs.check import judged
 
 TITLES = ("job", "status", "start", "processors", "end", "pool")
 Times = dict[str, tuple[float, float]]
@@ -105,6 +106,31 @@ def test_job_that_has_become_too_wide_is_not_paid(count: str) -> None:
     assert plan.result.objective == 2
     reasons = {row["job"]: row["reason"] for row in plan.rows}
     assert reasons == {"a": "", "wide": "never"}
+
+
+def test_running_task_keeps_its_processor_where_another_comes_later() -> None:
+    """One processor, two from 1 to 2, one after: the task that runs on the first keeps it."""
+    jobs = tuple(Job(name=name, reward=1, stages=((2.0,),)) for name in "ab")
+    changes = ((0, 1), (1, 2), (2, 1))
+    instance = Instance(name="n", processors=1, deadline=3, changes=changes, jobs=jobs)
+    plan = chain(instance, (1, None))
+    assert plan.result.objective == 1
+    assert plan.result.termination == "optimal"
+    assert [task.processor for task in plan.result.solution.tasks] == [0]
+
+
+def test_running_task_gets_another_processor_where_its_own_is_lost() -> None:
+    instance = night(2, 9, ("a", 5, ((2, 4),)), ("b", 1, ((3,),)))
+    plan = chain(instance, (3, state(",,,-1")), (3.5, None))
+    (long,) = (t for t in plan.result.solution.tasks if (t.job, t.end) == ("a", 4))
+    assert long.processor == 0
+    history = plan.result.document().history
+    assert [one["processors"] for one in history if one.get("until") == 4][-1] == [0]
+    changed = plan.result.document()
+    tasks = [t | {"processor": 1} if t["end"] == 4 else t for t in changed.solution["tasks"]]
+    document = msgspec.structs.replace(changed, solution=changed.solution | {"tasks": tasks})
+    with pytest.raises(InputError, match="on processors"):
+        judged(None, document)
 
 
 def test_late_rewards_are_counted_exactly() -> None:

@@ -1,0 +1,377 @@
+"""From reports to events: what was observed, and of all else that the plan in hand holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError, at_place, quote
+from schedopt.instances.naming import pick_name
+from schedopt.planning.history import (
+    Cancelled,
+    Event,
+    Failed,
+    Key,
+    Run,
+    Standing,
+    Started,
+    Waiting,
+    expect_task,
+)
+from schedopt.problems.summary import same_time
+
+if TYPE_CHECKING:
+    from schedopt.instances.dssp import PlacedTask
+    from schedopt.instances.dssp.machine import Machine
+
+STATUSES = ("waiting", "running", "done", "failed", "cancelled")
+
+
+class Observed(NamedTuple):
+    """A report on a task, or on a whole job where ``stage`` and ``task`` are None.
+
+    Attributes
+    ----------
+    job : str
+        The job's name in the night.
+    stage, task : int, optional
+        Which task of it, counted from 0. Several tasks of one job are reported one by one; of the
+        tasks of a reported job that are not, the plan is taken to hold.
+    status : str
+        One of `STATUSES`. ``failed`` starts anew; ``waiting`` has not begun.
+    start, end : float, optional
+        When it started and ended, in the night's unit after its start; of a running task when it
+        will end. Missing times are those of the plan.
+    pool : str
+        In which pool it runs; empty if that is not known.
+    processors : int, optional
+        On how many processors a whole job runs; as planned where it is not known.
+    done : int, optional
+        How many tasks of a whole job are done, those first that were to start first.
+    place : str
+        Where the report says so, for messages, such as ``line 3``.
+    """
+
+    job: str
+    stage: int | None = None
+    task: int | None = None
+    status: str = ""
+    start: float | None = None
+    end: float | None = None
+    pool: str = ""
+    processors: int | None = None
+    done: int | None = None
+    place: str = ""
+
+
+Planned = Mapping[str, Mapping[Key, "PlacedTask"]]  # the tasks of each job that the plan runs
+
+
+def observe(
+    standing: Standing,
+    planned: Planned,
+    now: float,
+    reports: Sequence[Observed] = (),
+    *,
+    machine: Machine | None = None,
+) -> tuple[list[Event], list[str]]:
+    """Return the events between the last replanning and now, and the assumptions that were made.
+
+    Parameters
+    ----------
+    standing : Standing
+        The night as its history has it. It is not changed.
+    planned : mapping
+        The tasks of the plan in hand, by job and by stage and task.
+    now : float
+        The time of the report, in the night's unit.
+    reports : sequence of Observed
+        What is known. Of all that is not mentioned the plan is taken to hold.
+    machine : Machine, optional
+        The machine for which the plan in hand was made, the night's by default. It numbers the
+        processors.
+
+    Raises
+    ------
+    InputError
+        If a report contradicts the night, the history or itself; its place is the report's.
+    """
+    by_job: dict[str, list[Observed]] = {}
+    for one in reports:
+        _check_report(standing.night, one, now)
+        by_job.setdefault(one.job, []).append(one)
+    notes: list[str] = []
+    events: list[Event] = []
+    machine = machine or standing.night.machine
+    for job in standing.night.jobs:
+        tasks = planned.get(job.name, {}).items()
+        runs = {key: _run_of(one, machine) for key, one in tasks}
+        reported = _JobReports(job, standing, runs, now, notes, numbers=machine.numbers)
+        events += reported.events(by_job.get(job.name, []))
+    return events, notes
+
+
+def _run_of(task: PlacedTask, machine: Machine) -> Run:
+    pool = machine.pool_of(task.processor)
+    first = machine.numbers[pool].start if pool in machine.numbers else 0
+    return Run(task.start, task.end, pool, tuple(number - first for number in task.on))
+
+
+def _check_report(night: Instance, one: Observed, now: float) -> None:
+    with at_place(one.place):
+        pick_name(one.job, night.index, "a job of the night")
+        pick_name(one.status, STATUSES, "a status")
+        if one.stage is not None:
+            expect_task(night.jobs[night.index[one.job]], one.stage, one.task)
+        if one.pool:
+            job = night.jobs[night.index[one.job]]
+            pick_name(one.pool, night.machine.of_job(job), f"a pool of {one.job}")
+        if one.start is not None and one.start > now and not same_time(one.start, now):
+            raise InputError(f"a start by now, {now:g}", found=f"{one.start:g}")
+        if one.end is not None and one.status == "running" and one.end < now:
+            raise InputError(f"an end from now on, {now:g}", found=f"{one.end:g}")
+        ended = one.status in ("done", "failed", "cancelled")
+        if one.end is not None and ended and one.end > now and not same_time(one.end, now):
+            raise InputError(f"an end by now, {now:g}", found=f"{one.end:g}")
+        if one.start is not None and one.end is not None and one.end < one.start:
+            raise InputError(f"an end after the start, {one.start:g}", found=f"{one.end:g}")
+
+
+class _JobReports:
+    """Turns the reports on one job into events."""
+
+    def __init__(
+        self,
+        job: Job,
+        standing: Standing,
+        planned: Mapping[Key, Run],
+        now: float,
+        notes: list[str],
+        *,
+        numbers: Mapping[str, range],
+    ) -> None:
+        self.job, self.now, self.notes, self.numbers = job, now, notes, numbers
+        self.before = standing.progress[job.name]
+        pools = [*standing.night.machine.of_job(job)]
+        self.home = pools[0] if len(pools) == 1 else ""
+        begun = self.before.runs
+        self.expected = begun | {key: run for key, run in planned.items() if key not in begun}
+
+    def events(self, reports: Sequence[Observed]) -> Iterator[Event]:
+        """Yield what happened to the job since the last replanning."""
+        if self.before.cancelled:
+            return
+        if not reports:
+            yield from self._as_planned(skip=())
+            return
+        whole = [one for one in reports if one.stage is None]
+        if len(whole) > 1 or (whole and len(reports) > 1):
+            twice = reports[1]
+            raise InputError("each job once", found=quote(twice.job), place=twice.place)
+        if whole:
+            yield from self._whole_job(whole[0])
+            return
+        yield from self._as_planned(skip={(one.stage, one.task) for one in reports})
+        for one in reports:
+            yield from self._task(one)
+
+    def _as_planned(self, skip: Iterable[tuple[int | None, int | None]]) -> Iterator[Event]:
+        for key, run in self._begun():
+            if key not in self.before.runs and key not in skip:
+                yield self._started(key, run)
+
+    def _begun(self) -> list[tuple[Key, Run]]:
+        """Return the tasks that started before now, by history and plan."""
+        return [
+            (key, run)
+            for key, run in self.expected.items()
+            if key in self.before.runs
+            or (run.start < self.now and not same_time(run.start, self.now))
+        ]
+
+    def _started(self, key: Key, run: Run, pool: str = "") -> Started:
+        pool = pool or run.pool or self.home
+        first = self.numbers[pool].start if pool in self.numbers else 0
+        on = run.processors if pool == run.pool else ()
+        return Started(
+            at=run.start,
+            job=self.job.name,
+            stage=key[0],
+            task=key[1],
+            until=max(run.start, run.end),
+            pool=pool,
+            processors=tuple(first + k for k in on),
+        )
+
+    def _task(self, one: Observed) -> Iterator[Event]:
+        """Yield what a report on a single task says."""
+        key = (one.stage or 0, one.task or 0)
+        length = (self.job.stages or ())[key[0]][key[1]]
+        known = self.expected.get(key)
+        begun = known if known is not None and known.start <= self.now else None
+        start = one.start if one.start is not None else begun.start if begun else None
+        if one.status == "waiting":
+            if key in self.before.runs:
+                yield Failed(
+                    at=self.before.runs[key].start, job=self.job.name, stage=key[0], task=key[1]
+                )
+            return
+        if start is None and one.status == "done":
+            end = self.now if one.end is None else one.end
+            start = max(0.0, end - length)
+        if start is None and one.status == "running":
+            start = self._now(f"task {key[1]} of stage {key[0]} of {self.job.name}")
+        if start is None:
+            return  # failed before it started
+        end = (
+            one.end
+            if one.end is not None
+            else (begun.end if begun and start == begun.start else start + length)
+        )
+        if one.status == "running" and one.end is None and end < self.now:
+            self.notes.append(
+                f"{self.job.name} should have ended at {end:g}: it is taken to end now"
+            )
+            end = self.now
+        if one.status != "running":
+            end = min(end, self.now)
+        run = Run(start, end, begun.pool if begun else "", begun.processors if begun else ())
+        yield self._started(key, run, one.pool)
+        if one.status in ("failed", "cancelled"):
+            yield Failed(at=end, job=self.job.name, stage=key[0], task=key[1])
+
+    def _whole_job(self, one: Observed) -> Iterator[Event]:
+        """Yield what a report on the whole job says."""
+        name, now = self.job.name, self.now
+        if one.status == "waiting":
+            if self.before.runs:
+                yield Waiting(at=now, job=name)
+            return
+        with at_place(one.place):
+            tasks = self._stated(one)
+        if one.status in ("failed", "cancelled"):
+            kind = Failed if one.status == "failed" else Cancelled
+            for key, run in tasks.items():
+                if run.start < now and not same_time(run.start, now):
+                    yield self._started(key, run, one.pool)
+            yield kind(at=now if one.end is None else one.end, job=name)
+            return
+        if one.status == "done":
+            yield from (
+                self._started(key, run, one.pool) for key, run in self._all_done(one, tasks)
+            )
+            return
+        begun = {k: r for k, r in tasks.items() if r.start < now and not same_time(r.start, now)}
+        if not begun:  # it starts now
+            begun = {key: run for key, run in tasks.items() if same_time(run.start, now)}
+        if not begun:
+            begun = self._starting(one)
+        if one.done is not None:
+            begun = self._with_done(begun, tasks, one.done)
+        for key, run in self._running(one, begun).items():
+            yield self._started(key, run, one.pool)
+
+    def _now(self, what: str) -> float:
+        self.notes.append(f"{what} is taken to start now: the plan does not say since when it runs")
+        return self.now
+
+    def _starting(self, one: Observed) -> dict[Key, Run]:
+        """Return the first tasks of a job that is reported to run and was not to run by now."""
+        tasks = _replay(self.job, self._now(self.job.name), one.processors or self.job.processors)
+        return {key: run for key, run in tasks.items() if same_time(run.start, self.now)}
+
+    def _with_done(self, begun: dict[Key, Run], tasks: dict[Key, Run], done: int) -> dict[Key, Run]:
+        """Return the tasks that have begun where so many are done, those first that start first."""
+        order = sorted(tasks, key=lambda key: (key[0], tasks[key].start, key))
+        taken = {}
+        for n, key in enumerate(order):
+            run = tasks[key]
+            if n < done:
+                start = min(run.start, self.now)
+                taken[key] = run._replace(start=start, end=min(run.end, self.now))
+            elif key in begun:
+                taken[key] = run._replace(end=max(run.end, self.now))
+        return taken
+
+    def _running(self, one: Observed, begun: dict[Key, Run]) -> dict[Key, Run]:
+        """Return what has begun of a job that runs, with the end that is reported."""
+        count = sum(map(len, self.job.stages or ()))
+        running = {
+            k: run
+            for k, run in begun.items()
+            if run.end > self.now and not same_time(run.end, self.now)
+        }
+        last = max(begun, key=lambda key: begun[key].end)
+        if one.end is not None:
+            late = running or {last: begun[last]}
+            return begun | {key: run._replace(end=one.end) for key, run in late.items()}
+        if not running and len(begun) == count:
+            should = begun[last].end
+            self.notes.append(
+                f"{self.job.name} should have ended at {should:g}: it is taken to end now"
+            )
+            return begun | {last: begun[last]._replace(end=self.now)}
+        return begun
+
+    def _all_done(self, one: Observed, tasks: dict[Key, Run]) -> Iterator[tuple[Key, Run]]:
+        """Yield every task of a job that is done, none of which ends after it."""
+        last = max((run.end for run in tasks.values()), default=self.now)
+        end = one.end if one.end is not None else min(last, self.now)
+        every = chain.from_iterable(
+            ((s, i) for i in range(len(stage))) for s, stage in enumerate(self.job.stages or ())
+        )
+        start = end if one.start is None else one.start
+        cut = {key: tasks.get(key, Run(start, end)) for key in every}
+        late = max(cut, key=lambda key: cut[key].end)
+        for key, run in cut.items():
+            until = end if key == late else min(run.end, end)
+            yield key, run._replace(start=min(run.start, until), end=until)
+
+    def _stated(self, one: Observed) -> dict[Key, Run]:
+        """Return when each task of the job runs: as known, or as the report has it."""
+        known = self.expected
+        first = min((run.start for run in known.values()), default=None)
+        wide = _most_at_once(known.values()) * self.job.processors
+        stated = one.processors not in (None, wide) or not (
+            one.start is None or (first is not None and same_time(one.start, first))
+        )
+        if one.status in ("failed", "done") and one.start is None:
+            stated = False
+        if known and not stated:
+            return dict(known)
+        start = first if one.start is None else one.start
+        if start is None:
+            return {}
+        count = wide if one.processors is None else one.processors
+        if count < self.job.processors:
+            if one.status != "done":
+                expected = f"at least {self.job.processors} processors, what each task takes"
+                raise InputError(expected, found=str(count))
+            count = self.job.processors
+        return _replay(self.job, start, count // self.job.processors)
+
+
+def _most_at_once(runs: Iterable[Run]) -> int:
+    """Return how many runs there are at one time at most."""
+    changes = [(time, step) for run in runs for time, step in ((run.start, 1), (run.end, -1))]
+    now = most = 0
+    for _, step in sorted(changes):
+        now += step
+        most = max(most, now)
+    return most
+
+
+def _replay(job: Job, start: float, wide: int) -> dict[Key, Run]:
+    """Return a job's tasks, stage after stage in the file's order, so many at a time."""
+    runs: dict[Key, Run] = {}
+    for s, stage in enumerate(job.stages or ()):
+        free = [start] * min(wide, len(stage))
+        for i, length in enumerate(stage):
+            begin = heappop(free)
+            runs[s, i] = Run(begin, begin + length)
+            heappush(free, begin + length)
+        start = max(free)
+    return runs
