@@ -146,7 +146,7 @@ def test_a_grid_that_is_too_fine_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_more_jobs_than_anyone_searches_for() -> None:
     instance = packing([1, 2, 3] * 2_000, 6, 0, [Apart(jobs=("j0001", "j0002"))])
-    result = solve(instance, formulation="rectangles", threads=1, time_limit=5)
+    result = solve(instance, formulation="rectangles", threads=1)
     assert (result.termination, result.violations) == ("completed", ())
     assert result.objective == 6 * 6_000
 
