@@ -83,8 +83,11 @@ def whole_row(
     upper: Number,
 ) -> WholeRow:
     """Return a row over columns in lowest terms; infinite bounds are none."""
-    kept = {j: exact(c) for j, c in sorted(coefficients.items()) if c != 0}
-    whole, scale = lowest(list(kept.values()))
+    kept = {j: c for j, c in sorted(coefficients.items()) if c != 0}
+    if all(c == 1 for c in kept.values()):  # nearly always
+        whole, scale = [1] * len(kept), Fraction(1)
+    else:
+        whole, scale = lowest([exact(c) for c in kept.values()])
     return WholeRow(
         key,
         name,

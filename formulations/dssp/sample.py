@@ -12,7 +12,6 @@ of this is in whole numbers.
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from copy import copy
 from fractions import Fraction
 from functools import partial
@@ -27,7 +26,6 @@ from schedopt.formulations.dssp.rows import Row, window_rows
 from schedopt.formulations.program import exact
 from schedopt.instances.decimals import as_written, lowest
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.scenarios import (
     DECIDING,
     JUDGING,
@@ -37,6 +35,7 @@ from schedopt.instances.dssp.scenarios import (
     judges,
     longest,
 )
+from schedopt.instances.dssp.solo import SoloFeasibility
 
 NORMAL = 1.96
 """Half the width of a normal's middle 95%, in standard deviations."""
@@ -209,62 +208,6 @@ def _largest_path_factors(night: Instance) -> Integers:
         most = min(2**60, int(MILLION * length / path)) if path else 2**60
         factors.append(most if length >= 0 else -1)
     return np.array(factors, dtype=np.int64)
-
-
-class SoloFeasibility:
-    """Tells which jobs end in time alone, after their predecessors, on a machine that changes.
-
-    What a job waits for ends first, be it late or not. Completion times increase with run times, so
-    a common factor explains most of the variance.
-    """
-
-    def __init__(self, night: Instance) -> None:
-        self.night = night
-        self.due = [as_written(due) for due in night.deadlines.tolist()]
-        self.chains: list[list[int]] = [[] for _ in night.jobs]
-        order, index = in_order(night.jobs, night.index)[0], night.index
-        place = {j: i for i, j in enumerate(order)}
-        for j in order:
-            before = {i for name in night.jobs[j].after for i in self.chains[index[name]]}
-            self.chains[j] = [*sorted(before, key=place.__getitem__), j]
-        last = longest(night)
-        self.together = [self._largest_factor(j, last) for j in range(len(order))]
-
-    def __call__(self, drawn: Integers) -> Mask:
-        """Tell which jobs end in time in scenarios, shape (scenarios, jobs)."""
-        feasible = np.zeros(drawn.shape, dtype=np.bool_)
-        for j, (chain, together) in enumerate(zip(self.chains, self.together, strict=True)):
-            own = drawn[:, chain]
-            feasible[:, j] = own.max(axis=1) <= together
-            open_ = np.flatnonzero(~feasible[:, j] & (own.min(axis=1) <= together))
-            while open_.size:  # longer run times end no sooner: one scenario decides others
-                one = own[open_[np.argsort(own[open_].sum(axis=1))[open_.size // 2]]]
-                late = self._is_late(j, one.tolist())
-                alike = (own[open_] >= one if late else own[open_] <= one).all(axis=1)
-                feasible[open_[alike], j] = not late
-                open_ = open_[~alike]
-        return feasible
-
-    def _largest_factor(self, j: int, last: int) -> int:
-        """Return the largest factor with which a job ends in time; nearly always the last."""
-        late = partial(self._are_late, j)
-        return bisect_left(range(1, last + 1), True, key=late) if late(last) else last
-
-    def _are_late(self, j: int, factor: int) -> bool:
-        return self._is_late(j, [factor] * len(self.chains[j]))
-
-    def _is_late(self, j: int, factors: list[int]) -> bool:
-        """Tell whether a job is late where those before it, and it, take so many millionths."""
-        night, ends = self.night, dict[str, Fraction]()
-        demands = night.planned.demands.fractions
-        for i, factor in zip(self.chains[j], factors, strict=True):
-            job = night.jobs[i]
-            start = max([as_written(job.release), *(ends[name] for name in job.after)])
-            end = night.machine.completes(job, start, demands[i], Fraction(factor, MILLION))
-            if end is None:
-                return True
-            ends[job.name] = end
-        return ends[night.jobs[j].name] > self.due[j]
 
 
 def _service_order(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -241,6 +241,12 @@ class Machine:
         """Return the processors of some pools together."""
         return self._usable(tuple(names), None, None)
 
+    def usable(
+        self, names: Iterable[str], *, most: int | None = None, need: int | None = None
+    ) -> Steps:
+        """Return the processors of some pools: all, at most so many, or 1 while a need is met."""
+        return self._usable(tuple(names), most, need)
+
     @cached_property
     def _usable(self) -> Callable[[tuple[str, ...], int | None, int | None], Steps]:
         """Remember the processors of pools: all, no more than some, or whether a need is met."""
@@ -342,10 +348,10 @@ class Machine:
         """
         pools = tuple(self.of_job(job))
         most = None if job.max_processors is None else job.widest
-        worked = self._usable(pools, most, None).time_reached(at, longer * demand)
+        worked = self.usable(pools, most=most).time_reached(at, longer * demand)
         end: Fraction | None = at
         if job.critical_path is not None:
-            running = self._usable(pools, None, job.processors)
+            running = self.usable(pools, need=job.processors)
             end = running.time_reached(at, longer * as_written(job.critical_path))
         for stage in () if job.critical_path is not None else job.stages or ():
             length = longer * as_written(max(stage))
@@ -362,20 +368,3 @@ def in_order(jobs: Sequence[Job], index: dict[str, int]) -> tuple[list[int], lis
         return [*TopologicalSorter(after).static_order()], []
     except CycleError as error:
         return [], error.args[1][::-1]
-
-
-def completions(night: Instance) -> list[Fraction | None]:
-    """Return each job's earliest completion with the machine to itself; None if never."""
-    machine, jobs = night.machine, night.jobs
-    demands = night.planned.demands.fractions
-    ends: list[Fraction | None] = [None] * len(jobs)
-    for j in in_order(jobs, night.index)[0]:
-        before = [ends[night.index[name]] for name in jobs[j].after]
-        ended = [end for end in before if end is not None]
-        if len(ended) == len(before):
-            start = max(chain(ended, [as_written(jobs[j].release)]))
-            end, due = machine.completes(jobs[j], start, demands[j]), night.deadlines[j]
-            due = due if night.end is None else min(due, night.end)
-            if end is not None and end <= as_written(due):
-                ends[j] = end
-    return ends

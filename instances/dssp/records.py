@@ -30,9 +30,10 @@ from schedopt.instances.dssp.jobs import (
     with_counts,
     written_out,
 )
-from schedopt.instances.dssp.machine import Down, Machine, completions
+from schedopt.instances.dssp.machine import Down, Machine, in_order
 from schedopt.instances.dssp.machine_checks import Counts, Profile, check_machine, features_of
 from schedopt.instances.dssp.planned import FORGIVEN, Planned, Tasks, guaranteed
+from schedopt.instances.dssp.solo import MILLION, SoloFeasibility
 from schedopt.instances.errors import InputError, expect, listing, quote
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
@@ -282,11 +283,20 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         """Which jobs are due by the file's deadline, shape (J,); nearly always all of them."""
         return np.asarray(self.deadlines <= self.deadline)
 
+    def _in_time_alone(self) -> NDArray[np.bool_]:
+        """Return which jobs are in time if each has the machine to itself, after predecessors."""
+        due = self.deadlines if self.end is None else np.minimum(self.deadlines, self.end)
+        planned = np.full((1, len(self.jobs)), MILLION)
+        able: NDArray[np.bool_] = SoloFeasibility(self, due)(planned)[0]
+        for j in in_order(self.jobs, self.index)[0]:
+            able[j] &= all(able[self.index[name]] for name in self.jobs[j].after)
+        return able
+
     @cached_property
     def in_time(self) -> NDArray[np.bool_]:
         """Which jobs can be in time at all, shape (J,): T_∞(j) fits from release to deadline."""
         if self.features:
-            return np.array([end is not None for end in completions(self)], dtype=np.bool_)
+            return self._in_time_alone()
         paths = self.planned.paths
         within = (paths.numbers <= paths.down(as_written(self.deadline))).astype(np.bool_)
         if not self.windowed:

@@ -18,11 +18,11 @@ from schedopt.instances.decimals import fraction_of
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
+from schedopt.instances.dssp.solo import MILLION
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.options import Option, check_options, whole
 from schedopt.instances.recipes import stream
 
-MILLION = 1_000_000  # factors are in units of one part of it
 THOUSANDFOLD = 1_000 * MILLION  # the largest factor that is drawn
 DECIDING, JUDGING, RUNNING = 0, 1, 2
 """Streams of a seed: for deciding, for judging, and for runs by a dispatcher."""
