@@ -263,7 +263,7 @@ RULED: dict[str, Callable[[Any], kinds.Constraint]] = {
 def questions(row: str) -> tuple[Question, ...]:
     """Return drawn questions of a row, and others on their instances, which differ in little."""
     asked = []
-    names = problem(row).formulation_homes
+    names = problem(row).formulation_names
     for name, seed in product(names, range(SEEDS)):
         model = agree.draw_formulation(f"{row}/{name}", seed)
         options = {key: model.options[key] for key in model.known_options & model.options.keys()}

@@ -234,7 +234,7 @@ def formulations() -> str:
         "the page of each problem.\n\n"
     ]
     for row in problems():
-        for name in row.formulation_homes:
+        for name in row.formulation_names:
             form = row.formulation(name)
             text.append(f"## {row.name}: {name}\n\n{docstring_text(form)}\n\n")
             text.append(f"Written in {form.engine}; the objective is to {form.sense}. ")

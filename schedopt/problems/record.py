@@ -1,18 +1,15 @@
-"""The record of a problem: everything that the application knows of it.
+"""The record of a problem: its formulations, engines, policies, converters, tables and pictures.
 
-A problem's folder has a subclass of `Problem` that says what is special to it, and modules
-(``to_tables``, ``to_figure``, ``to_page``, ``planning``, ...) whose functions are found by name;
-whatever they leave out is done here in the way that suits any problem. Nothing is imported before
-it is used.
+Each problem's folder has a subclass of `Problem`, which overrides the methods whose defaults do
+not suit it. Methods import what they need when they are called, so that a record costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from typing_extensions import TypeVar
@@ -23,7 +20,6 @@ from schedopt.instances.files import module_path
 from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
-from schedopt.solvers.engine import resolve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,27 +59,6 @@ class Converter:
     tells: bool = False  # whether it takes ``tell``, for lines on what became of the file
 
 
-class Hook(Generic[T]):
-    """A function of a module in a problem's own folder, by ``module:name``.
-
-    Called where the folder has none it returns ``default``; where an instance of what is
-    ``expected`` is needed it raises `InputError`.
-    """
-
-    def __init__(self, path: str, default: Any = None, *, expected: str = "") -> None:
-        self._path, self._default, self._expected = path, default, expected
-
-    def __get__(self, record: Problem | None, owner: type[Problem]) -> Callable[..., T]:
-        """Return the function."""
-        return _in_folder(owner.__module__, self._path) or partial(self._absent, owner.name)
-
-    def _absent(self, problem: str, *_: object, **__: object) -> T:
-        if self._expected:
-            raise InputError(self._expected, found=f"one of {problem}")
-        default: T = self._default
-        return default
-
-
 class Problem(Generic[I]):
     """A problem, as the application knows it."""
 
@@ -92,8 +67,7 @@ class Problem(Generic[I]):
     objective: ClassVar[str] = "the objective"  # such as ``reward``
     objectives: ClassVar[Mapping[str, str]] = {}  # those that an instance may ask for instead
     tiny: ClassVar[bytes]  # an instance small enough to try a policy or a solver on
-    # Formulations as ``module:class``; the first is the default.
-    formulation_homes: ClassVar[Mapping[str, str]]
+    formulation_names: ClassVar[Sequence[str]]  # the first is the default
     explained: ClassVar[Sequence[str]] = ()  # those whose prices are known, for --explain
     # By format: ``table`` (.csv), ``log`` (.swf) or ``workflow`` (.json).
     converters: ClassVar[Mapping[str, Converter]] = {}
@@ -102,18 +76,20 @@ class Problem(Generic[I]):
 
     # What there is, by name.
 
+    def formulation_class(self, name: str) -> Any:
+        """Return the class of one of the formulations in ``formulation_names``."""
+        raise NotImplementedError
+
     def formulation(self, name: str | None = None) -> FormulationType:
         """Return a formulation by name, the default without one; `InputError` if there is none."""
-        homes = self.formulation_homes
-        chosen = (
-            pick_name(name, homes, f"a formulation of {self.name}") if name else next(iter(homes))
-        )
-        kind: FormulationType = resolve(homes[chosen])
+        names = self.formulation_names
+        chosen = pick_name(name, names, f"a formulation of {self.name}") if name else names[0]
+        kind: FormulationType = self.formulation_class(chosen)
         return kind
 
     def default_formulation(self, instance: I) -> str:
-        """Return the name of the formulation that an instance is solved as, if none is named."""
-        return next(iter(self.formulation_homes))
+        """Return the name of the formulation that solves an instance if none is named."""
+        return self.formulation_names[0]
 
     @property
     def sense(self) -> Sense:
@@ -198,10 +174,13 @@ class Problem(Generic[I]):
         quick = partial(self.trivial, model)
         return door.solve(model, limits, solver=solver, start=start, trivial=quick)
 
-    hint: Hook[Any] = Hook("starting:start")
-    """Return a solution to start a solver from in the seconds that are left, or None."""
-    trivial: Hook[tuple[Any, float | None]] = Hook("starting:trivial", (None, None))
-    """Return a solution and a bound that take no search, None where there is none."""
+    def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
+        """Return a warm start, or None if there is no time to compute one."""
+        return None
+
+    def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
+        """Return a solution and a bound that need no search; None for each that is not known."""
+        return None, None
 
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
@@ -224,10 +203,15 @@ class Problem(Generic[I]):
 
         return door.confirm(model, result, limits)
 
-    explain: Hook[summary.Explanation] = Hook(
-        "explaining:explain", expected="a problem with prices"
-    )
-    """Explain a result by solving again: of model, result, limits and progress."""
+    def explain(
+        self,
+        model: Formulation,
+        result: Result,
+        limits: Limits,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> summary.Explanation:
+        """Explain a result by solving again without each rule and with each job."""
+        raise InputError("a problem with prices", found=f"one of {self.name}")
 
     def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if nothing is known of a formulation's prices."""
@@ -271,15 +255,35 @@ class Problem(Generic[I]):
         """Tell whether a policy's result answers the question that its reference answers."""
         return True
 
-    # How a result is shown and drawn, by functions of the modules in the problem's own folder.
+    # How a result is shown and drawn.
 
-    measures: Hook[dict[str, float]] = Hook("to_tables:measures", {})  # beyond the objective
-    shares: Hook[Mapping[str, Mapping[str, float]]] = Hook("to_tables:shares", {})  # by grouping
-    done: Hook[str] = Hook("to_tables:jobs_in_time", "")  # how much is done in time, in words
-    lines: Hook[summary.Lines] = Hook("to_tables:lines", ())  # what is said beyond the objective
-    caution: Hook[str] = Hook("to_tables:caution", "")  # what fails as it is run, in words
-    tables: Hook[summary.Tables] = Hook("to_tables:tables", ())
-    dropped: Hook[Table | None] = Hook("to_tables:left_out_table")  # what is left out, and why
+    def measures(self, result: Result) -> dict[str, float]:
+        """Return numbers beyond the objective, by name."""
+        return {}
+
+    def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
+        """Return the share of the machine of each group, by grouping."""
+        return {}
+
+    def done(self, instance: I, result: Result) -> str:
+        """Return how many jobs complete on time, in words; empty if that is no question."""
+        return ""
+
+    def lines(self, instance: I, result: Result) -> summary.Lines:
+        """Return the lines that a terminal and a page print beside the objective."""
+        return ()
+
+    def caution(self, instance: I, result: Result, run: Any) -> str:
+        """Return a warning about a plan as it is carried out, or an empty text."""
+        return ""
+
+    def tables(self, instance: I, result: Result) -> summary.Tables:
+        """Return the tables of a result."""
+        return ()
+
+    def dropped(self, instance: I, result: Result) -> Table | None:
+        """Return the table of jobs that are left out, with reasons."""
+        return None
 
     # What is done with it.
 
@@ -287,8 +291,13 @@ class Problem(Generic[I]):
         """Plan a table of jobs or an instance: see `schedopt.planning.plan.plan`."""
         raise InputError("a table of jobs, or an instance of jobs", found=f"one of {self.name}")
 
-    start_times: Hook[StartTimes] = Hook("starts:start_times", expected=LOG)
-    wrong_start: Hook[WrongStart | None] = Hook("starts:wrong_start", expected=LOG)
+    def start_times(self, *args: Any, **options: Any) -> StartTimes:
+        """Predict when waiting jobs of a log start: see `schedopt.start_times`."""
+        raise InputError(LOG, found=f"one of {self.name}")
+
+    def wrong_start(self, *args: Any, **options: Any) -> WrongStart | None:
+        """Return the first start of a log that is not the policy's: see `schedopt.check_starts`."""
+        raise InputError(LOG, found=f"one of {self.name}")
 
     def released(self, instance: I, run: Result) -> str:
         """Return how many jobs are late if a farm manager releases a schedule, in words."""
@@ -321,38 +330,20 @@ class Problem(Generic[I]):
         self, instance: I, result: Result, run: Result | None
     ) -> Iterator[summary.Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
-        own = self._page(instance, result, run)
-        if own is not None:
-            yield from own
-        elif result.solution is not None:
+        if result.solution is not None:
             pictures = (("The result", lambda: self.draw_results([result], instance)),)
             yield summary.Section("The result", pictures=pictures)
             for table in self.tables(instance, result):
                 yield summary.Section(table.title, tables=(table,))
 
-    _page: Hook[Iterator[summary.Section] | None] = Hook("to_page:sections")
-    _jobs: Hook[Figure | None] = Hook("to_figure:jobs")
-    _results: Hook[Figure | None] = Hook("to_figure:results")
-
     def draw(self, instance: I) -> Figure:
-        """Draw an instance: ``to_figure.jobs``."""
+        """Draw an instance."""
         from schedopt.pictures.style import sizes
 
-        return self._jobs(instance) or sizes(instance)
+        return sizes(instance)
 
     def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
-        """Draw results with a solution, all of one instance: ``to_figure.results``."""
+        """Draw results with a solution, all of one instance."""
         from schedopt.pictures.style import objectives
 
-        return self._results(results, instance) or objectives(results)
-
-
-@cache
-def _in_folder(folder: str, home: str) -> Any | None:
-    """Return what ``module:name`` is in a package, None where there is no such."""
-    module, _, name = home.partition(":")
-    try:
-        known = find_spec(f"{folder}.{module}")
-    except ModuleNotFoundError:  # the record stands in a module that is no package
-        known = None
-    return getattr(import_module(f"{folder}.{module}"), name, None) if known else None
+        return objectives(results)

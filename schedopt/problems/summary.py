@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import isclose
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
 CAUTION = "caution"  # what is said under this heading comes before all else
-Lines = Iterator[Line]
-Tables = Iterator[Table]
+Lines = Iterable[Line]
+Tables = Iterable[Table]
 
 
 @dataclass(frozen=True)

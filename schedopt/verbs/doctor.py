@@ -35,7 +35,7 @@ def doctor() -> list[Finding]:
         findings.append(Finding(package, ok, here or absent))
     findings += [_plugin_finding(point) for kind in KINDS for point in points(kind).values()]
     for record in problems():
-        for formulation in record.formulation_homes:
+        for formulation in record.formulation_names:
             findings += _engine_findings(record, formulation)
     return findings
 

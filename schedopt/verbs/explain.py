@@ -163,7 +163,7 @@ def _policies(record: Problem) -> Iterator[Explained]:
 
 
 def _formulations(record: Problem) -> Iterator[Explained]:
-    for name in record.formulation_homes:
+    for name in record.formulation_names:
         kind = record.formulation(name)
         docstring = docstring_of(kind)
         yield Explained(
@@ -239,7 +239,7 @@ def _solvers() -> list[Entry]:
             "here": "yes" if engine.available else f"no: needs {engine.needs}",
         }
         for record in problems()
-        for formulation in record.formulation_homes
+        for formulation in record.formulation_names
         for engine in record.engines(formulation)
     ]
 

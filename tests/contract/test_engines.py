@@ -83,7 +83,7 @@ def better_by(result: Result, a: float, b: float) -> float:
 
 
 def test_every_formulation_is_drawn() -> None:
-    every = {f"{r.name}/{name}" for r in problems() for name in r.formulation_homes}
+    every = {f"{r.name}/{name}" for r in problems() for name in r.formulation_names}
     assert set(DRAWN) == every
     for name in every:
         table = engines(*name.split("/"))

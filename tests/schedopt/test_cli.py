@@ -242,7 +242,7 @@ def test_the_example_of_each_kind_can_be_pasted(name: str, kind: str, tmp_path: 
     (rule,) = read_constraints(rules, name)
     same = eval(said.python, {"schedopt": schedopt})  # noqa: S307
     assert json.loads(msgspec.json.encode(rule)) == json.loads(msgspec.json.encode(same))
-    taken = [form for form in problem(name).formulation_homes if takes(name, form, rule)]
+    taken = [form for form in problem(name).formulation_names if takes(name, form, rule)]
     assert taken
     if problem(name).formulation(taken[0]).engine == "pyomo":  # quick
         instance = parse(problem(name).commented())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.errors import InputError, quote
@@ -10,12 +10,15 @@ from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.dssp import Instance
     from schedopt.policies.registry import Policy
     from schedopt.problems import summary
-    from schedopt.solvers.result import Result
+    from schedopt.solvers.result import Limits, Result
+    from schedopt.tables import Table
 
 
 class Dssp(Problem["Instance"]):
@@ -29,17 +32,27 @@ class Dssp(Problem["Instance"]):
         b'{"name":"a","reward":5,"stages":[[2,3]]},{"name":"b","reward":3,"stages":[[3]]},'
         b'{"name":"c","reward":1,"stages":[[1]]}]}'
     )
-    formulation_homes: ClassVar = {
-        "selection": "schedopt.formulations.dssp.selection:Selection",
-        "schedule": "schedopt.formulations.dssp.schedule:Schedule",
-        "season": "schedopt.formulations.dssp.season:Season",
-    }
+    formulation_names: ClassVar = ("selection", "schedule", "season")
     explained: ClassVar = ("selection", "schedule", "season")
     converters: ClassVar = {
         "table": Converter("schedopt.instances.dssp.jobtable", tells=True),
         "workflow": Converter("schedopt.instances.dssp.wfformat", several=True),
         "log": Converter("schedopt.instances.dssp.swf"),
     }
+
+    def formulation_class(self, name: str) -> Any:
+        """Return the class of a formulation."""
+        if name == "schedule":
+            from schedopt.formulations.dssp.schedule import Schedule
+
+            return Schedule
+        if name == "season":
+            from schedopt.formulations.dssp.season import Season
+
+            return Season
+        from schedopt.formulations.dssp.selection import Selection
+
+        return Selection
 
     def default_formulation(self, instance: Instance) -> str:
         """Return the formulation of an instance where none is named: that of several nights."""
@@ -58,6 +71,18 @@ class Dssp(Problem["Instance"]):
         if risk := model.options.get("risk"):
             expected = "a question without --risk: under it no prices are known"
             raise InputError(expected, found=quote(risk), parameter="explain")
+
+    def explain(
+        self,
+        model: Any,
+        result: Result,
+        limits: Limits,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> summary.Explanation:
+        """Explain why jobs are left out, and what each rule costs."""
+        from schedopt.problems.dssp.explaining import explain
+
+        return explain(model, result, limits, progress)
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name; two joined by ``+`` choose and then dispatch."""
@@ -109,6 +134,62 @@ class Dssp(Problem["Instance"]):
             return ""
         given = releases(instance, tasks, run.constraints)
         return release_line(instance, given, run.constraints)
+
+    def lines(self, instance: Instance, result: Result) -> summary.Lines:
+        """Return the lines that are printed beside the objective."""
+        from schedopt.problems.dssp.to_tables import lines
+
+        return lines(instance, result)
+
+    def tables(self, instance: Instance, result: Result) -> summary.Tables:
+        """Return the tables of a result."""
+        from schedopt.problems.dssp.to_tables import tables
+
+        return tables(instance, result)
+
+    def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
+        """Return the share of the capacity of each group, by grouping."""
+        from schedopt.problems.dssp.to_tables import shares
+
+        return shares(result)
+
+    def done(self, instance: Instance, result: Result) -> str:
+        """Return how many jobs complete on time, in words."""
+        from schedopt.problems.dssp.to_tables import jobs_in_time
+
+        return jobs_in_time(instance, result)
+
+    def caution(self, instance: Instance, result: Result, run: Result) -> str:
+        """Return how many selected jobs would be late, in words."""
+        from schedopt.problems.dssp.to_tables import caution
+
+        return caution(instance, result, run)
+
+    def dropped(self, instance: Instance, result: Result) -> Table | None:
+        """Return the table of jobs that are left out, with reasons."""
+        from schedopt.problems.dssp.to_tables import left_out_table
+
+        return left_out_table(instance, result)
+
+    def sections(
+        self, instance: Instance, result: Result, run: Result | None
+    ) -> Iterator[summary.Section]:
+        """Yield the parts of a page of one result."""
+        from schedopt.problems.dssp.to_page import sections
+
+        return sections(instance, result, run)
+
+    def draw(self, instance: Instance) -> Figure:
+        """Draw the jobs of an instance."""
+        from schedopt.problems.dssp.to_figure import jobs
+
+        return jobs(instance)
+
+    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
+        """Draw results of one instance."""
+        from schedopt.problems.dssp.to_figure import results as draw
+
+        return draw(results, instance)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number for a fill that is given in words."""

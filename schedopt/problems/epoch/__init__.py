@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from schedopt.formulations.protocol import Formulation
+    from schedopt.instances.epoch import Instance
+    from schedopt.problems import summary
     from schedopt.solvers.result import Result
 
 
-class Epoch(Problem):
+class Epoch(Problem["Instance"]):
     """The record of epoch."""
 
     name = "epoch"
@@ -20,15 +26,52 @@ class Epoch(Problem):
         b'{"problem":"epoch","name":"tiny","nodes":4,"inequity":1,"jobs":['
         b'{"name":"a","minimum":2},{"name":"b","minimum":3}]}'
     )
-    formulation_homes: ClassVar = {
-        "partition": "schedopt.formulations.epoch.partition:Partition",
-        "rectangles": "schedopt.formulations.epoch.rectangles:Rectangles",
-    }
+    formulation_names: ClassVar = ("partition", "rectangles")
+
+    def formulation_class(self, name: str) -> Any:
+        """Return the class of a formulation."""
+        if name == "rectangles":
+            from schedopt.formulations.epoch.rectangles import Rectangles
+
+            return Rectangles
+        from schedopt.formulations.epoch.partition import Partition
+
+        return Partition
+
+    def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
+        """Return the best solution of the policies that take about a second."""
+        from schedopt.problems.epoch.starting import start
+
+        return start(model, seconds)
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both hold epochs; rectangles answer another question."""
         rectangles = hasattr(result.solution, "rectangles")
         return not (rectangles and hasattr(reference.solution, "epochs"))
+
+    def lines(self, instance: Instance, result: Result) -> summary.Lines:
+        """Return the lines that are printed beside the objective."""
+        from schedopt.problems.epoch.to_tables import lines
+
+        return lines(instance, result)
+
+    def tables(self, instance: Instance, result: Result) -> summary.Tables:
+        """Return the tables of a result."""
+        from schedopt.problems.epoch.to_tables import tables
+
+        return tables(instance, result)
+
+    def draw(self, instance: Instance) -> Figure:
+        """Draw the jobs of an instance."""
+        from schedopt.problems.epoch.to_figure import jobs
+
+        return jobs(instance)
+
+    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
+        """Draw results of one instance."""
+        from schedopt.problems.epoch.to_figure import results as draw
+
+        return draw(results, instance)
 
 
 RECORD = Epoch()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from schedopt.formulations.protocol import Formulation
+    from schedopt.instances.hesrpt import Instance
+    from schedopt.problems import summary
+    from schedopt.solvers.result import Result
 
 STARTS = ("hesrpt", "equi")
 """Policies that are tried one after the other for a start; the last always applies."""
 MOST_AT_ONCE = 1_000  # jobs up to which one of them is an answer where no search had time for any
 
 
-class Hesrpt(Problem):
+class Hesrpt(Problem["Instance"]):
     """The record of hesrpt."""
 
     name = "hesrpt"
@@ -30,9 +36,13 @@ class Hesrpt(Problem):
         b'{"problem":"hesrpt","name":"tiny","servers":10,"speedup":{"kind":"power","p":0.5},'
         b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}'
     )
-    formulation_homes: ClassVar = {
-        "allocation": "schedopt.formulations.hesrpt.allocation:Allocation"
-    }
+    formulation_names: ClassVar = ("allocation",)
+
+    def formulation_class(self, name: str) -> Any:
+        """Return the class of the formulation."""
+        from schedopt.formulations.hesrpt.allocation import Allocation
+
+        return Allocation
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return what the first policy that applies makes; policies see no side constraints."""
@@ -52,6 +62,30 @@ class Hesrpt(Problem):
         few = len(model.instance.jobs) <= MOST_AT_ONCE
         has_order = getattr(model, "given", False)
         return (self.hint(model) if few and not has_order else None), None
+
+    def lines(self, instance: Instance, result: Result) -> summary.Lines:
+        """Return the lines that are printed beside the objective."""
+        from schedopt.problems.hesrpt.to_tables import lines
+
+        return lines(instance, result)
+
+    def tables(self, instance: Instance, result: Result) -> summary.Tables:
+        """Return the tables of a result."""
+        from schedopt.problems.hesrpt.to_tables import tables
+
+        return tables(instance, result)
+
+    def draw(self, instance: Instance) -> Figure:
+        """Draw the jobs of an instance."""
+        from schedopt.problems.hesrpt.to_figure import jobs
+
+        return jobs(instance)
+
+    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
+        """Draw results of one instance."""
+        from schedopt.problems.hesrpt.to_figure import results as draw
+
+        return draw(results, instance)
 
 
 RECORD = Hesrpt()

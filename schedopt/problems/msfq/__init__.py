@@ -10,9 +10,14 @@ from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.msfq import Instance
+    from schedopt.instances.starts import StartTimes, WrongStart
     from schedopt.policies.registry import Policy
+    from schedopt.problems import summary
     from schedopt.solvers.result import Result
 
 QUICK = {
@@ -36,17 +41,39 @@ class Msfq(Problem["Instance"]):
         b'{"need":1,"arrival_rate":0.3,"service_rate":1},'
         b'{"need":2,"arrival_rate":0.2,"service_rate":1}]}'
     )
-    formulation_homes: ClassVar = {
-        "threshold": "schedopt.formulations.msfq.threshold:Threshold",
-        "optimal-policy": "schedopt.formulations.msfq.optimal:OptimalPolicy",
-        "bound": "schedopt.formulations.msfq.log_bound:LogBound",
-    }
+    formulation_names: ClassVar = ("threshold", "optimal-policy", "bound")
     from_bounds: ClassVar = ("bound",)
     converters: ClassVar = {"log": Converter("schedopt.instances.msfq.swf", tells=True)}
+
+    def formulation_class(self, name: str) -> Any:
+        """Return the class of a formulation."""
+        if name == "optimal-policy":
+            from schedopt.formulations.msfq.optimal import OptimalPolicy
+
+            return OptimalPolicy
+        if name == "bound":
+            from schedopt.formulations.msfq.log_bound import LogBound
+
+            return LogBound
+        from schedopt.formulations.msfq.threshold import Threshold
+
+        return Threshold
 
     def default_formulation(self, instance: Instance) -> str:
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
         return "threshold" if instance.log is None else "bound"
+
+    def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
+        """Return the best solution of the policies that take about a second."""
+        from schedopt.problems.msfq.starting import start
+
+        return start(model, seconds)
+
+    def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
+        """Return a bound that needs no search."""
+        from schedopt.problems.msfq.starting import trivial
+
+        return trivial(model)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with a site's own policy as JSON in place of its file."""
@@ -85,6 +112,48 @@ class Msfq(Problem["Instance"]):
         """Tell whether both know the same about sizes."""
         knows = result.options.get("estimates") == "exact"
         return reference.formulation != "optimal-policy" or not knows
+
+    def measures(self, result: Result) -> dict[str, float]:
+        """Return the figures of a simulation beyond the objective, by name."""
+        from schedopt.problems.msfq.to_tables import measures
+
+        return measures(result)
+
+    def lines(self, instance: Instance, result: Result) -> summary.Lines:
+        """Return the lines that are printed beside the objective."""
+        from schedopt.problems.msfq.to_tables import lines
+
+        return lines(instance, result)
+
+    def tables(self, instance: Instance, result: Result) -> summary.Tables:
+        """Return the tables of a result."""
+        from schedopt.problems.msfq.to_tables import tables
+
+        return tables(instance, result)
+
+    def draw(self, instance: Instance) -> Figure:
+        """Draw the jobs of an instance."""
+        from schedopt.problems.msfq.to_figure import jobs
+
+        return jobs(instance)
+
+    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
+        """Draw results of one instance."""
+        from schedopt.problems.msfq.to_figure import results as draw
+
+        return draw(results, instance)
+
+    def start_times(self, *args: Any, **options: Any) -> StartTimes:
+        """Predict when waiting jobs of a log start."""
+        from schedopt.problems.msfq.starts import start_times
+
+        return start_times(*args, **options)
+
+    def wrong_start(self, *args: Any, **options: Any) -> WrongStart | None:
+        """Return the first start of a log that is not the policy's."""
+        from schedopt.problems.msfq.starts import wrong_start
+
+        return wrong_start(*args, **options)
 
 
 RECORD = Msfq()
