@@ -166,7 +166,7 @@ WRONG = [
     (["solve", "nowhere.json"], ["nowhere.json", "a file that exists"]),
     (["solve", "instances"], ["a directory"]),
     (["solve", NIGHT, "--solver", "higs"], ["'higs'", "highs"]),
-    (["solve", NIGHT, "--solver", "core"], ["solver core", "no team over 30%"]),
+    (["solve", NIGHT, "--solver", "core"], ["--solver: core", "no team over 30%"]),
     (["solve", NIGHT, "--formulation", "selektion"], ["did you mean 'selection'"]),
     (["solve", NIGHT, "--option", "fil=0.9"], ["'fil'", "did you mean 'fill'"]),
     (["solve", NIGHT, "--option", "fill"], ["KEY=VALUE"]),
