@@ -141,9 +141,9 @@ class Cluster:
                 )
             )
 
-    def wait_for(self, what: str, done: Callable[[], object]) -> None:
+    def wait_for(self, what: str, done: Callable[[], object], patience: float = PATIENCE) -> None:
         """Wait until something is so; `RuntimeError` where that takes too long."""
-        end, why = time.monotonic() + PATIENCE, ""
+        end, why = time.monotonic() + patience, ""
         while time.monotonic() < end:
             try:
                 if done():
@@ -153,7 +153,7 @@ class Cluster:
             if died := [daemon.args for daemon in self.daemons if daemon.poll() is not None]:
                 raise RuntimeError(f"{died[0]} ended")
             time.sleep(0.2)
-        raise RuntimeError(f"no {what} within {PATIENCE:g} s{why}")
+        raise RuntimeError(f"no {what} within {patience:g} s{why}")
 
     def stop(self) -> None:
         """Stop all daemons, the last one started first."""
@@ -168,7 +168,8 @@ class Cluster:
         self.daemons.clear()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Return ports of this machine that nothing listens on."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
@@ -181,7 +182,7 @@ def cluster(processors: int = 6, licences: str = "houdini:3") -> Iterator[Cluste
     """Start a Slurm, hand it out, and stop it, whatever happened."""
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
     folder.chmod(0o755)
-    ports = dict(zip(("slurmctld", "slurmd", "slurmdbd", "mariadb"), _free_ports(4), strict=True))
+    ports = dict(zip(("slurmctld", "slurmd", "slurmdbd", "mariadb"), free_ports(4), strict=True))
     host = socket.gethostname().partition(".")[0]
     values = {"folder": folder, "user": getpass.getuser(), "host": host, "licences": licences}
     values |= {"processors": processors, **ports}

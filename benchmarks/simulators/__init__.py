@@ -1,0 +1,1 @@
+"""Other simulators on workloads with known starts: ``python -m benchmarks.simulators``."""

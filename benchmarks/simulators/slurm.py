@@ -1,0 +1,213 @@
+"""A real Slurm with its backfilling on small workloads: a step of time is a minute.
+
+Slurm plans in whole minutes. Each workload has a partition of its own, whose nodes have one
+processor, so that all of them run at the same time. Every node is a slurmd of its own on this
+machine, and jobs sleep. Needs Debian's packages slurmctld, slurmd, slurm-client and munge.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from math import gcd
+from pathlib import Path
+
+from benchmarks.simulators.workloads import Workload, known_starts
+from benchmarks.slurm.cluster import Cluster, free_ports
+
+PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
+MINUTE = 60.0
+COUNT = 20  # workloads, those that take the fewest minutes
+PATIENCE = 300.0  # seconds until all nodes are up
+TOLERANCE = 30.0  # seconds, half of the smallest step
+LAG = 2.0  # seconds that Slurm takes from the end of a job to the next start, about
+POLICIES = ("easy", "conservative", "fcfs")
+CONF = """
+ClusterName=checked
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+SlurmctldPort={slurmctld}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/spool/%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/spool/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,bf_window=43200,sched_interval=1,sched_min_interval=0
+SelectType=select/linear
+PriorityType=priority/basic
+CompleteWait=0
+MinJobAge=7200
+KillWait=2
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+SlurmdParameters=config_overrides
+"""
+
+
+def missing() -> list[str]:
+    """Return the programs that are not installed."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    return [program for program in PROGRAMS if shutil.which(program, path=path) is None]
+
+
+def step(workload: Workload) -> int:
+    """Return the step of time that becomes a minute: it divides all run times and estimates."""
+    return reduce(gcd, (time for job in workload.jobs for time in (job.run, job.planned)))
+
+
+def minutes(workload: Workload) -> float:
+    """Return how long a workload takes under `easy`."""
+    starts = known_starts(workload, "easy")
+    ends = (start + job.run for start, job in zip(starts, workload.jobs, strict=True))
+    return max(ends) / step(workload)
+
+
+def chosen(asked: Sequence[Workload]) -> list[Workload]:
+    """Return the machines of the workloads that take the fewest minutes."""
+    lengths: dict[str, float] = {}
+    for one in asked:
+        lengths[one.whole] = max(minutes(one), lengths.get(one.whole, 0.0))
+    shortest = sorted(lengths, key=lambda name: lengths[name])[:COUNT]
+    return [one for one in asked if one.whole in shortest]
+
+
+@contextmanager
+def running(parts: Sequence[Workload]) -> Iterator[Cluster]:
+    """Start a Slurm with a partition for each workload, hand it out, and stop it."""
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))
+    folder.chmod(0o755)
+    count = sum(workload.servers for workload in parts)
+    port, *ports = free_ports(count + 1)
+    host = socket.gethostname().partition(".")[0]
+    conf = CONF.lstrip().format(folder=folder, user=getpass.getuser(), host=host, slurmctld=port)
+    nodes: list[str] = []
+    for number, workload in enumerate(parts):
+        own = [f"w{number}n{node}" for node in range(workload.servers)]
+        for node in own:
+            address = f"NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[len(nodes)]}"
+            conf += f"NodeName={node} {address} CPUs=1 State=UNKNOWN\n"
+            nodes.append(node)
+        conf += f"PartitionName=w{number} Nodes={','.join(own)} MaxTime=INFINITE State=UP\n"
+    (folder / "slurm.conf").write_text(conf)
+    for name in ("state", "spool"):
+        (folder / name).mkdir()
+    (folder / "munge.key").write_bytes(secrets.token_bytes(128))
+    (folder / "munge.key").chmod(0o400)
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    environment = {**os.environ, "PATH": path, "SLURM_CONF": str(folder / "slurm.conf")}
+    environment["SLURM_TIME_FORMAT"] = "%s"
+    slurm = Cluster(folder, environment, count)
+    try:
+        slurm.start(
+            "munged", "--foreground", "--force", f"--socket={folder}/munge.socket",
+            f"--key-file={folder}/munge.key", f"--pid-file={folder}/munge.pid",
+            f"--log-file={folder}/munge.log", f"--seed-file={folder}/munge.seed",
+        )  # fmt: skip
+        slurm.start("slurmctld", "-D", "-c")
+        slurm.wait_for("slurmctld", lambda: "UP" in slurm.run("scontrol", "ping"))
+        for node in nodes:
+            slurm.start("slurmd", "-D", "-N", node)
+        state = ("sinfo", "--noheader", "--Node", "--format=%T")
+        slurm.wait_for("node", lambda: slurm.run(*state).split() == ["idle"] * count, PATIENCE)
+        yield slurm
+    except BaseException:
+        for log in sorted(folder.glob("*.log")):
+            print(f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-20:], sep="\n")
+        raise
+    finally:
+        slurm.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def play(parts: Sequence[Workload]) -> list[dict[int, float]]:
+    """Return when Slurm starts each job of each workload, in seconds from the beginning."""
+    order = sorted(
+        (job.submit * MINUTE / step(workload), number, row)
+        for number, workload in enumerate(parts)
+        for row, job in enumerate(workload.jobs)
+    )
+    longest = max(map(minutes, parts))
+    with running(parts) as slurm:
+        (slurm.folder / "job.sh").write_text('#!/bin/sh\nexec sleep "$1"\n')
+        begun = time.time()
+        for due, number, row in order:
+            time.sleep(max(0.0, begun + due - time.time()))
+            job, unit = parts[number].jobs[row], step(parts[number])
+            slurm.run(
+                "sbatch", "--parsable", f"--partition=w{number}", f"--job-name=w{number}-{row}",
+                f"--nodes={job.need}", f"--time={job.planned // unit}", "--output=/dev/null",
+                "job.sh", f"{job.run // unit * MINUTE - LAG:g}",
+            )  # fmt: skip
+        end = begun + (2 * longest + 5) * MINUTE
+        while slurm.run("squeue", "--noheader") and time.time() < end:
+            time.sleep(5)
+        return _starts(slurm, begun, len(parts))
+
+
+def _starts(slurm: Cluster, begun: float, count: int) -> list[dict[int, float]]:
+    """Return the starts of the jobs that have started."""
+    found: list[dict[int, float]] = [{} for _ in range(count)]
+    for line in slurm.run(
+        "squeue", "--noheader", "--states=completed,timeout,running", "--format=%j|%S"
+    ).splitlines():
+        name, start = line.split("|")
+        number, row = name.removeprefix("w").split("-")
+        found[int(number)][int(row)] = float(start) - begun
+    return found
+
+
+def compared(workload: Workload, found: Mapping[int, float]) -> tuple[dict[str, bool], str]:
+    """Return with which policies all starts agree, and the first that is not `easy`'s, in words."""
+    agrees, first = {}, ""
+    for policy in POLICIES:
+        known = known_starts(workload, policy)
+        due = [start * MINUTE / step(workload) for start in known]
+        wrong = [
+            (min(start, found.get(row, start + 1e9)), row, start)
+            for row, start in enumerate(due)
+            if abs(found.get(row, 1e9) - start) > TOLERANCE
+        ]
+        agrees[policy] = not wrong
+        if wrong and policy == "easy":
+            _, row, start = min(wrong)
+            began = f"{found[row] / MINUTE:.1f}" if row in found else "never"
+            first = f"job {row} starts at minute {began}, `easy` has {start / MINUTE:.1f}"
+    return agrees, first
+
+
+def main(asked: Sequence[Workload]) -> None:
+    """Play the short workloads on a real Slurm, print a row for each."""
+    if programs := missing():
+        print(f"- Slurm is not compared: not installed: {', '.join(programs)}")
+        return
+    parts = chosen(asked)
+    found = play(parts)
+    print(f"| workload | {' | '.join(f'`{policy}`' for policy in POLICIES)} | first difference |")
+    print("| --- " * (len(POLICIES) + 2) + "|")
+    totals = dict.fromkeys(POLICIES, 0)
+    for workload, starts in zip(parts, found, strict=True):
+        agrees, first = compared(workload, starts)
+        cells = " | ".join("agrees" if agrees[policy] else "" for policy in POLICIES)
+        print(f"| `{workload.name}` | {cells} | {first} |", flush=True)
+        for policy in POLICIES:
+            totals[policy] += agrees[policy]
+    counts = ", ".join(f"{count} `{policy}`" for policy, count in totals.items())
+    print(f"\nOf {len(parts)} machines, all starts agree within {TOLERANCE:g} s: {counts}.")

@@ -1,0 +1,115 @@
+"""The archive's workloads with known starts, as other simulators take them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import schedopt
+from schedopt.instances.starts import WrongStart
+from schedopt.verbs.starts import log_of
+
+ARCHIVE = Path(__file__).parents[2] / "archive" / "backfilling" / "instances"
+ESTIMATES = ("given", "exact")
+"""Whether the policy plans with the users' estimates, or knows the run times."""
+
+
+class Job(NamedTuple):
+    """A job: when it comes, how many processors, how long it runs and is planned to run."""
+
+    submit: int
+    need: int
+    run: int
+    planned: int
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Jobs of one machine whose processors are all alike."""
+
+    name: str
+    servers: int
+    jobs: tuple[Job, ...]
+    rows: tuple[int, ...] = ()  # of the jobs in the archive's file
+
+    @property
+    def whole(self) -> str:
+        """The name of the archive's workload, of which this may be one partition."""
+        return self.name.partition("/")[0]
+
+    def with_estimates(self, estimates: str) -> Workload:
+        """Return it with the estimates as given, or with the run times in their place."""
+        if estimates == "given":
+            return self
+        return replace(self, jobs=tuple(job._replace(planned=job.run) for job in self.jobs))
+
+    def without(self, first: int, count: int) -> Workload:
+        """Return it without some neighbouring jobs."""
+        return replace(self, jobs=self.jobs[:first] + self.jobs[first + count :])
+
+    def in_words(self) -> str:
+        """Return its jobs in the notation of docs/howto/check-starts.md."""
+        words = []
+        for job in self.jobs:
+            planned = f" ({job.planned})" if job.planned != job.run else ""
+            submit = f" @{job.submit}" if job.submit else ""
+            words.append(f"{job.need}×{job.run}{planned}{submit}")
+        return f"{self.servers} processors; jobs {', '.join(words)}"
+
+
+def workloads(folder: Path = ARCHIVE) -> Iterator[Workload]:
+    """Yield the workloads without GPUs; each partition is a machine of its own.
+
+    A run time of 0 is 1, and a job that outruns its estimate is planned for its run time: the rules
+    say so, and simulators that would end such a job at its estimate are not asked about it.
+    """
+    for path in sorted(folder.glob("*.csv")):
+        name = path.stem.removeprefix("backfilling-")
+        machine = json.loads(gzip.decompress(path.with_suffix(".json.gz").read_bytes()))
+        if machine.get("resources"):
+            continue
+        with path.open(encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        for part, has in (machine.get("partitions") or {"": machine}).items():
+            jobs, at = [], []
+            for number, row in enumerate(rows):
+                if row.get("partition", "") == part:
+                    run = max(1, int(row["run"]))
+                    planned = max(run, int(row["estimate"]))
+                    jobs.append(Job(int(row["submit"]), int(row["need"]), run, planned))
+                    at.append(number)
+            title = f"{name}/{part}" if part else name
+            yield Workload(title, has["servers"], tuple(jobs), tuple(at))
+
+
+def first_wrong(workload: Workload, starts: Sequence[float], policy: str) -> WrongStart | None:
+    """Return the first start that is not the policy's, by `schedopt.check_starts`."""
+    with tempfile.TemporaryDirectory() as name:
+        log, table = Path(name, "log.csv"), Path(name, "starts.csv")
+        rows = (f"{job.submit},{job.need},{job.run},{job.planned}" for job in workload.jobs)
+        log.write_text("\n".join(("submit,need,run,estimate", *rows)) + "\n")
+        lines = (f"{row},{start!r}" for row, start in enumerate(starts))
+        table.write_text("\n".join(("job,start", *lines)) + "\n")
+        queue = log_of(log, workload.servers)
+        return schedopt.check_starts(queue, table, policy)
+
+
+def known_starts(workload: Workload, policy: str) -> list[float]:
+    """Return the archive's known starts of a policy, of the jobs of this machine."""
+    path = ARCHIVE.parent / "starts" / f"backfilling-{workload.whole}.csv"
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return [float(rows[row][policy]) for row in workload.rows]
+
+
+def kind(wrong: WrongStart) -> str:
+    """Return what is wrong without the numbers: earlier or later, and by which rule."""
+    when = "earlier" if wrong.found < wrong.expected else "later"
+    return f"{when}: {re.sub(r'[0-9.]+', 'N', wrong.why)}"

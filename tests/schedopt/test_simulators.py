@@ -1,0 +1,203 @@
+"""The comparison with other simulators, with a small simulator of the tests in their place."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.simulators import slurm
+from benchmarks.simulators.__main__ import cases, checked, compare, main, smallest
+from benchmarks.simulators.peers import (
+    ADAPTERS,
+    PEERS,
+    Installed,
+    MissingPeerError,
+    Peer,
+    Scheduler,
+    install,
+)
+from benchmarks.simulators.workloads import (
+    Job,
+    Workload,
+    first_wrong,
+    kind,
+    known_starts,
+    workloads,
+)
+
+FIFO = """
+import sys
+sys.path.insert(0, {adapters!r})
+from protocol import play, serve
+
+def simulate(workload):
+    jobs = workload["jobs"]
+    if workload["scheduler"] == "broken" and len(jobs) > 5:
+        raise ValueError("too many jobs")
+    free, waiting = [workload["servers"]], []
+
+    def decide(now, ended, come):
+        free[0] += sum(jobs[row]["need"] for row in ended)
+        waiting.extend(come)
+        started = []
+        while waiting and jobs[waiting[0]]["need"] <= free[0]:
+            started.append(waiting.pop(0))
+            free[0] -= jobs[started[-1]]["need"]
+        return started
+
+    return play(workload, decide)
+
+serve(simulate)
+"""
+SMALL = [one for one in workloads() if len(one.jobs) <= 8]
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Installed:
+    """A simulator that starts jobs in order of arrival, and never fills."""
+    script = tmp_path / "fifo.py"
+    script.write_text(FIFO.format(adapters=str(ADAPTERS)))
+    schedulers = (Scheduler("fifo", "fcfs", ("given",)), Scheduler("fifo", "easy"))
+    peer = Peer("tiny", "https://example.org/tiny", "1", "none", schedulers)
+    return Installed(peer, [sys.executable, str(script)], tmp_path)
+
+
+def test_workloads_are_those_without_gpus_and_a_partition_is_a_machine() -> None:
+    every = list(workloads())
+    assert len({one.whole for one in every}) == 34
+    assert {(one.name, one.servers) for one in every if one.whole == "09-partitions"} == {
+        ("09-partitions/p1", 4),
+        ("09-partitions/p2", 2),
+    }
+    assert min(job.run for one in every for job in one.jobs) == 1
+    assert all(job.planned >= job.run for one in every for job in one.jobs)
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "saf"])
+def test_known_starts_are_the_policy_s(policy: str) -> None:
+    for one in SMALL:
+        assert first_wrong(one, known_starts(one, policy), policy) is None, one.name
+
+
+def test_fifo_agrees_with_fcfs_everywhere(fifo: Installed) -> None:
+    every = list(workloads())
+    found = compare(fifo, fifo.peer.schedulers[0], "given", every)
+    assert found.agreeing == every
+    assert found.cell() == "34 of 34"
+
+
+def test_fifo_differs_from_easy_and_the_smallest_case_is_shown(fifo: Installed) -> None:
+    scheduler = fifo.peer.schedulers[1]
+    found = compare(fifo, scheduler, "given", SMALL)
+    assert "13-one-processor" in {one.name for one in found.agreeing}
+    assert len(found.wrong) >= 8
+    assert all(wrong.found > wrong.expected for _, wrong in found.wrong)
+    lines = cases(fifo, found)
+    assert lines
+    assert "under easy" in lines[0]
+
+
+def test_a_workload_counts_once_and_only_if_all_its_partitions_agree(fifo: Installed) -> None:
+    parts = [one for one in SMALL if one.whole == "09-partitions"]
+    assert len(parts) == 2
+    found = compare(fifo, fifo.peer.schedulers[1], "given", parts)
+    assert found.agreeing
+    assert found.cell() == "0 of 1"
+
+
+def test_smallest_case_loses_its_kind_with_any_job_left_out(fifo: Installed) -> None:
+    workload = next(one for one in workloads() if len(one.jobs) >= 24)
+    (starts,) = fifo.starts("fifo", [workload])
+    assert not isinstance(starts, str)
+    wrong = first_wrong(workload, starts, "easy")
+    assert wrong is not None
+
+    def still(asked: list[Workload]) -> list[bool]:
+        found = []
+        for one, times in zip(asked, fifo.starts("fifo", asked), strict=True):
+            assert not isinstance(times, str)
+            differs = first_wrong(one, times, "easy")
+            found.append(differs is not None and kind(differs) == kind(wrong))
+        return found
+
+    least = smallest(workload, still)
+    assert len(least.jobs) < len(workload.jobs)
+    assert still([least]) == [True]
+    fewer = [least.without(row, 1) for row in range(len(least.jobs))]
+    assert not any(still([one for one in fewer if one.jobs]))
+
+
+def test_a_failure_of_the_simulator_is_counted_and_quoted(fifo: Installed) -> None:
+    peer = replace(fifo.peer, schedulers=(Scheduler("broken", "fcfs", ("given",)),))
+    few, more = (next(one for one in SMALL if len(one.jobs) == count) for count in (5, 8))
+    rows, below = checked(Installed(peer, fifo.command, fifo.folder), [few, more])
+    assert "| 1 of 2; 1 fail |" in rows[0]
+    assert below == ["- tiny broken, fails on 1: ValueError: too many jobs"]
+
+
+def test_a_simulator_that_ends_early_fails_on_what_it_did_not_answer(tmp_path: Path) -> None:
+    peer = Peer("tiny", "", "1", "none", ())
+    ended = Installed(peer, [sys.executable, "-c", "import sys; sys.exit('no numbers')"], tmp_path)
+    assert ended.starts("fifo", SMALL[:2]) == ["no numbers"] * 2
+
+
+def test_estimates_can_be_the_run_times() -> None:
+    workload = Workload("one", 2, (Job(0, 1, 3, 9),))
+    assert workload.with_estimates("given") == workload
+    assert workload.with_estimates("exact").jobs == (Job(0, 1, 3, 3),)
+    assert workload.in_words() == "2 processors; jobs 1×3 (9)"
+
+
+def test_missing_programs_and_sources_are_said(tmp_path: Path) -> None:
+    peer = replace(PEERS[0], programs=("no-such-program",))
+    with pytest.raises(MissingPeerError, match="no-such-program is not installed"):
+        install(peer, tmp_path)
+    with pytest.raises(MissingPeerError, match="needs Python 2"):
+        install(PEERS[0], tmp_path, str(tmp_path), str(tmp_path / "python2"))
+    with pytest.raises(MissingPeerError, match="git: "):
+        install(PEERS[0], tmp_path, str(tmp_path), sys.executable)
+
+
+@pytest.mark.parametrize("words", [["unknown"], ["--source", "unknown=/tmp"], ["--source", "x"]])
+def test_unknown_names_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    assert stopped.value.code == 2
+    assert "expected names out of" in capsys.readouterr().err
+
+
+def test_every_simulator_has_an_adapter_and_a_fixed_version() -> None:
+    for peer in PEERS:
+        assert (ADAPTERS / peer.adapter).is_file()
+        assert peer.url.startswith("https://")
+        assert (
+            len(peer.version) == 40
+            if peer.paths
+            else any(peer.version in package for package in peer.packages + peer.bare)
+        )
+
+
+def test_slurm_gets_the_shortest_workloads_in_whole_minutes() -> None:
+    parts = slurm.chosen(list(workloads()))
+    assert len({one.whole for one in parts}) == slurm.COUNT
+    for one in parts:
+        unit = slurm.step(one)
+        assert all(job.run % unit == job.planned % unit == 0 for job in one.jobs)
+        assert slurm.minutes(one) < 60
+
+
+def test_starts_of_slurm_are_compared_within_half_a_minute() -> None:
+    workload = SMALL[0]
+    known = known_starts(workload, "easy")
+    unit = slurm.step(workload)
+    late = {row: start * 60 / unit + 25 for row, start in enumerate(known)}
+    agrees, first = slurm.compared(workload, late)
+    assert agrees["easy"]
+    assert first == ""
+    assert not agrees["fcfs"]
+    agrees, first = slurm.compared(workload, {**late, 4: late[4] + 6})
+    assert not agrees["easy"]
+    assert first.startswith("job 4 starts at minute ")
+    del late[2]
+    assert "job 2 starts at minute never" in slurm.compared(workload, late)[1]
