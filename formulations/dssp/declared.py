@@ -19,10 +19,19 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.nights import Calendar, nights_of
 from schedopt.formulations.dssp.rows import Choice, Name, Row
 from schedopt.formulations.dssp.sample import Sample
-from schedopt.formulations.program import Number, Program, WholeRow, exact, whole_rewards, whole_row
+from schedopt.formulations.program import (
+    IntegerProgram,
+    Number,
+    Program,
+    ProgramWriter,
+    WholeRow,
+    exact,
+    whole_rewards,
+    whole_row,
+)
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, check_added, label
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, refuse_nights
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option, check_options
@@ -56,6 +65,19 @@ def selection_program(choice: Choice) -> Program:
         rows=tuple(writer.rows.values()),
         lifting=writer.lifting,
     )
+
+
+def integer_program(choice: Choice) -> IntegerProgram:
+    """Return a choice as an integer program: its columns, then those that relax rows."""
+    names, rewards, capacity, open_, stated = choice
+    called = [n if isinstance(n, str) else f"{n[0]}, night {n[1]}" for n in names]
+    writer = ProgramWriter(called, np.asarray(open_, dtype=np.bool_))
+    for row in capacity:
+        writer.add((row.what, ""), row.jobs, row.coefficients, (row.lower, row.upper))
+    for name, row in stated:
+        names, bounds = (f"{name}: {row.what}", name), (row.lower, row.upper)
+        writer.add(names, row.jobs, row.coefficients, bounds, row.lifting)
+    return writer.program(Whole.of(np.asarray(rewards, dtype=np.float64)))
 
 
 class _Writer:
@@ -216,6 +238,10 @@ class Declared:
     def program(self) -> Program:
         """Return the declared model, without native changes, as an integer program."""
         return selection_program(self._choice_of_columns())
+
+    def integer_program(self) -> IntegerProgram:
+        """Return the declared model, without native changes, as an integer program."""
+        return integer_program(self._choice_of_columns())
 
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints to those of the instance.

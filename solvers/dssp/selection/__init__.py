@@ -7,7 +7,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.extras import installed
-from schedopt.solvers.engine import Engine, anything, never
+from schedopt.solvers.engine import Engine, anything, never, unchanged
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
@@ -33,6 +33,7 @@ SECOND = "scip" if installed("pyscipopt") else "tree"
 
 _BRANCHING = "schedopt.solvers.dssp.selection.branch_and_bound"
 _FEW_ROWS = "schedopt.solvers.dssp.selection.few_row_ip"
+_PRICED_CORE = "schedopt.solvers.dssp.selection.priced_core"
 _BRANCHED = f"{_BRANCHING}.certificate:certify"
 _WHOLE = "the optimum, or that nothing keeps the rules, in whole numbers"
 
@@ -211,6 +212,15 @@ CERTAIN = (
         worth_trying=large,
         description=f"any declared rules, unasked from {SMALL + 1} open columns on",
         proves="a bound by prices of all rows, without rounding; highs goes on from there",
+        confirmed_by="highs",
+    ),
+    certified_engine(
+        "priced-core",
+        solve=f"{_PRICED_CORE}:solve",
+        accepts=unchanged,
+        worth_trying=never,
+        description="any declared rules, objectives in order; only by name",
+        proves="the optimum, or that nothing keeps the rules, in integers",
         confirmed_by="highs",
     ),
     HIGHS,

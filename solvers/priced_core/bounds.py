@@ -1,0 +1,137 @@
+"""Bounds from integer multipliers of the rows, and what columns lose by them, without rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum
+
+if TYPE_CHECKING:
+    from schedopt.solvers.priced_core.open_part import OpenPart
+
+LARGEST = 1 << 61
+"""Losses are compared up to this."""
+FEW_COLUMNS = 3_000
+"""Columns up to which multipliers that need more than 64 bits are multiplied in Python."""
+
+
+@dataclass(frozen=True, eq=False)
+class PricedBound:
+    """The Lagrangian bound of integer multipliers y at a scale S.
+
+    For every x that satisfies the rows, ``S * rewards @ x`` is at most `total`. It is less by
+    ``abs(reduced[j])`` for each unit by which x_j differs from its preferred value, and by
+    ``abs(multipliers[i])`` for each unit that row i leaves unused.
+
+    Attributes
+    ----------
+    total : int
+        The bound, times the scale.
+    scale : int
+        S; a reward of one unit counts S.
+    multipliers : ndarray of int, shape (m,)
+        y; positive for upper bounds of rows, negative for lower bounds.
+    reduced : ndarray of int, shape (n,)
+        S·rewards - y·A, the reduced costs.
+    """
+
+    total: int
+    scale: int
+    multipliers: IntArray
+    reduced: IntArray
+
+    @classmethod
+    def of(
+        cls, program: IntegerProgram, prices: NDArray[np.float64], *, with_rewards: bool = True
+    ) -> PricedBound:
+        """Return the bound at multipliers close to some prices.
+
+        Without rewards, a total below 0 proves that the rows have no common solution.
+        """
+        least, most = program.activity_range()
+        useless = (prices > 0) & (program.upper >= most) | (prices < 0) & (program.lower <= least)
+        prices = np.where(useless.astype(bool) | ~np.isfinite(prices), 0.0, prices)
+        if not with_rewards:
+            prices = prices / max(float(np.abs(prices).max(initial=0)), 1e-300)
+        bits, in_python = _scale_bits(program, prices, with_rewards)
+        multipliers = np.array([_rounded(y, bits) for y in prices.tolist()], dtype=object)
+        coefficients, rewards = program, program.rewards
+        if in_python:
+            coefficients = _in_python_integers(program)
+            rewards = rewards.astype(object)
+        else:
+            multipliers = multipliers.astype(np.int64)
+        rewards = rewards * (1 << bits) if with_rewards else rewards * 0
+        reduced = rewards - coefficients.combined(multipliers)
+        bound = cls(0, 1 << bits if with_rewards else 1, multipliers, reduced)
+        return bound.on(program)
+
+    def on(self, program: IntegerProgram) -> PricedBound:
+        """Return the bound of the same multipliers for other bounds of columns or rows."""
+        ends = np.where((self.multipliers > 0).astype(bool), program.upper, program.lower)
+        pairs = zip(self.multipliers.tolist(), ends.tolist(), strict=True)
+        rows = sum(y * end for y, end in pairs if y)
+        return replace(self, total=rows + exact_sum(self.reduced * self.preferred(program)))
+
+    def of_part(self, part: OpenPart) -> PricedBound:
+        """Return the bound for the open part of the program."""
+        total = self.total - self.scale * part.reward
+        return PricedBound(
+            total, self.scale, self.multipliers[part.rows], self.reduced[part.columns]
+        )
+
+    def slack(self, target: int) -> int:
+        """Return how much a solution may lose that is worth the target."""
+        return self.total - self.scale * target
+
+    def preferred(self, program: IntegerProgram) -> IntArray:
+        """Return the value of each column that the multipliers prefer."""
+        return np.where((self.reduced > 0).astype(bool), program.high, program.low)
+
+    def fix(self, program: IntegerProgram, slack: int | IntArray) -> IntegerProgram:
+        """Return the program with columns fixed that would lose more than the slack."""
+        loss = np.abs(self.reduced)
+        if loss.dtype != object and isinstance(slack, int):
+            slack = min(slack, LARGEST)
+        span = program.high - program.low
+        steps = np.where((loss > 0).astype(bool), slack // np.maximum(loss, 1), span)
+        steps = np.clip(steps, 0, span).astype(np.int64)
+        prefers_high = (self.reduced > 0).astype(bool)
+        low = np.where(prefers_high, program.high - steps, program.low)
+        return program.with_bounds(low, np.where(prefers_high, program.high, program.low + steps))
+
+
+def _scale_bits(
+    program: IntegerProgram, prices: NDArray[np.float64], with_rewards: bool
+) -> tuple[int, bool]:
+    """Return the bits of the scale, and whether products need Python's own integers.
+
+    At the scale, rounding the prices changes the bound by less than a sixteenth of a unit.
+    """
+    most = max(int(program.high.max(initial=1)), 1)
+    priced = np.flatnonzero(prices)
+    wanted = 5 + (most * sum(program.reach[priced].tolist()) + 1).bit_length()
+    largest = float(np.abs(program.rewards).max(initial=0)) if with_rewards else 0.0
+    sizes = np.abs(program.coefficient).astype(float) * np.abs(prices)[program.row]
+    sums = np.bincount(program.column, sizes, program.n_columns)
+    largest = max(largest, float(sums.max(initial=0)), 1.0)
+    possible = 60 - int(min(largest * most, 1e300)).bit_length()
+    exact = possible < wanted and (possible < 0 or program.n_columns <= FEW_COLUMNS)
+    if program.exceeds_64_bits or exact:
+        return wanted, True
+    return min(wanted, possible), False
+
+
+def _rounded(price: float, bits: int) -> int:
+    """Return price·2^bits, rounded to an integer."""
+    top, bottom = price.as_integer_ratio()
+    return ((top << bits + 1) + bottom) // (2 * bottom)
+
+
+def _in_python_integers(program: IntegerProgram) -> IntegerProgram:
+    """Return the program with coefficients that are Python's own integers."""
+    return replace(program, coefficient=program.coefficient.astype(object))

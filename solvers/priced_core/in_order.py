@@ -1,0 +1,166 @@
+"""Maximize several objectives one after another: each among the optima of those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+
+from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum
+from schedopt.solvers.clock import expired, now
+from schedopt.solvers.few_row_ip.dominance import useful_counts
+from schedopt.solvers.priced_core.relaxation import Floats
+from schedopt.solvers.priced_core.search import DEFAULTS, PricedCoreParams, Search
+from schedopt.solvers.result import Limits
+
+MANY_COLUMNS = 2_000
+"""Columns from which on dominated ones are removed first."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedOptimum:
+    """The best x by several objectives in order.
+
+    Attributes
+    ----------
+    x : ndarray of int, shape (n,)
+    values, bounds : list of int
+        What each objective comes to, and the most that it can with those before it as they are.
+    proven : bool
+        Whether all bounds are met.
+    prices : list of ndarray
+        Prices of the rows for the first objective, to start a similar program from.
+    """
+
+    x: IntArray
+    values: list[int]
+    bounds: list[int]
+    proven: bool
+    prices: list[Floats]
+
+
+def best_in_order(
+    objectives: IntArray,
+    uses: IntArray,
+    room: IntArray,
+    counts: IntArray,
+    *,
+    until: float = inf,
+    start: Sequence[Floats] = (),
+) -> OrderedOptimum:
+    """Choose how often to take each column, under ``uses @ x <= room`` and ``0 <= x <= counts``.
+
+    Parameters
+    ----------
+    objectives, uses : ndarray of int64, shape (objectives or rows, n)
+        Uses are at least 0.
+    room : ndarray of int64, shape (rows,)
+    counts : ndarray of int64, shape (n,)
+    until : float, optional
+        When to return the best so far, by `clock.now`.
+    start : sequence of ndarray, optional
+        Prices of a similar program.
+    """
+    most = counts.copy()
+    for row, amount in zip(uses, room.tolist(), strict=True):
+        often = np.flatnonzero(row * most.astype(float) > amount)
+        most[often] = amount // row[often]
+    columns = np.flatnonzero(most)
+    goals, rows, most = objectives[:, columns], uses[:, columns], most[columns]
+    if len(columns) > MANY_COLUMNS:
+        most = useful_counts(list(goals), list(rows), room, most)
+        kept = np.flatnonzero(most)
+        columns, goals, rows, most = columns[kept], goals[:, kept], rows[:, kept], most[kept]
+    order, first = _equal_columns([*goals, *rows])
+    kinds = order[first]
+    kind = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
+    high = np.bincount(kind, most[order], len(first)).astype(np.int64)
+    program = IntegerProgram.of_dense(goals[0, kinds], rows[:, kinds], room, high)
+    limit = None if until == inf else until - now()
+    limits = Limits(time_limit=limit, threads=1)
+    found = maximize_in_order(program, goals[:, kinds], limits, start=start)
+    before = np.cumsum(most[order]) - most[order]
+    before -= before[first][kind]
+    x = np.zeros(len(counts), dtype=np.int64)
+    x[columns[order]] = np.clip(found.x[kind] - before, 0, most[order])
+    return replace(found, x=x)
+
+
+def _equal_columns(keys: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return columns sorted by some keys, and where each stretch of equal columns begins."""
+    order = np.lexsort(keys)
+    new = np.zeros(len(order), dtype=np.bool_)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    return order, np.flatnonzero(new)
+
+
+def _ignore(value: int | None, bound: int | None) -> None:
+    """Take no note of progress."""
+
+
+def maximize_in_order(
+    program: IntegerProgram,
+    objectives: Sequence[IntArray] | IntArray,
+    limits: Limits,
+    *,
+    x: IntArray | None = None,
+    start: Sequence[Floats] = (),
+    params: PricedCoreParams = DEFAULTS,
+    note: Callable[[int | None, int | None], None] = _ignore,
+) -> OrderedOptimum:
+    """Maximize the objectives of a program with a solution, each with those before it held.
+
+    ``note`` is called with values and bounds of the first objective.
+    """
+    until = inf if limits.time_limit is None else now() + limits.time_limit
+    values, bounds, prices = list[int](), list[int](), list[Floats]()
+    for k, objective in enumerate(objectives):
+        step = int(np.gcd.reduce(objective)) or 1
+        program = replace(program, rewards=objective // step)
+        if k and (expired(until) or values != bounds):
+            values.append(_value(objective, x))
+            bounds.append(exact_sum(np.maximum(objective, 0) * program.high))
+            continue
+        left = None if until == inf else max(until - now(), 0.0)
+        search = Search(
+            program,
+            replace(limits, time_limit=left),
+            x=x,
+            start=None if k or not start else start[0],
+            params=params,
+            note=_ignore if k else note,
+        ).run()
+        x = search.x
+        values.append(_value(objective, x))
+        bound = search.bound
+        if bound is None:
+            bound = exact_sum(np.maximum(program.rewards, 0) * program.high)
+        bounds.append(step * bound)
+        if not k and search.price is not None:
+            prices.append(search.price.multipliers / search.price.scale * step)
+        if search.proven and x is not None:
+            program = _holding(program, search, values[-1] // step)
+    point = program.low if x is None else x
+    return OrderedOptimum(point, values, bounds, values == bounds, prices)
+
+
+def _value(objective: IntArray, x: IntArray | None) -> int:
+    """Return what an objective comes to; without a point less than any point's value."""
+    if x is None:
+        return -exact_sum(np.abs(objective)) - 1
+    return exact_sum(objective * x)
+
+
+def _holding(program: IntegerProgram, search: Search, value: int) -> IntegerProgram:
+    """Return the program in which the objective keeps its value, with columns fixed by it."""
+    if search.price is not None and search.price.reduced.dtype != object:
+        fixed = search.price.on(search.program)
+        slack = fixed.slack(value)
+        program = fixed.fix(program, max(slack, 0))
+    rewards = program.rewards
+    beyond = exact_sum(np.abs(rewards) * program.high) + 1
+    return program.with_row(rewards, value, beyond)

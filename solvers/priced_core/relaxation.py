@@ -1,0 +1,229 @@
+"""The linear relaxation of an integer program in HiGHS, and the program in floating point.
+
+HiGHS's tolerances are absolute: 1e-8 on rows, on columns and on the reward alike. So rows and
+rewards are scaled by powers of two to sums of about a million. A row of larger numbers is
+*blurred*: HiGHS may not tell its two sides apart. So is a row whose coefficients are nearly
+multiples of one number: HiGHS takes their ratios for integers and was seen to cut off optima, and
+to report contradictions, where coefficients differ by 1e-11 to 1e-7 of themselves. Blurred rows are
+solved without presolve, with bounds that are moved outwards by more than can be mistaken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import gcd, inf
+from typing import NamedTuple
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum
+from schedopt.solvers.clock import now
+from schedopt.solvers.mip import Matrix
+from schedopt.solvers.mip.highs import load_highs
+from schedopt.solvers.priced_core.bounds import PricedBound
+from schedopt.solvers.priced_core.open_part import open_part
+
+Floats = NDArray[np.float64]
+
+SUM_BITS = 20
+"""Rows and rewards are scaled to sums of about 2^20."""
+LARGEST_SHARP = 2**38
+"""Row sums whose unit, scaled, is 400 times HiGHS's tolerance."""
+OUTWARDS = 1e-2
+"""How far the bounds of a blurred row are moved: more than columns 1e-8 off can cause."""
+ALWAYS_SHARP = 10**7
+"""Integer coefficients up to this never differ by less than 1e-7 of themselves."""
+SHARP_REWARD = 1e-3
+"""The least unit of scaled rewards that HiGHS tells apart."""
+
+
+class LinearOptimum(NamedTuple):
+    """An optimum of the linear relaxation, or a proof that it has no solution."""
+
+    feasible: bool
+    prices: Floats  # dual values of the rows; of an infeasible relaxation a ray
+    values: Floats | None = None  # of the columns, if they are known
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledProgram:
+    """An integer program in floating point, scaled by powers of two."""
+
+    program: IntegerProgram
+
+    @cached_property
+    def row_shifts(self) -> IntArray:
+        """Bits by which each row is scaled down."""
+        return _shifts(self.program.reach.tolist())
+
+    @cached_property
+    def reward_shift(self) -> int:
+        """Bits by which the rewards are scaled down."""
+        return int(_shifts([exact_sum(np.abs(self.program.rewards))])[0])
+
+    @cached_property
+    def blurred(self) -> NDArray[np.bool_]:
+        """Rows that HiGHS may confuse with others close by, shape (m,)."""
+        ends = self.program.first.tolist()
+        parts = zip(self.program.reach.tolist(), ends, ends[1:], strict=False)
+        values = self.program.coefficient
+        marks = [r > LARGEST_SHARP or nearly_multiples(values[a:b]) for r, a, b in parts]
+        return np.array(marks, dtype=np.bool_)
+
+    @property
+    def has_sharp_rewards(self) -> bool:
+        """Whether HiGHS can tell the least difference of two rewards from none."""
+        program = self.program
+        unit = Fraction(gcd(*program.rewards.tolist()) or 1, 1 << self.reward_shift)
+        return unit >= max(SHARP_REWARD, 4e-7 * program.n_columns)
+
+    def matrix(self, *, unit: float = 1.0, offset: float = 0.0, inwards: bool = False) -> Matrix:
+        """Return the program for a MIP solver.
+
+        Parameters
+        ----------
+        unit, offset : float
+            Units in a reward of 1, and the reward beside this program's, for reports of progress.
+        inwards : bool
+            Whether to move the bounds of blurred rows inwards, so that solutions keep the rows.
+        """
+        program = self.program
+        away = np.where(self.blurred, -OUTWARDS / 10 if inwards else OUTWARDS, 0.0)
+        lower, upper, values = self._rows()
+        return Matrix(
+            columns=list(range(program.n_columns)),
+            cost=_shifted(program.rewards, self.reward_shift),
+            cost_scale=2.0**-self.reward_shift * unit,
+            offset=offset,
+            maximize=True,
+            column_lower=program.low.astype(float),
+            column_upper=program.high.astype(float),
+            integer=np.ones(program.n_columns, dtype=np.int32),
+            rows=list(range(program.n_rows)),
+            row_lower=lower - away,
+            row_upper=upper + away,
+            starts=program.first.astype(np.int32),
+            indices=program.column.astype(np.int32),
+            values=values,
+        )
+
+    def relaxation(self, seconds: float) -> highspy.Highs:
+        """Return the linear relaxation in HiGHS, ready to run."""
+        program, (lower, upper, values) = self.program, self._rows()
+        return load_highs(
+            -_shifted(program.rewards, self.reward_shift),
+            (lower, upper),
+            (program.low.astype(float), program.high.astype(float)),
+            (program.first[:-1], program.column, values),
+            options={
+                "presolve": "off",
+                "primal_feasibility_tolerance": 1e-9,
+                "threads": 1,
+                "time_limit": max(min(seconds, 1e9), 1e-3),
+            },
+        )
+
+    def _rows(self) -> tuple[Floats, Floats, Floats]:
+        """Return the scaled bounds of the rows and the entries; missing bounds are infinite."""
+        program, shifts = self.program, self.row_shifts
+        least, most = program.activity_range()
+        lower = np.where(program.lower < least, -inf, _shifted(program.lower, shifts))
+        upper = np.where(program.upper > most, inf, _shifted(program.upper, shifts))
+        values = _shifted(program.coefficient, np.repeat(shifts, np.diff(program.first)))
+        return lower, upper, values
+
+
+def _shifts(sums: list[int]) -> IntArray:
+    """Return by how many bits to scale down sums to about 2^20."""
+    return np.array([max(0, total.bit_length() - SUM_BITS) for total in sums], dtype=np.int64)
+
+
+def _shifted(numbers: IntArray, shifts: IntArray | int) -> Floats:
+    """Return numbers / 2^shifts as doubles."""
+    if numbers.dtype != object:
+        return np.asarray(np.ldexp(numbers.astype(float), -np.asarray(shifts)), dtype=np.float64)
+    pairs = zip(numbers.tolist(), np.broadcast_to(shifts, numbers.shape).tolist(), strict=True)
+    return np.array([number / (1 << shift) for number, shift in pairs], dtype=float)
+
+
+def nearly_multiples(coefficients: IntArray) -> bool:
+    """Return True if coefficients are nearly, but not exactly, multiples of one number.
+
+    That is so where a tenth of them have ratios to another coefficient that differ from simple
+    fractions by a millionth or less.
+    """
+    sizes = np.abs(coefficients)
+    if len(sizes) < 2 or int(sizes.max()) <= ALWAYS_SHARP:
+        return False
+    multiples = sizes.astype(float)[:, None] * np.arange(1.0, 21.0)
+    references = np.sort(sizes)[np.unique(np.linspace(0, len(sizes) - 1, 8).astype(int))]
+    for reference in references.tolist():
+        ratios = multiples / float(reference)
+        nearest = np.rint(ratios)
+        close = (np.abs(ratios - nearest) <= 1e-6) & (nearest > 0)
+        pairs = zip(*(at.tolist() for at in close.nonzero()), strict=True)
+        inexact = [int(sizes[j]) * (q + 1) != int(nearest[j, q]) * reference for j, q in pairs]
+        if 10 * sum(inexact) >= max(len(sizes) - 1, 1):
+            return True
+    return False
+
+
+def relax(program: IntegerProgram, seconds: float = inf) -> LinearOptimum | None:
+    """Solve the linear relaxation; None where HiGHS has no answer."""
+    if not program.n_rows:
+        values = np.where(program.rewards > 0, program.high, program.low).astype(float)
+        return LinearOptimum(True, np.zeros(0), values)
+    scaled = ScaledProgram(program)
+    engine = scaled.relaxation(seconds)
+    engine.run()
+    status, solution = engine.getModelStatus(), engine.getSolution()
+    if status == highspy.HighsModelStatus.kOptimal:
+        duals = -np.asarray(solution.row_dual)
+        prices = np.ldexp(duals, scaled.reward_shift - scaled.row_shifts)
+        return LinearOptimum(True, prices, np.asarray(solution.col_value))
+    if status == highspy.HighsModelStatus.kInfeasible:
+        _, known, ray = engine.getDualRay()
+        if known:
+            return LinearOptimum(False, np.ldexp(np.asarray(ray), -scaled.row_shifts))
+    return None
+
+
+def relax_by_samples(
+    program: IntegerProgram, until: float, size: int, start: Floats | None = None
+) -> LinearOptimum | None:
+    """Solve the relaxation of many columns over few rows by parts of about ``size`` columns.
+
+    Prices of a sample, or ``start``, say which columns are undecided; the relaxation over these
+    gives better prices, until they are optimal for all columns. If they do not become optimal, the
+    whole relaxation is solved.
+    """
+    every = np.ones(program.n_rows, dtype=np.bool_)
+    prices = start
+    if prices is None:
+        step = program.n_columns // size + 1
+        sampled = np.arange(program.n_columns) % step == 0
+        sample = program.with_bounds(program.low, np.where(sampled, program.high, program.low))
+        part = open_part(sample, keep=every, divisor=step)
+        optimum = relax(part.program, until - now())
+        prices = optimum.prices if optimum is not None and optimum.feasible else None
+    for _ in range(8):
+        if prices is None:
+            break
+        bound = PricedBound.of(program, prices)
+        undecided = np.argsort(np.abs(bound.reduced), kind="stable")[:size]
+        low = bound.preferred(program)
+        high = low.copy()
+        low[undecided], high[undecided] = program.low[undecided], program.high[undecided]
+        part = open_part(program.with_bounds(low, high), keep=every)
+        optimum = relax(part.program, until - now())
+        if optimum is None or not optimum.feasible or optimum.values is None:
+            break
+        value = part.reward + float(part.program.rewards.astype(float) @ optimum.values)
+        if bound.total / bound.scale - value <= 1e-7 * abs(value) + 1e-3:
+            return LinearOptimum(True, bound.multipliers / bound.scale)
+        prices = optimum.prices
+    return relax(program, until - now())

@@ -1,0 +1,672 @@
+"""Solve an integer program by prices, fixing and a growing core, and prove what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import gcd, inf
+from typing import NamedTuple
+
+import numpy as np
+
+from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum, row_sums
+from schedopt.solvers.clock import expired, now
+from schedopt.solvers.mip import MatrixRun, engine_of
+from schedopt.solvers.priced_core.blocks import (
+    Block,
+    BlockSolver,
+    Change,
+    Choices,
+    linking_rows,
+    single_choices,
+)
+from schedopt.solvers.priced_core.bounds import LARGEST, PricedBound
+from schedopt.solvers.priced_core.combinations import Pairing, enumerate_combinations
+from schedopt.solvers.priced_core.exact import BranchAndBound, fits_cp_sat, solve_by_cp_sat
+from schedopt.solvers.priced_core.open_part import (
+    OpenPart,
+    merge_equal_rows,
+    open_part,
+    propagate,
+)
+from schedopt.solvers.priced_core.relaxation import (
+    Floats,
+    LinearOptimum,
+    ScaledProgram,
+    relax,
+    relax_by_samples,
+)
+from schedopt.solvers.result import Limits
+
+
+class Look(NamedTuple):
+    """How many combinations to keep of each half, and how many unpriced rows they may violate."""
+
+    limit: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class PricedCoreParams:
+    """Parameters of the engine.
+
+    Attributes
+    ----------
+    core_sizes : tuple of int
+        Columns of the cores, one after another.
+    core_share, core_seconds : float
+        The part of the time limit, and the most seconds, for each core.
+    sample_columns : int
+        Columns of a part of the relaxation, where there are many columns and few rows.
+    sample_rows : int
+        Rows up to which the relaxation is solved by parts.
+    block_choices : int
+        Choices that are kept of each block.
+    widest_block : int
+        Columns up to which any row is a block.
+    looks : tuple of Look
+        Enumerations, one after another.
+    recentrings : int
+        How often prices are moved to where the blocks leave the other rows.
+    pairs : int
+        Pairs of combinations that are considered.
+    branching_columns, branching_seconds : int, float
+        Open columns up to which branch and bound goes first, and for how long.
+    cp_sat_columns : int
+        Open columns up to which CP-SAT goes before HiGHS.
+    cp_sat_share, cp_sat_seconds : float
+        The part of the time left for CP-SAT then, and the seconds without a time limit.
+    """
+
+    core_sizes: tuple[int, ...] = (150, 300, 600)
+    core_share: float = 0.13
+    core_seconds: float = 2.0
+    sample_columns: int = 3_000
+    sample_rows: int = 8
+    block_choices: int = 1 << 10
+    widest_block: int = 12
+    looks: tuple[Look, ...] = (
+        *(Look(64, 1), Look(1_024, 1)),
+        *(Look(64, 12), Look(512, 12), Look(4_096, 12)),
+    )
+    recentrings: int = 3
+    pairs: int = 1 << 21
+    branching_columns: int = 60
+    branching_seconds: float = 1.0
+    cp_sat_columns: int = 1_000
+    cp_sat_share: float = 0.4
+    cp_sat_seconds: float = 30.0
+
+
+DEFAULTS = PricedCoreParams()
+
+
+class PricedBlocks(NamedTuple):
+    """The blocks of an open part at some prices, and the point of their cheapest choices."""
+
+    part: OpenPart
+    bound: PricedBound
+    rows: list[int]
+    blocks: list[Block]
+    base: IntArray
+
+    @property
+    def lost(self) -> int:
+        """What all blocks together lose at least."""
+        return sum(block.least_loss for block in self.blocks)
+
+
+class Search:
+    """A search for the best integer x of a program, and what is known of it.
+
+    Parameters
+    ----------
+    program : IntegerProgram
+    limits : Limits
+        The time limit, the gap that is good enough, threads and seed.
+    x : ndarray of int, optional
+        A known point; it is used if it satisfies the program.
+    bound : int, optional
+        A known bound, in units.
+    start : ndarray of float, optional
+        Prices close to those of the relaxation, such as those of a similar program.
+    params : PricedCoreParams
+    note : callable
+        Called with the best reward and the bound, in units, when one of them is new.
+
+    Attributes
+    ----------
+    x : ndarray or None
+        The incumbent.
+    value : int
+        Its reward; without an incumbent less than any.
+    bound : int or None
+        No solution is worth more.
+    proven : bool
+        Whether the incumbent is optimal, or, without an incumbent, the program infeasible.
+    interrupted : bool
+    found_by, proved_by : str
+        Which step found the incumbent, and which proved it.
+    price : PricedBound or None
+        The bound by prices of the rows of `program`, with equal rows merged.
+    """
+
+    def __init__(
+        self,
+        program: IntegerProgram,
+        limits: Limits | None = None,
+        *,
+        x: IntArray | None = None,
+        bound: int | None = None,
+        start: Floats | None = None,
+        params: PricedCoreParams = DEFAULTS,
+        note: Callable[[int | None, int | None], None] = lambda value, bound: None,
+    ) -> None:
+        self.limits, self.params, self.start, self.note = limits or Limits(), params, start, note
+        limit = self.limits.time_limit
+        self.until = inf if limit is None else now() + limit
+        self.whole = program
+        self.program = self.open = merge_equal_rows(program)
+        self.step = gcd(*program.rewards.tolist()) or 1
+        self.x: IntArray | None = None
+        self.value = -exact_sum(np.abs(program.rewards) * program.high) - self.step
+        self.bound = bound
+        self.proven = self.interrupted = False
+        self.found_by = self.proved_by = ""
+        self.price: PricedBound | None = None
+        if x is not None:
+            self.offer(x, "")
+
+    # --- what is known
+
+    def offer(self, x: IntArray, found_by: str) -> bool:
+        """Keep a point if it satisfies the program and is better; return True if it satisfies."""
+        if not self.program.satisfied_by(x):
+            return False
+        value = self.program.reward_of(x)
+        if self.x is None or value > self.value:
+            self.x, self.value, self.found_by = x.copy(), value, found_by
+            self.note(value, self.bound)
+        return True
+
+    def close(self, proved_by: str) -> None:
+        """Note that no better solution exists."""
+        self.proven, self.proved_by = True, proved_by
+        self.bound = None if self.x is None else self.value
+
+    def tighten(self, bound: int, proved_by: str) -> None:
+        """Note a bound, in units."""
+        bound = bound // self.step * self.step
+        if self.bound is None or bound < self.bound:
+            self.bound = bound
+            self.note(None if self.x is None else self.value, bound)
+        if self.x is not None and self.value >= self.bound:
+            self.close(proved_by)
+
+    @property
+    def target(self) -> int:
+        """The reward that a better solution has at least."""
+        return self.value + self.step
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is a proof, the gap is small enough, or time is over."""
+        return self.proven or self.interrupted or expired(self.until) or self.is_near
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the incumbent is within the gap that is good enough."""
+        if self.x is None or self.bound is None or self.limits.gap <= 0:
+            return False
+        return self.bound - self.value <= Fraction(self.limits.gap) * max(1, abs(self.value))
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds until the time limit."""
+        return self.until - now()
+
+    def _limits(self, seconds: float = inf) -> Limits:
+        """Return limits for another solver."""
+        seconds = max(min(seconds, self.seconds_left), 0.0)
+        return replace(self.limits, time_limit=None if seconds == inf else seconds, watch=None)
+
+    # --- the steps
+
+    def run(self) -> Search:
+        """Solve the program, or stop at the limits."""
+        steps = (self._branch_at_once, self._price, self._search_cores_for_solution)
+        self._take_steps(*steps, self._combine_blocks, self._search_cores, self._prove_rest)
+        return self
+
+    def run_mip(self, name: str = "highs") -> Search:
+        """Solve the program with a MIP solver, and prove in integers what rounding leaves open."""
+        self._take_steps(lambda: self._solve_by_mip(name), self._prove_exactly)
+        return self
+
+    def run_branch_and_bound(self, seconds: float = inf) -> Search:
+        """Solve the program by branch and bound in integers alone."""
+        self._take_steps(lambda: self._branch(seconds))
+        return self
+
+    def _take_steps(self, *steps: Callable[[], None]) -> None:
+        try:
+            if not self._propagate():
+                return
+            for step in steps:
+                if self.is_over:
+                    return
+                step()
+        except KeyboardInterrupt:
+            self.interrupted = True
+
+    def _propagate(self) -> bool:
+        """Fix columns by single rows; return True if some are still open."""
+        tightened = propagate(self.open)
+        if tightened is None:
+            self.close("rows" if self.price is None else "prices")
+            return False
+        self.open = tightened
+        if (tightened.high > tightened.low).any():
+            return True
+        self.offer(tightened.low, "rows")
+        self.close("rows" if self.price is None else "prices")
+        return False
+
+    def _branch_at_once(self) -> None:
+        """Branch where few columns are open, or where numbers need more than 64 bits."""
+        few = (self.open.high > self.open.low).sum() <= self.params.branching_columns
+        if few or self.open.exceeds_64_bits:
+            self._branch(self.params.branching_seconds)
+
+    def _branch(self, seconds: float = inf) -> None:
+        until = min(self.until, now() + seconds)
+        tree = BranchAndBound(
+            lambda x: self.offer(x, "branch-and-bound"), lambda: self.target, until
+        )
+        if tree.run(self.open):
+            self.close("branch-and-bound")
+
+    # --- prices
+
+    def _price(self) -> None:
+        """Bound the program by prices, round the relaxation, and fix columns."""
+        part = open_part(self.open)
+        own, params = part.program, self.params
+        if own.n_columns > 2 * params.sample_columns and own.n_rows <= params.sample_rows:
+            start = None if self.start is None else self.start[part.rows]
+            optimum = relax_by_samples(own, self.until, params.sample_columns, start)
+        else:
+            optimum = relax(own, self.seconds_left)
+        if optimum is None:
+            return
+        if not optimum.feasible:
+            for sign in (1, -1):
+                ray = PricedBound.of(own, sign * optimum.prices, with_rewards=False)
+                if ray.total < 0:
+                    self.close("prices")
+            return
+        prices = np.zeros(self.program.n_rows)
+        prices[part.rows] = optimum.prices
+        self.price = PricedBound.of(self.open, prices)
+        self.tighten(self.price.total // self.price.scale, "prices")
+        if not self.proven:
+            self._round(part, optimum, self.price.reduced[part.columns])
+            self._fix()
+
+    def _round(self, part: OpenPart, optimum: LinearOptimum, reduced: IntArray) -> None:
+        """Offer the relaxation's point, rounded down and filled by rising reduced cost."""
+        own = part.program
+        order, first = own.by_column
+        if optimum.values is None:
+            x = np.where((reduced > 0).astype(bool), own.high, own.low)
+        else:
+            x = np.floor(optimum.values + 1e-6).astype(np.int64)
+        used = own.activities(x)
+        for j in np.flatnonzero(x)[np.argsort(reduced[x > 0], kind="stable")].tolist():
+            over = used > own.upper
+            if not over.any():
+                break
+            at = own.entries_of(j)
+            if over[own.row[at]].any():
+                used[own.row[at]] -= own.coefficient[at] * x[j]
+                x[j] = 0
+        fits = (x < own.high) & (own.rewards > 0)
+        for _ in range(ROUNDS_OF_FILLING):
+            entry_fits = own.coefficient <= np.maximum(own.upper - used, 0)[own.row]
+            fits &= row_sums(entry_fits[order].astype(np.int64), first) == np.diff(first)
+            near = np.flatnonzero(fits)
+            near = near[np.argsort(-reduced[near], kind="stable")][:FILLED_AT_ONCE]
+            for j in near.tolist():
+                at = own.entries_of(j)
+                after = used[own.row[at]] + own.coefficient[at]
+                if (after <= own.upper[own.row[at]]).all():
+                    used[own.row[at]] = after
+                    x[j] += 1
+            fits[near] = False
+            if not len(near):
+                break
+        self.offer(part.whole(x), "prices")
+
+    def _fix(self, lost: int = 0, own: IntArray | int = 0) -> None:
+        """Fix the columns that would lose more than bound and incumbent leave.
+
+        Every solution loses ``lost`` at least, of which ``own`` is in the block of each column.
+        """
+        if self.x is None or self.price is None or self.proven:
+            return
+        slack = self.price.slack(self.target) - lost
+        if slack < 0:
+            self.close("blocks" if lost else "prices")
+        else:
+            if self.price.reduced.dtype != object:
+                slack = min(slack, LARGEST)
+            self.open = self.price.fix(self.open, slack + own)
+
+    # --- blocks
+
+    def _combine_blocks(self) -> None:
+        """Bound by the knapsacks of disjoint rows, and combine choices that lose little."""
+        if self.price is None or self.price.reduced.dtype == object:
+            return
+        for look in self.params.looks:
+            value = None
+            while value is None or self.value > value:
+                value = self.value
+                complete_to, slack = self._combine(look)
+                if self.is_over:
+                    return
+            if look.rows > 1 and complete_to < slack // 16:
+                return  # too much is left to be enumerated
+
+    def _combine(self, look: Look) -> tuple[int, int]:
+        """Combine choices once; return up to which loss this was complete, and the slack."""
+        if self.price is None:
+            return 0, 0
+        priced = self._price_blocks(self.price)
+        if priced is not None and look == self.params.looks[0]:
+            priced = self._recentre(priced)
+        if priced is None or any(block.is_empty for block in priced.blocks):
+            return 0, LARGEST
+        part, bound, rows, blocks, _ = priced
+        own, lost = part.program, priced.lost
+        slack = min(bound.slack(self.target - part.reward) - lost, LARGEST)
+        owner = np.full(own.n_columns, -1)
+        for b, i in enumerate(rows):
+            owner[own.column[own.first[i] : own.first[i + 1]]] = b
+        losses = np.zeros(self.program.n_columns, dtype=np.int64)
+        losses[part.columns] = np.array([*(block.least_loss for block in blocks), 0])[owner]
+        self._fix(lost, losses)
+        if self.proven:
+            return 0, 0
+        sets, base, complete_to = self._choices(priced, owner, slack, look.limit)
+        most = WIDER * look.limit
+        linking = linking_rows(own, bound, base, sets, rows, most_sets=most, most_rows=look.rows)
+        complete_to = min(complete_to, linking.complete_to)
+        tables = [choices.over(linking.sides, own.n_rows) for choices in linking.sets]
+        n = len(linking.sides)
+        halves = [
+            enumerate_combinations(tables[half::2], n, slack, look.limit, self.until)
+            for half in (0, 1)
+        ]
+        complete_to = min(complete_to, *(half.complete_to for half in halves))
+        worth = self.value if self.x is not None else -LARGEST
+        pairing = Pairing(linking.room, linking.prices, slack)
+        one, two = (half.table for half in halves)
+        worth -= part.reward + own.reward_of(base)
+        numbers, considered = pairing.best(one, two, worth, self.params.pairs)
+        if numbers is not None:
+            changes = [
+                change
+                for h, half in enumerate(halves)
+                for place, choice in half.choices(numbers[h])
+                for change in linking.sets[h + 2 * place].changes(choice)
+            ]
+            self._offer_changed(part, base, changes)
+        slack = self.price.slack(self.target) - lost
+        if not considered:
+            return -1, slack
+        if complete_to >= slack:
+            self.close("combinations")
+        else:
+            total = self.price.total - lost - complete_to - 1
+            self.tighten(total // self.price.scale, "combinations")
+        return complete_to, slack
+
+    def _choices(
+        self, priced: PricedBlocks, owner: IntArray, slack: int, limit: int
+    ) -> tuple[list[Choices], IntArray, int]:
+        """Return choices of blocks and of single columns by rising loss, beside a base point.
+
+        The last value is the loss up to which the blocks' choices are complete.
+        """
+        own, bound = priced.part.program, priced.bound
+        solver = BlockSolver(own, bound, self.params.block_choices, self.until)
+        base, complete_to, sets = bound.preferred(own), slack, list[Choices]()
+        for row, first in zip(priced.rows, priced.blocks, strict=True):
+            block = first
+            if block.budget < block.least_loss + slack:
+                wider = solver.choices(row, block.least_loss + slack)
+                block = block if wider.is_empty else wider
+            for j, amount in block.cheapest_changes:
+                base[j] += amount
+            choices, own_complete_to = block.alternatives(limit)
+            complete_to = min(complete_to, own_complete_to)
+            sets += [choices] if choices.table.shape[1] else []
+        outside = np.flatnonzero(owner < 0)
+        sets += single_choices(own, bound, slack, outside, WIDER * limit + 1)
+        sets.sort(key=lambda choices: int(choices.table[0, 0]))
+        return sets, base, complete_to
+
+    def _price_blocks(self, price: PricedBound) -> PricedBlocks | None:
+        """Solve the blocks at some prices; None where nothing is left."""
+        part = open_part(self.open, keep=(price.multipliers != 0).astype(bool))
+        own = part.program
+        bound = price.of_part(part)
+        if not own.n_columns:
+            self.offer(self.open.low, "prices")
+            self.close("prices")
+            return None
+        slack = min(bound.slack(self.target - part.reward), LARGEST)
+        solver = BlockSolver(own, bound, self.params.block_choices, self.until)
+        rows, blocks, base = (
+            solver.rows(self.params.widest_block),
+            list[Block](),
+            bound.preferred(own),
+        )
+        for row in rows:
+            block = solver.cheapest(row, slack, len(rows))
+            blocks.append(block)
+            slack -= block.least_loss
+            if slack < 0 and self.x is not None:
+                self.close("blocks")
+            if slack < 0 or expired(self.until):
+                return None
+            if not block.is_empty:
+                for j, amount in block.cheapest_changes:
+                    base[j] += amount
+        priced = PricedBlocks(part, bound, rows, blocks, base)
+        self.tighten((price.total - priced.lost) // price.scale, "blocks")
+        self._offer_changed(part, base, [])
+        return None if self.proven else priced
+
+    def _recentre(self, priced: PricedBlocks) -> PricedBlocks | None:
+        """Move the prices of other rows to where the blocks leave them, if that is better."""
+        for _ in range(self.params.recentrings):
+            bound, own = priced.bound, priced.part.program
+            others = np.setdiff1d(np.flatnonzero(bound.multipliers), priced.rows)
+            if self.price is None or not len(others):
+                break
+            used, lower, upper = own.activities(priced.base), own.lower.copy(), own.upper.copy()
+            for i in priced.rows:
+                ends = lower if bound.multipliers[i] < 0 else upper
+                ends[i] = used[i]
+            low = bound.preferred(own)
+            high = low.copy()
+            count = self.params.sample_columns + 4 * len(priced.rows)
+            near = np.argsort(np.abs(bound.reduced), kind="stable")[:count]
+            low[near], high[near] = own.low[near], own.high[near]
+            every = np.ones(own.n_rows, dtype=np.bool_)
+            part = open_part(
+                replace(own, lower=lower, upper=upper).with_bounds(low, high), keep=every
+            )
+            optimum = relax(part.program, self.seconds_left)
+            if optimum is None or not optimum.feasible:
+                break
+            prices = np.zeros(self.program.n_rows)
+            prices[priced.part.rows] = optimum.prices
+            price = PricedBound.of(self.open, prices)
+            moved = self._price_blocks(price)
+            if self.is_over:
+                return None
+            best = (self.price.total - priced.lost) / self.price.scale
+            if moved is None or (price.total - moved.lost) / price.scale >= best - 1e-3:
+                break
+            priced, self.price = moved, price
+        return priced
+
+    def _offer_changed(self, part: OpenPart, base: IntArray, changes: list[Change]) -> None:
+        """Offer a point of the open part with some changes."""
+        x = base.copy()
+        for j, amount in changes:
+            x[j] += amount
+        self.offer(part.whole(x), "combinations")
+
+    # --- cores
+
+    def _search_cores_for_solution(self) -> None:
+        """Find a first solution in a core, where rounding does not."""
+        if self.x is None:
+            self._search_cores()
+
+    def _search_cores(self) -> None:
+        """Let HiGHS choose among the columns that lose least, and then among more of them."""
+        has_solution = self.x is not None
+        for size in self.params.core_sizes:
+            if self.price is None or self.is_over or (self.x is not None) > has_solution:
+                return
+            if not self._propagate():
+                return
+            self.price = self.price.on(self.open)
+            columns = np.flatnonzero(self.open.high > self.open.low)
+            if len(columns) <= max(1.5 * size, self.params.cp_sat_columns):
+                return
+            loss = np.abs(self.price.reduced[columns])
+            near = columns[np.argsort(loss, kind="stable")[:size]]
+            low = self.price.preferred(self.open)
+            high = low.copy()
+            low[near], high[near] = self.open.low[near], self.open.high[near]
+            seconds = self.params.core_seconds
+            if self.limits.time_limit is not None:
+                seconds = min(seconds, self.params.core_share * self.limits.time_limit)
+            self._run_mip("highs", self.open.with_bounds(low, high), seconds)
+            self._fix()
+
+    # --- the rest
+
+    def _prove_rest(self) -> None:
+        """Prove what is left: CP-SAT for few columns, else HiGHS, then an exact search."""
+        if not self._propagate():
+            return
+        part = open_part(self.open)
+        few = part.program.n_columns <= self.params.cp_sat_columns
+        if few and fits_cp_sat(part.program):
+            seconds = self.params.cp_sat_share * self.seconds_left
+            self._run_cp_sat(
+                part, min(seconds, self.params.cp_sat_seconds) if seconds == inf else seconds
+            )
+        if not self.is_over:
+            self._solve_by_mip("highs")
+        if not self.is_over:
+            self._prove_exactly()
+
+    def _prove_exactly(self) -> None:
+        """Prove in integers what a MIP solver leaves open."""
+        if not self._propagate():
+            return
+        part = open_part(self.open)
+        few = part.program.n_columns <= self.params.branching_columns
+        if few:
+            self._branch(self.params.branching_seconds)
+        if not self.is_over and fits_cp_sat(part.program):
+            self._run_cp_sat(part, inf)
+        elif not self.is_over:
+            self._branch()
+
+    def _run_cp_sat(self, part: OpenPart, seconds: float) -> None:
+        """Let CP-SAT solve the open part."""
+
+        def note(value: int | None, bound: int | None) -> None:
+            best = None if self.x is None else self.value
+            self.note(best, self.bound if bound is None else bound + part.reward)
+
+        start = None if self.x is None else part.part_of(self.x)
+        answer = solve_by_cp_sat(part.program, start, self._limits(seconds), note)
+        self.interrupted |= answer.interrupted
+        if answer.x is not None:
+            self.offer(part.whole(answer.x), "cp-sat")
+        if answer.ended:
+            self.close("cp-sat")
+        elif answer.bound is not None:
+            self.tighten(answer.bound + part.reward, "cp-sat")
+
+    def _solve_by_mip(self, name: str) -> None:
+        """Let a MIP solver search the open part, and accept its bound where it cannot be wrong.
+
+        A bound of blurred rows counts only if the solver finds it with and without presolve: it was
+        seen to be wrong with either, never with both.
+        """
+        scaled = ScaledProgram(open_part(self.open).program)
+        is_blurred = bool(scaled.blurred.any())
+        if is_blurred and self.x is None:
+            self._run_mip(name, self.open, BLURRED_SECONDS, inwards=True)
+        bound = self._run_mip(name, self.open, inf, presolve=self.x is None and not is_blurred)
+        if is_blurred and bound is not None and not self.is_over:
+            again = self._run_mip(name, self.open, inf)
+            bound = None if again is None else max(bound, again)
+        if bound is not None and not self.interrupted:
+            self.tighten(bound, name)
+
+    def _run_mip(
+        self,
+        name: str,
+        program: IntegerProgram,
+        seconds: float,
+        *,
+        presolve: bool = True,
+        inwards: bool = False,
+    ) -> int | None:
+        """Let a MIP solver choose among the open columns; return its bound, in units."""
+        part, engine = open_part(program), engine_of(name)
+        own = part.program
+        if not own.n_columns:
+            self.offer(program.low, name)
+            return self.program.reward_of(program.low)
+        unit = float(min(self.whole.scale, Fraction(10) ** 300))
+        scaled = ScaledProgram(own)
+        matrix = scaled.matrix(
+            unit=unit, offset=float(part.reward / Fraction(unit)), inwards=inwards
+        )
+        run = MatrixRun(self._limits(seconds), matrix=matrix)
+        start = None if self.x is None else part.part_of(self.x)
+        known = None
+        if start is not None:
+            known = np.arange(own.n_columns, dtype=np.int32), start.astype(float)
+        answer = engine.run(run, run.limits, known, presolve)
+        self.interrupted |= answer.stopped == "interrupted"
+        if answer.values is not None:
+            x = part.whole(np.rint(answer.values).astype(np.int64))
+            self.offer(x, name)
+        if answer.bound is None or not np.isfinite(answer.bound):
+            return None
+        bound = Fraction(answer.bound) * Fraction(unit)
+        rounding = abs(bound) / 10**12 + Fraction(own.n_columns << scaled.reward_shift, 10**7)
+        return (bound + rounding).__floor__()
+
+
+ROUNDS_OF_FILLING, FILLED_AT_ONCE = 4, 100
+"""Rounds of filling a rounded relaxation, and columns that are tried in each."""
+WIDER = 32
+"""Sets of choices for each combination that is kept."""
+BLURRED_SECONDS = 1.0
+"""Seconds for a first solution of a program with blurred rows."""

@@ -1,0 +1,252 @@
+"""The priced core beside brute force on random integer programs."""
+
+from itertools import product
+from math import gcd
+
+import numpy as np
+import pytest
+
+from schedopt.formulations.program import IntegerProgram
+from schedopt.solvers.priced_core.blocks import BlockSolver
+from schedopt.solvers.priced_core.bounds import PricedBound
+from schedopt.solvers.priced_core.in_order import best_in_order
+from schedopt.solvers.priced_core.open_part import merge_equal_rows, open_part, propagate
+from schedopt.solvers.priced_core.relaxation import relax, relax_by_samples
+from schedopt.solvers.priced_core.search import Look, PricedCoreParams, Search
+from schedopt.solvers.result import Limits
+
+NUMBERS = ("plain", "near ties", "thirteen orders", "huge")
+EVERY_STEP = PricedCoreParams(
+    branching_columns=0, core_sizes=(2, 4), cp_sat_columns=0, looks=(Look(2, 1), Look(4, 2))
+)
+"""Parameters under which small programs pass through all steps."""
+
+
+def draw_numbers(rng: np.random.Generator, kind: str, count: int) -> list[int]:
+    """Draw integers that are hard to tell apart, or of very different sizes."""
+    if kind == "plain":
+        return rng.integers(0, 30, count).tolist()
+    if kind == "near ties":
+        return [10**9 * k + d for k, d in rng.integers(1, 4, (count, 2)).tolist()]
+    most = 13 if kind == "thirteen orders" else 25
+    return [int(d) * 10 ** int(e) for d, e in rng.integers(1, most + 1, (count, 2)).tolist()]
+
+
+def draw_program(seed: int, kind: str, *, high: int = 1) -> IntegerProgram:
+    """Draw a program of up to nine columns and five rows; every third has floors."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 10)) if high == 1 else 5, int(rng.integers(0, 6))
+    dense = np.zeros((m, n), dtype=object)
+    lower, upper = np.zeros(m, dtype=object), np.zeros(m, dtype=object)
+    for i in range(m):
+        row = np.array(draw_numbers(rng, kind, n), dtype=object) * rng.integers(0, 2, n)
+        if rng.random() < 0.3:
+            row *= rng.choice((-1, 1), n)
+        some = int((row * rng.integers(0, high + 1, n)).sum())
+        reach = int(np.abs(row).sum()) * high + 1
+        dense[i], upper[i] = row, some + int(rng.integers(0, 2))
+        lower[i] = some - abs(some) // 9 if rng.random() < 0.3 else -reach
+    rewards = np.array(draw_numbers(rng, kind, n), dtype=object)
+    if rng.random() < 0.1:
+        rewards *= 0
+    places = [np.flatnonzero(row) for row in dense]
+    values = [row[at] for row, at in zip(dense, places, strict=True)]
+    is_huge = kind == "huge"
+    dtype = object if is_huge else np.int64
+    return IntegerProgram(
+        rewards.astype(dtype),
+        np.zeros(n, np.int64),
+        np.full(n, high, np.int64),
+        np.cumsum([0, *map(len, places)]),
+        np.concatenate([*places, np.zeros(0, np.int64)]).astype(np.int64),
+        np.concatenate([*values, np.zeros(0, object)]).astype(dtype),
+        lower.astype(dtype),
+        upper.astype(dtype),
+    )
+
+
+def brute_force(program: IntegerProgram) -> int | None:
+    """Return the largest reward of all points that satisfy the rows; None without one."""
+    rows: list[dict[int, int]] = [{} for _ in range(program.n_rows)]
+    entries = zip(program.row.tolist(), program.column.tolist(), program.coefficient, strict=True)
+    for i, j, value in entries:
+        rows[i][j] = int(value)
+    bounds = list(zip(program.lower.tolist(), program.upper.tolist(), strict=True))
+    best = None
+    for x in product(*(range(high + 1) for high in program.high.tolist())):
+        sums = (sum(value * x[j] for j, value in row.items()) for row in rows)
+        if all(low <= total <= top for total, (low, top) in zip(sums, bounds, strict=True)):
+            value = sum(int(r) * k for r, k in zip(program.rewards, x, strict=True))
+            best = value if best is None else max(best, value)
+    return best
+
+
+def assert_optimal(search: Search, program: IntegerProgram) -> None:
+    """Compare a finished search with brute force."""
+    best = brute_force(program)
+    assert search.proven
+    if best is None:
+        assert search.x is None
+    else:
+        assert search.x is not None
+        assert (search.value, search.bound) == (best, best)
+        assert program.satisfied_by(search.x)
+        assert program.reward_of(search.x) == best
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("seed", range(40))
+def test_search_is_optimal(kind: str, seed: int) -> None:
+    program = draw_program(seed, kind)
+    assert_optimal(Search(program).run(), program)
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("seed", range(25))
+def test_search_is_optimal_when_small_programs_pass_all_steps(kind: str, seed: int) -> None:
+    program = draw_program(1_000 + seed, kind)
+    assert_optimal(Search(program, params=EVERY_STEP).run(), program)
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("method", ["run_mip", "run_branch_and_bound"])
+@pytest.mark.parametrize("seed", range(15))
+def test_other_methods_are_optimal(kind: str, method: str, seed: int) -> None:
+    program = draw_program(2_000 + seed, kind)
+    assert_optimal(getattr(Search(program), method)(), program)
+
+
+@pytest.mark.parametrize("kind", ["plain", "near ties"])
+@pytest.mark.parametrize("seed", range(15))
+def test_search_is_optimal_with_columns_beyond_1(kind: str, seed: int) -> None:
+    program = draw_program(3_000 + seed, kind, high=3)
+    for params in (PricedCoreParams(), EVERY_STEP):
+        assert_optimal(Search(program, params=params).run(), program)
+
+
+def draw_groups(seed: int, *, groups: int = 4, floors: bool = False) -> IntegerProgram:
+    """Draw a knapsack whose columns are in groups with a cap each, of 14 columns."""
+    rng = np.random.default_rng(seed)
+    n = 14
+    weights, rewards = rng.integers(1, 40, n), rng.integers(1, 60, n)
+    owner = rng.integers(0, groups, n)
+    rows = [weights, *(np.where(owner == g, weights, 0) for g in range(groups))]
+    total = [int(row.sum()) for row in rows]
+    upper = np.array([total[0] // 2, *(int(0.6 * t) for t in total[1:])])
+    program = IntegerProgram.of_dense(rewards, np.array(rows), upper, np.ones(n, np.int64))
+    if floors:
+        for g in range(1, groups, 2):
+            program = program.with_row(rows[g], total[g] // 5, total[g] + 1)
+    return program
+
+
+@pytest.mark.parametrize("floors", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_blocks_prove_caps_and_floors_of_groups(seed: int, floors: bool) -> None:
+    program = draw_groups(seed, floors=floors)
+    params = PricedCoreParams(branching_columns=0, cp_sat_columns=0)
+    assert_optimal(Search(program, params=params).run(), program)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_blocks_lose_no_more_than_any_solution(seed: int) -> None:
+    program = merge_equal_rows(draw_groups(seed, floors=True))
+    optimum = relax(program)
+    assert optimum is not None
+    if not optimum.feasible:
+        assert brute_force(program) is None
+        return
+    bound = PricedBound.of(program, optimum.prices)
+    solver = BlockSolver(program, bound, 1 << 10, np.inf)
+    lost = sum(solver.choices(row, 1 << 60).least_loss for row in solver.rows(12))
+    best = brute_force(program)
+    assert best is None or bound.scale * best <= bound.total - lost
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("seed", range(15))
+def test_any_prices_bound_every_solution(kind: str, seed: int) -> None:
+    program = draw_program(4_000 + seed, kind)
+    prices = np.random.default_rng(seed).normal(size=program.n_rows)
+    best = brute_force(program)
+    bound = PricedBound.of(program, prices)
+    assert best is None or bound.scale * best <= bound.total
+    if best is not None:
+        fixed = bound.fix(program, max(bound.slack(best), 0))
+        assert brute_force(fixed) == best
+        assert PricedBound.of(program, prices, with_rewards=False).total >= 0
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("seed", range(15))
+def test_reductions_keep_the_optimum(kind: str, seed: int) -> None:
+    program = draw_program(5_000 + seed, kind)
+    best = brute_force(program)
+    merged = merge_equal_rows(program)
+    assert brute_force(merged) == best
+    tightened = propagate(merged)
+    assert (None if tightened is None else brute_force(tightened)) == best
+    if tightened is not None:
+        part = open_part(tightened)
+        own = brute_force(part.program)
+        assert (None if own is None else own + part.reward) == best
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bound_and_incumbent_hold_when_time_is_over_at_once(seed: int) -> None:
+    program = draw_groups(seed)
+    best = brute_force(program)
+    assert best is not None
+    params = PricedCoreParams(branching_columns=0)
+    search = Search(program, Limits(time_limit=0.0), params=params).run()
+    assert search.x is None or search.value <= best
+    assert search.bound is None or search.bound >= best
+
+
+def test_search_stops_within_the_gap() -> None:
+    program = draw_groups(3)
+    search = Search(program, Limits(gap=0.5), params=PricedCoreParams(branching_columns=0)).run()
+    assert search.x is not None and search.bound is not None
+    assert search.bound - search.value <= 0.5 * search.value
+
+
+def test_search_uses_a_known_solution_and_bound() -> None:
+    program = draw_groups(5)
+    first = Search(program).run()
+    again = Search(program, x=first.x, bound=first.value)
+    assert again.run().proven
+    assert again.value == first.value
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_relaxation_by_parts_has_the_same_optimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 900
+    rows, rewards = rng.integers(1, 1_000, (3, n)), rng.integers(1, 1_000, n)
+    program = IntegerProgram.of_dense(rewards, rows, rows.sum(axis=1) // 3, np.ones(n, np.int64))
+    whole, parts = relax(program), relax_by_samples(program, np.inf, 100)
+    assert whole is not None and parts is not None
+    one, two = (PricedBound.of(program, optimum.prices) for optimum in (whole, parts))
+    assert one.total / one.scale == pytest.approx(two.total / two.scale, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_objectives_in_order_match_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 7
+    objectives, uses = rng.integers(-2, 5, (3, n)), rng.integers(0, 6, (2, n))
+    room, counts = rng.integers(0, 16, 2), rng.integers(1, 3, n)
+    found = best_in_order(objectives, uses, room, counts)
+    points = np.array(list(product(*(range(count + 1) for count in counts.tolist()))))
+    points = points[(points @ uses.T <= room).all(axis=1)]
+    best = max(tuple(values) for values in (points @ objectives.T).tolist())
+    assert found.proven
+    assert tuple(found.values) == best == tuple((objectives @ found.x).tolist())
+    assert (uses @ found.x <= room).all() and (found.x <= counts).all()
+
+
+def test_rewards_in_common_units_are_optimal() -> None:
+    program = draw_groups(1)
+    assert gcd(*program.rewards.tolist()) == 1
+    tripled = Search(IntegerProgram(3 * program.rewards, *list(vars(program).values())[1:8])).run()
+    assert tripled.value == 3 * Search(program).run().value
