@@ -1,231 +1,193 @@
-"""Kernels: Python functions that numba compiles, once, when there is enough work for it.
+"""Kernels: functions over arrays that are written once, and run compiled or as plain Python.
 
-A kernel of few numbers is run as the Python that it is: loading numba takes half a second, and
-compiling a kernel for the first time takes many. Which it is to be is decided before a call starts,
-by the steps that it takes and those that were run so far. What it returns is the same to the last
-bit.
+A call with much to do runs as numba compiles it, a small one as it is written: importing numba
+takes half a second, and compiling a kernel for the first time takes several. Where numba is not
+installed, every call runs as Python.
 """
 
-import math
+import hashlib
+import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, partial, update_wrapper
-from math import inf, nan
-from types import FunctionType
-from typing import Any, TypeVar, cast, overload
+from collections.abc import Callable, Iterator
+from functools import cache, wraps
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from schedopt.instances.extras import installed, missing
 from schedopt.solvers.clock import compiling
-from schedopt.solvers.kernel_store import Names, cache_folder
 from schedopt.solvers.stopping import as_one_piece
 
-__all__ = ["Kernel", "compiled", "njit", "run_as_python", "small"]
+__all__ = ["COMPILES", "compiled", "count_numbers", "kernel", "makes_no_arrays", "specialized"]
 
-F = TypeVar("F", bound=Callable[..., object])
-Steps = Callable[..., float]
-
-LOADING, COMPILING = 500_000, 3_000_000
-"""Steps that a process runs as Python before it loads a kernel, and one not compiled so far.
-
-A step takes about a microsecond: these are the half second that loading numba takes, and a part of
-what compiling does.
-"""
-
+F = TypeVar("F", bound=Callable[..., Any])
 COMPILES = installed("numba")
-"""Whether numba is installed, which an extra brings; without it all kernels run as Python."""
-
-MOST_PLAIN = 200_000
+"""Whether numba is installed, which an extra brings."""
+MOST_WITHOUT_NUMBA = 200_000
 """Most numbers that a kernel takes where nothing compiles: Python would need minutes for more."""
 
 
-class Kernel:
-    """A function that is compiled at its first call, or run as Python where there is little to do.
+def kernel(
+    *,
+    python_up_to: float = 0,
+    size: Callable[..., float] | None = None,
+    makes_arrays: bool = True,
+) -> Callable[[F], F]:
+    """Mark a kernel that is called from Python.
 
-    ``py_func``: the function, as numba names it; ``options``: those of `numba.njit`; ``plain``: how
-    many steps a call with these arguments takes as Python, about. By default it never is.
+    Parameters
+    ----------
+    python_up_to : float
+        The largest size of a call that runs as plain Python.
+    size : callable, optional
+        The size of a call from its arguments; by default how many numbers their arrays hold.
+    makes_arrays : bool
+        Whether the function makes an array: see `makes_no_arrays`.
     """
 
-    def __init__(
-        self, function: Callable[..., Any], options: Mapping[str, Any], plain: Steps | None = None
-    ) -> None:
-        update_wrapper(self, function)
-        self.py_func: Any = function
-        self.options = options
-        self.plain = plain
+    def decorate(function: F) -> F:
+        if not makes_arrays:
+            makes_no_arrays(function)
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run it, compiled unless it `stays_python`."""
-        if _here.python:
-            return self.python(*args, **named)
-        if not COMPILES:
-            count = sum(array.size for array in _arrays(args))
-            if count > MOST_PLAIN:
-                raise missing("numba", f"{count:,} numbers (at most {MOST_PLAIN:,} in Python)")
-        elif not self.stays_python(args):
-            return self.dispatcher(*args, **named)
-        return run_as_python(self, *args, **named)
+        @wraps(function)
+        def run(*args: Any) -> Any:
+            if not _runs_as_python((size or count_numbers)(*args), python_up_to):
+                return compiled(function)(*args)
+            count = 0 if COMPILES else count_numbers(*args)
+            if count > MOST_WITHOUT_NUMBA:
+                expected = f"{count:,} numbers (at most {MOST_WITHOUT_NUMBA:,} in Python)"
+                raise missing("numba", expected)
+            with np.errstate(all="ignore"), as_one_piece():
+                return function(*args)
 
-    def stays_python(self, args: tuple[Any, ...]) -> bool:
-        """Decide whether a call is run as Python: while all such calls are short together."""
-        if self.plain is None or "dispatcher" in vars(self):
-            return False
-        steps = self.plain(*args)
-        after = _spent.steps + steps
-        if steps > LOADING or after > COMPILING or (after > LOADING and self.on_disk):
-            return False
-        _spent.steps = after
-        return True
+        vars(run)["py_func"] = function
+        return cast(F, run)
 
-    @cached_property
-    def on_disk(self) -> bool:
-        """Whether its code is on disk."""
-        return cache_folder(self.py_func).is_dir()
-
-    @cached_property
-    def python(self) -> Callable[..., Any]:
-        """The kernel as Python, with the arithmetic of compiled code."""
-        of = self.py_func
-        names = _NAMES.setdefault(id(of.__globals__), {})
-        if not names:
-            names.update(
-                {name: _with_c_arithmetic(value) for name, value in of.__globals__.items()}
-            )
-        twin = FunctionType(of.__code__, names, of.__name__, of.__defaults__, of.__closure__)
-        twin.__kwdefaults__ = of.__kwdefaults__
-        return twin
-
-    @cached_property
-    def dispatcher(self) -> Any:
-        """The kernel as numba dispatches it; nothing is compiled before its first call."""
-        compiling.start()  # loading numba is not solving either
-        try:
-            from schedopt.solvers.machine_code import dispatcher
-        finally:
-            compiling.stop()
-        return dispatcher(self.py_func, self.options)
-
-    @cached_property
-    def inside(self) -> Any:
-        """The kernel as numba dispatches it to other kernels."""
-        from schedopt.solvers.machine_code import dispatcher
-
-        return dispatcher(self.py_func, self.options, inside=True)
-
-    @property
-    def _numba_type_(self) -> Any:
-        """What numba takes the kernel for within another."""
-        return self.inside._numba_type_
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _by_name, (self.__module__, vars(self)["__qualname__"])
+    return decorate
 
 
-def _by_name(module: str, name: str) -> Any:
-    return getattr(__import__(module, fromlist=[name]), name)
+def _runs_as_python(size: float, most: float) -> bool:
+    return size <= most or not COMPILES
 
 
-class _ThreadMode(threading.local):
-    """Whether a kernel runs as Python in this thread: then all that it calls do."""
+def makes_no_arrays(function: F) -> F:
+    """Mark a function that makes no array, so that numba need not count references to any.
 
-    python = False
-
-
-class _Spent:
-    """The steps that this process has run as Python."""
-
-    steps = 0.0
-
-
-_here, _spent = _ThreadMode(), _Spent()
-
-_NAMES: dict[int, Names] = {}
-"""For the globals of kernels, by their `id`, what Python finds in their place."""
-
-_POLES: Mapping[object, float] = {math.log: 0.0, math.log1p: -1.0}
-"""Where functions of `math` are minus infinity, and Python's raise an error."""
-
-
-def _with_c_arithmetic(function: Any) -> Any:
-    """Return what to call for a function of `math`, which raises no error; all else as it is."""
-    if getattr(function, "__module__", "") != "math":
-        return function
-
-    def called(x: float) -> float:
-        try:
-            return float(function(x))
-        except OverflowError:
-            return inf
-        except ValueError:
-            return -inf if x == _POLES.get(function) else nan
-
-    return called
-
-
-def run_as_python(kernel: Callable[..., object], *args: object, **named: object) -> Any:
-    """Run a kernel, and those that it calls, as Python to its end; lists do for arrays."""
-    asked = (np.float64(of) if type(of) is float else of for of in args)
-    with np.errstate(all="ignore"), as_one_piece():
-        _here.python = True
-        try:
-            return _native(cast(Kernel, kernel).python(*asked, **named))
-        finally:
-            _here.python = False
-
-
-def small(most: int, each: float = 1.0) -> Steps:
-    """Return the steps of a call: so many for each number of its arrays, if these are few."""
-
-    def steps(*args: object) -> float:
-        count = sum(array.size for array in _arrays(args))
-        return each * count if count <= most else inf
-
-    return steps
-
-
-def _arrays(of: object) -> Iterator[Any]:
-    if isinstance(of, np.ndarray | np.record):
-        yield of
-    elif isinstance(of, tuple):
-        for part in of:
-            yield from _arrays(part)
-
-
-def _native(of: Any) -> Any:
-    """Return what compiled code would: Python's own numbers, in tuples too."""
-    if isinstance(of, np.generic) and not isinstance(of, np.record):
-        return of.item()
-    if isinstance(of, tuple):
-        parts = map(_native, of)
-        return of.__class__._make(parts) if hasattr(of, "_make") else tuple(parts)
-    return of
-
-
-@overload
-def njit(function: F, /) -> F: ...
-@overload
-def njit(*, plain: Steps | None = None, **options: object) -> Callable[[F], F]: ...
-def njit(
-    function: F | None = None, /, *, plain: Steps | None = None, **options: object
-) -> F | Callable[[F], F]:
-    """Make a kernel, with the options of `numba.njit`."""
-    if function is None:
-        return partial(njit, plain=plain, **options)
-    return cast(F, Kernel(function, options, plain))
-
-
-@overload
-def compiled(function: F, /, *, nogil: bool = False) -> F: ...
-@overload
-def compiled(*, nogil: bool = False, plain: Steps | None = None) -> Callable[[F], F]: ...
-def compiled(
-    function: F | None = None, /, *, nogil: bool = False, plain: Steps | None = None
-) -> F | Callable[[F], F]:
-    """Make a kernel without reference counting, which would take most of a loop's time.
-
-    It must make no array of its own, nor a view of one: memory would never be freed. Where it is
-    long, ``nogil`` lets other threads go on meanwhile.
+    Counting would take most of the time of a loop that calls the function.
     """
-    made = njit(plain=plain, cache=True, nogil=nogil, _nrt=False, error_model="numpy")
-    return made if function is None else made(function)
+    vars(function)["_nrt"] = False
+    return function
+
+
+def count_numbers(*args: Any) -> int:
+    """Return how many numbers the arrays among some arguments hold, those of tuples included."""
+    count = 0
+    for value in args:
+        if isinstance(value, tuple):
+            count += count_numbers(*value)
+        elif isinstance(value, np.ndarray | np.record):
+            count += value.size
+    return count
+
+
+def specialized(function: Callable[..., Any], name: str, **parts: Any) -> Any:
+    """Return a copy of a function under another name, in which some globals are replaced.
+
+    numba compiles what replaces them, functions or numbers, into the copy.
+    """
+    template = vars(function).get("py_func", function)
+    copy = FunctionType(template.__code__, {**template.__globals__, **parts}, name)
+    copy.__qualname__, copy.__module__ = name, template.__module__
+    vars(copy).update(vars(template))
+    return copy
+
+
+_lock = threading.RLock()
+
+
+@cache
+def compiled(function: Callable[..., Any]) -> Any:
+    """Return a function as numba compiles it at its first call, with all functions it calls."""
+    compiling.start()  # importing numba is not solving either
+    try:
+        with _lock:
+            return _compiled(vars(function).get("py_func", function))
+    finally:
+        compiling.stop()
+
+
+def _compiled(function: Any) -> Any:
+    import numba
+
+    from schedopt.solvers.compiling_clock import stop_clock_while_compiling
+
+    stop_clock_while_compiling()
+    sources = {function.__code__.co_filename}
+    constants = []
+    for name, value in _named(function, {}):
+        if isinstance(value, FunctionType):
+            _register(value)
+            sources.add(_plain(value).__code__.co_filename)
+        elif isinstance(value, int | float | tuple):
+            constants.append(f"{name}={value!r}")
+    # numba notices when the kernel's own file changes, but not when a file it calls does.
+    digest = hashlib.sha256("".join(sorted(constants)).encode())
+    for file in sorted(sources):
+        digest.update(_contents(file))
+    config: Any = numba.config
+    before, config.CACHE_DIR = config.CACHE_DIR, str(_folder(digest.hexdigest()[:16]))
+    try:
+        return numba.njit(cache=True, nogil=True, **_options(function))(function)
+    except RuntimeError:  # no folder can be written
+        return numba.njit(nogil=True, **_options(function))(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def _plain(function: Any) -> Any:
+    return vars(function).get("py_func", function)
+
+
+def _options(function: Any) -> dict[str, Any]:
+    return {"error_model": "numpy", **({} if vars(function).get("_nrt", True) else {"_nrt": False})}
+
+
+def _named(function: Any, seen: dict[int, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the globals that a function names, and those that the functions it names do."""
+    codes = [function.__code__]
+    for code in codes:
+        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        for name in code.co_names:
+            value = function.__globals__.get(name)
+            if isinstance(value, FunctionType) and id(value) not in seen:
+                seen[id(value)] = value
+                yield from _named(_plain(value), seen)
+            yield name, value
+
+
+@cache
+def _register(function: Any) -> None:
+    """Let numba compile a function where kernels call it."""
+    from numba.extending import overload
+
+    plain = _plain(function)
+    options: Any = _options(plain)
+
+    @overload(function, jit_options=options, strict=False)
+    def implementation(*args: Any, **named: Any) -> Any:
+        return plain
+
+
+@cache
+def _contents(file: str) -> bytes:
+    return Path(file).read_bytes()
+
+
+def _folder(digest: str) -> Path:
+    """Return the folder for compiled code: numba's if it is set, else the user's cache."""
+    from platformdirs import user_cache_path
+
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    return (Path(chosen) if chosen else user_cache_path("schedopt", appauthor=False)) / digest

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import compiled
+from schedopt.solvers.compiling import makes_no_arrays
 
 Floats = NDArray[np.float64]
 
@@ -51,13 +51,13 @@ class Ascent:
         return following
 
 
-@compiled
+@makes_no_arrays
 def before(a: float, i: int, b: float, j: int) -> bool:
     """Tell whether an item with a key goes before another."""
     return a < b or (a == b and i < j)
 
 
-@compiled
+@makes_no_arrays
 def push(keys: Any, items: Any, size: int, key: float, item: int) -> int:
     """Add an item, and return the new size."""
     at = size
@@ -71,7 +71,7 @@ def push(keys: Any, items: Any, size: int, key: float, item: int) -> int:
     return size + 1
 
 
-@compiled
+@makes_no_arrays
 def sink(keys: Any, items: Any, size: int, key: float, item: int) -> None:
     """Put an item in place of the first, which is gone."""
     at = 0
@@ -89,7 +89,7 @@ def sink(keys: Any, items: Any, size: int, key: float, item: int) -> None:
     keys[at], items[at] = key, item
 
 
-@compiled
+@makes_no_arrays
 def pop(keys: Any, items: Any, size: int) -> int:
     """Take the first item out, and return the new size.
 
@@ -108,7 +108,7 @@ def pop(keys: Any, items: Any, size: int) -> int:
     return size
 
 
-@compiled
+@makes_no_arrays
 def last_at_most(values: Any, low: int, high: int, value: float) -> int:
     """Return the last place from low to high - 1 whose value is not above one; else low."""
     while high - low > 1:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Items, Mask
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -13,7 +13,7 @@ Array = Any  # numba gives its own types to what these kernels hand to one anoth
 _NONE, _PREFIX, _SINGLE = -1, 0, 1
 
 
-@njit(cache=True, plain=small(2000))
+@kernel(python_up_to=2000)
 def greedy(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
     """Take whatever still fits, in the given order."""
     chosen = np.zeros(rewards.size, dtype=np.bool_)
@@ -21,7 +21,7 @@ def greedy(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
     return chosen
 
 
-@njit(cache=True, plain=small(2000))
+@kernel(python_up_to=2000)
 def add_greedily(chosen: Mask, weights: Floats, room: float, order: Array) -> None:
     """Add to a selection whatever fits into the `room` that it leaves, in the given order."""
     for j in order:
@@ -30,7 +30,7 @@ def add_greedily(chosen: Mask, weights: Floats, room: float, order: Array) -> No
             room -= weights[j]
 
 
-@njit(cache=True, plain=small(2000))
+@kernel(python_up_to=2000)
 def greedy_half(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
     """Take the better of greedy and the first of the most rewarding items, then what fits."""
     chosen = greedy(rewards, weights, room, order)
@@ -86,7 +86,7 @@ class RankedItems(NamedTuple):
     tree: Floats
 
 
-@njit(cache=True)
+@kernel(python_up_to=600)
 def best_pair(
     items: RankedItems, room: float, start: int, stop: int, value: float
 ) -> tuple[float, int, int, int]:
@@ -126,7 +126,6 @@ def best_pair(
     return value, best[0], best[1], best[2]
 
 
-@njit(cache=True)
 def _add_to_prefix_tree(tree: Floats, place: int, weight: float, reward: float) -> None:
     while place < tree.shape[0]:
         tree[place, 0] += weight
@@ -134,7 +133,6 @@ def _add_to_prefix_tree(tree: Floats, place: int, weight: float, reward: float) 
         place += place & -place
 
 
-@njit(cache=True)
 def _prefix_reward(tree: Floats, left: float) -> float:
     """Return the reward of the longest prefix by ratio that weighs no more than `left`."""
     step = 1
@@ -150,7 +148,7 @@ def _prefix_reward(tree: Floats, left: float) -> float:
     return reward
 
 
-@njit(cache=True)
+@kernel(python_up_to=2000)
 def below_pair(
     rewards: Floats, weights: Floats, room: float, order: Array, how: int, i: int, k: int
 ) -> Mask:
@@ -176,7 +174,11 @@ def below_pair(
     return chosen
 
 
-@njit(cache=True)
+def _table_cells(least: Floats, taken: Array, rewards: Array, *_: object) -> float:
+    return float(least.size * rewards.size)
+
+
+@kernel(python_up_to=300_000, size=_table_cells)
 def extend(
     least: Floats,
     taken: NDArray[np.uint8],
@@ -200,7 +202,7 @@ def extend(
                 taken[j, total >> 3] |= np.uint8(1 << (total & 7))
 
 
-@njit(cache=True)
+@kernel(python_up_to=300_000)
 def trace(taken: NDArray[np.uint8], rewards: NDArray[np.int64], total: int) -> Mask:
     """Return the set of least weight for a total reward."""
     chosen = np.zeros(rewards.size, dtype=np.bool_)

@@ -13,7 +13,6 @@ from itertools import groupby
 from schedopt.instances.epoch import Instance, Partitioned, Rectangle, Scheduled, partitioned
 from schedopt.policies.epoch.kernels import BUDDY, CODES, Plan, plan
 from schedopt.policies.registry import NotApplicableError, Policy, register
-from schedopt.solvers.compiling import run_as_python
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
 Packing = Callable[[Instance], Sequence[Sequence[int]]]
@@ -48,7 +47,7 @@ def _run_heuristic(name: str, instance: Instance) -> tuple[Plan, int]:
     minima = instance.minima[instance.descending].tolist()
     built = Plan(*([0] * len(minima) for _ in Plan._fields))
     code, nodes, k = CODES.get(name, BUDDY), instance.nodes, instance.inequity
-    return built, run_as_python(plan, code, minima, nodes, k, MOST_LOOKED_AT, built)
+    return built, plan(code, minima, nodes, k, MOST_LOOKED_AT, built)
 
 
 def _epochs_of_plan(name: str, instance: Instance) -> Partitioned:

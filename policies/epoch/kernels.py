@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -44,7 +44,6 @@ class Plan(NamedTuple):
     turn: Any
 
 
-@njit(cache=True)
 def plan(code: int, minima: Any, total: int, k: int, most: int, made: Plan) -> int:
     """Plan a quantum; return how many assignments were tested, 0 where nothing is searched.
 
@@ -69,7 +68,6 @@ def plan(code: int, minima: Any, total: int, k: int, most: int, made: Plan) -> i
     return 0
 
 
-@njit(cache=True)
 def _buddy(minima: Any, begin: int, end: int, total: int, made: Plan) -> None:
     """Schedule jobs begin..end, 2^i of them, by BUDDY in their share of the quantum.
 
@@ -102,14 +100,12 @@ def _buddy(minima: Any, begin: int, end: int, total: int, made: Plan) -> None:
                 frontier.pop(i)
 
 
-@njit(cache=True)
 def _divisors(total: int) -> Any:
     """Return the divisors of N, the largest first."""
     small = [h for h in range(1, int(total**0.5) + 1) if total % h == 0]
     return [total // h for h in small] + [h for h in small[::-1] if h * h < total]
 
 
-@njit(cache=True)
 def _equi(minima: Any, total: int, made: Plan) -> None:
     """Put into each epoch, from the smallest jobs on, as many as can have equal allotments."""
     divisors, end = _divisors(total), len(minima)
@@ -122,7 +118,6 @@ def _equi(minima: Any, total: int, made: Plan) -> None:
         end -= divisors[i]
 
 
-@njit(cache=True)
 def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
     """Schedule the jobs before `end` by HEURISTIC-EPOCH(k).
 
@@ -156,7 +151,6 @@ def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
         remaining = rest
 
 
-@njit(cache=True)
 def _allot_epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -> None:
     """Share all nodes among some jobs, after `done` others, as `epoch.even_shares` does."""
     count = len(members)
@@ -182,7 +176,6 @@ def _allot_epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -
         first += width
 
 
-@njit(cache=True)
 def _search_epochs(minima: Any, total: int, k: int, most: int, made: Plan) -> int:
     """Search for OPT-EPOCH(k) as section 4.2 does, its recursion as a stack.
 
@@ -234,7 +227,6 @@ def _search_epochs(minima: Any, total: int, k: int, most: int, made: Plan) -> in
     return tested
 
 
-@njit(cache=True)
 def cut(slots: Any, at: int, count: int, total: int, k: int) -> bool:
     """Step to the next way to cut N nodes into allotments that differ by at most k, if any.
 
@@ -264,7 +256,6 @@ def cut(slots: Any, at: int, count: int, total: int, k: int) -> bool:
     return True
 
 
-@njit(cache=True)
 def _largest_filling_jobs(minima: Any, left: Any, slots: Any, at: int, count: int) -> Any:
     """Return the largest jobs that fill all slots; none unless the largest of all is among them."""
     taken, i = left[:0], 0
@@ -278,13 +269,12 @@ def _largest_filling_jobs(minima: Any, left: Any, slots: Any, at: int, count: in
     return taken
 
 
-@njit(cache=True)
 def _empty_plan(jobs: int) -> Plan:
     made = np.zeros((5, jobs), np.int64)
     return Plan(made[0], made[1], made[2], made[3], made[4])
 
 
-@njit(cache=True)
+@kernel()
 def overheads(code: int, minima: Ints, total: int, k: int) -> tuple[Floats, Ints, Ints]:
     """Return Σ A_j, assignments tested, and epochs, of each of many sets of jobs.
 
@@ -315,7 +305,7 @@ class Arrivals(NamedTuple):
     minimum: Ints
 
 
-@njit(cache=True)
+@kernel()
 def simulate_closed_system(
     code: int, work: Arrivals, k: int, warm: int, static: bool
 ) -> tuple[float, float]:
@@ -360,7 +350,6 @@ def simulate_closed_system(
     return responses, now - begin
 
 
-@njit(cache=True)
 def speedup(nodes: int, beta: float, total: int, static: bool) -> Any:
     """Return S(n): (1 + β)n/(β + n); static jobs lose what N threads on n nodes leave idle."""
     dynamic = (1.0 + beta) * nodes / (beta + nodes)

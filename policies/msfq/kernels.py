@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.policies.msfq.compiling import NATURAL, inline, specialize
 from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, refill, size_of
 from schedopt.policies.msfq.rule import FlatState, NextStart
-from schedopt.solvers.compiling import compiled
+from schedopt.solvers.compiling import kernel, makes_no_arrays, specialized
 from schedopt.solvers.kernels import pop, push
 
 BUCKETS = 96 * 128
@@ -110,8 +109,9 @@ def advance_by(rule: NextStart, phases: bool) -> Any:
 
     With ``phases`` those of MSFQ are noted.
     """
-    parts = {"next_start": inline(rule), "NOTE_PHASES": phases}
-    return specialize(advance, f"advance_{rule.__name__}", parts, nogil=True)
+    name = f"advance_{rule.__name__}"
+    own = specialized(advance, name, next_start=makes_no_arrays(rule), NOTE_PHASES=phases)
+    return kernel(makes_arrays=False)(own)
 
 
 def advance(  # noqa: PLR0915 - in pieces it is half as fast
@@ -199,8 +199,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 while c < count - 1 and pick >= inputs.rates[c]:
                     pick -= inputs.rates[c]
                     c += 1
-            c &= NATURAL
-            job = spare & NATURAL
+            job = spare
             spare = int(pool[job, AFTER])
             pool[job, CAME_AT], pool[job, WHICH] = now, number
             if sized:
@@ -215,7 +214,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             sim.since[c] = now
             pool[job, AFTER] = -1
             if state.waiting[c]:
-                pool[sim.last[c] & NATURAL, AFTER] = job
+                pool[sim.last[c], AFTER] = job
             else:
                 sim.first[c], state.head[c] = job, number
             sim.last[c] = job
@@ -244,19 +243,16 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             if sized:
                 job = sim.ended[0] & PLACE
                 heap = pop(sim.ends, sim.ended, heap)
-                c = of_class[job] & NATURAL
+                c = of_class[job]
             else:
                 while c < count - 1 and pick >= state.running[c] * inputs.services[c]:
                     pick -= state.running[c] * inputs.services[c]
                     c += 1
                 while state.running[c] == 0:  # rounding at the very end of the range
                     c -= 1
-                c &= NATURAL
-                place = (
-                    sim.base[c] + min(int(pick / inputs.services[c]), state.running[c] - 1)
-                ) & NATURAL
-                job = sim.served[place] & NATURAL
-                sim.served[place] = sim.served[(sim.base[c] + state.running[c] - 1) & NATURAL]
+                place = sim.base[c] + min(int(pick / inputs.services[c]), state.running[c] - 1)
+                job = sim.served[place]
+                sim.served[place] = sim.served[sim.base[c] + state.running[c] - 1]
             counters.areas[c] += (state.waiting[c] + state.running[c]) * (now - sim.since[c])
             sim.since[c] = now
             busy_area += (inputs.k - free) * (now - busy_since)
@@ -267,8 +263,8 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             in_system -= 1
             response = now - pool[job, CAME_AT]
             if counting and pool[job, WHICH] >= inputs.warm:
-                counters.sums[batch & NATURAL, c] += response
-                counters.counts[batch & NATURAL, c] += 1
+                counters.sums[batch, c] += response
+                counters.counts[batch, c] += 1
                 counters.histogram[c, bucket(response)] += 1
             pool[job, AFTER] = spare
             spare = job
@@ -286,12 +282,11 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             if c >= count or not state.waiting[c] or state.needs[c] > free:
                 sim.whole[DONE], sim.whole[FAULT] = 1, c
                 return
-            c &= NATURAL
-            job = sim.first[c] & NATURAL
+            job = sim.first[c]
             sim.first[c] = int(pool[job, AFTER])
             state.waiting[c] -= 1
             if state.waiting[c]:
-                state.head[c] = pool[sim.first[c] & NATURAL, WHICH]
+                state.head[c] = pool[sim.first[c], WHICH]
             busy_area += (inputs.k - free) * (now - busy_since)
             busy_since = now
             free -= state.needs[c]
@@ -301,7 +296,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 both = int(pool[job, WHICH]) << PLACE_BITS | job
                 heap = push(sim.ends, sim.ended, heap, now + pool[job, TAKES], both)
             else:
-                sim.served[(sim.base[c] + state.running[c]) & NATURAL] = job
+                sim.served[sim.base[c] + state.running[c]] = job
                 service += inputs.services[c]
             state.running[c] += 1
         if NOTE_PHASES:
@@ -316,7 +311,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     sim.real[NEXT_ARRIVAL], sim.real[NEXT_TURN] = next_arrival, next_turn
 
 
-@compiled
+@makes_no_arrays
 def _begin_counting(now: float, since: Any, counters: Measured, phase: int) -> None:
     """Begin to count: discard what the warm-up counted."""
     for c in range(since.size):
@@ -326,14 +321,14 @@ def _begin_counting(now: float, since: Any, counters: Measured, phase: int) -> N
     counters.phases[0, phase] = -now
 
 
-@compiled
+@makes_no_arrays
 def bucket(response: float) -> int:
     """Return the place of a response time in the histogram."""
     place = int(np.float64(response).view(np.int64) >> 45) - LOWEST
     return min(max(place, 0), BUCKETS - 1)
 
 
-@compiled
+@makes_no_arrays
 def _note_phase(state: FlatState, k: int, phase: int, now: float, phases: Any) -> int:
     """Note the time in each of section 4.2's phases; 0 is an empty system."""
     small, large = state.memory[0], state.memory[1]

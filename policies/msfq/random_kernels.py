@@ -9,30 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.compiling import kernel, makes_no_arrays
 
 SCALE = 1.0 / 2**53
+WORD = 2**64 - 1
 
 
-@njit(cache=True)
 def stream(seed: int, number: int) -> Any:
     """Return the state of one of a seed's streams, shape (4,)."""
-    x = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(number)
-    state = np.empty(4, dtype=np.uint64)
-    for i in range(4):
-        x += np.uint64(0x9E3779B97F4A7C15)
-        z = x
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        state[i] = z ^ (z >> np.uint64(31))
-    return state
+    x, state = (seed * 0xD1342543DE82EF95 + number) & WORD, []
+    for _ in range(4):
+        x = (x + 0x9E3779B97F4A7C15) & WORD
+        z = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & WORD
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & WORD
+        state.append(z ^ (z >> 31))
+    return np.array(state, dtype=np.uint64)
 
 
-@compiled
+@makes_no_arrays
 def uniform(s: Any) -> float:
     """Return a number in (0, 1)."""
-    total = s[0] + s[3]
-    result = ((total << np.uint64(23)) | (total >> np.uint64(41))) + s[0]
+    total = np.add(s[0], s[3])  # modulo 2^64
+    result = np.add((total << np.uint64(23)) | (total >> np.uint64(41)), s[0])
     t = s[1] << np.uint64(17)
     s[2] ^= s[0]
     s[3] ^= s[1]
@@ -43,20 +41,20 @@ def uniform(s: Any) -> float:
     return (np.float64(result >> np.uint64(11)) + 0.5) * SCALE
 
 
-@compiled
+@makes_no_arrays
 def exponential(s: Any) -> float:
     """Return an exponential number of mean 1."""
     return -log(uniform(s))
 
 
-@compiled
+@makes_no_arrays
 def exponentials(s: Any, numbers: Any) -> None:
     """Fill in exponential numbers of mean 1."""
     for i in range(numbers.size):
         numbers[i] = exponential(s)
 
 
-@compiled
+@makes_no_arrays
 def refill(s: Any, numbers: Any, used: int) -> int:
     """Refill the numbers in (0, 1), unused ones first; return how many are used."""
     remaining = numbers.size - used
@@ -67,7 +65,7 @@ def refill(s: Any, numbers: Any, used: int) -> int:
     return 0
 
 
-@compiled
+@makes_no_arrays
 def size_of(u: float, v: float, c: int, inputs: Any) -> Any:
     """Return the job size of mean 1 that two numbers in (0, 1) make, whatever the shape."""
     shapes, starts = inputs.shapes, inputs.starts
@@ -85,7 +83,7 @@ def size_of(u: float, v: float, c: int, inputs: Any) -> Any:
     return inputs.values[starts[c] + int(u * (starts[c + 1] - starts[c]))]
 
 
-@compiled
+@kernel(makes_arrays=False)
 def jobs(draw: Any, when: Any, inputs: Any, trace: Any) -> None:
     """Fill in a trace just as the simulator draws jobs where sizes come with them."""
     rates, total = inputs.rates, inputs.total_rate

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import kernel
 
 Longs = NDArray[np.int64]
 Shorts = NDArray[np.int32]
@@ -28,6 +28,9 @@ FOUND, NONE, PAUSED = range(3)
 DEPTH, MODE, VISITS, STORED = range(4)
 TAIL, MANY, POSITION, ROOM, GAINED, NEED, FLOOR, BELOW, STAMP, KEY, LEADER, OWED, WAY = range(13)
 COLUMNS = 13
+
+KEY_MASK = (1 << 61) - 1
+"""Keys of remaining items are taken modulo 2^61: then no sum leaves 64 bits."""
 
 TABLES = 8
 """Knapsack tables that are kept, one for each depth."""
@@ -49,7 +52,7 @@ class Data(NamedTuple):
     begin: Longs
     sizes: Longs
     clash: Bools  # (T, T)
-    salt: Longs  # odd random numbers for hashing, (T,)
+    salt: Longs  # odd random numbers below 2^31 for hashing, (T,)
 
 
 class Stack(NamedTuple):
@@ -81,7 +84,7 @@ class Memory(NamedTuple):
     rows: Shorts  # (R, T + 1)
 
 
-@njit(cache=True)
+@kernel()
 def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -> int:
     """Search on for so many steps; return `FOUND`, `NONE` if there is no partition, or `PAUSED`."""
     at = stack.at
@@ -114,7 +117,6 @@ def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -
     return PAUSED
 
 
-@njit(cache=True)
 def _backtrack(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
     """Take one item fewer of the last kind where that may help; else return to the kind before."""
     at, frame = stack.at, stack.frame[d]
@@ -134,7 +136,6 @@ def _backtrack(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) ->
         at[MODE] = DOWN
 
 
-@njit(cache=True)
 def _nothing_remains(stack: Stack, d: int) -> bool:
     """Tell whether no item remains at a depth."""
     for t in range(stack.left.shape[1]):  # noqa: SIM110  a loop compiles faster
@@ -143,7 +144,6 @@ def _nothing_remains(stack: Stack, d: int) -> bool:
     return True
 
 
-@njit(cache=True)
 def _open_epoch(data: Data, stack: Stack, d: int, epochs: int) -> bool:
     """Open an epoch, if possible: its leader, the kinds that it may hold, how full it must be."""
     remaining, frame = stack.left[d], stack.frame[d]
@@ -172,7 +172,6 @@ def _open_epoch(data: Data, stack: Stack, d: int, epochs: int) -> bool:
     return _next_room(data, stack, d, 0)
 
 
-@njit(cache=True)
 def _next_room(data: Data, stack: Stack, d: int, way: int) -> bool:
     """Give the epoch the next largest room that takes its leader and suffices."""
     frame = stack.frame[d]
@@ -186,7 +185,6 @@ def _next_room(data: Data, stack: Stack, d: int, way: int) -> bool:
     return True
 
 
-@njit(cache=True)
 def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
     """Return the table of a depth, made anew where another depth has used its place."""
     place: int = d % TABLES
@@ -218,7 +216,6 @@ def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
     return place
 
 
-@njit(cache=True)
 def _most_items(data: Data, stack: Stack, d: int, c: int) -> int:
     """Return how many items of the c-th kind the epoch may hold beside what it holds already."""
     kind = stack.kinds[d, c]
@@ -230,7 +227,6 @@ def _most_items(data: Data, stack: Stack, d: int, c: int) -> int:
     return most
 
 
-@njit(cache=True)
 def _take_items(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
     """Take so many items of the c-th kind, or as many fewer as leaves the epoch full enough."""
     table, frame = stack.table[_table_of_depth(data, stack, d)], stack.frame[d]
@@ -245,7 +241,6 @@ def _take_items(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
     return False
 
 
-@njit(cache=True)
 def _fill_up_epoch(data: Data, stack: Stack, d: int) -> bool:
     """Fill the epoch up with smaller jobs; tell whether no other filling is at least as good.
 
@@ -274,7 +269,6 @@ def _fill_up_epoch(data: Data, stack: Stack, d: int) -> bool:
     return wider == 0 or (wider > spare and (tail == 0 or wider - floor > spare))
 
 
-@njit(cache=True)
 def _close_epoch(data: Data, stack: Stack, d: int) -> None:
     """Compute the remaining items after the epoch."""
     after, frame = stack.left[d + 1], stack.frame[d]
@@ -291,18 +285,17 @@ def _close_epoch(data: Data, stack: Stack, d: int) -> None:
         t += 1
     key = 0
     for t in range(len(data.top)):
-        key += data.salt[t] * after[t]
+        key = (key + data.salt[t] * after[t]) & KEY_MASK
     stack.frame[d + 1, KEY] = key
 
 
-@njit(cache=True)
 def _find_failure(
     data: Data, stack: Stack, memory: Memory, d: int, epochs: int
 ) -> tuple[int, bool]:
     """Return the place in memory of what is left in as many epochs as are left."""
     remaining, kinds = stack.left[d], len(data.top)
     mask = len(memory.slots) - 1
-    key = stack.frame[d, KEY] + (epochs - d) * 0x9E3779B97F4A7C1
+    key = stack.frame[d, KEY] + (epochs - d) * 0x9E3779B1
     slot = (key ^ (key >> 29)) & mask
     while memory.slots[slot] > 0:
         row = memory.rows[memory.slots[slot] - 1]
@@ -317,7 +310,6 @@ def _find_failure(
     return slot, False
 
 
-@njit(cache=True)
 def _remember_failure(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
     """Record that the remaining items fail, while there is room."""
     stored = stack.at[STORED]

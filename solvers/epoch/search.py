@@ -141,7 +141,7 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
         begin=np.array([0, *accumulate(len(kind.sizes) for kind in items.kinds)]),
         sizes=np.array([size for kind in items.kinds for size in kind.sizes]),
         clash=items.clash,
-        salt=2 * draw.integers(0, 2**62, kinds) + 1,
+        salt=2 * draw.integers(0, 2**30, kinds) + 1,
     )
     stack = Stack(
         at=np.zeros(4, dtype=np.int64),
@@ -154,7 +154,7 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
         owner=np.zeros(completion.TABLES, dtype=np.int64),
     )
     stack.left[0] = [kind.count for kind in items.kinds]
-    stack.frame[0, completion.KEY] = np.sum(data.salt * stack.left[0])
+    stack.frame[0, completion.KEY] = np.sum(data.salt * stack.left[0]) & completion.KEY_MASK
     rows = MOST_REMEMBERED // (kinds + 1)
     memory = Memory(
         slots=np.zeros(1 << (2 * rows).bit_length(), dtype=np.int64),

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.hesrpt.earning_kernels import most_earned
 from schedopt.solvers.hesrpt.price_kernels import next_price, simulate
 from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints
@@ -58,7 +58,6 @@ class TimelineData(NamedTuple):
     paths: Paths  # the orders that are left, where all arrive at 0
 
 
-@njit(cache=True)
 def present_jobs(data: TimelineData, done: int, group: int, out: Ints) -> int:
     """Put those of the placed jobs that have arrived with a group into ``out``; return how many."""
     count = 0
@@ -69,7 +68,6 @@ def present_jobs(data: TimelineData, done: int, group: int, out: Ints) -> int:
     return count
 
 
-@njit(cache=True)
 def node_bound(
     c: Curves, data: TimelineData, lam: Floats, done: int, now: int, base: float
 ) -> float:
@@ -106,7 +104,6 @@ def node_bound(
     return bound
 
 
-@njit(cache=True)
 def spare_before_arrival(
     c: Curves, data: TimelineData, lam: Floats, done: int, now: int
 ) -> tuple[float, float]:
@@ -169,7 +166,6 @@ def new_tree(jobs: int, starts: int, most_leaves: int) -> Tree:
     )
 
 
-@njit(cache=True)
 def _branch(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, done: int, now: int, d: int
 ) -> None:
@@ -206,7 +202,6 @@ def _branch(
     t.children[d] = count
 
 
-@njit(cache=True)
 def _price_interval(
     c: Curves,
     data: TimelineData,
@@ -245,7 +240,6 @@ def _price_interval(
     return worth
 
 
-@njit(cache=True)
 def _bound_with_earnings(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, at: float
 ) -> float:
@@ -271,7 +265,6 @@ def _bound_with_earnings(
     return node_bound(c, data, lam, everyone, now, t.base[d])
 
 
-@njit(cache=True)
 def _golden_point(low: float, middle: float, high: float) -> float:
     """Return the next point of a golden-section search for a maximum, in the longer part."""
     if middle - low > high - middle:
@@ -279,7 +272,6 @@ def _golden_point(low: float, middle: float, high: float) -> float:
     return middle + 0.382 * (high - middle)
 
 
-@njit(cache=True)
 def _golden_bracket(
     low: float, middle: float, high: float, at: float, better: bool
 ) -> tuple[float, float, float]:
@@ -289,7 +281,6 @@ def _golden_bracket(
     return (low, middle, at) if at > middle else (at, middle, high)
 
 
-@njit(cache=True)
 def _best_earnings(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
 ) -> float:
@@ -322,7 +313,6 @@ def _best_earnings(
     return _bound_with_earnings(c, data, t, lam, d, done, now, middle)
 
 
-@njit(cache=True)
 def _place_job(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, price: float
 ) -> float:
@@ -359,7 +349,6 @@ def _place_job(
     return value
 
 
-@njit(cache=True)
 def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
     """Take a complete timeline: as incumbent if its prices are played out cheaper than the best."""
     depth, limit = len(t.placed), t.best[0] * (1.0 - NEAR)
@@ -382,7 +371,6 @@ def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
         _bound_with_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0, 0.0)
 
 
-@njit(cache=True)
 def _place_child(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
 ) -> bool:
@@ -424,7 +412,7 @@ def _steps_of_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> flo
     return 2.0 * min(budget, factorial(jobs)) * jobs**3 * starts
 
 
-@njit(cache=True, plain=_steps_of_search)
+@kernel(python_up_to=500_000, size=_steps_of_search)
 def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
     total, last = len(data.sizes), len(data.starts) - 1
@@ -481,7 +469,7 @@ def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
             lam[j] = 0.0
 
 
-@njit(cache=True, plain=small(150_000, 0.01))
+@kernel(python_up_to=150_000)
 def open_bound(t: Tree) -> float:
     """Return the least bound among what has not been explored."""
     depth, most, least = t.numbers[0], t.leaves.shape[1], np.inf

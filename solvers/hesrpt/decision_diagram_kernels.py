@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.hesrpt.speedup_kernels import (
     POWER,
     Curves,
@@ -42,7 +42,7 @@ class Grid(NamedTuple):
     plain: Bools  # (M,)
 
 
-@njit(cache=True, plain=small(6000, 6))
+@kernel(python_up_to=6000)
 def fill_unit_gains(c: Curves, grid: Grid) -> None:
     """Fill the gains at price 1 of plain jobs: (1 - p) (p/m)^(p/(1-p)), as if N were no bound."""
     for j in range(len(c.kinds)):
@@ -54,7 +54,7 @@ def fill_unit_gains(c: Curves, grid: Grid) -> None:
                 grid.unit[j, r] = (1.0 - p) * (p / grid.rents[r]) ** (p / (1.0 - p))
 
 
-@njit(cache=True, plain=small(6000, 6))
+@kernel(python_up_to=6000)
 def price_edges(
     c: Curves,
     costs: Floats,
@@ -85,7 +85,6 @@ def price_edges(
                 prices[u, j] = SAFE * _best_price(c, grid, j, budgets)
 
 
-@njit(cache=True)
 def _best_price(c: Curves, grid: Grid, j: int, budgets: Floats) -> float:
     """Return about the highest price whose gain stays within a budget at some rent, (R,)."""
     start = np.argmax(budgets)
@@ -105,7 +104,6 @@ def _best_price(c: Curves, grid: Grid, j: int, budgets: Floats) -> float:
     return best ** (1.0 - c.pars[j]) if grid.plain[j] else best
 
 
-@njit(cache=True)
 def _gain(c: Curves, grid: Grid, j: int, price: float, r: int) -> float:
     """Return what a job gains at a price and one of the rents."""
     if grid.plain[j]:
@@ -114,7 +112,7 @@ def _gain(c: Curves, grid: Grid, j: int, price: float, r: int) -> float:
     return float(price * speed(c, j, k) - grid.rents[r] * k)
 
 
-@njit(cache=True, plain=small(6000, 6))
+@kernel(python_up_to=6000)
 def merge_gains(
     c: Curves,
     grid: Grid,
@@ -140,7 +138,7 @@ def merge_gains(
                 out[v, r] = max(out[v, r], gains[u, r] + _gain(c, grid, j, prices[e], r))
 
 
-@njit(cache=True, plain=small(6000, 6))
+@kernel(python_up_to=6000)
 def gains_behind(
     c: Curves, grid: Grid, edges: Ints, prices: Floats, gains: Floats, at: Ints, out: Floats
 ) -> None:

@@ -13,7 +13,7 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 
-from schedopt.solvers.compiling import compiled, njit, small
+from schedopt.solvers.compiling import kernel, makes_no_arrays
 from schedopt.solvers.hesrpt.speedup_kernels import (
     AMDAHL,
     POWER,
@@ -37,7 +37,6 @@ MOST_STEP = 20.0
 """Longest step in the logarithm of a rent."""
 
 
-@njit(cache=True)
 def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Floats) -> None:
     """Put the least and most servers of each team into ``low`` and ``high``.
 
@@ -58,7 +57,7 @@ def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Flo
         low[g] = min(low[g], high[g])
 
 
-@compiled
+@makes_no_arrays
 def _team_demand(
     c: Curves,
     lam: Floats,
@@ -103,7 +102,7 @@ def _team_demand(
     return total, fall
 
 
-@compiled
+@makes_no_arrays
 def _has_jumps(c: Curves, jobs: Ints, n: int) -> bool:
     """Tell whether any of the jobs' demand for servers jumps with the rent."""
     jumps = False
@@ -112,7 +111,7 @@ def _has_jumps(c: Curves, jobs: Ints, n: int) -> bool:
     return jumps
 
 
-@compiled
+@makes_no_arrays
 def _team_rent(
     c: Curves,
     lam: Floats,
@@ -173,7 +172,6 @@ def _team_rent(
     return high
 
 
-@njit(cache=True)
 def server_prices(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
     """Return the rent of a server; put the teams' rents, then that, into ``own``, shape (G + 1,).
 
@@ -200,7 +198,7 @@ def server_prices(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Fl
 TINY = 1e-200
 
 
-@njit(cache=True, plain=small(6000, 15))
+@kernel(python_up_to=6000)
 def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
     """Return what n jobs can earn at most per unit of time, and put the teams' rents into ``own``.
 
@@ -223,7 +221,7 @@ def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floa
     return total
 
 
-@njit(cache=True)
+@kernel(python_up_to=6000)
 def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> float:
     """Put each job's demand at its own rent into ``out``; return the sum of their gains."""
     total = 0.0
@@ -238,7 +236,7 @@ BESIDE, SAME = 1e-13, 2e-13
 """Relative steps to just beside a rent, and between two rents that are one but for rounding."""
 
 
-@njit(cache=True)
+@kernel(python_up_to=6000)
 def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Floats) -> float:
     """Put the shares with which n jobs earn the most into ``out``, and return a server's rent.
 
@@ -285,7 +283,6 @@ def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Fl
     return float(m)
 
 
-@njit(cache=True)
 def _demand_beside(c: Curves, j: int, lam: float, m: float, side: float) -> float:
     """Return a job's demand just above (side 1) or below (-1) a rent; at rent 0, all it can use."""
     if m == 0.0 and side > 0.0:

@@ -3,7 +3,7 @@
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
-from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.compiling import kernel, makes_no_arrays
 from schedopt.solvers.hesrpt.speedup_kernels import (
     POWER,
     TABLE,
@@ -56,7 +56,7 @@ class Renter(NamedTuple):
     cost: float  # of a unit of time until it completes
 
 
-@compiled
+@makes_no_arrays
 def first_below(rents: Floats, value: float) -> int:
     """Return the first cell whose rent is under a value, E if none is."""
     low, high = 0, len(rents)
@@ -69,7 +69,7 @@ def first_below(rents: Floats, value: float) -> int:
     return low
 
 
-@compiled
+@makes_no_arrays
 def gain_and_work(one: Renter, lam: float, n: int) -> tuple[float, float]:
     """Return what a job gains in the first n cells at a price, and the work that it does in them.
 
@@ -117,7 +117,7 @@ def gain_and_work(one: Renter, lam: float, n: int) -> tuple[float, float]:
     return gain, work
 
 
-@compiled
+@makes_no_arrays
 def cost_until(one: Renter, lam: float, n: int) -> tuple[float, float]:
     """Return a lower bound on a job's cost if it completes after n cells, and its work.
 
@@ -135,7 +135,7 @@ def cost_until(one: Renter, lam: float, n: int) -> tuple[float, float]:
     return paid - gain - off, work
 
 
-@compiled
+@makes_no_arrays
 def price_until(one: Renter, n: int, start: float) -> float:
     """Return about the price at which a job does its work in n cells; infinite if at none.
 
@@ -169,7 +169,7 @@ def price_until(one: Renter, n: int, start: float) -> float:
     return exp(u)
 
 
-@compiled
+@makes_no_arrays
 def least_cost_between(
     one: Renter, a: int, b: int, most: float, least: float, goal: float, out: Floats
 ) -> float:
@@ -217,7 +217,7 @@ def least_cost_between(
     return best
 
 
-@compiled
+@makes_no_arrays
 def least_cost(one: Renter, part: float, stack: Floats, out: Floats) -> float:
     """Return a lower bound on the cost of a job alone, whenever it completes.
 
@@ -263,7 +263,7 @@ def least_cost(one: Renter, part: float, stack: Floats, out: Floats) -> float:
     return min(least, best)
 
 
-@compiled
+@kernel(makes_arrays=False)
 def least_costs(
     c: Curves,
     path: Path,
@@ -292,7 +292,7 @@ def least_costs(
     return total
 
 
-@njit(cache=True)
+@kernel()
 def costs_by_completion(
     c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, scratch: Floats, out: Floats
 ) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.hesrpt.earning_kernels import ROUNDS, best_shares, most_earned
 from schedopt.solvers.hesrpt.speedup_kernels import (
     TABLE,
@@ -32,7 +32,6 @@ ABOVE, BELOW = 2e-14, 1e-13
 """Relative error allowed in earnings, by which they may pass their limit or stay below."""
 
 
-@njit(cache=True)
 def _most_servers(c: Curves, jobs: Ints, n: int, firm: int) -> float:
     """Return the most servers that the last of n jobs can have beside what others must have."""
     last = jobs[n - 1]
@@ -62,7 +61,6 @@ def _most_servers(c: Curves, jobs: Ints, n: int, firm: int) -> float:
     return min(remaining, inside, float(c.mosts[last]))
 
 
-@njit(cache=True)
 def next_price(
     c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, rest: float, firm: int, own: Floats
 ) -> float:
@@ -118,7 +116,7 @@ def next_price(
     return under
 
 
-@njit(cache=True, plain=small(6000, 60))
+@kernel(python_up_to=6000)
 def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
     """Return the price of each job, shape (M,), for an order from the last to complete.
 
@@ -145,10 +143,7 @@ class Simulation(NamedTuple):
     rents: Floats  # of a server in each epoch, 0 for none, (E,)
 
 
-@njit(
-    cache=True,
-    plain=lambda c, sizes, lam, starts, groups, record: 16.0 * len(lam) * len(lam) + len(starts),
-)
+@kernel(python_up_to=3000, size=lambda c, sizes, *_: len(sizes) ** 2)
 def simulate(
     c: Curves, sizes: Floats, lam: Floats, starts: Floats, groups: Ints, record: Floats
 ) -> Simulation:

@@ -19,7 +19,7 @@ from schedopt.policies.epoch import kernels
 from schedopt.policies.epoch.closed_system import arrivals, shares, simulate
 from schedopt.policies.epoch.kernels import Arrivals
 from schedopt.policies.registry import NotApplicableError, registered
-from schedopt.solvers.compiling import run_as_python
+from schedopt.solvers.compiling import compiled
 
 POLICIES = registered("epoch")
 
@@ -73,7 +73,7 @@ def test_more_jobs_than_nodes() -> None:
 
 def cuts(count: int, nodes: int, inequity: int) -> Iterator[tuple[int, ...]]:
     slots = [0] * count
-    while run_as_python(kernels.cut, slots, 0, count, nodes, inequity):
+    while kernels.cut(slots, 0, count, nodes, inequity):
         yield tuple(slots)
 
 
@@ -112,10 +112,9 @@ def test_rules_are_their_definitions_compiled_or_not(name: str) -> None:
         as_arrays = kernels.Plan(*np.zeros((len(kernels.Plan._fields), jobs), np.int64))
         as_lists = kernels.Plan(*([0] * jobs for _ in kernels.Plan._fields))
         limits = (nodes, k, kernels.UNLIMITED)
-        tested = kernels.plan(kernels.CODES[name], minima, *limits, as_arrays)
-        assert tested == run_as_python(
-            kernels.plan, kernels.CODES[name], minima.tolist(), *limits, as_lists
-        )
+        tested = compiled(kernels.plan)(kernels.CODES[name], minima, *limits, as_arrays)
+        code = kernels.CODES[name]
+        assert tested == kernels.plan(code, minima.tolist(), *limits, as_lists)
         assert [field.tolist() for field in as_arrays] == list(as_lists)
         assert sorted(as_lists.turn) == list(range(jobs))
         got = list(

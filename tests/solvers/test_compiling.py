@@ -1,16 +1,14 @@
-"""Compiled kernels: never out of date, the same for every copy, and not on a solver's time."""
+"""Kernels: compiled where there is much to do, the same in both ways, not on a solver's time."""
 
-import importlib.util
+import os
 import signal
 import sys
 import time
-from collections.abc import Callable
-from functools import partial
-from math import exp, inf, log, log1p, sqrt
+from importlib.util import module_from_spec, spec_from_file_location
+from math import inf
 from pathlib import Path
 from random import Random
 from types import ModuleType
-from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -21,82 +19,149 @@ from contract.dssp import schedule, selection
 import schedopt
 from schedopt.solvers import compiling as kernels_of
 from schedopt.solvers.clock import compiling, now
-from schedopt.solvers.compiling import COMPILING, Kernel, njit, small
-from schedopt.solvers.kernel_store import digest
-from schedopt.solvers.machine_code import dispatcher
+from schedopt.solvers.compiling import compiled, kernel, makes_no_arrays, specialized
 from schedopt.solvers.stopping import stoppable
 
-CALLEE = """
-from schedopt.solvers import compiling as kernels_of
-from schedopt.solvers.compiling import LOADING, Kernel, njit, small
-LIMIT = {limit}
-
-@njit
-def callee(x):
-    return x + {added}
-"""
-CALLER = """
-from schedopt.solvers import compiling as kernels_of
-from schedopt.solvers.compiling import LOADING, Kernel, njit, small
-from callee import LIMIT, callee
-
-@njit
-def caller(x):
-    return callee(x) * LIMIT
-"""
+pytestmark = pytest.mark.skipif(not kernels_of.COMPILES, reason="numba is not installed")
 
 
-def loaded(folder: Path, name: str, text: str) -> ModuleType:
-    folder.mkdir(exist_ok=True)
+@makes_no_arrays
+def add_limit(x: int, limit: int) -> int:
+    return x + limit
+
+
+@kernel(python_up_to=4)
+def add_limit_to_each(values: np.ndarray) -> int:
+    for i in range(values.size):
+        values[i] = add_limit(values[i], 3)
+    return int(values.sum())
+
+
+@kernel(python_up_to=4)
+def sum_after_adding(values: np.ndarray) -> int:
+    return add_limit_to_each(values) + add_limit(1, 2)
+
+
+@pytest.mark.parametrize("function", [add_limit_to_each, sum_after_adding])
+def test_kernel_gives_the_same_answer_compiled_and_in_python(function: object) -> None:
+    as_python, as_compiled = np.arange(3), np.arange(3)
+    assert function(as_python) == compiled(function)(as_compiled)
+    assert as_python.tolist() == as_compiled.tolist()
+
+
+@pytest.mark.parametrize(("count", "is_compiled"), [(4, False), (5, True)])
+def test_kernel_compiles_only_calls_above_its_limit(
+    count: int, is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = []
+    monkeypatch.setattr(
+        kernels_of, "compiled", lambda function: chosen.append(function) or function
+    )
+    add_limit_to_each(np.arange(count))
+    assert bool(chosen) == is_compiled
+
+
+def test_kernel_without_numba_refuses_calls_of_many_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kernels_of, "COMPILES", False)
+    assert add_limit_to_each(np.zeros(10, np.int64)) == 30
+    with pytest.raises(schedopt.MissingExtraError, match="numba"):
+        add_limit_to_each(np.zeros(kernels_of.MOST_WITHOUT_NUMBA + 1, np.int64))
+
+
+def test_constants_that_a_kernel_hands_on_make_no_versions_of_their_own() -> None:
+    compiled(sum_after_adding)(np.arange(3))
+    (signature,) = compiled(sum_after_adding).signatures
+    assert len(signature) == 1
+
+
+def step(values: np.ndarray) -> int:
+    raise NotImplementedError
+
+
+def loop(values: np.ndarray) -> int:
+    return step(values) * FACTOR
+
+
+FACTOR = 1
+
+
+def first(values: np.ndarray) -> int:
+    return int(values[0])
+
+
+def last(values: np.ndarray) -> int:
+    return int(values[-1])
+
+
+@pytest.mark.parametrize(("own", "factor", "expected"), [(first, 2, 4), (last, 3, 15)])
+def test_specialized_function_calls_its_own_parts(own: object, factor: int, expected: int) -> None:
+    function = specialized(loop, f"loop_{own.__name__}", step=own, FACTOR=factor)
+    values = np.array([2, 5])
+    assert function(values) == compiled(function)(values) == expected
+
+
+def load_module(folder: Path, name: str, text: str) -> ModuleType:
     (folder / f"{name}.py").write_text(text)
-    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+    spec = spec_from_file_location(name, folder / f"{name}.py")
     assert spec
     assert spec.loader
-    module = importlib.util.module_from_spec(spec)
+    module = module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
-def made(folder: Path, limit: int = 3, added: int = 1) -> str:
-    loaded(folder, "callee", CALLEE.format(limit=limit, added=added))
-    return digest(vars(loaded(folder, "caller", CALLER)))
-
-
-def test_copies_share_what_is_compiled_and_a_changed_callee_does_not(
+def test_cache_is_not_used_after_an_edit_of_another_file_that_the_kernel_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("callee", "caller"):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("called_part", "calling_kernel"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    first = made(tmp_path / "first")
-    assert made(tmp_path / "second") == first
-    assert len({first, made(tmp_path / "third", added=2), made(tmp_path / "fourth", limit=4)}) == 3
+    calling = "from called_part import called\n\ndef calling(x):\n    return called(x)\n"
+    (tmp_path / "calling_kernel.py").write_text(calling)
+
+    def answer_and_hits(added: int) -> tuple[int, int]:
+        kernels_of._contents.cache_clear()
+        load_module(tmp_path, "called_part", f"def called(x):\n    return x + {added}\n")
+        function = compiled(load_module(tmp_path, "calling_kernel", calling).calling)
+        return function(1), sum(function.stats.cache_hits.values())
+
+    stamp = (tmp_path / "calling_kernel.py").stat()
+    monkeypatch.setattr(Path, "write_text", keep_time_of(Path.write_text, stamp.st_mtime_ns))
+    assert [answer_and_hits(1), answer_and_hits(1), answer_and_hits(2)] == [(2, 0), (2, 1), (3, 0)]
 
 
-def test_constants_that_are_handed_on_make_no_versions_of_their_own() -> None:
-    @njit
-    def inner(x: int, flag: bool, pair: tuple[int, int]) -> int:
-        return x + pair[1] if flag else pair[0]
+def keep_time_of(write_text: object, time_ns: int) -> object:
+    """Return a function that writes a text and gives the file a fixed time."""
 
-    @njit
-    def outer(x: int) -> int:
-        some = (
-            inner(x, x > 0, (x, x)) + inner(0, True, (1, 2)) + inner(flag=False, x=-1, pair=(7, 8))
-        )
-        return some + inner(1, False, (3, x))
+    def write(path: Path, text: str) -> int:
+        count = write_text(path, text)
+        os.utime(path, ns=(time_ns, time_ns))
+        return count
 
-    assert outer(5) == 10 + 2 + 7 + 3
-    assert len(cast("Kernel", inner).inside.signatures) == 1
+    return write
+
+
+def test_kernel_is_compiled_where_no_cache_folder_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("a file in the place of the folder")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setitem(sys.modules, "kept", ModuleType("kept"))
+    module = load_module(tmp_path, "kept", "def twice(x):\n    return 2 * x\n")
+    assert compiled(module.twice)(3) == 6
 
 
 def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:
-    @njit
-    def kernel(x: float) -> float:
+    def double(x: float) -> float:
         return x * 2.0
 
     before, outer = compiling.seconds(), time.perf_counter()
     ticks, inner = now(), time.perf_counter()
-    assert kernel(3.0) == 6.0
+    assert compiled(double)(3.0) == 6.0
     inner = time.perf_counter() - inner
     ticks, outer = now() - ticks, time.perf_counter() - outer
     spent = compiling.seconds() - before
@@ -104,53 +169,17 @@ def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:
     assert inner - 1e-6 <= ticks + spent <= outer + 1e-6
 
 
-def flipped(data: bytes, part: float) -> bytes:
-    at = int(part * (len(data) - 1))
-    return data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]
+def test_a_signal_ends_a_run_as_python_once_it_is_whole() -> None:
+    @kernel(python_up_to=4)
+    def interrupted(of: np.ndarray) -> None:
+        of[0] = 1.0
+        signal.raise_signal(signal.SIGINT)
+        of[1] = 1.0
 
-
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda data: b"",
-    "truncated to half": lambda data: data[: len(data) // 2],
-    "truncated by a byte": lambda data: data[:-1],
-    "extended": lambda data: data + b"x",
-    "overwritten": lambda data: b"\xff" * len(data),
-    **{f"flipped at {part}": partial(flipped, part=part) for part in (0.0, 0.02, 0.3, 0.7, 1.0)},
-}
-
-
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_cache_file_is_compiled_anew_and_replaced(
-    damage: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setitem(sys.modules, "schedopt.kept", ModuleType("schedopt.kept"))
-    text = "def total(values):\n    return values.sum()\n"
-    module = loaded(tmp_path / "source", "schedopt.kept", text)
-
-    def run_and_count_hits() -> int:
-        kernel = dispatcher(module.total, {"cache": True})
-        assert kernel(np.arange(5.0)) == 10.0
-        return sum(kernel.stats.cache_hits.values())
-
-    assert [run_and_count_hits(), run_and_count_hits()] == [0, 1]
-    (file,) = tmp_path.rglob(f"*.{ending}")
-    file.write_bytes(DAMAGES[damage](file.read_bytes()))
-    assert [run_and_count_hits(), run_and_count_hits()] == [0, 1]
-
-
-def test_cache_that_cannot_be_written_does_not_stop_a_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setitem(sys.modules, "schedopt.kept", ModuleType("schedopt.kept"))
-    module = loaded(tmp_path / "source", "schedopt.kept", "def twice(x):\n    return 2 * x\n")
-    kernel = dispatcher(module.twice, {"cache": True})
-    (folder,) = (tmp_path / "cache" / "kernels").iterdir()
-    folder.rmdir()
-    folder.write_text("a file in the place of the folder")
-    assert kernel(3) == 6
+    numbers = np.zeros(2)
+    with stoppable(), pytest.raises(KeyboardInterrupt):
+        interrupted(numbers)
+    assert numbers.all()
 
 
 SMALL = """
@@ -168,89 +197,16 @@ def test_a_night_of_forty_jobs_is_solved_without_loading_numba() -> None:
     process(sys.executable, "-c", SMALL)
 
 
-def test_a_run_as_python_returns_pythons_own_numbers() -> None:
-    class Pair(NamedTuple):
-        total: float
-        many: tuple[int, bool]
-
-    @njit(plain=small(10))
-    def summed(values: Any) -> Pair:
-        return Pair(values.sum(), (values.size * np.int64(1), values[0] > 0))
-
-    pair = summed(np.arange(3.0))
-    assert pair == (3.0, (3, False))
-    assert [type(of) for of in (pair, pair.total, *pair.many)] == [Pair, float, int, bool]
-
-
-@pytest.fixture
-def anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let kernels run as Python whatever this process ran before."""
-    monkeypatch.setattr(kernels_of, "_spent", kernels_of._Spent())
-
-
-@pytest.mark.usefixtures("anew")
-def test_python_returns_what_compiled_code_does_where_its_math_raises_errors() -> None:
-    def grown(values: Any) -> tuple[float, ...]:
-        small, large, zero, one = values
-        return exp(large), log(zero), log(-large), log1p(-one), sqrt(-one), exp(small) ** large
-
-    values = np.array([0.5, 1000.0, 0.0, 1.0])
-    python, compiled = njit(plain=small(10))(grown), njit(grown)
-    assert repr(python(values)) == repr(compiled(values))
-    assert "dispatcher" not in vars(python)
-
-
-def test_what_a_kernel_runs_as_is_decided_by_steps_before_it_starts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    @njit
-    def step(x: float) -> float:
-        return x + 1.0
-
-    @njit(plain=small(4, each=COMPILING / 20))
-    def kernel(of: np.ndarray) -> None:
-        for i in range(of.size):
-            of[i] = step(of[i])
-
-    monkeypatch.setattr(kernels_of, "_spent", kernels_of._Spent())
-    numbers = np.zeros(3)
-    for turn in range(1, 9):
-        kernel(numbers)
-        assert (numbers == turn).all()
-        assert ("dispatcher" in vars(kernel)) == (turn > 6), "seven times three twentieths are more"
-    assert "dispatcher" not in vars(step), "callers have their own copy"
-    monkeypatch.setattr(kernels_of, "_spent", kernels_of._Spent())
-    once = njit(plain=small(4))(kernel.py_func)
-    once(np.zeros(5))
-    assert "dispatcher" in vars(once), "five numbers are not few"
-
-
-@pytest.mark.usefixtures("anew")
-def test_a_signal_ends_a_run_as_python_once_it_is_whole() -> None:
-    @njit(plain=small(4))
-    def kernel(of: np.ndarray) -> None:
-        of[0] = 1.0
-        signal.raise_signal(signal.SIGINT)
-        of[1] = 1.0
-
-    numbers = np.zeros(2)
-    with stoppable(), pytest.raises(KeyboardInterrupt):
-        kernel(numbers)
-    assert numbers.all()
-
-
 @pytest.mark.parametrize("seed", range(6 if ALL else 3))
-def test_small_calls_are_alike_in_python(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_of_nights_are_the_same_compiled_and_in_python(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert answers(seed, True, monkeypatch) == answers(seed, False, monkeypatch)
 
 
 def answers(seed: int, python: bool, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return what solvers and policies say of random nights, with small kernels run as Python."""
-
-    def chosen(kernel: Kernel, args: tuple[object, ...]) -> bool:
-        return python and kernel.plain is not None and kernel.plain(*args) < inf
-
-    monkeypatch.setattr(Kernel, "stays_python", chosen)
+    """Return what solvers and policies find on random nights, with kernels run in one way."""
+    monkeypatch.setattr(kernels_of, "_runs_as_python", lambda size, most: python or size == inf)
     draw = Random(seed)  # noqa: S311
     asked = [drawn(draw) for drawn in (selection, schedule) for _ in range(4)]
     options = ({"jobs": 40, "range": 20}, {"jobs": 60, "groups": 4})

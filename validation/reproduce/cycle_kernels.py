@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import kernel
 
 RING = 1 << 20  # no queue is ever longer than this at the loads that are played
 
 
-@njit(cache=True)
+@kernel()
 def simulate_cycles(
     k: int, l: int, l1: float, lk: float, m1: float, mk: float, wanted: int, seed: int
 ) -> Any:
@@ -92,7 +92,7 @@ def simulate_cycles(
                 first[0] += 1
 
 
-@njit(cache=True)
+@kernel()
 def simulate_exceptional_first(
     rate: float, mean: float, first: float, arrivals: int, seed: int
 ) -> Any:

@@ -16,7 +16,7 @@ from schedopt.policies.msfq.logs.event_loop_kernels import (
     begin,
     loop_of,
 )
-from schedopt.solvers.compiling import compiled
+from schedopt.solvers.compiling import makes_no_arrays
 from schedopt.solvers.kernels import last_at_most
 
 LOW, HIGH, EARLY = range(3)
@@ -70,7 +70,7 @@ def _start_jobs(now: float, log: Log, machine: ReplayState, own: Reserved) -> No
                 kept += 1
 
 
-@compiled
+@makes_no_arrays
 def _drop_past_steps(own: Reserved) -> None:
     """Move the profile to the front of its arrays, over what is past."""
     low = own.at[LOW]
@@ -81,7 +81,7 @@ def _drop_past_steps(own: Reserved) -> None:
             own.room[i, r] = own.room[low + i, r]
 
 
-@compiled
+@makes_no_arrays
 def _reserve_for_next(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Reserve for the job that comes next, and put it at the end of the line."""
     whole = machine.whole
@@ -95,7 +95,7 @@ def _reserve_for_next(now: float, log: Log, machine: ReplayState, own: Reserved)
     whole[WAITING] += 1
 
 
-@compiled
+@makes_no_arrays
 def _compress_reservations(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Give each waiting job, in turn, the earliest possible reservation."""
     for i in range(machine.whole[WAITING]):
@@ -110,7 +110,7 @@ def _compress_reservations(now: float, log: Log, machine: ReplayState, own: Rese
             machine.alarm[0] = min(machine.alarm[0], better)
 
 
-@compiled
+@makes_no_arrays
 def _split_step(time: float, own: Reserved) -> Any:
     """Split the profile at a time, and return that step."""
     times, room = own.times, own.room
@@ -127,7 +127,7 @@ def _split_step(time: float, own: Reserved) -> Any:
     return place
 
 
-@compiled
+@makes_no_arrays
 def _join_steps(place: int, own: Reserved) -> None:
     """Join a step to the one before if both are alike."""
     times, room = own.times, own.room
@@ -142,7 +142,7 @@ def _join_steps(place: int, own: Reserved) -> None:
             room[i, r] = room[i + 1, r]
 
 
-@compiled
+@makes_no_arrays
 def _change_profile(start: float, end: float, sign: int, job: int, log: Log, own: Reserved) -> None:
     """Free what a job needs between two times, or with -1 take it.
 
@@ -159,7 +159,7 @@ def _change_profile(start: float, end: float, sign: int, job: int, log: Log, own
         _join_steps(first, own)
 
 
-@compiled
+@makes_no_arrays
 def _earliest_start(job: int, log: Log, before: float, now: float, own: Reserved) -> Any:
     """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
 
@@ -180,7 +180,7 @@ def _earliest_start(job: int, log: Log, before: float, now: float, own: Reserved
     return before
 
 
-@compiled
+@makes_no_arrays
 def _step_has_room(place: int, job: int, log: Log, own: Reserved) -> Any:
     """Tell whether a step has what a job needs."""
     for r in range(own.room.shape[1]):  # noqa: SIM110 - kernels know no `all`

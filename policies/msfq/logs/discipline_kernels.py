@@ -22,7 +22,7 @@ from schedopt.policies.msfq.logs.planned_end_kernels import (
     start_planned,
 )
 from schedopt.policies.msfq.logs.waiting_line_kernels import Line, join, leave, next_fitting
-from schedopt.solvers.compiling import compiled
+from schedopt.solvers.compiling import kernel, makes_no_arrays
 
 STOP, SKIP, EASY = range(3)
 """What happens once the first does not fit: see `rules.order_rule`."""
@@ -118,7 +118,7 @@ def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrde
         start_planned(now, job, log, machine, own.plan)
 
 
-@compiled
+@makes_no_arrays
 def _first_waiting(machine: ReplayState, own: FixedOrder) -> Any:
     """Return the first waiting job, or -1."""
     whole, line = machine.whole, own.line
@@ -173,7 +173,7 @@ def _start_jobs_changing(now: float, log: Log, machine: ReplayState, own: Changi
         line[at], keys[at] = line[whole[WAITING]], keys[whole[WAITING]]
 
 
-@compiled
+@makes_no_arrays
 def _decay_usage(now: float, own: ChangingOrder) -> None:
     """Update usage to now: decay, plus the service since."""
     passed = now - own.real[0]
@@ -189,7 +189,7 @@ def _decay_usage(now: float, own: ChangingOrder) -> None:
         own.usage[user] = own.usage[user] * kept + own.rates[user] * gained
 
 
-@compiled
+@makes_no_arrays
 def _compute_keys(now: float, waiting: int, jobs: Log, own: ChangingOrder) -> None:
     """Compute the keys of the waiting jobs; the least goes first."""
     line, keys, usage, weights = own.line, own.keys, own.usage, own.weights
@@ -213,7 +213,7 @@ def _compute_keys(now: float, waiting: int, jobs: Log, own: ChangingOrder) -> No
             keys[i] = -(ratio * ratio * ratio * jobs.size[job])
 
 
-@compiled
+@makes_no_arrays
 def _best_place(
     now: float, fill: bool, time: float, log: Log, machine: ReplayState, own: ChangingOrder
 ) -> Any:
@@ -230,7 +230,7 @@ def _best_place(
     return best
 
 
-@compiled
+@kernel(makes_arrays=False)
 def constant(log: Log, weights: Any, qos: Any, values: Any) -> None:
     """Fill in the constant part of each job's weighted priority: see `rules.weighted`."""
     for job in range(log.submit.size):
@@ -241,7 +241,7 @@ def constant(log: Log, weights: Any, qos: Any, values: Any) -> None:
         values[job] = total + weights[AREA] * log10(planned * size) + qos[job] - waited
 
 
-@compiled
+@kernel(makes_arrays=False)
 def f1(submit: Any, size: Any, planned: Any, keys: Any) -> None:
     """Fill in `rules.f1` of each job, with C's logarithm: numpy's differs."""
     for job in range(submit.size):

@@ -5,8 +5,7 @@ At an instant first all that ends there ends, then all that is submitted there c
 
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import inline, specialize
-from schedopt.solvers.compiling import compiled
+from schedopt.solvers.compiling import kernel, makes_no_arrays, specialized
 from schedopt.solvers.kernels import pop, push
 
 CAME, WAITING, RUNNING, EVENTS, FRONT, STUCK = range(6)
@@ -44,7 +43,7 @@ class ReplayState(NamedTuple):
     alarm: Any
 
 
-@compiled
+@makes_no_arrays
 def fits(row: int, needs: Any, left: Any) -> Any:
     """Tell whether the needs in a row are no more than what is left of each resource."""
     for r in range(left.size):  # noqa: SIM110 - kernels know no `all`
@@ -53,7 +52,7 @@ def fits(row: int, needs: Any, left: Any) -> Any:
     return True
 
 
-@compiled
+@makes_no_arrays
 def add_needs(row: int, needs: Any, left: Any, by: int) -> None:
     """Add the needs in a row to what is left of each resource, so many times."""
     for r in range(left.size):
@@ -91,7 +90,7 @@ def advance(log: Log, machine: ReplayState, own: Any, most: int) -> None:
         serve(now, log, machine, own)
 
 
-@compiled
+@makes_no_arrays
 def begin(now: float, job: int, log: Log, machine: ReplayState) -> None:
     """Start a job."""
     whole = machine.whole
@@ -103,4 +102,5 @@ def begin(now: float, job: int, log: Log, machine: ReplayState) -> None:
 
 def loop_of(name: str, serve: Any, note_end: Any) -> Any:
     """Return `advance` compiled for a discipline, whose functions are constants in it."""
-    return specialize(advance, name, {"serve": inline(serve), "note_end": inline(note_end)})
+    parts = {"serve": makes_no_arrays(serve), "note_end": makes_no_arrays(note_end)}
+    return kernel(makes_arrays=False)(specialized(advance, name, **parts))

@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import NATURAL
 from schedopt.policies.msfq.logs.event_loop_kernels import (
     RUNNING,
     Log,
@@ -11,7 +10,7 @@ from schedopt.policies.msfq.logs.event_loop_kernels import (
     begin,
     fits,
 )
-from schedopt.solvers.compiling import compiled
+from schedopt.solvers.compiling import makes_no_arrays
 
 
 class Plan(NamedTuple):
@@ -24,7 +23,7 @@ class Plan(NamedTuple):
     jobs: Any
 
 
-@compiled
+@makes_no_arrays
 def _insertion_place(end: float, job: int, count: int, plan: Plan) -> Any:
     """Return where the first job is that is not before this one."""
     low, high = 0, count
@@ -37,21 +36,21 @@ def _insertion_place(end: float, job: int, count: int, plan: Plan) -> Any:
     return low
 
 
-@compiled
+@makes_no_arrays
 def _shift_up(values: Any, first: int, count: int) -> None:
-    """Make room at a place; loops that count from 0 are compiled for several values at a time."""
+    """Make room at a place."""
     for step in range(count - first):
-        values[(count - step) & NATURAL] = values[(count - step - 1) & NATURAL]
+        values[count - step] = values[count - step - 1]
 
 
-@compiled
+@makes_no_arrays
 def _shift_down(values: Any, first: int, count: int) -> None:
     """Close the gap at a place."""
     for step in range(count - first - 1):
-        values[(first + step) & NATURAL] = values[(first + step + 1) & NATURAL]
+        values[first + step] = values[first + step + 1]
 
 
-@compiled
+@makes_no_arrays
 def start_planned(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
     """Start a job, and note when it is planned to end, where plans are kept."""
     begin(now, job, log, machine)
@@ -63,7 +62,7 @@ def start_planned(now: float, job: int, log: Log, machine: ReplayState, plan: Pl
         plan.ends[place], plan.jobs[place] = end, job
 
 
-@compiled
+@makes_no_arrays
 def forget_planned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
     """Take out a job that has ended."""
     if plan.ends.size:
@@ -73,7 +72,7 @@ def forget_planned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None
         _shift_down(plan.jobs, place, count)
 
 
-@compiled
+@makes_no_arrays
 def reserve(job: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -> Any:
     """Return when a job that does not fit can start by plan; ``over`` takes what it then leaves.
 

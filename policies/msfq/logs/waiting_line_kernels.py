@@ -7,7 +7,7 @@ node knows the least need of each resource and the shortest planned time of the 
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.logs.event_loop_kernels import Log, fits
-from schedopt.solvers.compiling import compiled
+from schedopt.solvers.compiling import makes_no_arrays
 
 FAN, BITS = 8, 3
 NOBODY = 2**62
@@ -32,7 +32,7 @@ class Line(NamedTuple):
     anything: Any
 
 
-@compiled
+@makes_no_arrays
 def join(job: int, log: Log, line: Line) -> None:
     """Let a job into the line."""
     node = line.rank[job]
@@ -48,7 +48,7 @@ def join(job: int, log: Log, line: Line) -> None:
         node >>= BITS
 
 
-@compiled
+@makes_no_arrays
 def leave(job: int, line: Line) -> None:
     """Take a job out of the line."""
     node = line.rank[job]
@@ -74,7 +74,7 @@ def leave(job: int, line: Line) -> None:
             return
 
 
-@compiled
+@makes_no_arrays
 def next_fitting(at: int, left: Any, over: Any, now: float, time: float, line: Line) -> Any:
     """Return the first place from ``at`` on whose job may start, or -1.
 

@@ -8,11 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.compiling import kernel
+from schedopt.solvers.dssp.schedule.machine_arrays import MOST_IN_PYTHON
 from schedopt.solvers.kernels import pop, push, sink
-
-SMALL = 50_000
-"""Most numbers for which a night is simulated in plain Python: some tenths of a second."""
 
 
 class Dispatch(NamedTuple):
@@ -31,7 +29,7 @@ class Record(NamedTuple):
     completion: Floats  # (jobs,)
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL, 4))
+@kernel(python_up_to=MOST_IN_PYTHON, size=lambda of, *_: len(of.lengths))
 def by_key(
     of: Dispatch, keys: Floats, jobs: Ints, record: Record, stop: float, main: Ints
 ) -> Floats:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 NEAR = 1 + 1e-11
 """Relative rounding allowed to a task that ends just after its processor leaves, or is due."""
+MOST_IN_PYTHON = 500
+"""Tasks up to which a night is simulated as plain Python."""
 LARGEST = 1 << 60
 """Largest amount in whole units; what is larger is rounded to be on the safe side."""
 

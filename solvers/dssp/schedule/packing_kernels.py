@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key
+from schedopt.solvers.dssp.schedule.machine_arrays import MOST_IN_PYTHON
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 
@@ -46,7 +47,6 @@ class Tail(NamedTuple):
     after: Array  # the item that runs next in the bin, (items,)
 
 
-@njit(cache=True, nogil=True)
 def _unstarted_tasks(
     of: Dispatch, known: Due, chosen: Array, starts: Floats, begin: Floats
 ) -> Tail:
@@ -81,7 +81,6 @@ def _unstarted_tasks(
     )
 
 
-@njit(cache=True, nogil=True)
 def _completion_after_exchange(tail: Tail, p: int, less: int, more: int) -> float:
     """Return when a bin completes with one item for another (-1: none); infinite if late."""
     now, i = tail.begin[p], tail.head[p]
@@ -98,7 +97,6 @@ def _completion_after_exchange(tail: Tail, p: int, less: int, more: int) -> floa
     return float(now)
 
 
-@njit(cache=True, nogil=True)
 def _insert_item(tail: Tail, i: int, p: int) -> None:
     """Put an item into a bin."""
     at, before = tail.head[p], -1
@@ -112,7 +110,6 @@ def _insert_item(tail: Tail, i: int, p: int) -> None:
     tail.end[p] = _completion_after_exchange(tail, p, -1, -1)
 
 
-@njit(cache=True, nogil=True)
 def _remove_item(tail: Tail, i: int) -> None:
     """Take an item out of its bin."""
     p = tail.bins[i]
@@ -127,7 +124,6 @@ def _remove_item(tail: Tail, i: int) -> None:
     tail.end[p] = _completion_after_exchange(tail, p, -1, -1)
 
 
-@njit(cache=True, nogil=True)
 def _best_fit(tail: Tail) -> None:
     """Append each item where it ends closest before its due time, if it fits anywhere."""
     order = np.argsort(tail.end, kind="mergesort")
@@ -144,7 +140,6 @@ def _best_fit(tail: Tail) -> None:
         ends[at], order[at] = now, p
 
 
-@njit(cache=True, nogil=True)
 def _widen_bin(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
     """Exchange items of a bin for shorter ones of others until it takes one more, if it can."""
     while _completion_after_exchange(tail, q, -1, u) == np.inf:
@@ -172,7 +167,6 @@ def _widen_bin(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
 def _place_item(tail: Tail, u: int, span: float, work: Array) -> None:
     """Put an item where it can be in time, or into the emptiest bin once that is widened."""
     room, q = 0.0, 0
@@ -190,7 +184,7 @@ def _place_item(tail: Tail, u: int, span: float, work: Array) -> None:
         _insert_item(tail, u, q)
 
 
-@njit(cache=True, nogil=True)
+@kernel(python_up_to=MOST_IN_PYTHON, size=lambda of, *_: len(of.lengths))
 def dispatch_and_pack(
     of: Dispatch,
     known: Due,

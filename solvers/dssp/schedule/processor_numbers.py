@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from schedopt.instances.dssp import Scheduled, scheduled
-from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.compiling import kernel
 from schedopt.solvers.dssp.schedule import dispatch_kernels as kernels
-from schedopt.solvers.dssp.schedule.machine_arrays import is_plain, machine_arrays, task_kinds
+from schedopt.solvers.dssp.schedule.machine_arrays import (
+    MOST_IN_PYTHON,
+    is_plain,
+    machine_arrays,
+    task_kinds,
+)
 from schedopt.solvers.dssp.schedule.simulation_kernels import History, simulate
 from schedopt.solvers.kernels import pop, push
 
@@ -106,7 +111,7 @@ def simulate_keys(
     return Simulated(starts, completion, lengths, keys, order, history)
 
 
-@njit(cache=True, nogil=True, plain=small(kernels.SMALL, 4))
+@kernel(python_up_to=MOST_IN_PYTHON, size=lambda first, ends, history: int(history.tasks.sum()))
 def _numbers(first: Ints, ends: Floats, history: History) -> Ints:
     """Return the processors of each line, line after line: the idle ones of the lowest numbers."""
     starts, layers, processors = history.starts, history.layers, history.processors

@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.compiling import compiled, njit, small
-from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, MachineArrays, TaskKinds
+from schedopt.solvers.compiling import kernel, makes_no_arrays
+from schedopt.solvers.dssp.schedule.machine_arrays import (
+    MOST_IN_PYTHON,
+    NEAR,
+    MachineArrays,
+    TaskKinds,
+)
 from schedopt.solvers.kernels import before, pop, push
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
-FEW = 8_000
-"""Most numbers of what is simulated in plain Python."""
 IN_THE_CLASS, IN_THE_JOB, IN_LENGTH = -3, -2, -1
 """Why a task waits: so would any of its class, any of its job; or it is too long."""
 FRESH, OPENED, DRAWN, LINES, RUNNING, CHANGED, COMING = range(7)
@@ -84,7 +87,7 @@ class Simulation(NamedTuple):
     completion: Floats
 
 
-@compiled
+@makes_no_arrays
 def _tasks_with_room(site: MachineArrays, state: State, r: int, use: int, end: float) -> int:
     """Return how many tasks find what they hold of an amount now, and at all times until an end."""
     first = state.at[r]
@@ -96,7 +99,7 @@ def _tasks_with_room(site: MachineArrays, state: State, r: int, use: int, end: f
     return int(room)
 
 
-@compiled
+@makes_no_arrays
 def _idle_processors(site: MachineArrays, state: State, pool: int, end: float) -> int:
     """Return how many idle processors of a pool stay until an end."""
     idle = 0
@@ -107,7 +110,7 @@ def _idle_processors(site: MachineArrays, state: State, pool: int, end: float) -
     return idle
 
 
-@compiled
+@makes_no_arrays
 def _first_pool(site: MachineArrays, state: State, c: int, end: float) -> int:
     """Return the first pool in which a task of a class finds processors until an end; -1: none."""
     for i in range(site.first_pool[c], site.first_pool[c + 1]):
@@ -116,7 +119,7 @@ def _first_pool(site: MachineArrays, state: State, c: int, end: float) -> int:
     return -1
 
 
-@compiled
+@makes_no_arrays
 def _startable(site: MachineArrays, kinds: TaskKinds, state: State, k: int, now: float) -> int:
     """Return how many tasks of a kind find what they hold, and may run; or why none does."""
     j = kinds.job_of[k]
@@ -137,7 +140,7 @@ def _startable(site: MachineArrays, kinds: TaskKinds, state: State, k: int, now:
     return int(count)
 
 
-@compiled
+@makes_no_arrays
 def _hold_amounts(site: MachineArrays, state: State, c: int, tasks: int, end: float) -> None:
     """Take what tasks hold from now until an end."""
     for r in range(site.use.shape[1]):
@@ -150,7 +153,7 @@ def _hold_amounts(site: MachineArrays, state: State, c: int, tasks: int, end: fl
                 state.held[i] += amount
 
 
-@compiled
+@makes_no_arrays
 def _take_processors(sim: Simulation, line: int, pool: int, end: float, wanted: int) -> int:
     """Take idle processors of a pool until an end, a line for each layer; return their number."""
     site, state, history = sim.site, sim.state, sim.history
@@ -173,7 +176,7 @@ def _take_processors(sim: Simulation, line: int, pool: int, end: float, wanted: 
     return line
 
 
-@compiled
+@makes_no_arrays
 def _end_batch(sim: Simulation, line: int) -> None:
     """End a batch: give back what it took, and note that its job goes on."""
     site, kinds, state, history = sim.site, sim.kinds, sim.state, sim.history
@@ -199,7 +202,7 @@ def _end_batch(sim: Simulation, line: int) -> None:
         _release_stage(state, j)
 
 
-@compiled
+@makes_no_arrays
 def _sort(numbers: Ints, end: int) -> None:
     """Sort the first numbers of an array by Shellsort, which compiles faster than numpy's sort."""
     gap = 1
@@ -215,21 +218,21 @@ def _sort(numbers: Ints, end: int) -> None:
         gap //= 3
 
 
-@compiled
+@makes_no_arrays
 def _begin_waiting(state: State, k: int) -> None:
     """Let a kind wait from now on."""
     state.fresh[state.counts[FRESH]] = k
     state.counts[FRESH] += 1
 
 
-@compiled
+@makes_no_arrays
 def _release_stage(state: State, j: int) -> None:
     """Let a job's present stage be opened."""
     state.opened[state.counts[OPENED]] = j
     state.counts[OPENED] += 1
 
 
-@compiled
+@makes_no_arrays
 def _open_stage(sim: Simulation, now: float) -> None:
     """Open the stages of jobs that go on; what has no length is done at once."""
     site, kinds, state = sim.site, sim.kinds, sim.state
@@ -261,7 +264,7 @@ def _open_stage(sim: Simulation, now: float) -> None:
             _release_stage(state, j)
 
 
-@compiled
+@makes_no_arrays
 def _count_down_waits(state: State, j: int) -> None:
     """Let a job wait for one thing less."""
     state.pending[j] -= 1
@@ -269,7 +272,7 @@ def _count_down_waits(state: State, j: int) -> None:
         _release_stage(state, j)
 
 
-@compiled
+@makes_no_arrays
 def _next_kind(kinds: TaskKinds, state: State, k: int) -> int:
     """Return the next kind of a stage, if no one asked for it yet; -1 where there is none."""
     j = kinds.job_of[k]
@@ -282,7 +285,7 @@ def _next_kind(kinds: TaskKinds, state: State, k: int) -> int:
     return -1
 
 
-@compiled
+@makes_no_arrays
 def _change_machine(site: MachineArrays, state: State, now: float) -> None:
     """Let the machine change to what it is now."""
     for layer in range(len(state.step)):
@@ -295,21 +298,21 @@ def _change_machine(site: MachineArrays, state: State, now: float) -> None:
             state.at[r] += 1
 
 
-@compiled
+@makes_no_arrays
 def _push_waiting(state: State, c: int, key: float, k: int) -> None:
     """Let a kind wait among those of its class, under a key."""
     at = state.heap[c]
     state.waiting[c] = push(state.keys[at:], state.kinds[at:], state.waiting[c], key, k)
 
 
-@compiled
+@makes_no_arrays
 def _pop_waiting(state: State, c: int) -> None:
     """Take the first kind of a class out of those that wait."""
     at = state.heap[c]
     state.waiting[c] = pop(state.keys[at:], state.kinds[at:], state.waiting[c])
 
 
-@compiled
+@makes_no_arrays
 def _next_event_time(sim: Simulation) -> float:
     """Return the time of the next event: a task ends, a job is released, the machine changes."""
     site, jobs, state, counts = sim.site, sim.jobs, sim.state, sim.state.counts
@@ -321,7 +324,7 @@ def _next_event_time(sim: Simulation) -> float:
     return float(now)
 
 
-@compiled
+@makes_no_arrays
 def _process(sim: Simulation, now: float) -> None:
     """Let happen what happens now: the machine changes, batches end, jobs are released."""
     site, jobs, state, counts = sim.site, sim.jobs, sim.state, sim.state.counts
@@ -340,7 +343,7 @@ def _process(sim: Simulation, now: float) -> None:
         _open_stage(sim, now)
 
 
-@compiled
+@makes_no_arrays
 def _queue_kinds(sim: Simulation, now: float) -> None:
     """Let kinds wait that begin to, and those again that may find more than before."""
     state, counts, drawn = sim.state, sim.state.counts, len(sim.clocks) > 0
@@ -360,7 +363,7 @@ def _queue_kinds(sim: Simulation, now: float) -> None:
     counts[FRESH] = 0
 
 
-@compiled
+@makes_no_arrays
 def _enqueue_kind(sim: Simulation, k: int) -> None:
     """Let a kind wait, under its key or one that is drawn."""
     kinds, state, clocks = sim.kinds, sim.state, sim.clocks
@@ -372,7 +375,7 @@ def _enqueue_kind(sim: Simulation, k: int) -> None:
     _push_waiting(state, sim.site.class_of[kinds.job_of[k]], key, k)
 
 
-@compiled
+@makes_no_arrays
 def _first_class(state: State) -> int:
     """Return the class that has the least key of all that may find what they need; -1: none."""
     best = -1
@@ -386,7 +389,7 @@ def _first_class(state: State) -> int:
     return best
 
 
-@compiled
+@makes_no_arrays
 def _start_tasks(sim: Simulation, k: int, count: int, now: float) -> int:
     """Start up to so many tasks of a kind in the first pool that has room; return how many."""
     site, kinds, state, history = sim.site, sim.kinds, sim.state, sim.history
@@ -408,7 +411,7 @@ def _start_tasks(sim: Simulation, k: int, count: int, now: float) -> int:
     return int(count)
 
 
-@compiled
+@makes_no_arrays
 def _dispatch_tasks(sim: Simulation, now: float) -> None:
     """Start tasks until none of those that wait finds all it needs."""
     site, kinds, state = sim.site, sim.kinds, sim.state
@@ -438,7 +441,7 @@ def _dispatch_tasks(sim: Simulation, now: float) -> None:
             _set_kind_aside(sim, c, k, count, now)
 
 
-@compiled
+@makes_no_arrays
 def _continue(sim: Simulation, c: int, k: int) -> None:
     """Let the rest of a kind wait whose first tasks have started, or else the next of its stage."""
     kinds, state, drawn = sim.kinds, sim.state, len(sim.clocks) > 0
@@ -457,7 +460,7 @@ def _continue(sim: Simulation, c: int, k: int) -> None:
         _push_waiting(state, c, kinds.keys[follower], follower)
 
 
-@compiled
+@makes_no_arrays
 def _set_kind_aside(sim: Simulation, c: int, k: int, why: int, now: float) -> None:
     """Set a kind aside that does not find what it needs, until more may be there."""
     site, kinds, state, drawn = sim.site, sim.kinds, sim.state, len(sim.clocks) > 0
@@ -474,7 +477,7 @@ def _set_kind_aside(sim: Simulation, c: int, k: int, why: int, now: float) -> No
         _push_waiting(state, c, kinds.keys[follower], follower)
 
 
-@compiled(nogil=True)
+@makes_no_arrays
 def _run(sim: Simulation) -> None:
     """Simulate from event to event."""
     while True:
@@ -486,7 +489,7 @@ def _run(sim: Simulation) -> None:
         _dispatch_tasks(sim, now)
 
 
-@njit(cache=True, nogil=True, plain=small(FEW, 20))
+@kernel(python_up_to=MOST_IN_PYTHON, size=lambda site, kinds, *_: int(kinds.first[-1]))
 def simulate(
     site: MachineArrays,
     kinds: TaskKinds,

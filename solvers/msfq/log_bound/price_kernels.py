@@ -5,7 +5,7 @@ All numbers are whole, and no sum overflows: `prices.PriceSearch` sees to it.
 
 from typing import Any, NamedTuple
 
-from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.compiling import kernel, makes_no_arrays
 from schedopt.solvers.kernels import last_at_most
 
 
@@ -18,13 +18,13 @@ class LogJobs(NamedTuple):
     weight: Any
 
 
-@compiled
+@makes_no_arrays
 def cell(grid: Any, time: int) -> int:
     """Return the last cell that begins no later than a time."""
     return last_at_most(grid, 0, grid.size, time)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(python_up_to=10_000)
 def find_cheapest_starts(
     jobs: LogJobs, unit: int, grid: Any, prices: Any, paid: Any, costs: Any, starts: Any
 ) -> Any:
@@ -69,7 +69,7 @@ def find_cheapest_starts(
     return seen
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(python_up_to=10_000)
 def add_usage(starts: Any, need: Any, run: Any, grid: Any, used: Any) -> None:
     """Put the server-time that jobs use in each cell, and beyond the grid, into `used`."""
     cells = grid.size - 1

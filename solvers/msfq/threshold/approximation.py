@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.process import Curve, Floats, System
-from schedopt.solvers.compiling import njit
-from schedopt.solvers.compiling import small as few
+from schedopt.solvers.compiling import kernel
 
 
 def paper(system: System) -> Curve:
@@ -44,7 +43,7 @@ def _approximate_curve(system: System, by_area: bool) -> Curve:
     return Curve(small, large, ok)
 
 
-@njit(cache=True, error_model="numpy", plain=few(3000, 25))
+@kernel(python_up_to=3000)
 def _fill_response_times(
     system: System, by_area: bool, small: Floats, large: Floats, ok: NDArray[np.bool_]
 ) -> None:
@@ -75,7 +74,6 @@ def _fill_response_times(
         visits *= l1 / (l * m1)
 
 
-@njit(cache=True, error_model="numpy")
 def _mean_times(
     system: System,
     l: int,

@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.compiling import kernel
 
 Floats = NDArray[np.float64]
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -35,14 +35,13 @@ START: Final = -1
 """The node of the state in which nothing is changed: the root of a tree."""
 
 
-@njit(cache=True)
 def workspace(most: int) -> Workspace:
     """Return the room that lists of up to `most` states need while they are merged."""
     size = (2, 2 * most + 2)
     return np.empty(size), np.empty(size), np.empty(size), np.empty(size, dtype=np.int32)
 
 
-@njit(cache=True, plain=small(2000, 10))
+@kernel(python_up_to=2000)
 def break_solution(
     items: Array, price: float, low: float, high: float
 ) -> tuple[int, float, float, float, float]:
@@ -69,7 +68,6 @@ def break_solution(
     return broken, weight, reward, ratio, bound
 
 
-@njit(cache=True)
 def _bound(
     weight: float, reward: float, price: float, low: float, high: float, ends: Array
 ) -> float:
@@ -97,7 +95,6 @@ def _bound(
     return worth
 
 
-@njit(cache=True)
 def _states_of_highest_bound(order: Array, limits: Array, most: int) -> tuple[Array, float]:
     """Return the states with the highest bounds, and the highest dropped bound."""
     bounds = limits[order]
@@ -114,7 +111,6 @@ def _states_of_highest_bound(order: Array, limits: Array, most: int) -> tuple[Ar
     return order[:kept], dropped
 
 
-@njit(cache=True)
 def _drop_low_states(space: Workspace, side: int, length: int, most: int) -> tuple[int, float]:
     """Drop the states of lowest bounds; return how many remain, and the highest bound dropped."""
     weight, reward, bound, node = space
@@ -126,7 +122,6 @@ def _drop_low_states(space: Workspace, side: int, length: int, most: int) -> tup
     return most, dropped
 
 
-@njit(cache=True)
 def near_best(
     items: Array,
     price: float,
@@ -196,7 +191,6 @@ def near_best(
     return (*near, parents[:nodes], moved[:nodes], best, cut)
 
 
-@njit(cache=True)
 def _states_reaching(
     space: Workspace, side: int, length: int, terms: tuple[float, float, float], goal: float
 ) -> tuple[Array, Array, Array]:
@@ -213,7 +207,6 @@ def _states_reaching(
     return weight[side, :kept].copy(), reward[side, :kept].copy(), node[side, :kept].copy()
 
 
-@njit(cache=True)
 def _merge_states(
     space: Workspace,
     state: tuple[int, int, int],
@@ -265,7 +258,7 @@ def _merge_states(
     return kept, nodes, best
 
 
-@njit(cache=True, plain=small(2000, 10))
+@kernel(python_up_to=2000)
 def near_best_selections(
     items: Array, price: float, low: float, high: float, loss: float, slip: float, most: int
 ) -> tuple[Array, Array, Array, Array, Array, float, float]:
@@ -277,7 +270,7 @@ def near_best_selections(
         most *= 16  # a short list may lose all that keeps the bounds
 
 
-@njit(cache=True, plain=small(2000, 10))
+@kernel(python_up_to=2000)
 def best_of_groups(
     first: Array, items: Array, bounds: Array, price: float, slip: float, most: int
 ) -> tuple[Array, Array, Array]:
@@ -307,7 +300,7 @@ def best_of_groups(
     return best_weight, best_reward, missing
 
 
-@njit(cache=True, plain=small(2000, 10))
+@kernel(python_up_to=2000)
 def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array, Array, Array]:
     """Return what the choices from each place on can still add, shape (choices + 1,) each.
 
@@ -330,7 +323,6 @@ def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array,
     return up, down, more, less
 
 
-@njit(cache=True)
 def _reward_limit(weight: float, reward: float, room: float, ends: Array) -> float:
     """Return the most reward that a state can become worth within the room."""
     up, down, more, less = ends
@@ -344,7 +336,7 @@ def _python_steps(state: Array, alternatives: Array, *_: object) -> float:
     return 5.0 * float(state[0].size * alternatives[0].size)
 
 
-@njit(cache=True, plain=_python_steps)
+@kernel(python_up_to=500_000, size=_python_steps)
 def combine(
     state: tuple[Array, Array],
     alternatives: tuple[Array, Array],
@@ -406,7 +398,6 @@ def combine(
     )
 
 
-@njit(cache=True)
 def _undominated_states(weights: Array, rewards: Array, limits: Array, goal: float) -> Array:
     """Return the states of interest that no other dominates, by rising weight."""
     order = np.argsort(weights, kind="mergesort")

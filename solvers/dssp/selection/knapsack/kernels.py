@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.compiling import kernel
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -52,17 +52,20 @@ PROVEN, PAUSED, STATES_FULL, NODES_FULL = 0, 1, 2, 3
 BREAK, START = -1, -2  # nodes that are not in the tree: the break solution, the first incumbent
 
 _MERGED = -1
+FIRST_STATES: Final = 1 << 12  # that a search has room for at first
+_FEW: Final = 40
 _LONG: Final = 1 << 18
 _FIRST: Final = 1 << 15
 
 
-def _python_steps(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> float:
-    """Return about how many steps a search takes: few items are mostly proven early."""
-    few = items[0].size <= 300 and budget <= 2 * _FIRST
-    return 50.0 * items[0].size if few else np.inf
+def _items_to_search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> float:
+    """Return the number of items; infinite for a search that goes on after its first steps."""
+    count = items[0].size
+    begins = at.nodes == 0 or (count <= _FEW and states[0].shape[1] == FIRST_STATES)
+    return count if begins and budget <= 2 * _FIRST else np.inf
 
 
-@njit(cache=True, plain=_python_steps)
+@kernel(python_up_to=300, size=_items_to_search)
 def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
     """Enumerate items for about `budget` states' worth of work.
 
@@ -99,7 +102,6 @@ def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) ->
             return PAUSED
 
 
-@njit(cache=True)
 def _next_item(at: Cursor, weights: Floats) -> bool:
     """Move on to the next item, by turns right and left of the break; False if none is left."""
     farther_right = at.right - at.broken
@@ -116,7 +118,6 @@ def _next_item(at: Cursor, weights: Floats) -> bool:
     return True
 
 
-@njit(cache=True)
 def _bound(state_room: float, state_reward: float, up: float, down: float, least: float) -> float:
     """Return the most that a state can become worth.
 
@@ -130,7 +131,6 @@ def _bound(state_room: float, state_reward: float, up: float, down: float, least
     return state_reward + state_room * down
 
 
-@njit(cache=True)
 def _drop_unpromising(at: Cursor, items: Items, states: States) -> bool:
     """Tell whether any state is of interest with the item moved; drop those of none either way."""
     weights, rewards, ratios = items
@@ -154,7 +154,6 @@ def _drop_unpromising(at: Cursor, items: Items, states: States) -> bool:
     return promising
 
 
-@njit(cache=True)
 def _merge_states(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
     """Merge the states without and with the moved item into the other list, as far as it goes."""
     weights, rewards, ratios = items
@@ -214,7 +213,7 @@ def _merge_states(at: Cursor, items: Items, states: States, tree: Tree, budget: 
     return NODES_FULL if used == parent.size else PAUSED
 
 
-@njit(cache=True, plain=small(2000))
+@kernel(python_up_to=2000)
 def split_by_key(
     keys: Floats,
     price: float,
@@ -239,7 +238,7 @@ def split_by_key(
     return count, weight
 
 
-@njit(cache=True, plain=small(2000))
+@kernel(python_up_to=2000)
 def sweep(at: Cursor, node: Array, tree: Tree) -> None:
     """Drop the nodes that no state needs. Parents stand before their children, and stay so."""
     parent, item = tree
@@ -270,7 +269,7 @@ def sweep(at: Cursor, node: Array, tree: Tree) -> None:
     at.nodes = used
 
 
-@njit(cache=True, plain=small(2000))
+@kernel(python_up_to=2000)
 def solution(at: Cursor, size: int, tree: Tree) -> Mask:
     """Return the best solution that the search has found, over the items by ratio."""
     chosen = np.zeros(size, dtype=np.bool_)
@@ -283,7 +282,7 @@ def solution(at: Cursor, size: int, tree: Tree) -> Mask:
     return chosen
 
 
-@njit(cache=True, plain=small(2000))
+@kernel(python_up_to=2000)
 def first_incumbent(
     weights: Floats, rewards: Floats, room: float, broken: int, window: int
 ) -> Mask:

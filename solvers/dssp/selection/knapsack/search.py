@@ -291,7 +291,7 @@ class Core:
         # Whole rewards beat the incumbent by their common divisor at least; others by more than
         # rounding.
         at.gain = self._step - self._slip if self._whole else self._slip
-        shape, nodes = (2, 1 << 12), 1 << 14
+        shape, nodes = (2, kernels.FIRST_STATES), 1 << 14
         self._states = np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.int32)
         self._tree = np.empty(nodes, dtype=np.int32), np.empty(nodes, dtype=np.int32)
         rooms, worths, places = self._states
