@@ -46,6 +46,9 @@ LONGEST = 20.0
 WRITING = 3e-4
 """Seconds that writing the model for CP-SAT takes for each task."""
 
+PYTHON_MOVES = 60_000
+"""Moves times tasks that are made as plain Python before CP-SAT takes over: about a second."""
+
 PACKED = 2_000
 """Most tasks that bin completion packs."""
 
@@ -193,7 +196,7 @@ def _best_dispatched(
         keeps=rule_checker(model),
         target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
         seconds=None if until is None else max(0.0, until - now()),
-        patience=min(8_000, max(200, 40 * len(night.tasks.lengths))) if few else 10**9,
+        patience=_patience(len(night.tasks.lengths)) if few else 10**9,
         workers=threads(limits),
     )
     if best is None or best.simulated is None:
@@ -201,6 +204,14 @@ def _best_dispatched(
     found = best.simulated.schedule(night, np.flatnonzero(best.jobs).tolist())
     better = known is None or night.objective_of(found) > night.objective_of(known)
     return found if better else known
+
+
+def _patience(tasks: int) -> int:
+    """Return after how many moves in vain CP-SAT takes over: fewer where moves run as Python."""
+    from schedopt.solvers.dssp.schedule.machine_arrays import MOST_IN_PYTHON
+
+    moves = max(200, 40 * tasks)
+    return min(8_000, moves if tasks > MOST_IN_PYTHON else min(moves, PYTHON_MOVES // tasks))
 
 
 def _starts_of_tasks(night: Instance, known: Scheduled) -> Floats:
