@@ -151,7 +151,8 @@ def _plain(function: Any) -> Any:
 
 
 def _options(function: Any) -> dict[str, Any]:
-    return {"error_model": "numpy", **({} if vars(function).get("_nrt", True) else {"_nrt": False})}
+    options = {"error_model": "numpy", "no_cfunc_wrapper": True}
+    return options if vars(function).get("_nrt", True) else {**options, "_nrt": False}
 
 
 def _named(function: Any, seen: dict[int, Any]) -> Iterator[tuple[str, Any]]:
