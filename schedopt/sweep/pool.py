@@ -1,4 +1,9 @@
-"""Compute the tasks of a sweep: in this process, in others beside it, or on a Dask cluster."""
+"""Compute the tasks of a sweep: in this process, in others of this machine, or on a Dask cluster.
+
+Processes and clusters are both executors of `concurrent.futures`.
+"""
+
+from __future__ import annotations
 
 import multiprocessing
 import os
@@ -6,14 +11,15 @@ import signal
 import socket
 import sys
 import threading
-import time
 from asyncio import CancelledError
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
+from multiprocessing.connection import Connection
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,180 +31,34 @@ from schedopt.policies.from_file import load_only
 from schedopt.solvers.stopping import leave_signals_to_parent, signals_blocked
 from schedopt.sweep.measure import Outcome, Task, compute, one_line
 
-MOST_STARTS = 3  # times that a process may die of one task before the task is given up
-STARTS = 2  # times that a process is begun that dies before it is ready
-READING = 60.0  # seconds more for reading an instance, and for loading and compiling what it needs
-GRACE = 60.0  # seconds beyond its time limit before a run that hangs is killed
-BATCH_SECONDS = 0.5  # tasks that take less are sent several at a time
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # where there is no other it ends one as well
-
+AHEAD = 2  # tasks that are submitted for each process, so that none waits for the next
 PATIENCE = 30.0  # seconds to wait for a cluster's scheduler, and for its first worker
 LOST = (OSError, TimeoutError, CancelledError, futures.CancelledError)
 """Errors raised where a cluster's scheduler is gone."""
 
-_THREAD = threading.local()
-_STARTING = threading.Lock()
+Submitted = Generator[tuple[Task, "futures.Future[Outcome]"]]
 
 
 def compute_tasks(
     tasks: Sequence[Task], jobs: int, cluster: str | None = None
 ) -> Generator[tuple[Task, Outcome]]:
     """Compute tasks, and yield each with its outcome as it arrives."""
-    if not tasks:
-        return
-    if cluster is not None:
+    if cluster is not None and tasks:
         yield from _on_cluster(tasks, cluster)
     elif jobs == 1:
         yield from ((task, compute(task)) for task in tasks)
-    else:
-        yield from _beside(tasks, jobs)
+    elif tasks:
+        yield from _in_processes(tasks, min(jobs, len(tasks)))
 
 
-def _beside(tasks: Sequence[Task], jobs: int) -> Generator[tuple[Task, Outcome]]:
-    """Compute tasks in local processes, each of which a thread attends to."""
-    staff = [Worker() for _ in range(min(jobs, len(tasks)))]
-    idle = deque(staff)
-    threads = futures.ThreadPoolExecutor(
-        len(staff), initializer=lambda: setattr(_THREAD, "worker", idle.pop())
-    )
-    try:
-        yield from _in_batches(lambda batch: threads.submit(work, batch), tasks, 2 * len(staff))
-    finally:  # done, interrupted, or no longer wanted
-        threads.shutdown(wait=False, cancel_futures=True)
-        for worker in staff:
-            worker.close()
+def expect_jobs(jobs: int) -> None:
+    """Refuse no processes, or too many."""
+    most = most_at_once()
+    expect(1 <= jobs <= most, f"from 1 to {most} processes", jobs, parameter="jobs")
 
 
-def work(tasks: Sequence[Task]) -> list[Outcome]:
-    """Compute tasks in the process beside this thread."""
-    if not hasattr(_THREAD, "worker"):
-        _THREAD.worker = Worker()
-    return [_THREAD.worker.compute(task) for task in tasks]
-
-
-def work_on_cluster(tasks: Sequence[Task]) -> list[Outcome]:
-    """Compute tasks in a process beside this one, which is a worker of Dask."""
-    worker = multiprocessing.current_process()
-    if worker.daemon:  # as Dask's nanny has begun it: then Python lets it begin no other
-        worker.daemon = False
-    return work(tasks)
-
-
-def _in_batches(
-    submit: Callable[[list[Task]], "futures.Future[list[Outcome]]"],
-    tasks: Sequence[Task],
-    most: int,
-) -> Generator[tuple[Task, Outcome]]:
-    """Submit tasks, at most so many batches at a time, and yield what comes of them."""
-    waiting = deque(tasks)
-    running: dict[futures.Future[list[Outcome]], tuple[list[Task], float]] = {}
-    size = 1
-    while waiting or running:
-        while waiting and len(running) < most:
-            some = min(size, 1 + len(waiting) // most)
-            batch = [waiting.popleft() for _ in range(some)]
-            running[submit(batch)] = batch, time.monotonic()
-        done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
-        for future in done:
-            batch, began = running.pop(future)
-            try:
-                yield from zip(batch, future.result(), strict=True)
-            except (InputError, *LOST):
-                raise
-            except Exception as error:  # noqa: BLE001  a cluster's worker that keeps dying
-                yield from ((task, Outcome(rows=[], why=one_line(error))) for task in batch)
-            size = min(64, 2 * size) if time.monotonic() - began < BATCH_SECONDS else 1
-
-
-class Worker:
-    """A process that computes tasks; a new one takes its place where it dies or hangs."""
-
-    def __init__(self) -> None:
-        self._pool: futures.ProcessPoolExecutor | None = None
-        self._process = 0  # of the pool, while it lives
-        self._closed = False
-
-    def compute(self, task: Task) -> Outcome:
-        """Compute a task; of one whose process dies or hangs each run on its own."""
-        limit, seconds = task.sweep.time_limit, None
-        if limit is not None:
-            seconds = READING + (limit + GRACE) * (1 + len(task.runs))
-        why = f"the worker was killed on every attempt ({MOST_STARTS})"
-        for _ in range(MOST_STARTS):
-            try:
-                return self._future(task).result(seconds)
-            except futures.TimeoutError:
-                self._kill()
-                why = f"its process was ended {GRACE:g} s after each limit, at {seconds:g} s"
-                break
-            except BrokenProcessPool:
-                self._process = 0  # there is nobody to kill
-                self._kill()
-        if len(task.runs) < 2:
-            return Outcome(rows=[], why=f"{why} ({task.runs[0].policy})")
-        parts = [self.compute(replace(task, runs=(run,))) for run in task.runs]
-        reasons = dict.fromkeys(part.why for part in parts if part.why)
-        return Outcome(
-            rows=[row for part in parts for row in part.rows], why="; ".join(reasons) or None
-        )
-
-    def _future(self, task: Task) -> "futures.Future[Outcome]":
-        """Return what the process computes of a task, started if need be."""
-        pool = self._pool or self._start(STARTS)
-        return pool.submit(_compute, task)
-
-    def _start(self, tries: int) -> futures.ProcessPoolExecutor:
-        """Start the process; `InputError` if it dies before it is ready, so many times."""
-        with _STARTING, signals_blocked():  # starting is not for several threads at once
-            if self._closed:
-                raise futures.CancelledError
-            spawn = multiprocessing.get_context("spawn")
-            self._pool = pool = futures.ProcessPoolExecutor(1, spawn, _begin)
-            began = pool.submit(os.getpid)
-        try:
-            self._process = began.result()
-        except BrokenProcessPool:
-            self._kill()
-            if tries > 1:  # somebody may have killed it
-                return self._start(tries - 1)
-            expected = "processes that can begin: a script must call this under "
-            raise InputError(
-                f'{expected}`if __name__ == "__main__":`',
-                found="one that ended before it was ready",
-                parameter="jobs",
-            ) from None
-        return pool
-
-    def _kill(self) -> None:
-        """End the process, if there is one and it has not died."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            if self._process:
-                os.kill(self._process, KILL)
-            pool.shutdown()
-        self._process = 0
-
-    def close(self) -> None:
-        """End the process for good."""
-        with _STARTING:
-            self._closed = True
-            self._kill()
-
-
-def _begin() -> None:
-    """Begin a worker's process, which ends when its parent does."""
-    leave_signals_to_parent()  # Ctrl-C is the parent's
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        parent.join()  # type: ignore[union-attr]
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-
-
-def _compute(task: Task) -> Outcome:
-    """Compute a task in a worker's process."""
+def work(task: Task) -> Outcome:
+    """Compute a task in a worker, which may have computed those of another sweep before."""
     load_only(task.sweep.policy_files)
     try:
         return compute(task)
@@ -206,16 +66,107 @@ def _compute(task: Task) -> Outcome:
         sys.stdout.flush()
 
 
-def expect_jobs(jobs: int) -> None:
-    """Refuse too many processes or none; exit where a process still imports what spawned it."""
-    most = most_at_once()
-    expect(1 <= jobs <= most, f"from 1 to {most} processes", jobs, parameter="jobs")
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise SystemExit(1)
+def _submitted(
+    submit: Callable[[Task], futures.Future[Outcome]], waiting: deque[Task], most: int
+) -> Submitted:
+    """Submit tasks, at most so many at a time, and yield each as it ends, until a worker dies."""
+    running: dict[futures.Future[Outcome], Task] = {}
+    broken = False
+    while running or (waiting and not broken):
+        while waiting and len(running) < most and not broken:
+            try:
+                future = submit(waiting[0])
+            except BrokenProcessPool:
+                broken = True
+            else:
+                running[future] = waiting.popleft()
+        done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
+        for future in done:
+            broken |= isinstance(future.exception(), BrokenProcessPool)
+            yield running.pop(future), future
+
+
+def _by_runs(task: Task, compute_one: Callable[[Task], Outcome], why: str) -> Outcome:
+    """Compute each run of a task whose worker died alone; a single run has failed, ``why``."""
+    if len(task.runs) < 2:
+        return Outcome(rows=[], why=f"{why} ({task.runs[0].policy})")
+    parts = [compute_one(replace(task, runs=(run,))) for run in task.runs]
+    reasons = dict.fromkeys(part.why for part in parts if part.why)
+    rows = [row for part in parts for row in part.rows]
+    return Outcome(rows=rows, why="; ".join(reasons) or None)
+
+
+def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[tuple[Task, Outcome]]:
+    """Compute tasks in processes; where one dies, those that were under way one at a time."""
+    waiting = deque(tasks)
+    while waiting:
+        suspects = []
+        with _processes(jobs) as submit:
+            for task, future in _submitted(submit, waiting, AHEAD * jobs):
+                if isinstance(future.exception(), BrokenProcessPool):
+                    suspects.append(task)
+                else:
+                    yield task, future.result()
+        for task in suspects:
+            yield task, _alone(task)
+
+
+def _alone(task: Task) -> Outcome:
+    """Compute a task in a process of its own; if that dies, each of its runs."""
+    with _processes(1) as submit, suppress(BrokenProcessPool):
+        return submit(task).result()
+    return _by_runs(task, _alone, "its process died")
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[Callable[[Task], futures.Future[Outcome]]]:
+    """Yield what submits tasks to processes, which end with the block or with this process."""
+    context = multiprocessing.get_context("spawn")
+    lifeline, end = context.Pipe(duplex=False)
+    executor = futures.ProcessPoolExecutor(jobs, context, _begin, (lifeline,))
+
+    def submit(task: Task) -> futures.Future[Outcome]:
+        with signals_blocked():  # a process may begin
+            return executor.submit(work, task)
+
+    try:
+        began = _first_of(executor)
+        yield submit
+        if began.exception():
+            how = 'a script must call this under `if __name__ == "__main__":`'
+            found = "one that ended before it was ready"
+            raise InputError(f"processes that can begin: {how}", found=found, parameter="jobs")
+    finally:
+        end.close()
+        executor.shutdown(cancel_futures=True)
+        lifeline.close()
+
+
+def _first_of(executor: futures.Executor) -> futures.Future[int]:
+    """Begin the first process; exit where a process that has just begun imports the caller."""
+    try:
+        with signals_blocked():
+            return executor.submit(os.getpid)
+    except RuntimeError as error:
+        if "bootstrapping" in str(error):
+            raise SystemExit(1) from None
+        raise
+
+
+def _begin(lifeline: Connection) -> None:
+    """Begin a worker's process, which ends when the other end of its lifeline is closed."""
+    leave_signals_to_parent()  # Ctrl-C is the parent's
+
+    def follow() -> None:
+        with suppress(EOFError, OSError):
+            lifeline.recv_bytes()
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Outcome]]:
-    """Compute tasks on a Dask cluster, and yield outcomes as they arrive."""
+    """Compute tasks on a Dask cluster, each run of a task alone where its workers keep dying."""
     require("distributed", parameter="cluster")
     distributed = import_module("distributed")
     try:
@@ -224,16 +175,30 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Ou
     except (OSError, TimeoutError, ValueError):
         expected = "the address of a Dask scheduler that answers, such as tcp://host:8786"
         raise InputError(expected, found=quote(address), parameter="cluster") from None
+
+    def submit(task: Task) -> futures.Future[Outcome]:
+        future: futures.Future[Outcome] = executor.submit(work, _with_contents(task))
+        return future
+
+    def compute_one(task: Task) -> Outcome:
+        try:
+            return submit(task).result()
+        except distributed.KilledWorker as error:
+            return _by_runs(task, compute_one, one_line(error))
+
     try:
         with client:
-            most, executor = 2 * _count_threads(client), client.get_executor(pure=False)
-            yield from _in_batches(
-                lambda batch: executor.submit(
-                    work_on_cluster, [_with_contents(one) for one in batch]
-                ),
-                tasks,
-                most,
-            )
+            executor, threads = client.get_executor(pure=False), _count_threads(client)
+            for task, future in _submitted(submit, deque(tasks), AHEAD * threads):
+                error = future.exception()
+                if isinstance(error, LOST):
+                    raise error
+                if isinstance(error, distributed.KilledWorker):
+                    yield task, _by_runs(task, compute_one, one_line(error))
+                elif error is not None:
+                    yield task, Outcome(rows=[], why=one_line(error))
+                else:
+                    yield task, future.result()
     except LOST as error:
         raise InputError(
             "a cluster that answers; run again to go on",

@@ -155,8 +155,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     options : dict
         What was given of the options that the policy or its reference knows.
     termination : str
-        How the policy ended: ``completed``, ``not-applicable``, ``unstable``, or ``time-limit``
-        where its process was ended since it went on long after the time limit.
+        How the policy ended: ``completed``, ``not-applicable``, ``unstable`` or ``error``.
     confidence : float or None
         Where the objective was simulated: the half-width of its 95% interval; None of replays,
         which are exact, and of runs that are too short to tell.

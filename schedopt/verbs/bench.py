@@ -88,8 +88,8 @@ def bench(
     certificate : bool
         Whether to re-prove the bounds of the references; rows say for which that went well.
     jobs : int
-        Processes; one is this very process. In others a run that goes on long after its time limit
-        is ended, and each policy of the instance is tried alone.
+        Processes; one is this very process. Where another dies, the runs that it had are computed
+        again, and a run that ends its process alone is reported.
     cluster : str, optional
         The address of a Dask scheduler, whose workers do the work instead.
     output : path, optional

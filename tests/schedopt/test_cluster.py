@@ -113,6 +113,36 @@ def test_a_corrupt_file_harms_no_other_on_a_cluster(cluster: Cluster, tmp_path: 
     assert [row.gap is not None for row in caught.value.rows] == [True]
 
 
+@pytest.fixture
+def one_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
+
+
+QUITS = """
+import os
+from schedopt.policies.dssp.selectors import selector
+
+@selector("quits", source="a test", summary="ends its process")
+def own(items):
+    os._exit(1)
+"""
+
+
+@pytest.mark.usefixtures("one_try")
+def test_a_policy_that_ends_its_worker_costs_its_own_row_alone(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.hire()
+    (tmp_path / "quits.py").write_text(QUITS)
+    few = generated_sources("dssp", "uncorrelated", seeds=range(2), options={"jobs": 20})
+    words = {"generated": few, "policies": ["greedy", "quits"]}
+    with pytest.raises(BenchError) as caught:
+        bench(**words, policy_files=[tmp_path / "quits.py"], cluster=cluster.address)  # type: ignore[arg-type]
+    load_only(())
+    assert [row.policy for row in caught.value.rows] == ["greedy"] * 2
+    assert ["(quits)" in failure for failure in caught.value.failures] == [True] * 2
+
+
 def test_what_is_no_cluster_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     few = {
         "generated": generated_sources("dssp", "uncorrelated", seeds=[1]),
