@@ -6,10 +6,12 @@ numbers. So two rows that mean the same to whole selections are the same row.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from math import ceil, floor, gcd, inf, isfinite
 from typing import Any, NamedTuple
 
@@ -65,6 +67,25 @@ class Program:
     def worth(self, chosen: Iterable[int]) -> int:
         """Return the total reward of some columns, in units."""
         return sum(self.rewards[j] for j in chosen)
+
+    def next_worth(self, bound: Fraction) -> int:
+        """Return the smallest total reward above a bound that open columns may have, in units."""
+        step = gcd(*(r for r, is_open in zip(self.rewards, self.open, strict=True) if is_open)) or 1
+        return (floor(bound * self.scale) // step + 1) * step
+
+    def with_count(self) -> Program:
+        """Return the program with a row ``count`` that its first row, the capacity, implies.
+
+        No more columns fit than of those with the smallest coefficients.
+        """
+        capacity = self.rows[0]
+        sizes = sorted(capacity.coefficients)
+        if capacity.upper is None or not sizes or sizes[0] < 0:
+            return self
+        most = bisect_right(list(accumulate(sizes)), capacity.upper)
+        ones = (1,) * len(sizes)
+        count = WholeRow("count", "", capacity.columns, ones, None, most)
+        return replace(self, rows=(*self.rows, count))
 
     def violated_row(self, chosen: Iterable[int]) -> WholeRow | None:
         """Return a row that a selection of columns violates; None where there is none."""

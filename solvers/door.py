@@ -163,22 +163,18 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
     return None
 
 
-def certificate(
-    model: Formulation, result: Result, limits: Limits, holds: Callable[[Certificate], bool]
-) -> Certificate | None:
-    """Return what the bound of a result is re-proved from, None where nothing is known.
+def certificate(model: Formulation, result: Result, limits: Limits) -> Certificate | None:
+    """Return a certificate of the bound of a result; None if the formulation has none.
 
-    ``holds`` tells whether the checker re-proves the bound from a certificate; the time limit is
-    kept. `NoCertificateError` if none was found, and it is known why.
+    The maker of certificates is the formulation's own: it does not matter which engine found the
+    bound. It raises `NoCertificateError` if it knows why there is no certificate.
     """
-    tried = {""}
-    for engine in engines(model.problem, model.name):
-        if engine.certify not in tried and engine.accepts(model):
-            tried.add(engine.certify)
-            document: Certificate | None = resolve(engine.certify)(model, result, limits, holds)
-            if document is not None:
-                return document
-    return None
+    row = import_module(module_path("solvers", model.problem))
+    makers: dict[str, str] = getattr(row, "CERTIFIERS", {})
+    if model.name not in makers:
+        return None
+    document: Certificate | None = resolve(makers[model.name])(model, result, limits)
+    return document
 
 
 def _run(engine: Engine, model: Formulation, task: EngineTask) -> tuple[Partial, bool]:

@@ -23,6 +23,10 @@ class NoCertificateError(Exception):
     """A bound has no certificate; the message says why."""
 
 
+class LargeCertificateError(NoCertificateError):
+    """A certificate would be too large or take too long to make."""
+
+
 @dataclass(frozen=True)
 class EngineTask:
     """What an engine is given beside the formulation.
@@ -111,10 +115,7 @@ class Engine:
     worth_trying : callable
         Whether it takes a formulation that it accepts without being asked by name.
     certificate : str
-        The kinds of certificate that it gives; empty: none.
-    certify : str
-        ``module:function``, which takes the formulation, the result, limits and a function that
-        tells whether a certificate re-proves the bound; it returns a certificate, or None.
+        The kinds of certificate that its bounds have; empty: none.
     confirmed_by : str
         The engine of the table that is the second method; empty: there is none.
     needs : str
@@ -128,7 +129,6 @@ class Engine:
     accepts: Callable[[Any], Any] = anything
     worth_trying: Callable[[Any, Limits], bool] = always
     certificate: str = ""
-    certify: str = ""
     confirmed_by: str = ""
     needs: str = ""
 

@@ -72,6 +72,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     certificate : str
         The kind of certificate from which `verify` re-proves the bound; empty where the solver is
         believed. ``none needed`` where the checker finds the bound by itself.
+    confirmed_by : str
+        The second engine that found the same optimum, where a certificate would be too large.
     objective_by, bound_by : Provenance
     made : Made, optional
         Absent where the instance is given by hand.
@@ -89,6 +91,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     bound: float | None
     gap: float | None
     certificate: str = ""
+    confirmed_by: str = ""
     objective_by: Provenance
     bound_by: Provenance
     made: Origin | None = None

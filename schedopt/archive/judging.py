@@ -38,8 +38,8 @@ class Verdict:
 
     group: str
     name: str
-    status: str  # as the entry has it, or ``believed``: said to be proven, and not re-proved
-    bound: str  # ``re-proved``, ``believed, from`` whom, or empty where there is none
+    status: str  # the entry's; a proven one that is not re-proved is ``confirmed`` or ``believed``
+    bound: str  # ``re-proved``, ``confirmed by`` or ``believed, from`` an engine; empty if none
     wrong: list[str]  # what does not hold, a line each
 
 
@@ -59,11 +59,15 @@ def verify(group: str, entry: entries.Entry) -> Verdict:
         wrong += [*report.violations, *report.unjudged]
         wrong += [f"question: {what}" for what in report.differences]
         bound = report.bound
+        if bound != "re-proved" and entry.confirmed_by:
+            bound = f"confirmed by {entry.confirmed_by}"
         wrong += [*_differences(entry, result, bound), *_wrong_starts(group, entry)]
     except InputError as error:
         wrong.append(str(error))
-    believed = entry.status == "proven" and bound != "re-proved"
-    return Verdict(group, entry.name, "believed" if believed else entry.status, bound, wrong)
+    status: str = entry.status
+    if status == "proven" and bound != "re-proved":
+        status = "confirmed" if entry.confirmed_by else "believed"
+    return Verdict(group, entry.name, status, bound, wrong)
 
 
 def _wrong_starts(group: str, entry: entries.Entry) -> Iterator[str]:

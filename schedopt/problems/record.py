@@ -190,12 +190,8 @@ class Problem(Generic[I]):
         It may raise `NoCertificateError`, which says why there is none.
         """
         from schedopt.solvers import door
-        from schedopt.validation.documents import reproves
 
-        document, rules = result.claim(), model.added
-        return door.certificate(
-            model, result, limits, lambda found: reproves(model.instance, document, rules, found)
-        )
+        return door.certificate(model, result, limits)
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
         """Solve a formulation again by another method than a result's, None where there is none."""

@@ -135,10 +135,12 @@ def archive_groups(groups: Sequence[Document]) -> None:
     fields = ("group", "title", "instances", "proven", "certified", "open", "widest_gap")
     rows = ([entry[key] for key in fields] for entry in groups)
     show(_list("", ("group", "what", *counts, column.percent("widest gap")), rows))
-    keys = ("instances", "proven", "believed", "open")
-    every, proven, believed, still = (sum(entry[key] for entry in groups) for key in keys)
-    sure = f" ({believed} of them believed, without a certificate)" if believed else ""
-    say(f"{every} instances: {proven} proven{sure}, {still} open")
+    keys = ("instances", "proven", "confirmed", "believed", "open")
+    every, proven, confirmed, believed, still = (
+        sum(entry[key] for entry in groups) for key in keys
+    )
+    without = f"{confirmed} confirmed by a second engine, {believed} believed"
+    say(f"{every} instances: {proven} proven (without a certificate: {without}), {still} open")
 
 
 def archive_entries(entries: Document) -> None:
@@ -154,13 +156,17 @@ def archive_entries(entries: Document) -> None:
         (
             *(entry["name"], entry["status"], entry["objective"], entry["bound"]),
             "unknown" if entry["gap"] is None else entry["gap"],
-            entry["certificate"] or "believed",
+            entry["certificate"] or _without_certificate(entry["confirmed_by"]),
             *(entry["objective_by"]["by"], entry["objective_by"]["date"]),
         )
         for entry in entries["entries"]
     )
     heads = ("instance", "status", *numbers, "bound re-proved from", "by", "on")
     show(_list("", heads, rows))
+
+
+def _without_certificate(confirmed_by: str) -> str:
+    return f"confirmed by {confirmed_by}" if confirmed_by else "believed"
 
 
 def archive_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -171,8 +177,12 @@ def archive_verdicts(verdicts: Sequence[Verdict]) -> None:
     sound = [verdict for verdict in verdicts if not verdict.wrong]
     reproved = sum(verdict.bound == "re-proved" for verdict in sound)
     of = Counter(verdict.status for verdict in sound)
-    believed = f"{of['believed']} believed to be optimal, " if of["believed"] else ""
+    proven = f"{of['proven']} proven"
+    if of["confirmed"]:
+        proven += f", {of['confirmed']} confirmed by a second engine"
+    if of["believed"]:
+        proven += f", {of['believed']} believed to be optimal"
     say(
-        f"{len(sound)} of {len(verdicts)} entries hold: {of['proven']} proven, {believed}"
-        f"{of['open']} open; {reproved} bounds re-proved, the others believed"
+        f"{len(sound)} of {len(verdicts)} entries hold: {proven}, {of['open']} open; "
+        f"{reproved} bounds re-proved"
     )

@@ -26,7 +26,8 @@ def list_groups() -> list[dict[str, Any]]:
                 "instances": len(own),
                 "proven": len(proven),
                 "certified": sum(bool(entry.certificate) for entry in own),
-                "believed": sum(not entry.certificate for entry in proven),
+                "confirmed": sum(bool(entry.confirmed_by) for entry in proven),
+                "believed": sum(not (e.certificate or e.confirmed_by) for e in proven),
                 "open": len(own) - len(proven),
                 "widest_gap": max((entry.gap or 0.0 for entry in own), default=0.0),
             }

@@ -21,7 +21,8 @@ from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import compiling, now
-from schedopt.solvers.engine import NoCertificateError
+from schedopt.solvers.deciding import remaining_limits
+from schedopt.solvers.engine import LargeCertificateError, NoCertificateError
 from schedopt.solvers.result import LazyQuestion, Limits, Result, S, as_document, gap
 from schedopt.solvers.stopping import Event, Watch, stoppable, stoppable_by, stopped
 from schedopt.verbs.load import Rules, read_rules
@@ -40,6 +41,9 @@ OVER, SHARE = 1.0, 0.1
 
 BRIEF = 0.25
 """Seconds that a check has in any case."""
+
+CONFIRMED = "confirmed by"
+"""The beginning of the note that a second engine found the same optimum."""
 
 
 @naming_extras()
@@ -139,7 +143,7 @@ def solve(
         if confirm:
             stages["confirm"] = lambda r, left: with_confirmation(r, record.confirm(model, r, left))
         if certificate:
-            stages["certify"] = partial(_certify, record, model, why)
+            stages["certify"] = partial(_certify, record, model, why, confirm=not confirm)
         if explain:
             record.expect_explained(model)
             stages["explain"] = partial(_explain, record, model, progress)
@@ -274,15 +278,28 @@ def _with_risk_out_of_sample(clock: _Clock, model: Formulation, result: Result) 
 
 
 def _certify(
-    record: Problem, model: Formulation, why: list[str], result: Result, limits: Limits
+    record: Problem,
+    model: Formulation,
+    why: list[str],
+    result: Result,
+    limits: Limits,
+    *,
+    confirm: bool,
 ) -> Result:
-    """Return a result with its certificate; or say why there is none."""
+    """Return a result with its certificate.
+
+    If the certificate would be too large, a second engine confirms a proven optimum instead.
+    """
     if result.bound is None:
         return result
+    began = now()
     try:
         found = record.certificate(model, result, limits)
     except NoCertificateError as reason:
         why.append(str(reason))
+        if confirm and isinstance(reason, LargeCertificateError) and result.proven:
+            remaining = remaining_limits(limits, began)
+            return with_confirmation(result, record.confirm(model, result, remaining))
         return result
     return msgspec.structs.replace(result, certificate=found or msgspec.UNSET)
 
@@ -298,7 +315,9 @@ def _judge(clock: _Clock, model: Formulation, result: Result, why: list[str] | N
         if result.bound_checked:
             return result
     reasons = f" ({'; '.join(why)})" if why else ""
-    return with_note(result, f"no certificate{reasons}: the bound is believed")
+    confirmed = any(note.startswith(CONFIRMED) for note in str(result.message).split("; "))
+    believed = "" if confirmed else ": the bound is believed"
+    return with_note(result, f"no certificate{reasons}{believed}")
 
 
 def _explain(
@@ -328,9 +347,9 @@ def with_confirmation(result: Result, other: Result | None) -> Result:
     if result.proven and other.proven:
         agree = gap(result.objective, other.objective) or 0.0
         if agree <= AGREE:
-            return with_note(result, f"confirmed by {other.solver}")
+            return with_note(result, f"{CONFIRMED} {other.solver}")
     elif result.termination == other.termination == "infeasible":
-        return with_note(result, f"confirmed by {other.solver}")
+        return with_note(result, f"{CONFIRMED} {other.solver}")
     elif not result.proven and result.termination != "infeasible":
         return result
     return with_alarm(result, f"two methods disagree: {summary}")

@@ -6,3 +6,10 @@ TABLES = {
     "schedule": "schedopt.solvers.dssp.schedule:ENGINES",
 }
 """Where the table of engines of each formulation stands."""
+
+CERTIFIERS = {
+    "selection": "schedopt.solvers.dssp.certificate:certify",
+    "season": "schedopt.solvers.dssp.certificate:certify",
+    "schedule": "schedopt.solvers.dssp.certificate:certify_schedule",
+}
+"""Where the function stands that makes certificates for each formulation."""

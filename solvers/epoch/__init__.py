@@ -12,9 +12,10 @@ TABLES = {
 }
 """Where the engines of each formulation stand, in the order in which they are tried."""
 
+CERTIFIERS = dict.fromkeys(TABLES, "schedopt.solvers.epoch.bounding:certificate")
+"""Where the function stands that makes certificates for each formulation."""
 
 _SOLVE = "schedopt.solvers.epoch.solving"
-_CERTIFY = "schedopt.solvers.epoch.bounding:certificate"
 
 
 MOST_JOBS = 1_000
@@ -44,7 +45,6 @@ PARTITION = (
         description="together and apart",
         proves="the fewest epochs, in whole numbers, or that nothing keeps the rules",
         certificate="nodes, leaders, apart or distances",
-        certify=_CERTIFY,
         confirmed_by="cp-sat",
     ),
     Engine(
@@ -67,7 +67,6 @@ RECTANGLES = (
         description="together and apart; it searches up to 100 jobs, or bundles of them",
         proves="the least overhead, in whole numbers, or that nothing keeps the rules",
         certificate="widths",
-        certify=_CERTIFY,
         confirmed_by="cp-sat",
     ),
     Engine(

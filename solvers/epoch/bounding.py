@@ -1,14 +1,14 @@
 """Lower and upper bounds on the number of epochs, and certificates, which a checker walks alone."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
 
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.arithmetic import divisors
-from schedopt.instances.constraints import Apart
+from schedopt.instances.constraints import Apart, Together
 from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.widths import steps
 from schedopt.solvers.epoch.items import Items, first_fit, items
@@ -108,14 +108,14 @@ def certificate(
     model: Partition | Rectangles,
     result: Result,
     _limits: Limits,
-    _holds: Callable[[Certificate], bool] = lambda _: True,
 ) -> Certificate | None:
     """Return data from which the bound of a result can be re-proved, None where none is found.
 
-    The bound may come from a search, which leaves no certificate. Limits and ``_holds`` are not
-    needed: nothing is searched, and each kind is known to prove its bound.
+    A bound that comes from a search has no certificate.
     """
-    if result.bound is None:
+    if result.bound is None or model.changed:
+        return None
+    if not all(isinstance(rule, Together | Apart) for rule in model.rules.values()):
         return None
     if isinstance(model, Partition):
         return _of_epochs(model, -(-round(result.bound) // model.instance.nodes))

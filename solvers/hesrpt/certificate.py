@@ -1,7 +1,5 @@
 """Certificates of bounds on allocations: prices of work by place in the completion order."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
@@ -22,15 +20,14 @@ def certificate(
     model: Allocation,
     result: Result[Allocated],
     limits: Limits,
-    holds: Callable[[Certificate], bool] = lambda _: True,
 ) -> Certificate:
     """Return prices by place in the order, from which the bound on all orders can be re-proved.
 
-    `limits` and `holds` are not used: prices take no search, and what is returned may be short of
-    the bound by a last digit. Raises `NoCertificateError` where jobs differ in more than their
+    `limits` is not used: prices take no search. They may be short of the bound by a last digit.
+    Raises `NoCertificateError` where jobs differ in more than their
     sizes.
     """
-    del limits, holds
+    del limits
     instance = model.instance
     if result.bound is None or model.changed:
         raise NoCertificateError("the model was changed natively" if model.changed else "no bound")

@@ -48,7 +48,6 @@ def _has_few_timelines(model: Allocation) -> bool:
     return model.changed or has_few_timelines(model, MOST_TIMELINES)
 
 
-CERTIFY = "schedopt.solvers.hesrpt.certificate:certificate"
 ENGINES = (
     Engine(
         "closed-form",
@@ -59,7 +58,6 @@ ENGINES = (
         "one, or shortest first for one speedup and equal weights",
         proves="the optimum, unless jobs of a given order would complete in another",
         certificate="ranks",
-        certify=CERTIFY,
         confirmed_by="clarabel",
     ),
     Engine(
@@ -80,7 +78,6 @@ ENGINES = (
         description="flow times of up to 60 jobs, with arrivals and side constraints too",
         proves="the optimum of up to 16 jobs, some of 20 after rents, 8 or so that arrive",
         certificate="ranks",
-        certify=CERTIFY,
         confirmed_by="model",
     ),
     Engine(
@@ -91,7 +88,6 @@ ENGINES = (
         description="any allocation, by convex programs: of the best order, or of all where few",
         proves="the optimum, as far as there are few enough orders",
         certificate="ranks",
-        certify=CERTIFY,
         confirmed_by="tree",
         needs="clarabel",
     ),

@@ -1,71 +1,77 @@
-"""Re-prove a bound on the reward of a selection or a schedule in whole numbers, without a solver.
+"""Re-prove a bound on the reward of a selection, a season or a schedule, in integers.
 
-The certificate is a tree of branchings on columns: jobs, or what lifts a row. For whole multipliers
-y of rows (above 0 of an upper bound, below 0 of a lower) and a whole weight w >= 0, no selection of
-a branch has w·reward above
+A certificate is a tree that branches on columns. A node has an integer weight w >= 0 and integer
+multipliers y of declared rows, positive for the upper bound of a row and negative for its lower
+bound. By weak duality, every selection x of the node satisfies
 
-    L = sum over columns of the most of (w·R_j - sum_i y_i a_ij)·x_j + sum over rows of y_i·bound_i,
+    w·R(x) <= sum_i y_i·b_i + sum_j max{r_j·x_j : x_j in the node},  r_j = w·R_j - sum_i y_i·a_ij.
 
-so a branch is closed where L is below w times the least reward above the claimed bound, and a
-column is fixed where L would be with the column at its other value. What L is above that is the
-*slack*: what a better selection may lose at most by columns that are not at what they are worth,
-and by room that rows leave unused. Rows over columns of their own, whose keeping costs more than
-the slack together, close a branch too (see `validation.dssp.blocks`). Between these steps each row
-fixes what it alone decides.
+The *slack* is the right-hand side less w·T, where T is the smallest reward that would refute the
+claimed bound. If it is negative, the node has no such selection; with w = 0 it has none that
+satisfies the rows. Otherwise a column whose |r_j| exceeds the slack is fixed to the value that r_j
+prefers: reduced-cost fixing, which is done once, at the root.
 
-The rows are written anew from the instance (see `validation.dssp.program`); those of side
-constraints that are not known here are left out, which makes bounds weaker and never wrong. The
-bound on a schedule is one on the selection that it is: jobs whose tasks, as they happen, fit.
+The rows are those of the formulation, which declare what the problem means. They are integers in
+lowest terms. A schedule is bounded by the selection of the jobs that complete in time.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import floor, isfinite
-from typing import Annotated
+from math import isfinite
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.constraints import Constraint, Seats
-from schedopt.instances.decimals import as_written, total
+from schedopt.formulations.dssp import Season, Selection
+from schedopt.formulations.program import Program, WholeRow
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.decimals import total
 from schedopt.instances.dssp import Instance, bounding, bounding_rules
-from schedopt.instances.dssp.planned import FORGIVEN
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
-from schedopt.validation.dssp.facts import Facts, facts_of
-from schedopt.validation.dssp.program import FREE, ROOMY, LinearRow, Program, Whole, exact_array
 
-ROUNDING = Fraction(1, 10**14)  # relative error allowed to a claim: rounding in a sum of rewards
-Values = NDArray[np.int8]
+ROUNDING = Fraction(1, 10**14)
+"""Relative rounding error allowed in a claimed sum of rewards."""
+FREE = -1
+"""The value of a column that is not fixed."""
+INT64_SAFE = 1 << 61
+"""Sums below this fit 64 bits, with a bit to spare."""
+
+Integers = NDArray[Any]  # int64 where every sum fits, else Python integers
 Number = int | Annotated[str, msgspec.Meta(pattern="^-?[0-9]{1,2000}$")]
-"""A whole number; in text where 64 bits do not hold it."""
+"""An integer, written as text if it does not fit 64 bits."""
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A branch: reasons in order, [weight, [[row, multiplier], ...]], then how it ends.
+    """A node of the tree: a leaf, or a branching on a column.
 
-    ``blocks`` are rows that, with the last reason, cost so much together: [row, cost]. ``split`` is
-    the column whose 0 and whose 1 are looked at next, in this order.
+    The nodes are in depth-first order; the branch in which the column is 0 comes first. A leaf has
+    multipliers that exclude all of its better selections.
     """
 
-    reasons: list[tuple[Number, list[tuple[int, Number]]]] = []
-    blocks: list[tuple[int, Number]] = []
     split: str | None = None
+    weight: Number = 0
+    multipliers: list[tuple[int, Number]] = []
 
 
-class Branchings(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="branchings"
-):
-    """A certificate as a document holds it: the rows that a tree uses, and all of its branches."""
+class Tree(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="tree"):
+    """A certificate.
+
+    ``rows`` are keys of declared rows; multipliers name rows by position. ``fixing`` has
+    multipliers that fix columns at the root.
+    """
 
     rows: list[str]
     nodes: list[Node]
+    fixing: Node = Node()
 
 
-class NotShownError(ValueError):
-    """A step that does not follow; the message says which."""
+class NotProvenError(ValueError):
+    """The certificate does not prove the bound; the message says at which step."""
 
 
 def reprove(
@@ -74,244 +80,141 @@ def reprove(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> str | None:
-    """Re-prove a claimed bound with all side constraints.
+    """Return None if the certificate proves the claimed bound, else the reason why it does not.
 
-    Returns None where the bound holds; else a line that says why it does not follow.
+    ``constraints`` are all side constraints, those of the instance first.
     """
     try:
-        branchings = msgspec.convert(certificate, Branchings, strict=True)
-        _Proof(instance, constraints, branchings, claim).run()
+        tree = msgspec.convert(certificate, Tree, strict=True)
+        program = _declared_program(instance, constraints, claim)
+        _check_tree(program, tree, program.next_worth(_claimed_bound(instance, claim)))
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
     except InputError as error:
         return f"the certificate is for other options: {error}"
-    except (NotShownError, TooManyError, OverflowError) as reason:
+    except (NotProvenError, OverflowError) as reason:
         return str(reason)
     return None
 
 
-class _Proof:
-    """A walk through all branches: none may earn `target` units."""
+def _declared_program(
+    instance: Instance, constraints: Sequence[Constraint], claim: Document
+) -> Program:
+    """Return the integer program whose optimum bounds the claimed formulation."""
+    added = constraints[len(instance.constraints) :]
+    fill = claim.options.get("fill", 1.0)
+    model: Selection | Season
+    if claim.formulation == "schedule":
+        model, added = Selection(bounding(instance)), bounding_rules(instance, added)
+    elif claim.formulation == "selection":
+        model = Selection(instance, fill=fill)
+    elif claim.formulation == "season":
+        model = Season(instance, fill=fill)
+    else:
+        raise NotProvenError(f"rows of a selection do not bound {claim.formulation}")
+    return model.add(*added).program().with_count()
 
-    def __init__(
-        self,
-        instance: Instance,
-        constraints: Sequence[Constraint],
-        given: Branchings,
-        claim: Document,
-    ) -> None:
-        if claim.sense != "maximize":
-            raise NotShownError(f"reward is maximized, not {claim.sense}d")
-        facts, rules = _jobs_and_rules(instance, constraints, claim)
-        self.program = program = Program(facts, rules, given.rows)
-        self.nodes = given.nodes
-        self.values: Values = np.full(len(program.names), FREE, dtype=np.int8)
-        self.rows = dict(program.rows)
-        self.possible = self._propagate(self.values)
-        self.rows = {key: row.reduced(self.values) for key, row in program.rows.items()}
-        self.target = _refuting_value(program, self.values, _claimed_bound(claim, facts))
-        unknown = [key for key in given.rows if key not in self.rows]
-        if unknown:
-            raise NotShownError(f"there is no row {unknown[0]!r} here")
-        self.named = [self.rows[key] for key in given.rows]
 
-    def run(self) -> None:
-        """Walk; raise `NotShownError` where a branch is not closed."""
-        waiting: list[Values | None] = [self.values if self.possible else None]
-        for number, node in enumerate(self.nodes):
-            if not waiting:
-                raise NotShownError(f"nodes[{number}]: there is no such branch")
-            values = waiting.pop()
-            if values is not None and self._closes_branch(values, node):
-                values = None  # what is below needs no look
-            if node.split is None:
-                if values is not None:
-                    raise NotShownError(f"nodes[{number}]: this branch is not closed")
-                continue
-            column = self.program.column(node.split)
-            if column is None:
-                raise NotShownError(f"nodes[{number}]: there is no column {node.split!r}")
-            for value in (1, 0):
-                child = None
-                if values is not None and values[column] in (FREE, value):
-                    child = values.copy()
-                    child[column] = value
-                waiting.append(child)
-        if waiting:
-            raise NotShownError(f"{len(waiting)} branches are missing")
+def _claimed_bound(instance: Instance, claim: Document) -> Fraction:
+    """Return the claimed bound without the rounding error of a sum of rewards."""
+    if claim.sense != "maximize":
+        raise NotProvenError(f"reward is maximized, not {claim.sense}d")
+    if claim.bound is None or not isfinite(claim.bound):
+        raise NotProvenError(f"the claimed bound is {claim.bound}")
+    bound = Fraction(claim.bound)
+    if claim.bound == claim.objective:
+        nights = claim.solution.get("nights", [claim.solution])
+        selected = {name for night in nights for name in night.get("selected", ())}
+        exact = total(job.reward for job in instance.jobs if job.name in selected)
+        if abs(exact - bound) <= ROUNDING * bound:
+            return exact
+    return bound + ROUNDING * bound if claim.formulation == "schedule" else bound
 
-    def _closes_branch(self, values: Values, node: Node) -> bool:
-        """Draw a node's conclusions in place; tell whether they close the branch."""
-        if not self._propagate(values):
-            return True
-        losses, slack = None, 0
-        for weight, multipliers in node.reasons:
-            losses, slack = self._losses(values, int(weight), multipliers)
-            if slack < 0:
-                return True
-            free = np.flatnonzero(values == FREE)
-            ruled = free[(np.abs(losses[free]) > slack).astype(bool)]
-            values[ruled] = (losses[ruled] > 0).astype(np.int8)
-            if len(ruled) and not self._propagate(values):
-                return True
-        if not (values == FREE).any():
-            return int(self.program.rewards[values == 1].sum()) < self.target
-        if not node.blocks or losses is None:
-            return False
-        losses, slack = self._losses(values, int(node.reasons[-1][0]), node.reasons[-1][1])
-        return slack < 0 or self._blocks_cost(values, node, losses, slack)
 
-    def _losses(
-        self, values: Values, weight: int, multipliers: Sequence[tuple[int, Number]]
-    ) -> tuple[Whole, int]:
-        """Return w·R_j - sum_i y_i a_ij, shape (columns,), and L - w·target."""
+def _check_tree(program: Program, tree: Tree, target: int) -> None:
+    """Raise `NotProvenError` unless every leaf excludes rewards of ``target`` units or more."""
+    column = {name: j for j, name in enumerate(program.columns)}
+    declared = {row.key: row for row in program.rows}
+    unknown = [key for key in tree.rows if key not in declared]
+    if unknown:
+        raise NotProvenError(f"there is no row {unknown[0]!r} here")
+    duality = WeakDuality(program, [declared[key] for key in tree.rows], target)
+    root = np.where(program.open, FREE, 0).astype(np.int8)
+    slack, reduced = duality.slack(root, tree.fixing)
+    fixed = (root == FREE) & (np.abs(reduced) > slack).astype(bool)
+    root[fixed] = (reduced[fixed] > 0).astype(np.int8)
+    open_nodes = [root]
+    for number, node in enumerate(tree.nodes):
+        if not open_nodes:
+            raise NotProvenError(f"nodes[{number}]: there is no such branch")
+        values = open_nodes.pop()
+        if node.split is None:
+            if duality.slack(values, node)[0] >= 0:
+                raise NotProvenError(f"nodes[{number}]: this branch is not closed")
+            continue
+        j = column.get(node.split)
+        if node.weight or node.multipliers:
+            raise NotProvenError(f"nodes[{number}]: a branching has multipliers")
+        if j is None or values[j] != FREE:
+            raise NotProvenError(f"nodes[{number}]: no free column is called {node.split!r}")
+        for value in (1, 0):
+            child = values.copy()
+            child[j] = value
+            open_nodes.append(child)
+    if open_nodes:
+        raise NotProvenError(f"{len(open_nodes)} branches are missing")
+
+
+class WeakDuality:
+    """Evaluates weak duality for one program, exactly.
+
+    Parameters
+    ----------
+    program : Program
+    rows : sequence of WholeRow
+        The rows that multipliers refer to by position.
+    target : int
+        The smallest total reward that would refute the claimed bound, in units.
+    """
+
+    def __init__(self, program: Program, rows: Sequence[WholeRow], target: int) -> None:
+        self.target, self.rows = target, rows
+        self.rewards = integer_array(program.rewards)
+        self.columns = [np.array(row.columns, dtype=np.intp) for row in rows]
+        self.coefficients = [integer_array(row.coefficients) for row in rows]
+        self.magnitude = sum(map(abs, program.rewards)) + abs(target)
+        self.magnitudes = [
+            sum(map(abs, row.coefficients)) + abs(row.lower or 0) + abs(row.upper or 0)
+            for row in rows
+        ]
+
+    def slack(self, values: NDArray[np.int8], node: Node) -> tuple[int, Integers]:
+        """Return the slack of a node and the reduced rewards r of its columns.
+
+        ``values`` are 0 or 1 for columns fixed in the node, `FREE` for the others.
+        """
+        weight, prices = int(node.weight), [(i, int(y)) for i, y in node.multipliers]
         if weight < 0:
-            raise NotShownError("a weight below 0")
-        used = [(self._row(i), int(y)) for i, y in multipliers]
-        reach = weight * (self.program.worth + abs(self.target))
-        reach += sum(abs(price) * row.reach for row, price in used)
-        # No sum below is larger than that: with room for it, 64 bits hold them all.
-        kind: type = np.int64 if reach < ROOMY else object
-        reduced: Whole = self.program.rewards.astype(kind) * weight
+            raise NotProvenError("a weight is negative")
+        if not all(0 <= i < len(self.rows) for i, _ in prices):
+            raise NotProvenError("a multiplier is of no row")
+        largest = self.magnitude * max(1, weight)
+        largest += sum(self.magnitudes[i] * max(1, abs(y)) for i, y in prices)
+        kind: type = np.int64 if largest < INT64_SAFE else object
+        reduced: Integers = self.rewards.astype(kind) * weight
         slack = -weight * self.target
-        for place, (row, price) in enumerate(used):
-            bound = row.upper if price > 0 else row.lower
-            if bound is None:
-                raise NotShownError(f"rows[{multipliers[place][0]}] has no bound on that side")
-            reduced[row.columns] -= row.coefficients.astype(kind) * price
-            slack += price * bound
+        for i, y in prices:
+            end = self.rows[i].upper if y > 0 else self.rows[i].lower
+            if end is None:
+                raise NotProvenError(f"rows[{i}] has no bound on that side")
+            reduced[self.columns[i]] -= self.coefficients[i].astype(kind) * y
+            slack += y * end
         slack += int(reduced[values == 1].sum())
         slack += int(np.maximum(reduced[values == FREE], 0).sum())
-        return reduced, slack
-
-    def _blocks_cost(self, values: Values, node: Node, losses: Whole, slack: int) -> bool:
-        """Tell whether satisfying rows over disjoint columns costs more than the slack."""
-        prices: dict[int, int] = {}
-        for i, y in node.reasons[-1][1]:
-            prices[i] = prices.get(i, 0) + int(y)
-        used = np.zeros(len(values), dtype=bool)
-        total, seen = 0, set()
-        for i, cost in node.blocks:
-            row, least = self._row(i), int(cost)
-            free = row.columns[values[row.columns] == FREE]
-            if i in seen or used[free].any() or least < 0:
-                raise NotShownError(f"rows[{i}]: its columns are another block's too")
-            used[free] = True
-            seen.add(i)
-            if not costs_at_least(_free_block(row, values, losses, prices.get(i, 0)), least):
-                raise NotShownError(f"rows[{i}] may cost less than {least}")
-            total += least
-        return total > slack
-
-    def _row(self, i: int) -> LinearRow:
-        if not 0 <= i < len(self.named):
-            raise NotShownError(f"there is no rows[{i}]")
-        return self.named[i]
-
-    def _propagate(self, values: Values) -> bool:
-        """Fix in place what single rows imply; False where a row cannot be satisfied."""
-        waiting = True
-        while waiting:
-            waiting = False
-            for row in self.rows.values():
-                held = values[row.columns]
-                free = held == FREE
-                size = row.coefficients
-                fixed, open_ = int(size[held == 1].sum()), size[free]
-                above = int(np.maximum(open_, 0).sum())
-                least, most = fixed + int(open_.sum()) - above, fixed + above
-                for bound, room, sign in ((row.upper, least, 1), (row.lower, most, -1)):
-                    if bound is None:
-                        continue
-                    spare = sign * (bound - room)
-                    if spare < 0:
-                        return False
-                    ruled = free & (np.abs(size) > spare).astype(bool)
-                    if ruled.any():
-                        values[row.columns[ruled]] = (sign * size[ruled] < 0).astype(np.int8)
-                        waiting = True
-                        break  # the row's sums are other ones now
-        return True
+        return slack, reduced
 
 
-def _free_block(row: LinearRow, values: Values, losses: Whole, price: int) -> Block:
-    """Return what a row requires of its free columns."""
-    held = values[row.columns]
-    used, free = int(row.coefficients[held == 1].sum()), held == FREE
-    own = losses[row.columns[free]]
-    cost = np.abs(own)
-    return Block(
-        coefficients=row.coefficients[free],
-        start=(own > 0).astype(bool),
-        losses=exact_array(cost.tolist()),
-        lower=None if row.lower is None else row.lower - used,
-        upper=None if row.upper is None else row.upper - used,
-        multiplier=price,
-    )
-
-
-def _jobs_and_rules(
-    instance: Instance, constraints: Sequence[Constraint], claim: Document
-) -> tuple[Facts, Sequence[Constraint]]:
-    """Return the jobs that the claim is about, and the side constraints in force.
-
-    What is run by some time has, as it happens, no more demand than that time on all processors. So
-    a schedule's jobs are those of a selection from what happens, up to the time after which nothing
-    is paid; side constraints speak of what was planned, and of the deadline, but for seats.
-    """
-    if claim.formulation == "selection":
-        return facts_of(instance, claim), constraints
-    if claim.formulation != "schedule":
-        raise NotShownError(f"branchings say nothing of {claim.formulation}")
-    last = as_written(instance.late[-1][0]) if instance.late else Fraction(0)
-    predicted = (
-        job.demand is not None or job.critical_path is not None
-        for job in instance.jobs
-        if job.stages
-    )
-    if not last and not any(predicted):  # what is left is the rounding of deadlines
-        return Facts(bounding(instance), 1.0), bounding_rules(instance, constraints)
-    if instance.features:
-        what = next(iter(instance.features))
-        raise NotShownError(f"branchings of late or predicted jobs say nothing of `{what}`")
-    jobs = [
-        msgspec.structs.replace(job, demand=None, critical_path=None) if job.stages else job
-        for job in instance.jobs
-    ]
-    facts = Facts(msgspec.structs.replace(instance, jobs=tuple(jobs), constraints=()), 1.0)
-    forgiven = Fraction(1) if instance.has_common_unit else FORGIVEN
-    facts.deadline = (facts.deadline + last) * forgiven
-    facts.capacity = facts.rate * facts.deadline
-    facts.due = {name: (due + last) * forgiven for name, due in facts.due.items()}
-    return facts, [rule for rule in constraints if isinstance(rule, Seats)]
-
-
-def _refuting_value(program: Program, values: Values, bound: Fraction) -> int:
-    """Return the least value, in units, that would refute a bound.
-
-    What is selected is worth what is fixed, and multiples of what the worths of the free columns
-    have in common.
-    """
-    fixed = int(program.rewards[values == 1].sum())
-    step = int(np.gcd.reduce(program.rewards[values == FREE])) or 1
-    return int(fixed + ((floor(bound * program.scale) - fixed) // step + 1) * step)
-
-
-def _claimed_bound(claim: Document, facts: Facts) -> Fraction:
-    """Return the claimed bound on the reward.
-
-    A bound that is the objective stands for the exact sum of the selected rewards, where that is
-    the same up to rounding.
-    """
-    if claim.bound is None or not isfinite(claim.bound):
-        raise NotShownError(f"no bound is claimed but {claim.bound}")
-    bound, exact = Fraction(claim.bound), None
-    chosen = claim.solution.get("selected")
-    if claim.bound == claim.objective and isinstance(chosen, list):
-        names = set(map(str, chosen))
-        exact = total(job.reward for job in facts.night.jobs if job.name in names)
-    if exact is not None and abs(exact - bound) <= ROUNDING * bound:
-        bound = exact
-    elif claim.formulation == "schedule":  # a sum of parts of rewards
-        bound += ROUNDING * bound
-    return bound
+def integer_array(numbers: Sequence[int]) -> Integers:
+    """Return integers as int64 if the sum of their magnitudes fits, else as Python integers."""
+    fits = sum(map(abs, numbers)) < INT64_SAFE
+    return np.array(numbers, dtype=np.int64 if fits else object)

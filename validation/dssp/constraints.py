@@ -126,11 +126,6 @@ def past_capacity(rule: kinds.FairShare) -> Fraction:
     return sum((as_written(used) for used in rule.past.values()), Fraction(0))
 
 
-def past_excess(rule: kinds.FairShare, group: str, share: Fraction) -> Fraction:
-    """Return a group's use before the first night beyond its share of the capacity."""
-    return as_written(rule.past.get(group, 0.0)) - share * past_capacity(rule)
-
-
 @violations.register
 def _(constraint: kinds.Require, facts: Facts, chosen: Chosen) -> list[str]:
     return [f"{job} is not selected" for job in constraint.jobs if job not in chosen]

@@ -17,7 +17,6 @@ def is_declared(model: Formulation) -> bool:
 
 
 _HERE = "schedopt.solvers.dssp.schedule"
-_CERTIFY = f"{_HERE}.solving:certify"
 ENGINES = (
     Engine(
         "objectives",
@@ -33,8 +32,7 @@ ENGINES = (
         description="any declared rules",
         proves="that the schedule meets the bound of the selection, which is re-proved; or that "
         "nothing keeps the rules, since no selection does",
-        certificate="branching, of the selection that bounds every schedule",
-        certify=_CERTIFY,
+        certificate="tree, of the selection that bounds every schedule",
         confirmed_by="cp-sat",
     ),
     Engine(
@@ -43,8 +41,7 @@ ENGINES = (
         accepts=is_declared,
         description="any declared rules; under a time limit where there is time to write the model",
         proves="the optimum on the grid that the lengths are on",
-        certificate="branching, where the bound is the selection's",
-        certify=_CERTIFY,
+        certificate="tree, where the bound is the selection's",
         confirmed_by="model",
         needs="ortools",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -104,18 +104,6 @@ def by_cpsat(model: Schedule, task: EngineTask) -> Result:
     bound = None if task.bound is None else float(task.bound)
     hint = task.incumbent if task.incumbent is not None else task.heuristic()
     return cpsat.solve(model, task.limits, hint=hint, bound=bound)
-
-
-def certify(
-    model: Schedule, result: Result, limits: Limits, holds: Callable[[dict[str, Any]], bool]
-) -> dict[str, Any]:
-    """Return a certificate of the bound of the selection that bounds every schedule.
-
-    A lower bound from CP-SAT is believed.
-    """
-    from schedopt.solvers.dssp.selection.branch_and_bound.certificate import certify as branched
-
-    return branched(bounding_selection(model), result, limits, holds)
 
 
 def _result(

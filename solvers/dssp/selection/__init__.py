@@ -34,7 +34,6 @@ SECOND = "scip" if installed("pyscipopt") else "tree"
 _BRANCHING = "schedopt.solvers.dssp.selection.branch_and_bound"
 _FEW_ROWS = "schedopt.solvers.dssp.selection.few_row_ip"
 _PRICED_CORE = "schedopt.solvers.dssp.selection.priced_core"
-_BRANCHED = f"{_BRANCHING}.certificate:certify"
 _WHOLE = "the optimum, or that nothing keeps the rules, in whole numbers"
 
 
@@ -124,8 +123,8 @@ def engine_without_risk(engine: Engine) -> Engine:
 
 
 def certified_engine(name: str, **fields: Any) -> Engine:
-    """Return an engine whose bound branching re-proves; unless said, it proves the optimum."""
-    usual = {"proves": _WHOLE, "certificate": "branching", "certify": _BRANCHED}
+    """Return an engine whose bounds have certificates; by default it proves the optimum."""
+    usual = {"proves": _WHOLE, "certificate": "tree"}
     return Engine(name, **usual | fields)
 
 
@@ -201,7 +200,7 @@ CERTAIN = (
         description="up to 8 rows of resources and caps that bind, objectives in order; with the "
         f"reward alone unasked from {SMALL + 1} open columns on",
         proves="the optimum of each objective in order, in whole numbers",
-        certificate="branching, for the first objective",
+        certificate="tree, for the first objective",
         confirmed_by="model",
     ),
     TREE,

@@ -33,7 +33,6 @@ ENGINES = (
         description=f"any log; the linear program follows up to {FEW:,} starts times ticks",
         proves="a bound on all schedules that preempt nobody, beside what the best policy gets",
         certificate="server-prices",
-        certify=f"{_HERE}.bracket:certify",
     ),
     Engine(
         "model",
@@ -42,7 +41,6 @@ ENGINES = (
         description=f"logs with at most {MOST:,} starts times ticks that their jobs then run",
         proves="the most that prices can prove, as a linear program with a column for each start",
         certificate="server-prices",
-        certify=f"{_HERE}.bracket:certify",
     ),
 )
 """Read from the top: the first that accepts a log, and is worth trying, answers."""

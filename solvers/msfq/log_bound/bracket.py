@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
@@ -66,9 +66,7 @@ def bracket_result(
     return msgspec.structs.replace(result, termination="optimal") if result.proven else result
 
 
-def certify(
-    model: LogBound, result: Result, limits: Limits, holds: Callable[[Certificate], bool]
-) -> Certificate | None:
+def certify(model: LogBound, result: Result, limits: Limits) -> Certificate | None:
     """Return the model's prices, where these prove the bound."""
     return model.certificate()
 

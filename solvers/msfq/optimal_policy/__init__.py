@@ -32,7 +32,6 @@ ENGINES = (
         description="any one-or-all system, with other costs too",
         proves="the optimum between bounds, for any number of jobs",
         certificate="relative-values",
-        certify=f"{_HERE}.optimal:certify",
         confirmed_by="model",
         needs="scipy",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -53,9 +53,7 @@ def solve(model: OptimalPolicy, task: EngineTask) -> Result:
     return result
 
 
-def certify(
-    model: OptimalPolicy, result: Result, limits: Limits, holds: Callable[[Certificate], bool]
-) -> Certificate | None:
+def certify(model: OptimalPolicy, result: Result, limits: Limits) -> Certificate | None:
     """Return the relative values of the last search; the checker judges them."""
     return model.certificate
 

@@ -2,6 +2,6 @@
 
 `program_arrays` holds a program as arrays, fixes what its rows decide and scales it for HiGHS,
 `relaxation` is its linear relaxation there, and turns what that says into bounds without rounding,
-`branching` closes what is left, `solving` solves a selection by all of them, `lagrangian` narrows
-large ones down to what is near its price, and `certificate` writes down what re-proves a bound.
+`branching` closes what is left, `solving` solves a selection by all of them, and `lagrangian`
+narrows large ones down to what is near its price.
 """

@@ -25,34 +25,13 @@ ROUNDS = 3
 """Relaxations at a node: each may fix columns, then the rest is relaxed again."""
 
 
-Blocks = tuple[tuple[int, int], ...]
-BranchCloser = Callable[[Values, Reason, int], Blocks]
-"""Takes columns, a reason and the target; returns rows that close the branch, if any."""
-
-
-@dataclass(frozen=True)
-class Node:
-    """A branch: the conclusions drawn there, in order, and the column that it is split by.
-
-    Without a column, the reasons close the branch or fix every column. `blocks` are rows over
-    disjoint columns, and what satisfying each costs at least: with the last reason they close the
-    branch.
-    """
-
-    reasons: tuple[Reason, ...]
-    column: int | None
-    blocks: Blocks = ()
-
-
 @dataclass
 class BranchAndBound:
     """A search for a best selection of columns, and the proof that there is no better.
 
     It starts from `start`, what each column is at the root, and `value`, the reward of a known
-    selection or None. With `satisfy` any selection that satisfies the rows will do. `closer` closes
-    branches that multipliers alone do not. `nodes` are in the order of a walk that looks at a
-    column's 0 before its 1, and a proof only if `value` was known from the start. `done` says that
-    nothing better exists; `used` are the rows that conclusions rest on.
+    selection or None. With `satisfy` any selection that satisfies the rows will do. `done` says
+    that nothing better exists; `used` are the rows that conclusions rest on.
     """
 
     arrays: ProgramArrays
@@ -60,16 +39,13 @@ class BranchAndBound:
     value: int | None = None
     satisfy: bool = False
     stop: Callable[[], bool] = field(default=lambda: False)
-    closer: BranchCloser | None = None
     scaled: ScaledProgram | None = None
     best: Values | None = None
-    nodes: list[Node] = field(default_factory=list)
     done: bool = False
     used: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._step = self.arrays.step
-        self._blocks: Blocks = ()
 
     def run(self) -> bool:
         """Search to the end, or until `stop` says so; return `done`."""
@@ -99,10 +75,8 @@ class BranchAndBound:
     def _process_node(self, values: Values, relaxation: Relaxation) -> int | None:
         """Draw all conclusions at a node; return the column to branch on, if any."""
         reasons: list[Reason] = []
-        self._blocks = ()
         column = self._draw_conclusions(values, relaxation, reasons)
         self.used.update(i for reason in reasons for i, _ in reason.multipliers)
-        self.nodes.append(Node(tuple(reasons), column, self._blocks))
         return column
 
     def _draw_conclusions(
@@ -165,11 +139,7 @@ class BranchAndBound:
                 reasons.append(reason)
             if closed:
                 return True
-        if relaxed.feasible and self.closer is not None and self.target is not None:
-            self._blocks = self.closer(values, candidates[0], self.target)
-            if self._blocks and candidates[0] not in reasons[-1:]:
-                reasons.append(candidates[0])
-        return bool(self._blocks)
+        return False
 
     def _update_incumbent(self, values: Values) -> None:
         """Keep a selection that keeps all rows, if it is better."""
