@@ -91,8 +91,8 @@ schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema
 
 agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forgeries
-	$(BIN)/python -m benchmarks.agree
-	$(BIN)/python -m benchmarks.forging
+	PYTHONPATH=tests $(BIN)/python -m builders.agree
+	PYTHONPATH=tests $(BIN)/python -m builders.forging
 
 release-check: $(READY) ## built, described, installed into an empty environment, the README run from it, docs built (needs the network; ten minutes)
 	$(BIN)/python -m benchmarks.release

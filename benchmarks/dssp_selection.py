@@ -20,7 +20,7 @@ from benchmarks.tables import Measured, agree, best_of, cpu, cpu_time, measureme
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.families import BOUNDED, KINDS
+from schedopt.instances.dssp.families import KINDS
 from schedopt.instances.files import dump, load
 from schedopt.solvers import door, mip
 from schedopt.solvers.dssp.selection.knapsack.search import Core
@@ -43,10 +43,9 @@ COMBO = {
 }
 """CPU milliseconds of COMBO, its copy of the items included, by family and jobs: of ours 1.5 times
 as much is asked."""
-PART = 10.0  # seconds for a selection under rules that cross, or of group fairness
+PART = 10.0  # seconds for a selection under rules that cross
 CROSSING = {200: 0.0, 500: 2e-4, 2_000: 2e-4, 20_000: 5e-5}
 """Jobs under rules that cross, and the gap that is asked for."""
-FAIR = (1_000, 10_000, 100_000)  # items of knapsacks with group fairness
 OURS = "schedopt"
 RIVALS = ("highs", *(["scip"] if find_spec("pyscipopt") else []))
 
@@ -252,25 +251,6 @@ def crossing(seeds: int = 5, file: Path = Path("build/crossing.jsonl")) -> Measu
         )
 
 
-@measurement
-def group_fair(seeds: int = 2) -> Measured:
-    """Solve knapsacks with bounds on counts, weights or profits of groups, beside others."""
-    for bounds in BOUNDED:
-        yield f"(a4) group fairness, {bounds} of 10 groups, {PART:.0f} s, one thread"
-        for jobs, family in product(FAIR, ("uncorrelated", "strongly-correlated")):
-            options = {"jobs": jobs, "family": family, "bounds": bounds}
-            every = [
-                solve_beside(generate("dssp", "group-fair", seed=seed + 1, options=options))
-                for seed in range(seeds)
-            ]
-            for name in every[0]:
-                gaps = [seen[name][1] for seen in every]
-                slowest = max(seen[name][2] for seen in every)
-                proven = sum(gap == 0.0 for gap in gaps)
-                beside = {"proven": proven, "largest gap": f"{max(gaps):.1e}"}
-                yield row(f"{jobs:,} {family}: {name}", slowest, "s", **beside)
-
-
 if __name__ == "__main__":
-    tables = (knapsack, strongly_correlated, reading, fair_share, many_teams, crossing, group_fair)
+    tables = (knapsack, strongly_correlated, reading, fair_share, many_teams, crossing)
     run(*tables)

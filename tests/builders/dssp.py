@@ -9,7 +9,7 @@ import msgspec
 from judge.brute import Night, subsets
 from msgspec.structs import replace
 
-from benchmarks import agree
+from builders import agree
 from schedopt.formulations.dssp import Selection
 from schedopt.instances import constraints as kinds
 from schedopt.instances.constraints import Constraint

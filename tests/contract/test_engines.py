@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders import forging
 from builders.effort import ALL, examples
 
-from benchmarks import forging
 from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import label
 from schedopt.problems import problems

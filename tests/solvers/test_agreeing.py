@@ -7,11 +7,11 @@ from math import inf
 from random import Random
 
 import pytest
+from builders import agree
 from builders.effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import agree
 from schedopt.formulations.program import Program, whole_row
 from schedopt.instances.files import load
 from schedopt.solvers.clock import now

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders import forging
 from builders.effort import ALL, examples
 from builders.msfq import at_load
 
-from benchmarks import forging
 from schedopt import check, generate, solve
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Result

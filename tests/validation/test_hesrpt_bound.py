@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 import pytest
 from builders.effort import ALL, tried
+from builders.forging import STRANGE, places
 from builders.hesrpt import cluster, common
 
 import schedopt
-from benchmarks.forging import STRANGE, places
 from schedopt.formulations.constraints import Shares
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table

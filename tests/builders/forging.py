@@ -1,10 +1,11 @@
 """Forged results, certificates and answers to other questions through the checker: none may pass.
 
-``python -m benchmarks.forging [CLAIMS [QUESTIONS]]``: so many, by default 3,000 and 5,000. A forged
-claim is a right result with a statement made false, or a worse solution that is said to be optimal
-with a certificate that was changed. A forged question is an answer, or a policy's result, rewritten
-in part to state another question; it passes if what is taken of it, by the checker or into an
-archive, is false by the optimum of the declared model. Exit 1 if one passes.
+``make agree``, or ``PYTHONPATH=tests python -m builders.forging [CLAIMS [QUESTIONS]]``: so many, by
+default 3,000 and 5,000. A forged claim is a right result with a statement made false, or a worse
+solution that is said to be optimal with a certificate that was changed. A forged question is an
+answer, or a policy's result, rewritten in part to state another question; it passes if what is
+taken of it, by the checker or into an archive, is false by the optimum of the declared model. Exit
+1 if one passes.
 """
 
 import json
@@ -22,8 +23,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from benchmarks import agree
 from benchmarks.tables import out
+from builders import agree
+from builders.msfq import least
 from schedopt import check, evaluate, generate, load, solve
 from schedopt.instances import constraints as kinds
 from schedopt.instances.decoding import convert
@@ -313,7 +315,7 @@ def optimum(instance: Any, formulation: str, options: Tree, added: Any) -> float
     """Return the optimum of a question by its declared model; None where there is none."""
     key = repr((identity(instance), formulation, sorted(options.items(), key=str), added))
     if key not in _OPTIMA and formulation == "bound":
-        _OPTIMA[key] = agree.import_test_module("builders.msfq").least(instance)
+        _OPTIMA[key] = least(instance)
     elif key not in _OPTIMA:
         _OPTIMA[key] = None
         with suppress(InputError):

@@ -1,8 +1,9 @@
 """Do two methods agree? Random instances of every kind of side constraint, solved twice each.
 
-``python -m benchmarks.agree [COUNT [FILE [KIND]]]``: so many instances in all, of all kinds or of
-those that begin so, in parts that are written to a file (build/agree.jsonl) as they are done; run
-again, it goes on where it stopped. Exit 1 if any two methods disagree.
+``make agree``, or ``PYTHONPATH=tests python -m builders.agree [COUNT [FILE [KIND]]]``: so many
+instances in all, of all kinds or of those that begin so, in parts that are written to a file
+(build/agree.jsonl) as they are done; run again, it goes on where it stopped. Exit 1 if any two
+methods disagree.
 
 Every other selection goes through HiGHS first, however small it is; those of 60 to 200 jobs are
 solved by SCIP, too. Other formulations are drawn and solved as the contract suite does. Bounds of
@@ -185,7 +186,6 @@ def draw_large_night(seed: int) -> Instance:
 
 # --- two methods -----------------------------------------------------------------------------
 
-TESTS = str(Path(__file__).parent.parent / "tests")
 PART = 50  # instances between two lines of the file
 CONTRACT = (
     *("epoch/partition", "epoch/rectangles", "hesrpt/allocation"),
@@ -213,7 +213,7 @@ def verdict(kind: str, seed: int) -> str:
     if kind == CLASSES:
         return _hold_bound(seed)
     if kind in JUDGED:
-        return str(import_test_module("judge.verdicts").judged(kind.partition("/")[2], seed))
+        return str(import_module("judge.verdicts").judged(kind.partition("/")[2], seed))
     limits: dict[str, Any] = {"threads": 1, "time_limit": FEW_SECONDS if kind == MANY else SECONDS}
     if kind in CONTRACT:
         return _compare(
@@ -235,15 +235,8 @@ def verdict(kind: str, seed: int) -> str:
 
 def draw_formulation(kind: str, seed: int) -> Any:
     """Draw a formulation as the contract suite does."""
-    draws = import_test_module(f"contract.{kind.partition('/')[0]}").FORMULATIONS
+    draws = import_module(f"contract.{kind.partition('/')[0]}").FORMULATIONS
     return draws[kind](Random(seed))  # noqa: S311
-
-
-def import_test_module(module: str) -> Any:
-    """Import a module of the tests."""
-    if TESTS not in sys.path:
-        sys.path.insert(0, TESTS)
-    return import_module(module)
 
 
 def _compare(one: Any, other: Any, worth: dict[str, Fraction] | None = None) -> str:
