@@ -1,4 +1,4 @@
-"""An engine's attempt at an allocation: the best so far, the bound, and who gave them."""
+"""The state of an engine that solves an allocation: incumbent, bound, and the engines of each."""
 
 from collections.abc import Callable, Iterable
 from math import inf
@@ -26,35 +26,43 @@ from schedopt.solvers.result import Result, Termination, gap, snap_bound
 from schedopt.solvers.running import Run, make_result
 from schedopt.solvers.stopping import stopped
 
-STEP = 0.2
-"""Seconds between two looks at the clock."""
-BEYOND = 0.7
-"""Seconds beyond the limit that writing a solution may take."""
+SECONDS_PER_STEP = 0.2
+"""Seconds between two checks of the clock."""
+SECONDS_TO_WRITE = 0.7
+"""Seconds beyond the time limit that writing a solution may take."""
 MOST_PROGRAMS = 2_000
-"""Most orders whose programs are solved; the remaining gap is then reported."""
-NEAR = 1e-7
-"""Programs whose bound is this near to the incumbent are not solved."""
+"""Most orders whose convex programs are solved; the gap that remains is reported."""
+SMALLEST_GAP = 1e-7
+"""Relative gap to the incumbent below which a convex program is not solved."""
 
 
 class Search(Protocol):
-    """A search that works in short steps; its value is infinite while there is no solution."""
+    """A search that can be interrupted; ``value`` is infinite until there is a solution."""
 
     name: str
     value: float
     bound: float
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether there is nothing left to do."""
+        """Work for about ``seconds``; return True when the search has ended."""
 
     def solution(self) -> Allocated:
         """Return the best solution."""
 
 
 class Attempt:
-    """The incumbent, the bound, and the engines that gave them.
+    """The incumbent, the bound, and the engine that found each.
 
-    `value` is infinite and `bound` minus infinity where nothing is known; `message` says why no
-    more is proven.
+    Attributes
+    ----------
+    value : float
+        The objective of the incumbent, infinite if there is none.
+    solution : Allocated or None
+        The incumbent.
+    bound : float
+        The best lower bound, minus infinity if there is none.
+    message : str
+        Why the bound does not meet the objective.
     """
 
     def __init__(self, model: Allocation, task: EngineTask, name: str) -> None:
@@ -71,29 +79,35 @@ class Attempt:
         self._of_its_order = -inf
 
     def seconds_left(self) -> float | None:
-        """Return the seconds that are left."""
+        """Return the seconds until the time limit, or None without one."""
         limit = self.limits.time_limit
         return None if limit is None else limit - (now() - self.run.began)
 
     def out_of_time(self, spare: float = 0.0) -> bool:
-        """Tell whether no more than the reserved time is left, or the run was told to end."""
+        """Return True if at most ``spare`` seconds are left, or the solve was interrupted."""
         remaining = self.seconds_left()
         return stopped() or (remaining is not None and remaining <= spare)
 
     def end_status(self) -> Termination:
-        """Return the status of a search that has come to its end."""
+        """Return the termination of a search that has ended."""
         return "time-limit" if self.out_of_time() else "completed"
 
     def is_closed(self, value: float = inf) -> bool:
-        """Tell whether the gap is within the requested one, if the incumbent had that value."""
+        """Return True if an incumbent with this value would close the requested gap."""
         value = min(value, self.value)
         distance = gap(value, snap_bound(value, self.bound))
         return value < inf and distance is not None and distance <= self.limits.gap
 
     def take(self, solution: Allocated, by: str | None, of_its_order: float = -inf) -> None:
-        """Keep a solution, found by an engine or a policy (None), if it is the best so far.
+        """Keep a solution if it is better than the incumbent.
 
-        `of_its_order` is a bound on its completion order alone.
+        Parameters
+        ----------
+        solution : Allocated
+        by : str or None
+            The engine that found it; None for a policy.
+        of_its_order : float
+            A lower bound for its completion order alone.
         """
         value = self.instance.objective_of(solution)
         if value < self.value or self.solution is None:
@@ -101,19 +115,19 @@ class Attempt:
             self._of_its_order = of_its_order
 
     def take_even_split(self) -> None:
-        """Keep an even split if nothing is at hand, so that no time limit leaves nothing."""
+        """Use an even split as the incumbent if there is none."""
         if self.solution is None and not self.model.given and not self.model.changed:
             split = split_evenly(self.instance, self.model.rules)
             if split is not None:
                 self.take(split, None)
 
     def raise_bound(self, bound: float, by: str) -> None:
-        """Keep a bound if it is the tightest so far."""
+        """Keep a lower bound if it is better than the current one."""
         if bound > self.bound:
             self.bound, self._bounded_by = bound, by
 
     def note(self, value: float = inf) -> None:
-        """Record value and bound in the trace, and report them to the watcher."""
+        """Record value and bound in the trace, and call the user's ``watch``."""
         numbers = min(value, self.value), self.bound
         best, bound = (None if abs(number) == inf else number for number in numbers)
         self.run.note(best, bound)
@@ -121,16 +135,25 @@ class Attempt:
             self.limits.watch(now() - self.run.began, best, bound)
 
     def run_search(self, search: Search, spare: float = 0.0) -> bool:
-        """Advance a search to its end, a small gap, or the time limit; tell whether it has ended.
+        """Advance a search until it ends, the gap is closed, or the time limit is reached.
 
-        `spare` is the time in seconds that writing the solution takes: it is left, up to half of
-        the limit.
+        Parameters
+        ----------
+        search : Search
+        spare : float
+            Seconds to reserve for writing the solution, at most half of the time limit.
+
+        Returns
+        -------
+        bool
+            Whether the search has ended.
         """
         best = self.value
         try:
             while True:
                 left = self.seconds_left()
-                done = search.advance(STEP if left is None else max(min(STEP, left), 0.0))
+                step = SECONDS_PER_STEP
+                done = search.advance(step if left is None else max(min(step, left), 0.0))
                 self.raise_bound(search.bound, search.name)
                 self.note(search.value)
                 if done or self.is_closed(search.value) or self.out_of_time():
@@ -140,18 +163,18 @@ class Attempt:
                     return False
         finally:
             left = self.seconds_left()
-            if search.value < best and (left is None or spare <= max(left, 0.0) + BEYOND):
+            if search.value < best and (left is None or spare <= max(left, 0.0) + SECONDS_TO_WRITE):
                 self.take(search.solution(), search.name)
 
     def take_program(self, order: list[int], arrived: dict[str, int] | None = None) -> float:
-        """Solve one order's program; return the bound that it proves for that order."""
+        """Solve the convex program of one completion order, and return its lower bound."""
         if not installed("clarabel"):
             raise missing("clarabel")
-        in_hand = self.value < inf
-        if in_hand and self.out_of_time():
-            return -inf  # setting a program up may take many seconds
+        has_incumbent = self.value < inf
+        if has_incumbent and self.out_of_time():
+            return -inf  # building a program can take many seconds
         program = self.model.ordered(order, arrived)
-        expired = self.out_of_time if in_hand else lambda: False
+        expired = self.out_of_time if has_incumbent else lambda: False
         try:
             if program.rules.bounds and not is_possible(program, program.rules.names, expired):
                 return inf
@@ -165,27 +188,34 @@ class Attempt:
         self.note()
         return inf if solved.status == "infeasible" else own
 
-    def over_programs(
-        self, leaves: Iterable[tuple[float, Timeline]], others: float, rest: float = inf
+    def solve_leaves(
+        self, leaves: Iterable[tuple[float, Timeline]], bound_all: float, bound_pruned: float = inf
     ) -> Termination:
-        """Solve the programs of timelines in order of bounds, until these reach the incumbent.
+        """Solve the convex programs of timelines until their bounds reach the incumbent.
 
-        `others` bounds all timelines, `rest` those that are not among the leaves: at most the value
-        that a search claims, since what it closed need not cost more than that.
+        Parameters
+        ----------
+        leaves : iterable of (float, Timeline)
+            Timelines with their lower bounds, in increasing order.
+        bound_all : float
+            A lower bound for all timelines.
+        bound_pruned : float
+            A lower bound for the timelines that are not among the leaves. A search that pruned
+            them against an incumbent gives at most the value of this incumbent.
         """
-        least = rest
-        self.raise_bound(others, self.name)
+        least = bound_pruned
+        self.raise_bound(bound_all, self.name)
         try:
             for tried, (bound, timeline) in enumerate(leaves):
                 over = tried >= MOST_PROGRAMS or self.out_of_time()
-                if over or bound >= self.value * (1 - NEAR):
+                if over or bound >= self.value * (1 - SMALLEST_GAP):
                     least = min(least, bound)
                     if over:
-                        self.message = f"{tried} orders' programs were solved, not all"
+                        self.message = f"only {tried} completion orders were solved"
                     break
                 least = min(least, max(bound, self.take_program(*timeline)))
-        except (TimeoutError, MissingExtraError) as reason:  # what prices prove is kept
-            self.message, least = str(reason), min(least, others)
+        except (TimeoutError, MissingExtraError) as reason:  # the bound of all timelines is kept
+            self.message, least = str(reason), min(least, bound_all)
         if least == inf and self.solution is None:
             return "infeasible"
         self.raise_bound(min(least, self.value), self.name)
@@ -199,17 +229,17 @@ class Attempt:
             bound = None
             if stopped == "completed":
                 stopped = "error"
-                self.message = self.message or "neither an allocation was found nor that none is"
+                self.message = self.message or "found no allocation, and no proof that none exists"
         else:
             bound = None if stopped == "infeasible" else bound
             distance = gap(self.value, snap_bound(self.value, bound))
             if distance is not None and distance <= tolerance:
-                bound = min(bound or inf, self.value)  # shares keep rules to the last digit but one
+                bound = min(bound or inf, self.value)  # shares satisfy constraints up to rounding
             if stopped in ("completed", "time-limit") and distance is not None:
                 if distance <= max(self.limits.gap, tolerance):
                     stopped = "optimal"
                 elif stopped == "completed" and not self.message:
-                    self.message = "the bound that the search proves does not meet the best found"
+                    self.message = "the bound of the search does not meet the best solution"
             solution = msgspec.structs.replace(solution, certified=self._proven_over(distance))
         result = make_result(
             self.model,
@@ -227,7 +257,7 @@ class Attempt:
         )
 
     def _proven_over(self, distance: float | None) -> Literal["all", "given"] | msgspec.UnsetType:
-        """Return the orders over which the gap is closed."""
+        """Return whether the gap is closed over all orders or for the given order."""
         tolerance = self.model.tolerance
         if distance is not None and distance <= tolerance:
             return "given" if self.model.given else "all"
@@ -242,11 +272,20 @@ def run_attempt(
     work: Callable[[Attempt], Termination],
     holding: Callable[[Attempt], Holds] | None = None,
 ) -> Result[Allocated]:
-    """Run an engine's work and return the result, not yet checked.
+    """Run an engine and return its result, which is not yet checked.
 
-    Ctrl-C ends the work and keeps the best so far. `work` returns why it stopped: ``completed``
-    where it came to its end. Unless `holding` says how to tell which side constraints can hold
-    together, those that no shares satisfy are detected first.
+    Parameters
+    ----------
+    model : Allocation
+    task : EngineTask
+    name : str
+        The name of the engine.
+    work : callable
+        Does the work and returns why it ended, ``completed`` if it came to its end. Ctrl-C ends it
+        and keeps the incumbent.
+    holding : callable, optional
+        Returns a test whether some side constraints can hold together. By default side constraints
+        that no shares satisfy are detected before ``work``.
     """
     attempt = Attempt(model, task, name)
     stopped: Termination
@@ -264,7 +303,7 @@ def run_attempt(
 
 
 def _may_be_satisfiable(model: Allocation) -> bool:
-    """Tell whether the side constraints may be feasible: no quick proof refutes them."""
+    """Return False if the side constraints are infeasible by a fast proof."""
     names = set(model.rules.names)
     late = model.instance.arrivals.any() and not always_satisfiable(model, names)
     try:
@@ -276,7 +315,7 @@ def _may_be_satisfiable(model: Allocation) -> bool:
 
 
 def _feasibility_test(attempt: Attempt) -> Holds:
-    """Return a function that tells whether some side constraints, by name, can hold together."""
+    """Return a test whether some side constraints, by name, can hold together."""
     model, late = attempt.model, bool(attempt.instance.arrivals.any())
 
     def holds(some: frozenset[str]) -> bool:
@@ -288,7 +327,7 @@ def _feasibility_test(attempt: Attempt) -> Holds:
         for order, arrived in possible_timelines(model, some):
             if not late:
                 return True
-            # After the last arrival time is not known: all that is served gets done.
+            # After the last arrival there is no deadline: every job that is served completes.
             before = max(arrived.values())
             key = *order[len(order) - before :], -1, *arrived.values()
             if key in tried:

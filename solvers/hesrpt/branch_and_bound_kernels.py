@@ -54,7 +54,7 @@ class TimelineData(NamedTuple):
     starts: Floats  # arrival times, rising from 0, (R,)
     groups: Ints  # index of each job's arrival among these, (M,)
     after: Ints  # for each job the set of those that complete after it, as bits, (M,)
-    playable: bool  # whether shares that follow the prices satisfy all side constraints
+    feasible_shares: bool  # whether shares that follow the prices satisfy all side constraints
     paths: Paths  # the orders that are left, where all arrive at 0
 
 
@@ -356,8 +356,8 @@ def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
     if len(data.starts) > 1:
         value = _best_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0)
     if value < limit:
-        cost = 0.0 if data.playable else inf
-        if data.playable:
+        cost = 0.0 if data.feasible_shares else inf
+        if data.feasible_shares:
             ends = simulate(c, data.sizes, lam, data.starts, data.groups, np.zeros((0, 0))).ends
             for j in range(len(lam)):
                 cost += data.costs[j] * (ends[j] - data.starts[data.groups[j]])

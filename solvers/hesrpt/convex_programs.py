@@ -62,7 +62,7 @@ def _over_timelines(attempt: Attempt) -> Termination:
     attempt.take_even_split()
     if instance.objective == "makespan" and not model.given:
         if all(bound.at_least <= 0.0 for bound in model.rules.bounds):
-            return attempt.over_programs([(floor, last)], floor)
+            return attempt.solve_leaves([(floor, last)], floor)
         program = model.ordered(*last)
         program.rules = epochs.without_floors(program.rules)
         if attempt.solution is None or not attempt.out_of_time():
@@ -71,7 +71,7 @@ def _over_timelines(attempt: Attempt) -> Termination:
     if not model.given and not has_few_timelines(model, MOST_PROGRAMS):
         attempt.take_program(*plain_timeline(instance))
     every = possible_timelines(model, model.rules.names)
-    return attempt.over_programs(((floor, timeline) for timeline in every), floor)
+    return attempt.solve_leaves(((floor, timeline) for timeline in every), floor)
 
 
 def _cost_each_alone(instance: Instance) -> float:

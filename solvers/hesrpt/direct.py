@@ -1,4 +1,9 @@
-"""Allocations without a search: closed forms, makespans, even splits, and waves of many jobs."""
+"""Allocations without a search: closed forms, makespans, even splits, and groups of many jobs.
+
+Symbols: x is the size of a job, s(k) = k^p its speedup on k servers, N the number of servers, W_k
+the total weight of the last k jobs to complete, lambda_k the work price of the k-th, and
+c = 1/(1 - p).
+"""
 
 from collections.abc import Sequence
 from math import fsum, inf
@@ -13,22 +18,20 @@ from schedopt.solvers.hesrpt.dominance import limits_by_job
 from schedopt.solvers.hesrpt.feasibility import servable
 from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints
 
-TOGETHER = 1e-12
-"""Times of completion that are this near, by their logarithms, are one but for rounding."""
-DONE = 1e-12
-"""The part of a size that is left of a job by rounding alone."""
+ROUNDING = 1e-12
+"""Relative rounding error of completion times and of remaining sizes."""
 WAVES, WAVES_OF_LARGE = (4, 16, 64), (8,)
+"""Numbers of waves that are tried, and the one number for more than `LARGE` jobs."""
 LARGE = 300_000
-"""Jobs from which on there is time for one number of waves alone: near the best for a million."""
-CLOSER = 3
-"""How often the lengths of waves are improved."""
+NEWTON_STEPS = 3
+"""Steps that improve the lengths of the waves."""
 
 
 class Optimum(NamedTuple):
-    """The optimum of a completion order; arrays run from the last job to complete, shape (M,).
+    """The optimum of a completion order; arrays are ordered from the last job to complete, (M,).
 
-    At any time a job's share is proportional to its u. The bound is what prices chosen one after
-    the other prove; the value is infinite where jobs would complete in another order.
+    At any time the share of a job is proportional to its u. ``bound`` is proved by prices that are
+    computed one after another; ``value`` is infinite if the jobs would complete in another order.
     """
 
     value: float
@@ -38,35 +41,35 @@ class Optimum(NamedTuple):
 
 
 def optimum(sizes: Floats, costs: Floats, p: float, servers: float) -> Optimum:
-    """Return the optimum of a completion order under s(k) = k^p; arrays begin with the last job.
+    """Return the optimum of a completion order for s(k) = k^p; arrays begin with the last job.
 
-    With u_k = (s(N) lambda_k)^c, c = 1/(1 - p), jobs earn the most W at shares in proportion to u,
-    and prices of an order are feasible if u_1 + .. + u_k <= W_k^c for each k. Prices that meet
-    these sums are the optimum where the jobs, served so, complete in the order: by falling x u^-p.
+    With u_k = (s(N) lambda_k)^c the value of work is largest at shares proportional to u, and the
+    prices of an order are feasible if u_1 + .. + u_k <= W_k^c for each k. Prices that attain these
+    sums are optimal if the jobs then complete in this order, that is, by decreasing x u^-p.
     """
     speed = float(servers**p)
     levels: Floats = np.cumsum(costs)
     if p == 1.0:  # one job after the other, with all servers
         ends: Floats = np.cumsum(sizes[::-1])[::-1] / speed
         value = fsum((costs * ends).tolist())
-        # Shares differ by more than floats hold: the first to complete has it all.
+        # Shares differ by more than floats can hold: the first job to complete gets all servers.
         return Optimum(value, value, np.arange(len(sizes), dtype=np.float64) * 50, ends)
     bound = fsum((sizes * prices(levels, p)).tolist()) / speed
     c, logs = 1.0 / (1.0 - p), np.log(levels)
     rises = np.diff(logs)
-    with np.errstate(all="ignore"):  # costs that are nothing beside others
+    with np.errstate(all="ignore"):  # for costs that vanish beside others
         rest = np.append(0.0, np.log(-np.expm1(-c * rises)))  # log (1 - (W_before / W)^c)
         clock = np.log(sizes) - p * rest
         sooner = clock[1:] - p * c * rises - clock[:-1]
         steps = np.exp(clock) / speed
         steps[:-1] *= -np.expm1(np.minimum(sooner, 0.0))
     ends = np.cumsum(steps[::-1])[::-1]
-    value = fsum((costs * ends).tolist()) if (sooner <= TOGETHER).all() else inf
+    value = fsum((costs * ends).tolist()) if (sooner <= ROUNDING).all() else inf
     return Optimum(value, bound, rest + c * logs, ends)
 
 
 def prices(levels: Floats, p: float) -> Floats:
-    """Return s(N) lambda_k = (W_k^c - W_{k-1}^c)^(1-p), in a form that does not cancel."""
+    """Return s(N) lambda_k = (W_k^c - W_{k-1}^c)^(1-p), computed without cancellation."""
     if p == 1.0:
         return levels
     before = np.concatenate([[0.0], levels[:-1]])
@@ -78,14 +81,22 @@ def prices(levels: Floats, p: float) -> Floats:
 def least_makespan(
     instance: Instance, jobs: Ints | None = None, left: Floats | None = None
 ) -> tuple[float, float, Floats]:
-    """Return the least makespan, a bound beside it, and the shares of all jobs.
+    """Return the least makespan, a lower bound on it, and the shares of the jobs.
 
-    `jobs`, of which `left` is still to be done, are those in question; all where left out.
+    Speedups are concave, so the average of a share over time does at least as much work. Hence a
+    time T suffices if and only if the jobs need at most all servers to complete together at T.
 
-    A share that is averaged over time does no less work, since speedups are concave: so a time T
-    suffices if and only if all jobs together need no more than all servers to complete at T.
+    Parameters
+    ----------
+    instance : Instance
+    jobs : ndarray of int, optional
+        The jobs to consider; all by default.
+    left : ndarray, optional
+        Their remaining sizes.
 
-    Source: heSRPT paper, Theorem 1, for any concave speedups of the jobs.
+    Notes
+    -----
+    Source: heSRPT paper, Theorem 1, for any concave speedups.
     """
     jobs = np.arange(len(instance.jobs)) if jobs is None else jobs
     sizes, servers = instance.sizes if left is None else left, float(instance.servers)
@@ -108,16 +119,17 @@ def least_makespan(
 
 
 def split_evenly(instance: Instance, rules: Rules) -> Allocated | None:
-    """Serve all present jobs as evenly as the rules allow, None where that is not found.
+    """Return an allocation that serves the present jobs as evenly as the rules allow.
 
-    Rules may leave no shares while some jobs are present, or none with which work is done. While
-    jobs of the same kinds are there, each kind keeps its part: so its jobs and groups keep bounds.
+    Returns None if the rules allow no shares for some present jobs, or none that complete them.
+    While jobs of the same kinds are present, each kind keeps its share, so that its jobs and groups
+    stay within their limits.
     """
     if not installed("scipy"):
         return None
     count = len(instance.jobs)
     kinds, kind_of = _kinds_of(limits_by_job(rules.bounds, count))
-    by_job = any(len(bound.jobs) == 1 for bound in rules.bounds)  # which a part may not keep
+    by_job = any(len(bound.jobs) == 1 for bound in rules.bounds)  # these may need new shares
     remaining, ends, arrivals = instance.sizes.copy(), np.full(count, inf), instance.arrivals
     time, epochs = 0.0, []
     parts: Floats = np.zeros(kinds)
@@ -145,16 +157,16 @@ def split_evenly(instance: Instance, rules: Rules) -> Allocated | None:
         end = until if lasts == until - time else time + lasts
         epochs.append((time, end, here, shares))
         remaining[here] -= rates * lasts
-        gone = (after == lasts) | (remaining[here] <= DONE * instance.sizes[here])
+        gone = (after == lasts) | (remaining[here] <= ROUNDING * instance.sizes[here])
         ends[here[gone]] = end
         time = end
     return allocated(instance, ends, epochs)
 
 
 def _even_shares(rules: Rules, here: Ints) -> Floats | None:
-    """Return the shares of present jobs whose least is largest, and of these the largest in sum.
+    """Return shares of the present jobs that maximize the least share, and then their sum.
 
-    Jobs that the rules do not tell apart have the same share.
+    Jobs with the same limits have the same share.
     """
     from scipy.optimize import linprog
 
@@ -180,14 +192,14 @@ def _even_shares(rules: Rules, here: Ints) -> Floats | None:
 
 
 def _kinds_of(asked: Sequence[tuple[object, ...]]) -> tuple[int, Ints]:
-    """Return how many kinds of jobs the rules tell apart, and the kind of each."""
+    """Return the number of different limits, and for each job which of them it has."""
     kinds: dict[tuple[object, ...], int] = {}
     of = np.array([kinds.setdefault(limits, len(kinds)) for limits in asked])
     return len(kinds), of
 
 
 class Waves(NamedTuple):
-    """Which wave each job is in, shape (M,), how long each lasts, and what they cost."""
+    """The wave of each job, shape (M,), the length of each wave, and the total cost."""
 
     of: Ints
     lengths: Floats
@@ -195,10 +207,10 @@ class Waves(NamedTuple):
 
 
 def in_waves(instance: Instance, rules: Rules) -> Allocated | None:
-    """Return the cheapest allocation in waves of jobs that complete together.
+    """Return the best allocation in waves, which are groups of jobs that complete together.
 
-    It has few epochs to write: shares epoch by epoch of all jobs would be too many numbers. None
-    for few jobs, or under side constraints.
+    It has few epochs, where the shares of all jobs in all epochs would be too many numbers.
+    Returns None for few jobs and with side constraints.
     """
     order = smiths_order(instance)[::-1]
     if rules.bounds or len(order) < WAVES[-1]:
@@ -218,10 +230,10 @@ def in_waves(instance: Instance, rules: Rules) -> Allocated | None:
 
 
 def _shortest_waves(instance: Instance, of: Ints, count: int) -> Waves:
-    """Return waves that have all servers one after the other, about as short as they can be.
+    """Return waves that use all servers one after another, with nearly the shortest lengths.
 
-    As speedups are concave, the servers that a wave asks for are convex in 1 over its length: a
-    line between two lengths finds one that is long enough, and nearer to the shortest.
+    Speedups are concave, so the number of servers that a wave needs is convex in the inverse of
+    its length. Linear interpolation between two lengths gives a feasible length near the shortest.
     """
     servers = float(instance.servers)
     even = (servers / np.bincount(of, minlength=count))[of]
@@ -229,7 +241,7 @@ def _shortest_waves(instance: Instance, of: Ints, count: int) -> Waves:
     np.maximum.at(longest, of, instance.sizes / instance.each("at", np.arange(len(of)), even))
     pace = 1.0 / longest
     asked = np.bincount(of, _servers_for_lengths(instance, of, pace))
-    for _ in range(CLOSER):
+    for _ in range(NEWTON_STEPS):
         further = pace * servers / asked
         more = np.bincount(of, _servers_for_lengths(instance, of, further))
         between = np.where(
@@ -244,5 +256,5 @@ def _shortest_waves(instance: Instance, of: Ints, count: int) -> Waves:
 
 
 def _servers_for_lengths(instance: Instance, of: Ints, pace: Floats) -> Floats:
-    """Return the servers that jobs need to complete with their waves, by 1 over their lengths."""
+    """Return the servers that jobs need to complete with their waves; ``pace`` is 1 / length."""
     return instance.each("servers_for", np.arange(len(of)), instance.sizes * pace[of])

@@ -1,4 +1,4 @@
-"""Which completion orders need to be searched: dominance between jobs."""
+"""Dominance between jobs: which completion orders need not be searched."""
 
 from collections.abc import Sequence
 
@@ -9,33 +9,36 @@ from schedopt.formulations.hesrpt.epochs import Bound, Rules
 from schedopt.instances.hesrpt import Instance
 
 FEW_SETS = 1 << 8
-"""Sets of last jobs, those of eight unlike ones: rents come first where there are more."""
+"""Sets of last jobs (of eight different jobs) up to which the Lagrangian bound is not needed."""
 Ints = NDArray[np.int64]
 MOST_JOBS = 60
 """Most jobs for which sets are bit masks."""
 MOST_SETS = 1 << 18
-"""Most sets of last jobs for which diagrams are built."""
+"""Most sets of last jobs for which decision diagrams are built."""
 
 
 def is_one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
-    """Tell whether no search is needed for the best order.
+    """Return True if one completion order is known to be optimal or given.
 
-    The shortest job is best first for one speedup and equal costs: where a job completes before a
-    smaller one, their remaining sizes were equal once, and from then on they can change places.
+    For one speedup and equal costs, shortest first is optimal: if a job completes before a smaller
+    one, their remaining sizes were equal at some time, and they can be exchanged from then on.
     """
     equal = len(instance.speedups) == 1 and bool(np.ptp(instance.costs) == 0)
     return given or (equal and not rules.bounds)
 
 
 def completes_after(instance: Instance, rules: Rules) -> Ints:
-    """Return which jobs complete after which in some optimum, as bits by job.
+    """Return for each job the jobs that complete after it in some optimum.
 
-    Of two jobs with the same speedup and side constraints, the larger one that costs no more need
-    not complete first: where it does, their remaining sizes were equal at some time, and from then
-    on they can change places. With arrivals it must also arrive no earlier. Of equal jobs the last
-    in the file completes last.
+    Of two jobs with the same speedup and side constraints, the larger job with no larger cost need
+    not complete first: if it does, their remaining sizes were equal at some time, and they can be
+    exchanged from then on. With arrivals it must also arrive no earlier. Of equal jobs the last in
+    the file completes last.
 
-    It is 0 for all beyond `MOST_JOBS`.
+    Returns
+    -------
+    ndarray of int, shape (M,)
+        Bit masks; all 0 for more than `MOST_JOBS` jobs.
     """
     after = np.zeros(len(instance.jobs), dtype=np.int64)
     if len(after) > MOST_JOBS:
@@ -54,9 +57,9 @@ def completes_after(instance: Instance, rules: Rules) -> Ints:
 
 
 def limits_by_job(bounds: Sequence[Bound], count: int) -> list[tuple[object, ...]]:
-    """Return what side constraints ask of each job: the same of jobs that they do not tell apart.
+    """Return the limits of each job; jobs with equal limits are interchangeable in the constraints.
 
-    Jobs that are alone in a constraint are asked its limits, others that very constraint.
+    A constraint of a single job contributes its limits, a constraint of several jobs its number.
     """
     asked: list[tuple[object, ...]] = [()] * count
     for number, bound in enumerate(bounds):
@@ -67,9 +70,9 @@ def limits_by_job(bounds: Sequence[Bound], count: int) -> list[tuple[object, ...
 
 
 def count_sets(after: Ints, most: int) -> int:
-    """Count the sets of last jobs that a search has to look at, up to about `most`.
+    """Count the sets of last jobs that a search may have to visit, up to about ``most``.
 
-    It is 0 where jobs would have to complete after each other in a circle.
+    Returns 0 if the precedences in ``after`` have a cycle.
     """
     jobs = np.arange(len(after))
     sets, total = np.zeros(1, dtype=np.int64), 1
@@ -83,6 +86,6 @@ def count_sets(after: Ints, most: int) -> int:
 
 
 def has_few_orders(instance: Instance, rules: Rules) -> bool:
-    """Return True if branch and bound over completion orders needs no better bound first."""
+    """Return True if branch and bound over the orders needs no Lagrangian bound."""
     after = completes_after(instance, rules)
     return len(after) <= MOST_JOBS and count_sets(after, FEW_SETS) <= FEW_SETS

@@ -1,4 +1,4 @@
-"""Whether side constraints allow shares under which every job is eventually served."""
+"""Feasibility of side constraints: whether some shares complete every job."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from schedopt.formulations.hesrpt.epochs import Bound, Timeline, bounds_of
 from schedopt.instances.hesrpt import Instance
 from schedopt.solvers.hesrpt.dominance import limits_by_job
 
-SERVED = Fraction(1, 10**30)
-"""The share from which on a job counts as served."""
-EARLIER = 1e-9
-"""Relative slack of the earliest completions against rounding."""
-MOST_LOOKED = 50_000
-"""Most epochs that are looked at in search of feasible timelines."""
-MANY = 12
-"""The most jobs whose timelines are counted."""
+LEAST_SHARE = Fraction(1, 10**30)
+"""The smallest share with which a job counts as served."""
+ROUNDING = 1e-9
+"""Relative slack of earliest completion times against rounding."""
+MOST_EPOCHS = 50_000
+"""Most epochs that are visited in the search for feasible timelines."""
+MOST_COUNTED = 12
+"""Most jobs whose timelines are counted."""
 INFEASIBLE = 2
-"""The status of a linear program that has no solution."""
+"""scipy's status of a linear program without a solution."""
 Limits = dict[tuple[int, ...], tuple[Fraction, Fraction]]
-"""The least and the most that jobs may have together."""
+"""The least and the largest total share of some jobs."""
 
 
 def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
-    """Tell whether the named side constraints can hold while every job makes progress.
+    """Return False if the named side constraints are proven infeasible.
 
-    False is proven: all jobs are there at first, and of jobs none of which can be served while all
-    of them are there, none completes first. True means that this proof fails; it is right unless
-    a team must have more than the last of its jobs may.
+    The proof: all jobs are present at first, so some job must be served while all are present, and
+    the others in turn. True means that this proof fails. The constraints are then feasible, unless
+    the minimum share of a team is more than the last of its jobs may have.
     """
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
     jobs = list(range(len(program.instance.jobs)))
@@ -50,10 +50,10 @@ def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
 
 
 def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
-    """Tell whether the named side constraints can hold whichever jobs are present.
+    """Return True if the named side constraints can hold for every set of present jobs.
 
-    All jobs can be there together, fewer can too since no team must have more than any of its jobs
-    may, and whoever is left alone has servers.
+    All jobs can be present together. So can fewer jobs, if no team has a larger minimum than each
+    of its jobs may have, and every job that is alone can be served.
     """
     rules = program.rules.only(asked)
     jobs = range(len(program.instance.jobs))
@@ -63,9 +63,9 @@ def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
 
 
 class Propagation:
-    """Propagation along a timeline under bounds: earliest times, and jobs that can be served.
+    """Propagate earliest times and jobs that can be served along a timeline.
 
-    An epoch in which no shares satisfy the bounds has length 0.
+    An epoch in which no shares satisfy the limits has length 0.
     """
 
     def __init__(self, instance: Instance, bounds: Sequence[Bound]) -> None:
@@ -76,7 +76,7 @@ class Propagation:
             mosts[jobs] = np.minimum(mosts[jobs], bound.at_most)
         rates = instance.each("at", np.arange(len(mosts)), mosts * instance.servers)
         with np.errstate(divide="ignore"):
-            self._least = instance.arrivals + instance.sizes / rates * (1.0 - EARLIER)
+            self._least = instance.arrivals + instance.sizes / rates * (1.0 - ROUNDING)
         self._kinds = [
             tuple(i for i, bound in enumerate(bounds) if j in bound.jobs)
             for j in range(len(instance.jobs))
@@ -84,14 +84,14 @@ class Propagation:
         self._known: dict[tuple[Sequence[int], object], bool] = {}
 
     def servable_jobs(self, here: Sequence[int], before: frozenset[int]) -> frozenset[int] | None:
-        """Return which present jobs can be served, if not before; None where rules cannot hold."""
+        """Return the present jobs that were or can be served, or None if the rules cannot hold."""
         key = tuple(here)
         if here and not self._servable(key, None):
             return None
         return frozenset(j for j in here if j in before or self._servable(key, j))
 
     def _servable(self, here: tuple[int, ...], job: int | None) -> bool:
-        """Tell whether all, or a job too, can be served; jobs under the same bounds are alike."""
+        """Return `servable`, computed once for jobs with the same limits."""
         key = here, None if job is None else self._kinds[job]
         if key not in self._known:
             self._known[key] = servable(self.bounds, here, job)
@@ -100,7 +100,7 @@ class Propagation:
     def after(
         self, state: TimelineState, here: Sequence[int], what: str, job: int
     ) -> TimelineState | None:
-        """Return the state after an epoch that an event ends, None where that is impossible."""
+        """Return the state after an epoch that ends with an event, or None if it is impossible."""
         now = self.servable_jobs(here, state.served)
         served = state.served | (now or frozenset())
         passed = state.passed or now is not None
@@ -115,40 +115,48 @@ class Propagation:
 
 
 class TimelineState(NamedTuple):
-    """The state of a timeline: the last arrival, the earliest time now, who could be served."""
+    """The state of a timeline."""
 
-    start: float = 0.0
-    earliest: float = 0.0
-    passed: bool = False
-    served: frozenset[int] = frozenset()
+    start: float = 0.0  # the last arrival
+    earliest: float = 0.0  # the earliest possible time of the last event
+    passed: bool = False  # whether an epoch since the last arrival can have a positive length
+    served: frozenset[int] = frozenset()  # jobs that could be served so far
 
 
 def is_possible(
     program: Allocation, asked: Collection[str], expired: Callable[[], bool] = lambda: False
 ) -> bool:
-    """Tell whether jobs can complete in a program's order under the named rules.
+    """Return whether the jobs can complete in a program's order under the named rules.
 
-    False is proven; so is True, unless jobs arrive: what is asked before an arrival may then be too
-    much work. Raises `TimeoutError` once time has `expired`.
+    The answer is exact without arrivals. With arrivals True means that it may be possible: the work
+    that must be done before an arrival may still be too much.
+
+    Raises
+    ------
+    TimeoutError
+        If ``expired`` returns True.
     """
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
     course = Propagation(program.instance, bounds)
     state: TimelineState | None = TimelineState()
     for here, (what, job) in zip(*program.epochs, strict=True):
         if expired():
-            raise TimeoutError("no time was left to look for shares that keep the rules")
+            raise TimeoutError("the time limit was reached while testing the side constraints")
         state = None if state is None else course.after(state, here, what, job)
     return state is not None
 
 
 def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[Timeline]:
-    """Yield the timelines that are possible (see `is_possible`) under some of the rules, by name.
+    """Yield the timelines that are possible (see `is_possible`) under the named rules.
 
-    Raises `TimeoutError` if there are too many to look through.
+    Raises
+    ------
+    TimeoutError
+        If there are too many.
     """
     instance = program.instance
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
-    course, looked = Propagation(instance, bounds), count()
+    course, visited = Propagation(instance, bounds), count()
     waiting = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
     come = [j for _, j in waiting]
     wanted = program.last_first[::-1].tolist() if program.given else None
@@ -156,8 +164,8 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
     def extended_timelines(
         state: TimelineState, first: int, here: list[int], done: list[int], arrived: dict[str, int]
     ) -> Iterator[Timeline]:
-        if next(looked) > MOST_LOOKED:
-            raise TimeoutError("too many timelines to look through")
+        if next(visited) > MOST_EPOCHS:
+            raise TimeoutError("there are too many possible timelines")
         if first == len(come) and not here:
             yield done[::-1], arrived
         events = [("arrival", come[first])] if first < len(come) else []
@@ -180,8 +188,8 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
 
 
 def has_few_timelines(program: Allocation, most: int) -> bool:
-    """Tell whether no more than `most` timelines are possible."""
-    if len(program.instance.jobs) > MANY:
+    """Return True if at most ``most`` timelines are possible."""
+    if len(program.instance.jobs) > MOST_COUNTED:
         return program.given and not program.instance.arrivals.any()
     try:
         timelines = possible_timelines(program, program.rules.names)
@@ -191,10 +199,10 @@ def has_few_timelines(program: Allocation, most: int) -> bool:
 
 
 def _served_in_turn(bounds: Sequence[Bound], groups: list[list[int]]) -> bool:
-    """Tell whether all jobs are served if those that can be complete, then those that now can be.
+    """Return True if all jobs complete when each servable group completes, again and again.
 
-    Bounds do not tell the jobs of a group apart. Whom fewer others must leave servers to can be
-    served as well, as long as no team must have any.
+    The jobs of a group have the same limits. With fewer jobs present, a job that could be served
+    still can, as long as no team has a minimum.
     """
     while groups:
         here = [j for group in groups for j in group]
@@ -206,8 +214,8 @@ def _served_in_turn(bounds: Sequence[Bound], groups: list[list[int]]) -> bool:
 
 
 def servable(bounds: Sequence[Bound], here: Sequence[int], job: int | None = None) -> bool:
-    """Tell whether a job can have servers beside those present; None: whether all can."""
-    own = [] if job is None else [Bound("", (job,), float(SERVED), 1.0)]
+    """Return True if shares exist for the present jobs, with a positive share for ``job``."""
+    own = [] if job is None else [Bound("", (job,), float(LEAST_SHARE), 1.0)]
     alone, teams = _limits([*bounds, *own], here)
     in_teams = [j for team in teams for j in team]
     if len(set(in_teams)) < len(in_teams):
@@ -222,7 +230,7 @@ def servable(bounds: Sequence[Bound], here: Sequence[int], job: int | None = Non
 
 
 def _limits(bounds: Sequence[Bound], here: Sequence[int]) -> tuple[Limits, Limits]:
-    """Return the limits of each job present, and of each team of them, as exact decimals."""
+    """Return the limits of each present job and of each team, as exact decimals."""
     alone: Limits = {(j,): (Fraction(0), Fraction(1)) for j in here}
     teams: Limits = {}
     for bound in bounds:
@@ -237,7 +245,7 @@ def _limits(bounds: Sequence[Bound], here: Sequence[int]) -> tuple[Limits, Limit
 
 
 def _program_is_feasible(alone: Limits, teams: Limits, here: Sequence[int]) -> bool:
-    """Tell whether shares exist by a linear program, for teams that overlap."""
+    """Return whether shares exist, by a linear program, for teams that overlap."""
     from scipy.optimize import linprog
 
     if any(low > high for low, high in alone.values()):

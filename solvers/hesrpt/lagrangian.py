@@ -1,18 +1,23 @@
-"""A bound on all orders of many jobs: servers are rented out at a price that falls over time.
+"""Lagrangian bound on the cost of all completion orders, for many jobs.
 
-At any rents m(t) >= 0 every policy costs at least what its jobs would cost alone if they had to pay
-for their servers, less the rent of all servers:
+Symbols: w and x are the weight and size of a job, C its completion time, N the number of servers,
+m(t) >= 0 the rent of a server at time t (the Lagrange multiplier of the capacity), and lambda the
+price of a unit of a job's work.
+
+For any rents every policy costs at least what the jobs would cost alone if they paid rent, minus
+the rent of all servers:
 
     sum over jobs of min_C (w C + least rent of the work of the job until C) - N integral of m.
 
-For the least rent any price of work lambda gives a bound from below, lambda x less what the job
-gains at that price until C. Rents that fall lose nothing: all jobs are there from the start, so
-that rents in falling order make each of them pay no less. The more jobs, the smaller the gap that
-is left (Shapley and Folkman). Rents rise where jobs would take more than there is, and fall where
-they would take less: a subgradient of the bound.
+For the least rent any lambda gives a lower bound: lambda x minus what the job gains at that price
+until C. Only rents that never rise need to be considered: all jobs are present from the start, so
+sorting the rents in decreasing order makes no job pay less. The gap decreases with the number of
+jobs (Shapley and Folkman). Subgradient ascent raises rents where demand exceeds the capacity, and
+lowers them elsewhere.
 """
 
 from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -30,30 +35,80 @@ from schedopt.solvers.hesrpt.order_search import BestOrder, OrderSearch
 from schedopt.solvers.hesrpt.speedup_kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
 from schedopt.solvers.result import Result, Termination
 
-STEEPEST = 0.97
-"""Larger powers are bounded by tangents: -p/(1-p) would leave the range of floats."""
-NEARLY_ALL = 1.0 - 1e-8
-"""Larger parallel parts count as 1: 1/(1-f) would leave too few digits."""
+STEEPEST_POWER = 0.97
+"""Larger powers are replaced by tangents: the exponent -p/(1-p) would overflow."""
+LARGEST_PARALLEL_PART = 1.0 - 1e-8
+"""Larger parallel parts f count as 1, since 1/(1-f) would lose too many digits."""
 TANGENTS = 256
 LEAST_RENT = 1e-6
-"""Rents are at least this fraction of the highest, so that their powers stay finite."""
-TOO_SHORT = 1e-12
-"""Lengths of cells, as a fraction of the whole time, of which rounding leaves too few digits."""
-SAFETY = 1e-12
-"""Relative error of sums over jobs."""
-WORK = 20_000
-"""Cells times jobs between two looks at the clock."""
-ROUGH = 1e-5
-"""Relative accuracy of each job's least cost during the search for rents."""
-KEPT, FIRST_STEP, SHORTER, VAIN = 0.4, 1.0, 0.6, 3
-"""How much of the last direction is kept; the length of a step, as a part of the way to where the
-bound might meet the best cost; by what it is shortened after so many steps in vain."""
+"""Least rent as a fraction of the highest, so that powers of rents stay finite."""
+SHORTEST_CELL = 1e-12
+"""Least length of a cell as a fraction of the horizon; shorter lengths are rounding errors."""
+ROUNDING = 1e-12
+"""Relative rounding error of sums over jobs, which is subtracted from the bound."""
+
+
+@dataclass(frozen=True)
+class LagrangianParams:
+    """Parameters of the ascent and of the search.
+
+    Attributes
+    ----------
+    momentum : float
+        Weight of the previous direction in the next one.
+    initial_step : float
+        Step length, as a fraction of the distance at which the bound might meet the best cost.
+    step_decay, stall_limit : float, int
+        The step is multiplied by ``step_decay`` after ``stall_limit`` steps without a better bound.
+    steps, least_step : int, float
+        An ascent ends after ``steps`` steps, or when the step is shorter than ``least_step``.
+    cells, initial_cells : int
+        Cells of constant rent: of the ascent, and of the first guess.
+    least_improvement : float
+        Ascents are repeated while each reduces the gap by more than this fraction of the cost.
+    replay_improvement, final_replay_improvement : float
+        Orders are replayed while each replay reduces the cost by more than this fraction: before
+        the first ascent, and after each.
+    replays : int
+        Most replays in a row.
+    most_simulated : int
+        Number of jobs beyond which no policy is simulated, since that would take seconds.
+    team_jobs_per_step : int
+        With teams, one more ascent step between two simulations for each so many jobs.
+    cost_accuracy : float
+        Relative accuracy of the single-job costs during the ascent.
+    work : int
+        Cells times jobs between two checks of the clock.
+    seconds_per_share : float
+        Seconds to write and check the share of one job in one epoch.
+    """
+
+    momentum: float = 0.4
+    initial_step: float = 1.0
+    step_decay: float = 0.6
+    stall_limit: int = 3
+    steps: int = 60
+    least_step: float = 0.03
+    cells: int = 400
+    initial_cells: int = 400
+    least_improvement: float = 1e-5
+    replay_improvement: float = 1e-2
+    final_replay_improvement: float = 1e-5
+    replays: int = 12
+    most_simulated: int = 2_000
+    team_jobs_per_step: int = 50
+    cost_accuracy: float = 1e-5
+    work: int = 20_000
+    seconds_per_share: float = 6e-7
+
+
+DEFAULTS = LagrangianParams()
 
 
 def upper_envelope(c: Curves) -> Curves:
-    """Return speedups that are no lower, and whose sums over cells stay in floats."""
-    steep = (c.kinds == POWER) & (c.pars > STEEPEST) & (c.pars < 1.0)
-    steep |= (c.kinds == AMDAHL) & (c.pars > NEARLY_ALL) & (c.pars < 1.0)
+    """Return speedups that are nowhere lower and whose sums over cells do not overflow."""
+    steep = (c.kinds == POWER) & (c.pars > STEEPEST_POWER) & (c.pars < 1.0)
+    steep |= (c.kinds == AMDAHL) & (c.pars > LARGEST_PARALLEL_PART) & (c.pars < 1.0)
     if not steep.any():
         return c
     kinds, firsts, lasts = c.kinds.copy(), c.firsts.copy(), c.lasts.copy()
@@ -67,9 +122,9 @@ def upper_envelope(c: Curves) -> Curves:
 
 
 def _tangents(kind: int, par: float, servers: float) -> tuple[Floats, Floats]:
-    """Return where tangents of a speedup meet: a table that is nowhere lower.
+    """Return the intersections of tangents of a speedup: a table that is nowhere lower.
 
-    Of a power the first line is so steep that the curve is above it only where both are nothing.
+    The first line of a power is so steep that the curve exceeds it only near zero servers.
     """
     corners, values = np.array([0.0, servers]), np.array([0.0, servers * (1.0 + 1e-6)])
     if kind == AMDAHL:  # k/f
@@ -77,7 +132,7 @@ def _tangents(kind: int, par: float, servers: float) -> tuple[Floats, Floats]:
     elif par < 1.0 - 1e-9:
         k = servers * np.exp(np.linspace(-16.0, 0.0, TANGENTS))
         s = k**par
-        starts = np.append(0.0, (1.0 - par) * s)  # of the tangents, at no servers
+        starts = np.append(0.0, (1.0 - par) * s)  # values of the tangents at zero servers
         slopes = np.append(1e8, par * s / k)
         meet = np.diff(starts) / -np.diff(slopes)
         corners = np.concatenate([[0.0], meet, [servers]])
@@ -86,16 +141,34 @@ def _tangents(kind: int, par: float, servers: float) -> tuple[Floats, Floats]:
     return corners, values
 
 
-class RentBound:
+class LagrangianBound:
     """The best rents so far, and the bound that they prove.
 
-    Floors of teams are not seen: they only make jobs cost more. `times` and `rents`, shapes (E +
-    1,) and (T, E), are the path that proves the bound: the rents of all servers, then those of each
-    capped team. `payers` says which of these rows each job pays, `servers` how many servers each
-    row has. `prices` and `ends` are those of the path tried last. `room` is work space for kernels.
+    Floors of teams are ignored, which only lowers the bound.
+
+    Attributes
+    ----------
+    bound : float
+        The best lower bound on the total cost.
+    times, rents : ndarray, shapes (E + 1,) and (T, E)
+        The piecewise constant rents that prove the bound: first those of all servers, then those
+        of each capped team.
+    payers : ndarray of int, shape (M,)
+        The row of rents that each job pays.
+    servers : ndarray, shape (T,)
+        The number of servers of each row.
+    prices, ends : ndarray, shape (M,)
+        Work price and completion time of each job under the rents evaluated last.
     """
 
-    def __init__(self, curves: Curves, sizes: Floats, costs: Floats) -> None:
+    def __init__(
+        self,
+        curves: Curves,
+        sizes: Floats,
+        costs: Floats,
+        params: LagrangianParams = DEFAULTS,
+    ) -> None:
+        self.params = params
         capped = np.flatnonzero(curves.team_mosts < curves.servers)
         self.payers = np.zeros(len(sizes), dtype=np.int64)
         for row, team in enumerate(capped):
@@ -112,10 +185,10 @@ class RentBound:
         self.bound = 0.0
         self.times, self.rents = np.zeros(1), np.zeros((len(self.servers), 0))
         self.prices, self.ends = np.zeros(len(sizes)), np.zeros(len(sizes))
-        self.room = np.zeros((4, kernels.DEEP)), np.zeros(4)
+        self._workspace = np.zeros((4, kernels.DEEP)), np.zeros(4)
 
     def path(self, row: int = 0) -> kernels.Path:
-        """Return the path that proves the bound, or that of a team."""
+        """Return the rents that prove the bound as a path: of all servers, or of a team."""
         return self._path(self.times, self.rents[row])
 
     def _path(self, times: Floats, rents: Floats) -> kernels.Path:
@@ -126,22 +199,26 @@ class RentBound:
         sums = np.hstack([np.zeros((len(sums), 1)), sums])
         return kernels.Path(times, rents, sums[0], sums[1], sums[2:], self._rows)
 
-    def evaluate(
-        self, times: Floats, rents: Floats, part: float = ROUGH
-    ) -> Generator[None, None, tuple[float, Floats]]:
-        """Yield now and then; return the bound of rents, and the excess demand for servers.
+    def evaluate(self, times: Floats, rents: Floats) -> Generator[None, None, tuple[float, Floats]]:
+        """Compute the bound of rents, and yield regularly so that the caller can check the clock.
 
-        The second is by cell, servers times time: of all jobs, then of each capped team, (T, E).
+        Returns
+        -------
+        bound : float
+        excess : ndarray, shape (T, E)
+            Demand minus capacity in each cell, in servers times time: of all jobs, then of each
+            capped team.
         """
         use, total = np.zeros(rents.shape), 0.0
-        some = max(1, WORK // rents.shape[1])
+        chunk = max(1, self.params.work // rents.shape[1])
         for row, own in enumerate(rents):
             jobs = np.flatnonzero(self.payers == row)
             what = self.curves, self._path(times, own), self.sizes, self.costs
             demand = kernels.Demand(self.ends, self.prices, use[row])
-            for first in range(0, len(jobs), some):
-                some_jobs = jobs[first : first + some]
-                total += kernels.least_costs(*what, some_jobs, part, demand, self.room)
+            for first in range(0, len(jobs), chunk):
+                part = jobs[first : first + chunk]
+                accuracy = self.params.cost_accuracy
+                total += kernels.least_costs(*what, part, accuracy, demand, self._workspace)
                 yield
         bound = self._bound_of(total, times, rents)
         if bound > self.bound:
@@ -150,79 +227,91 @@ class RentBound:
         return bound, use - self.servers[:, None] * np.diff(times)
 
     def _bound_of(self, total: float, times: Floats, rents: Floats) -> float:
-        """Return what is proven where jobs, each alone, cost so much."""
+        """Return the Lagrangian bound from the total of the single-job costs."""
         above = np.where(np.arange(len(rents))[:, None] > 0, rents - rents[0], rents)
         bill = float((self.servers[:, None] * above * np.diff(times)).sum())
-        return total - bill - SAFETY * (total + bill)
+        return total - bill - ROUNDING * (total + bill)
 
     def precedences(self, value: float) -> Ints:
-        """Return for each job those that complete after it in all that is cheaper, as bits.
+        """Return which jobs complete after each job in every solution cheaper than ``value``.
 
-        If one job completes after another, there is a cell until which the other, and from which on
-        the one completes: what both then cost beyond the least is added to what rents prove.
+        If job i completes after job j, there is a cell such that j completes up to it and i from it
+        on. The additional costs of both are added to the bound; if the sum exceeds ``value`` for
+        every cell, the order is excluded (reduced-cost fixing).
+
+        Returns
+        -------
+        ndarray of int, shape (M,)
+            For each job the bit mask of the jobs that complete after it.
         """
         alone = np.full((len(self.sizes), self.rents.shape[1] + 1), np.inf)
         for row in range(len(self.servers)):
             jobs = np.flatnonzero(self.payers == row)
             kernels.costs_by_completion(
-                self.curves, self.path(row), self.sizes, self.costs, jobs, self.room[1], alone
+                self.curves, self.path(row), self.sizes, self.costs, jobs, self._workspace[1], alone
             )
         least = alone.min(axis=1)
         beyond = alone - least[:, None]
         until = np.minimum.accumulate(beyond, axis=1)
         since = np.minimum.accumulate(beyond[:, ::-1], axis=1)[:, ::-1]
-        spare = value - self._bound_of(float(least.sum()), self.times, self.rents)
-        never = [(until + row).min(axis=1) > spare for row in since]  # job i after each
+        slack = value - self._bound_of(float(least.sum()), self.times, self.rents)
+        never = [(until + row).min(axis=1) > slack for row in since]  # job i after each
         bits = np.array(never) * (1 << np.arange(len(never)))
         return np.asarray(bits.sum(axis=1) - np.diag(bits))
 
 
 class SubgradientAscent:
-    """Subgradient steps on rents; `rent_bound` keeps the best bound.
+    """Subgradient ascent on the rents; `lagrangian` keeps the best bound.
 
-    The rents to start from are those of all servers, shape (E,), or by row, shape (T, E).
+    Parameters
+    ----------
+    lagrangian : LagrangianBound
+    times : ndarray, shape (E + 1,)
+    rents : ndarray, shape (E,) or (T, E)
+        The rents to start from: of all servers, or by row.
     """
 
-    def __init__(self, rent_bound: RentBound, times: Floats, rents: Floats) -> None:
-        self.rent_bound, self.times = rent_bound, times
+    def __init__(self, lagrangian: LagrangianBound, times: Floats, rents: Floats) -> None:
+        self.lagrangian, self.times, self.params = lagrangian, times, lagrangian.params
         self._lengths = np.diff(times)
-        every = np.broadcast_to(rents, (len(rent_bound.servers), len(self._lengths)))
+        every = np.broadcast_to(rents, (len(lagrangian.servers), len(self._lengths)))
         self._rents = self._best = self._project_rents(every)
-        self._bound, self._vain, self.part = 0.0, 0, FIRST_STEP
-        self._way = np.zeros(every.shape)
+        self._bound, self._stalled, self.step_length = 0.0, 0, self.params.initial_step
+        self._direction = np.zeros(every.shape)
 
     def _project_rents(self, rents: Floats) -> Floats:
-        """Project onto rents that never rise, with teams' rents no lower than the common one."""
-        rows = np.array([nearest_falling(row, self._lengths) for row in rents])
+        """Project onto rents that never rise; rents of teams are at least the common rent."""
+        rows = np.array([nearest_nonincreasing(row, self._lengths) for row in rents])
         rows[1:] = np.maximum(rows[1:], rows[0])
         return rows
 
     def step(self, value: float) -> Iterator[None]:
-        """Try rents, and step towards where the bound would meet the known cost."""
-        bound, beyond = yield from self.rent_bound.evaluate(self.times, self._rents)
+        """Evaluate the rents, and step to where the bound would meet the cost ``value``."""
+        bound, excess = yield from self.lagrangian.evaluate(self.times, self._rents)
         if bound > self._bound * (1.0 + 1e-8):
-            self._bound, self._best, self._vain = bound, self._rents, 0
+            self._bound, self._best, self._stalled = bound, self._rents, 0
         else:
-            self._vain += 1
-            if self._vain >= VAIN:
-                self.part *= SHORTER
-                self._vain = 0
+            self._stalled += 1
+            if self._stalled >= self.params.stall_limit:
+                self.step_length *= self.params.step_decay
+                self._stalled = 0
                 self._rents = self._best
-                self._way[:] = 0.0
+                self._direction[:] = 0.0
         loose = self._rents[1:] <= self._rents[0] * (1.0 + 1e-9)
-        beyond[1:][loose & (beyond[1:] < 0.0)] = 0.0  # a cap that does not bind costs nothing
-        self._way = KEPT * self._way + (1.0 - KEPT) * beyond
+        excess[1:][loose & (excess[1:] < 0.0)] = 0.0  # a cap that does not bind has no rent
+        momentum = self.params.momentum
+        self._direction = momentum * self._direction + (1.0 - momentum) * excess
         scale = self._best / self._lengths
-        rise = float((self._way * scale * self._way).sum())
+        rise = float((self._direction * scale * self._direction).sum())
         if rise > 0.0:
-            far = self.part * max(value - bound, 1e-6 * value) / rise
-            move = far * scale * self._way
+            far = self.step_length * max(value - bound, 1e-6 * value) / rise
+            move = far * scale * self._direction
             move[1:] += move[0]
             self._rents = self._project_rents(self._rents + move)
 
 
-def nearest_falling(rents: Floats, lengths: Floats) -> Floats:
-    """Return the nearest rents that never rise, all positive, by pooling adjacent violators."""
+def nearest_nonincreasing(rents: Floats, lengths: Floats) -> Floats:
+    """Return the nearest positive rents that never rise, by pooling adjacent violators."""
     pools: list[tuple[float, float, int]] = []
     for rent, length in zip(rents.tolist(), lengths.tolist(), strict=True):
         mean, long, cells = rent, length, 1
@@ -235,54 +324,43 @@ def nearest_falling(rents: Floats, lengths: Floats) -> Floats:
     return np.asarray(np.maximum(pooled, max(pooled[0], 1e-200) * LEAST_RENT))
 
 
-def resample(times: Floats, rents: Floats, some: int) -> tuple[Floats, Floats]:
-    """Return a path of about as many cells: joined, with their mean rents, or cut into equal parts.
+def resample(times: Floats, rents: Floats, cells: int) -> tuple[Floats, Floats]:
+    """Return rents with about ``cells`` cells: merged with their mean rent, or divided equally.
 
-    A path of few jobs has few cells, and rents that cannot change within them prove far less. Cells
-    too short for their lengths to have digits are omitted.
+    The path of a few jobs has few cells, in which the rent is constant, and proves a weak bound.
+    Cells shorter than a rounding error are removed.
     """
-    long = np.diff(times) > TOO_SHORT * times[-1]
+    long = np.diff(times) > SHORTEST_CELL * times[-1]
     times, rents = np.append(0.0, times[1:][long]), rents[..., long]
-    cells = rents.shape[-1]
-    parts = some // max(cells, 1)
+    present = rents.shape[-1]
+    parts = cells // max(present, 1)
     if parts > 1:
-        at = np.arange(cells * parts + 1) / parts
-        return np.interp(at, np.arange(cells + 1), times), np.repeat(rents, parts, axis=-1)
-    kept = np.unique(np.linspace(0, cells, min(some, cells) + 1).round().astype(np.int64))
+        at = np.arange(present * parts + 1) / parts
+        return np.interp(at, np.arange(present + 1), times), np.repeat(rents, parts, axis=-1)
+    kept = np.unique(np.linspace(0, present, min(cells, present) + 1).round().astype(np.int64))
     bills = np.insert(np.cumsum(rents * np.diff(times), axis=-1), 0, 0.0, axis=-1)
     return times[kept], np.diff(bills[..., kept]) / np.diff(times[kept])
 
 
-MOST_CELLS = 400
-"""Cells of rents: more make the bound little better, and each step longer."""
-FAIRLY, SETTLED, MOST_ROUNDS = 1e-2, 1e-5, 12
-"""Replayed orders go on while each improves by this fraction, at first and later; and most
-rounds."""
-STEPS, LEAST_PART = 60, 0.03
-"""Most steps of a climb, and the fraction of the first step at which it ends."""
-CLIMBED = 1e-5
-"""Rounds of climbing end once the gap shrinks by no more than this fraction of the
-cost."""
-MOST_PLAYED = 2_000
-"""Jobs beyond which nothing is played: a play would take seconds."""
-SWIFTLY = 50
-"""Jobs of teams for each of which one more step is climbed between two plays, which take longer."""
-GUESSED = 400
-"""Cells of guessed rents."""
-WRITING = 6e-7
-"""Seconds that it takes to write and check the share of one job in one epoch."""
-
-
 class LagrangianSearch(OrderSearch):
-    """Find a cheap order of many jobs, and rents that bound all orders; anytime.
+    """Find a good order of many jobs, and rents that bound the cost of all orders.
 
-    An order has prices. Playing them may complete jobs in another order, mostly a better one, which
-    is tried next. The rents of the best play start the climb to the best bound; the prices of its
-    jobs, each on its own, are played too. Where there are few orders, branch and bound over those
-    that the bound leaves follows.
+    An order has prices, and simulating the policy of these prices completes jobs in another,
+    usually better order, which is tried next. The rents of the best simulation start the ascent,
+    and the work prices that the ascent finds are simulated too. If there are few orders, branch
+    and bound over the orders that the bound does not exclude follows.
 
-    Rules must be of single jobs and of disjoint teams. `known` holds completions of a known
-    solution. `value`, `best` and `order` are of the best play, `rents` proves the bound.
+    The search can be interrupted: ``value`` and ``order`` are those of the best simulation so far,
+    and ``rents`` proves ``bound``.
+
+    Parameters
+    ----------
+    instance : Instance
+    rules : Rules, optional
+        Limits of single jobs and of disjoint teams.
+    known : mapping of str to float, optional
+        Completion times of a known solution.
+    params : LagrangianParams
     """
 
     name = "rents"
@@ -292,49 +370,50 @@ class LagrangianSearch(OrderSearch):
         instance: Instance,
         rules: Rules | None = None,
         known: Mapping[str, float] | None = None,
+        params: LagrangianParams = DEFAULTS,
     ) -> None:
-        self.rules = rules or Rules(instance)
+        self.rules, self.params = rules or Rules(instance), params
         super().__init__(instance, self.rules)
         self.known = np.array(list((known or {}).values()))
         self.best = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
-        self.rents = RentBound(self.curves, self.sizes, self.costs)
+        self.rents = LagrangianBound(self.curves, self.sizes, self.costs, params)
         self.bound = self._least = self.cost_each_alone()
         self._steps = self._search()
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether there is nothing more to try."""
+        """Work for about ``seconds``; return True when the search has ended."""
         until = now() + seconds
         ended = all(now() < until for _ in self._steps)
         self.bound = min(max(self.rents.bound, self._least), self.value)
         return ended
 
     def _search(self) -> Iterator[None]:
-        if len(self.sizes) > MOST_PLAYED:
+        if len(self.sizes) > self.params.most_simulated:
             if len(self.known):
                 yield from self._ascend_rents(
                     *self._initial_rents(self.known), float(self.costs @ self.known)
                 )
             return
         smiths = self.order
-        self._play_prices(self.costs / self.tops)
+        self._simulate_prices(self.costs / self.tops)
         yield from self._replay_until_stable(smiths, 1.0)
         teams = len(self.rents.servers) > 1
-        if self.value < inf and not teams:  # a replay takes little time
+        if self.value < inf and not teams:  # without teams a replay is fast
             yield from SubgradientAscent(self.rents, *self._path).step(self.value)
-            yield from self._replay_until_stable(self.order, FAIRLY)
+            yield from self._replay_until_stable(self.order, self.params.replay_improvement)
         gap = inf
-        while self.value - self.rents.bound < gap - CLIMBED * self.value:
+        while self.value - self.rents.bound < gap - self.params.least_improvement * self.value:
             gap = self.value - self.rents.bound
             yield from self._ascend_rents(*self._path, self.value)
             if teams:
                 yield from self._ascend_rents(self.rents.times, self.rents.rents, self.value)
-            yield from self._replay_until_stable(self.order, SETTLED)
+            yield from self._replay_until_stable(self.order, self.params.final_replay_improvement)
         if dominance.has_few_orders(self.instance, self.rules):
             yield from self._search_orders()
 
     def _search_orders(self) -> Iterator[None]:
-        """Search the orders that the bound does not exclude; keep the best one and its bound."""
+        """Search the orders that the bound does not exclude, and keep the best order and bound."""
         after = self.rents.precedences(self.value)
         tree = BestOrder(self.instance, self.rules, self.order.tolist(), self.value, after)
         while not tree.advance(0.0):
@@ -343,21 +422,21 @@ class LagrangianSearch(OrderSearch):
         if tree.value < self.value:
             self.value, self.best, self.order = tree.value, tree.best_prices, tree.order
 
-    def _replay_until_stable(self, order: Order, part: float) -> Iterator[None]:
-        """Play the prices of an order, then of the order of its completions, and so on.
+    def _replay_until_stable(self, order: Order, improvement: float) -> Iterator[None]:
+        """Simulate the prices of an order, then those of its order of completions, and so on.
 
-        It ends where that is no better by a part.
+        Stops when the cost does not improve by the fraction ``improvement``.
         """
         last = inf
-        for _ in range(MOST_ROUNDS):
+        for _ in range(self.params.replays):
             yield
-            value, ends = self._play_prices(self.prices(order))
-            if not value < last * (1.0 - part):
+            value, ends = self._simulate_prices(self.prices(order))
+            if not value < last * (1.0 - improvement):
                 return
             last, order = value, np.argsort(-ends, kind="stable")
 
-    def _play_prices(self, prices: Floats) -> tuple[float, Floats]:
-        """Play prices, and keep them if that is the cheapest; return cost and completions."""
+    def _simulate_prices(self, prices: Floats) -> tuple[float, Floats]:
+        """Simulate prices and keep them if they are the best; return cost and completion times."""
         prices = np.maximum(prices, float(prices.max(initial=0.0)) * 1e-12)
         simulated = self.simulate(prices)
         value = self.cost(simulated.ends)
@@ -366,44 +445,51 @@ class LagrangianSearch(OrderSearch):
             self.order = np.argsort(-simulated.ends, kind="stable")
             self._path = self._initial_rents(simulated.ends)
             if len(self.rents.servers) == 1:
-                self._path = resample(np.append(0.0, simulated.times), simulated.rents, MOST_CELLS)
+                self._path = resample(
+                    np.append(0.0, simulated.times), simulated.rents, self.params.cells
+                )
         return value, simulated.ends
 
     def _initial_rents(self, known: Floats) -> tuple[Floats, Floats]:
-        """Return a first guess of rents from completions: they pay about half of the costs."""
-        order, rent_bound = np.argsort(known), self.rents
-        cells = np.unique(np.linspace(0, len(known), GUESSED + 1).round().astype(np.int64))
+        """Return rents from completion times, at which the rent is half of the cost of waiting."""
+        order, lagrangian = np.argsort(known), self.rents
+        cells = np.unique(
+            np.linspace(0, len(known), self.params.initial_cells + 1).round().astype(np.int64)
+        )
         times = np.append(0.0, known[order])[cells]
         grown = np.append(True, np.diff(times) > 0)
         rows = [np.ones(len(known), dtype=np.bool_)]
-        rows += [rent_bound.payers == row for row in range(1, len(rent_bound.servers))]
+        rows += [lagrangian.payers == row for row in range(1, len(lagrangian.servers))]
         left = [np.cumsum((self.costs * row)[order][::-1])[::-1] for row in rows]
-        rents = 0.5 * np.array(left) / rent_bound.servers[:, None]
-        servers = rent_bound.servers
-        if len(rows) > 1 and rent_bound.payers.all() and servers[1:].sum() < servers[0]:
-            rents[0] *= LEAST_RENT  # servers are left over
-        return resample(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
+        rents = 0.5 * np.array(left) / lagrangian.servers[:, None]
+        servers = lagrangian.servers
+        if len(rows) > 1 and lagrangian.payers.all() and servers[1:].sum() < servers[0]:
+            rents[0] *= LEAST_RENT  # the teams cannot use all servers
+        return resample(times[grown], rents[:, cells[:-1]][:, grown[1:]], self.params.initial_cells)
 
     def _ascend_rents(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
-        """SubgradientAscent with rents to the best bound, and play the prices they imply."""
-        climb, every = SubgradientAscent(self.rents, times, rents), 1
+        """Improve the bound from these rents, and simulate the work prices that they imply."""
+        ascent, every = SubgradientAscent(self.rents, times, rents), 1
         if len(self.rents.servers) > 1:
-            every += len(self.sizes) // SWIFTLY
-        for step in range(STEPS):
-            yield from climb.step(value)
-            last = climb.part < LEAST_PART
+            every += len(self.sizes) // self.params.team_jobs_per_step
+        for step in range(self.params.steps):
+            yield from ascent.step(value)
+            last = ascent.step_length < self.params.least_step
             if (last or step % every == 0) and self.value < inf:
-                self._play_prices(self.rents.prices)
+                self._simulate_prices(self.rents.prices)
             if last:
                 return
 
     def solution(self) -> Allocated:
-        """Return the best play."""
+        """Return the best simulated allocation."""
         return self.allocation(self.best, self.order)
 
 
 def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
-    """Solve an allocation of many jobs approximately; a tree continues where it may prove more."""
+    """Solve an allocation of many jobs, with a bound on all orders.
+
+    Up to `dominance.MOST_JOBS` jobs branch and bound continues from the result.
+    """
     many, after = len(model.instance.jobs), None
 
     def work(attempt: Attempt) -> Termination:
@@ -413,10 +499,10 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         completion = None if attempt.solution is None else attempt.solution.completion
         search = LagrangianSearch(model.instance, model.rules, known=completion)
         nonlocal after
-        ended = attempt.run_search(search, spare=WRITING * many**2)
+        ended = attempt.run_search(search, spare=DEFAULTS.seconds_per_share * many**2)
         if ended and search.value < inf and many <= dominance.MOST_JOBS:
             after = search.rents.precedences(search.value)
-        attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
+        attempt.message = "the Lagrangian bound leaves a gap, and orders were not searched"
         return attempt.end_status() if ended else "time-limit"
 
     result = run_attempt(model, task, "rents", work)

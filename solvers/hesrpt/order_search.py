@@ -1,4 +1,4 @@
-"""Searches over completion orders: the optimum of one, or the best of all by branch and bound."""
+"""Search over completion orders: the optimum of one order, or branch and bound over all."""
 
 from __future__ import annotations
 
@@ -31,20 +31,21 @@ from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves, speeds
 from schedopt.solvers.result import Result, Termination
 
 MOST_SHARES = 1_000_000
-"""Most shares written epoch by epoch; beyond, proportions replace them where possible."""
+"""Most shares that a solution lists by epoch; larger solutions have proportions instead."""
 MOST_LEAVES = 20_000
+"""Most leaves that branch and bound keeps for convex programs."""
 REPLAYS = 12
-"""How often the order in which jobs complete is priced and played again."""
+"""Most times that the order of completions is simulated again with its own prices."""
 WORK = 200_000
-"""Nodes times jobs cubed between two looks at the clock."""
-TOGETHER = 1e-12
-"""Completions this near, relatively, count as simultaneous: only rounding separates them."""
+"""Nodes times jobs cubed between two checks of the clock."""
+ROUNDING = 1e-12
+"""Relative difference of completion times below which they count as equal."""
 
 
 def order_search(
     instance: Instance, rules: Rules | None = None, order: Sequence[int] | None = None
 ) -> GivenOrder | BestOrder:
-    """Return the search for the best order: direct where there is a formula, else a tree."""
+    """Return a search for the best order: for one order if that is optimal, else for all."""
     rules = rules or Rules(instance)
     if dominance.is_one_order(instance, rules, given=order is not None):
         return GivenOrder(instance, rules, order)
@@ -52,15 +53,22 @@ def order_search(
 
 
 class OrderSearch:
-    """What searches over completion orders share: prices, and the allocations that they lead to.
+    """Base class of the searches: prices of orders, and the allocations that prices imply.
 
-    Prices see bounds of single jobs and of disjoint teams. Where there are other side constraints,
-    what prices prove is still a bound, but the shares they lead to need not satisfy all constraints
-    (`playable` is False), and give no incumbent. Where not all jobs can be there together, floors
-    are not seen.
+    Prices take the limits of single jobs and of disjoint teams into account. With other side
+    constraints they still prove a bound, but the shares that they imply may violate constraints
+    (``feasible_shares`` is False) and give no incumbent. If not all jobs can be present together,
+    floors are ignored.
 
-    `value` is infinite where there is no solution. Orders run from the last job to complete, and
-    start from Smith's order unless one is given.
+    Attributes
+    ----------
+    value : float
+        The objective of the best solution, infinite without one.
+    bound : float
+        The best lower bound.
+    order : ndarray of int, shape (M,)
+        The completion order, from the last job to the first; at first Smith's order, or the one
+        that is given.
     """
 
     def __init__(
@@ -73,7 +81,7 @@ class OrderSearch:
         count = len(self.sizes)
         together = not instance.arrivals.any() or servable(rules.bounds, range(count))
         bounds = bounds_of(rules if together else without_floors(rules), count)
-        self.playable = together and bounds.whole
+        self.feasible_shares = together and bounds.whole
         self.curves = curves(instance, bounds)
         teams = np.append(self.curves.team_mosts, self.curves.servers)[self.curves.teams]
         most = np.minimum(self.curves.mosts, teams)
@@ -82,7 +90,7 @@ class OrderSearch:
         self.groups = np.searchsorted(self.starts, instance.arrivals).astype(np.int64)
 
     def cost_each_alone(self) -> float:
-        """Return what jobs cost if each has all servers that it may have from its arrival on."""
+        """Return the total cost if each job had its most servers from its arrival on."""
         with np.errstate(divide="ignore"):
             return float(self.costs @ (self.sizes / self.tops)) * (1.0 - kernels.NEAR)
 
@@ -91,8 +99,8 @@ class OrderSearch:
         return prices_of(self.curves, order, levels_of(self.costs, order))
 
     def simulate(self, prices: Floats, record: Floats | None = None) -> Simulation:
-        """Serve those present so that they always earn the most at the prices."""
-        if not np.isfinite(prices).all():  # those of an order in which jobs cannot complete
+        """Simulate the shares that maximize the value of work at these prices at every time."""
+        if not np.isfinite(prices).all():  # in this order the jobs cannot complete
             return Simulation(np.full(len(prices), inf), np.zeros(0), np.zeros(0))
         shares = np.zeros((0, 0)) if record is None else record
         simulated: Simulation = simulate(
@@ -101,11 +109,11 @@ class OrderSearch:
         return simulated
 
     def cost(self, ends: Floats) -> float:
-        """Return the cost of completions, infinite where some job is never done."""
+        """Return the cost of completion times, infinite if a job never completes."""
         return float(self.costs @ (ends - self.instance.arrivals))
 
     def allocation(self, prices: Floats, order: Order) -> Allocated:
-        """Return the play of prices; the order settles that of jobs that complete together."""
+        """Return the simulated allocation of prices; ``order`` breaks ties of completion times."""
         everyone = np.arange(len(prices))
         record = np.zeros((len(prices) + len(self.starts), len(prices)))
         simulated = self.simulate(prices, record)
@@ -118,12 +126,12 @@ class OrderSearch:
 
 
 def in_order(ends: Floats) -> bool:
-    """Tell whether completions, of the first first, are in order but for rounding."""
-    return bool((ends[:-1] <= ends[1:] * (1.0 + TOGETHER)).all())
+    """Return True if completion times are nondecreasing up to rounding."""
+    return bool((ends[:-1] <= ends[1:] * (1.0 + ROUNDING)).all())
 
 
 class GivenOrder(OrderSearch):
-    """The optimum of a given order, or of shortest first, where that is best."""
+    """The optimum of a given order, or of shortest first where that order is optimal."""
 
     name = "closed-form"
 
@@ -137,12 +145,12 @@ class GivenOrder(OrderSearch):
             self.order = np.lexsort((-np.arange(len(self.sizes)), -self.sizes)).astype(np.int64)
 
     def closed_form(self) -> Optimum:
-        """Return the optimum of the order in closed form, where all speedups are one k^p."""
+        """Return the optimum of the order in closed form, for one common speedup k^p."""
         sizes, costs = self.sizes[self.order], self.costs[self.order]
         return optimum(sizes, costs, self._p or 1.0, self.instance.servers)
 
     def advance(self, seconds: float) -> bool:
-        """Set value and bound; that ends it."""
+        """Compute value and bound; the search then has ended."""
         del seconds
         if self._p is not None:
             best = self.closed_form()
@@ -150,14 +158,14 @@ class GivenOrder(OrderSearch):
             return True
         prices = self.prices(self.order)
         self.bound = float(prices @ self.sizes)
-        if self.playable:
+        if self.feasible_shares:
             ends = self.simulate(prices).ends
             if not self._given or in_order(ends[self.order[::-1]]):
                 self.value = self.cost(ends)
         return True
 
     def solution(self) -> Allocated:
-        """Return the closed form's solution, for many jobs without its epochs, or a play."""
+        """Return the solution of the closed form, or else the simulated one."""
         if self._p is None:
             return self.allocation(self.prices(self.order), self.order)
         solved, order = self.closed_form(), self.order
@@ -180,12 +188,27 @@ class GivenOrder(OrderSearch):
 
 
 class BestOrder(OrderSearch):
-    """Find the least cost over all orders, and over what arrives between which completions.
+    """Branch and bound over all completion orders, and over the positions of arrivals in them.
 
-    Diagrams, where all are there at once, leave some orders to branch and bound; anytime. Only what
-    is cheaper than `incumbent` is looked for: there jobs complete `after` each other, as bits,
-    where that is known. `sets` counts the sets of last jobs, 0 where jobs arrive. `rest` bounds
-    what is neither explored nor among the `leaves`; it is infinite at the end.
+    Without arrivals, decision diagrams first exclude most orders. The search can be interrupted.
+
+    Parameters
+    ----------
+    instance : Instance
+    rules : Rules
+    order : sequence of int, optional
+        An order to start from.
+    incumbent : float
+        Only cheaper solutions are searched for.
+    after : ndarray of int, shape (M,), optional
+        For each job the bit mask of the jobs that complete after it in every cheaper solution.
+
+    Attributes
+    ----------
+    sets : int
+        The number of sets of last jobs, 0 with arrivals.
+    rest : float
+        A lower bound of what is neither explored nor among the leaves; infinite at the end.
     """
 
     name = "tree"
@@ -213,7 +236,7 @@ class BestOrder(OrderSearch):
             self.starts,
             self.groups,
             own,
-            self.playable,
+            self.feasible_shares,
             kernels.no_paths(count),
         )
         self._tree = kernels.new_tree(count, len(self.starts), MOST_LEAVES)
@@ -224,7 +247,7 @@ class BestOrder(OrderSearch):
     def _replay(self) -> None:
         """Simulate the prices of an order, then of the order in which jobs complete, and so on."""
         last, order = inf, self.order
-        for _ in range(REPLAYS if self.playable else 0):
+        for _ in range(REPLAYS if self.feasible_shares else 0):
             prices = self.prices(order)
             ends = self.simulate(prices).ends
             cost = self.cost(ends)
@@ -235,10 +258,10 @@ class BestOrder(OrderSearch):
             last, order = cost, np.argsort(-ends, kind="stable").astype(np.int64)
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether bound and value are final."""
+        """Work for about ``seconds``; return True when bound and value are final."""
         until = now() + seconds
         if len(self.sizes) > dominance.MOST_JOBS:
-            self.rest = self.bound  # all orders are left
+            self.rest = self.bound  # no order was excluded
             return True
         while self.diagram is not None and not len(self._data.paths.child):
             if self._pass is None:
@@ -253,7 +276,7 @@ class BestOrder(OrderSearch):
         return self._explore(until)
 
     def _explore(self, until: float) -> bool:
-        """Branch and bound; tell whether it has ended."""
+        """Run branch and bound; return True if it has ended."""
         searched, status = self._tree, kernels.PAUSED
         searched.best[0] = self.value
         nodes = max(1, WORK // len(self.sizes) ** 3)
@@ -271,12 +294,12 @@ class BestOrder(OrderSearch):
         return bool(status != kernels.PAUSED)
 
     def leaves(self) -> list[tuple[float, Timeline]]:
-        """Return (bound, timeline) of those that could still be better, the least bound first."""
+        """Return (bound, timeline) of the open leaves, in increasing order of their bounds."""
         leaves = kernels.open_leaves(self._tree, self.value * (1 - kernels.NEAR))
         return [(bound, self._timeline(leaf.tolist())) for bound, leaf in leaves]
 
     def _timeline(self, placed: list[int]) -> Timeline:
-        """Return the order from the last, and how many complete before each arrival."""
+        """Return the order from the last job, and the number of completions before each arrival."""
         order = [j for j in placed if j != kernels.ARRIVAL]
         arrived: dict[str, int] = {}
         group, completed = 0, 0
@@ -291,16 +314,16 @@ class BestOrder(OrderSearch):
 
     @property
     def best_prices(self) -> Floats:
-        """The prices of each job's work that lead to the incumbent, shape (M,)."""
+        """The work prices of the incumbent, shape (M,)."""
         return self._tree.incumbent
 
     def solution(self) -> Allocated:
-        """Return the best solution that was played."""
+        """Return the best simulated solution."""
         return self.allocation(self.best_prices, self.order)
 
 
 def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
-    """Solve an allocation with a single order to try, or in which all complete together."""
+    """Solve an allocation with one order to try, or a makespan without arrivals."""
     order = model.last_first.tolist() if model.given else None
 
     def work(attempt: Attempt) -> Termination:
@@ -314,7 +337,7 @@ def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partia
             attempt.raise_bound(low, "closed-form")
             return "completed"
         attempt.run_search(GivenOrder(model.instance, model.rules, order))
-        attempt.message = "jobs of the given order would complete in another by its prices"
+        attempt.message = "the prices of the given order complete the jobs in another order"
         return attempt.end_status()
 
     result = run_attempt(model, task, "closed-form", work)
@@ -323,7 +346,7 @@ def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partia
 
 
 def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
-    """Solve an allocation over all orders and timelines; programs close what prices leave open."""
+    """Solve an allocation over all orders; convex programs solve the leaves that remain."""
 
     def work(attempt: Attempt) -> Termination:
         instance, order = model.instance, None
@@ -333,24 +356,25 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
             if task.incumbent is None:
                 attempt.take(start, None)
         search = BestOrder(instance, model.rules, order, attempt.value, task.hints)
-        if not search.playable and installed("clarabel"):
+        if not search.feasible_shares and installed("clarabel"):
             attempt.take_even_split()
             attempt.take_program(*plain_timeline(instance))
             search.value = attempt.value
         if attempt.run_search(search) and not attempt.is_closed():
             if search.rest < attempt.value * (1 - kernels.NEAR):
-                attempt.message = "the diagrams of all orders stay too wide to prove more"
-            rest = min(search.rest, search.value)
-            return attempt.over_programs(search.leaves(), search.bound, rest)
+                attempt.message = "there are too many completion orders to prove a better bound"
+            pruned = min(search.rest, search.value)
+            return attempt.solve_leaves(search.leaves(), search.bound, pruned)
         return attempt.end_status()
 
     return run_attempt(model, task, "tree", work)
 
 
 def plain_timeline(instance: Instance) -> Timeline:
-    """Return a good timeline without side constraints.
+    """Return a good timeline that ignores side constraints.
 
-    It is the order from the last job to complete, and how many have completed at each arrival.
+    A timeline is the order from the last job to complete, and the number of completions before
+    each arrival.
     """
     free = OrderSearch(instance, Rules(instance))
     ends = free.simulate(instance.costs / free.tops).ends

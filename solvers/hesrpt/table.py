@@ -8,11 +8,11 @@ from schedopt.solvers.hesrpt.feasibility import has_few_timelines
 from schedopt.solvers.result import Limits
 
 MOST_TIMELINES = 720
-"""Programs that the declared model is enumerated over: of 6 jobs that are there from the start."""
+"""Most convex programs of the declared model: the orders of 6 jobs without arrivals."""
 
 
 def _counts_flow_times(model: Allocation, *, late: bool = False) -> bool:
-    """Tell whether flow times count, of jobs that are all there at time 0 unless some are late."""
+    """Return True if the objective is a flow time; with ``late``, jobs may have arrivals."""
     arrive = bool(model.instance.arrivals.any())
     return not (model.changed or (arrive and not late) or model.instance.objective == "makespan")
 
@@ -30,21 +30,21 @@ def _has_many_orders(model: Allocation) -> bool:
     return _counts_flow_times(model) and not model.given and whole
 
 
-def _needs_rents_first(model: Allocation, _: Limits) -> bool:
+def _has_too_many_orders_for_branching(model: Allocation, _: Limits) -> bool:
     return not has_few_orders(model.instance, model.rules)
 
 
-def _needs_all_orders(model: Allocation) -> bool:
+def _fits_branch_and_bound(model: Allocation) -> bool:
     few = len(model.instance.jobs) <= MOST_JOBS
     return _counts_flow_times(model, late=True) and not model.given and few
 
 
-def _as_declared(model: Allocation, _: Limits) -> bool:
+def _is_unchanged(model: Allocation, _: Limits) -> bool:
     return not model.changed
 
 
 def _has_few_timelines(model: Allocation) -> bool:
-    """Tell whether the timelines can be enumerated, or the model was changed."""
+    """Return True if the timelines can be enumerated, or the user changed the model."""
     return model.changed or has_few_timelines(model, MOST_TIMELINES)
 
 
@@ -53,10 +53,9 @@ ENGINES = (
         "closed-form",
         solve="schedopt.solvers.hesrpt.order_search:solve_one",
         accepts=_has_one_order,
-        description="makespans without arrivals or side constraints, where all jobs complete "
-        "together; flow times without arrivals, where one order is all there is to try: a given "
-        "one, or shortest first for one speedup and equal weights",
-        proves="the optimum, unless jobs of a given order would complete in another",
+        description="makespans without arrivals or side constraints; flow times without arrivals "
+        "if the order is given, or if shortest first is optimal (one speedup, equal weights)",
+        proves="the optimum, unless the jobs of a given order would complete in another order",
         certificate="ranks",
         confirmed_by="clarabel",
     ),
@@ -64,19 +63,21 @@ ENGINES = (
         "rents",
         solve="schedopt.solvers.hesrpt.lagrangian:solve",
         accepts=_has_many_orders,
-        worth_trying=_needs_rents_first,
-        description="flow times without arrivals, with caps and floors of jobs and of disjoint "
-        "teams; unasked from 9 jobs on, where there are many orders. Up to 60 jobs tree goes on",
-        proves="a bound on all orders, about 0.5% below the cost, and for tree who completes after "
-        "whom; it does not see floors of teams. The optimum of up to 8 jobs",
+        worth_trying=_has_too_many_orders_for_branching,
+        description="Lagrangian bound for flow times without arrivals, with caps and floors of "
+        "jobs and of disjoint teams; by default from 9 jobs on. Up to 60 jobs, tree goes on",
+        proves="a bound over all orders, about 0.5% below the cost; it ignores floors of teams. "
+        "The optimum for up to 8 jobs",
         confirmed_by="model",
     ),
     Engine(
         "tree",
         solve="schedopt.solvers.hesrpt.order_search:solve_all",
-        accepts=_needs_all_orders,
-        description="flow times of up to 60 jobs, with arrivals and side constraints too",
-        proves="the optimum of up to 16 jobs, some of 20 after rents, 8 or so that arrive",
+        accepts=_fits_branch_and_bound,
+        description="branch and bound over completion orders, for flow times of up to 60 jobs, "
+        "also with arrivals and side constraints",
+        proves="the optimum for up to 16 jobs, for some of 20 after rents, for about 8 with "
+        "arrivals",
         certificate="ranks",
         confirmed_by="model",
     ),
@@ -84,9 +85,9 @@ ENGINES = (
         "clarabel",
         solve="schedopt.solvers.hesrpt.convex_programs:solve",
         accepts=anything,
-        worth_trying=_as_declared,
-        description="any allocation, by convex programs: of the best order, or of all where few",
-        proves="the optimum, as far as there are few enough orders",
+        worth_trying=_is_unchanged,
+        description="convex programs of the best order, or of all orders if there are few",
+        proves="the optimum if the number of completion orders is small",
         certificate="ranks",
         confirmed_by="tree",
         needs="clarabel",
@@ -95,9 +96,9 @@ ENGINES = (
         "model",
         solve="schedopt.solvers.hesrpt.convex_programs:solve_as_it_stands",
         accepts=_has_few_timelines,
-        description="the declared program of one order, with native changes, or of up to 720 "
-        "timelines (6 jobs without arrivals), one by one",
-        proves="the optimum, to the tolerance of an interior-point method",
+        description="the declared convex program of one order, with the user's changes, or of up "
+        "to 720 timelines (6 jobs without arrivals)",
+        proves="the optimum within the tolerance of an interior-point method",
         confirmed_by="clarabel",
         needs="clarabel",
     ),

@@ -24,9 +24,9 @@ from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.direct import split_evenly
 from schedopt.solvers.hesrpt.dominance import count_sets
 from schedopt.solvers.hesrpt.lagrangian import (
+    LagrangianBound,
     LagrangianSearch,
-    RentBound,
-    nearest_falling,
+    nearest_nonincreasing,
     resample,
     upper_envelope,
 )
@@ -96,9 +96,9 @@ def test_rents_leave_few_orders_of_twenty_jobs() -> None:
 )
 def test_any_rents_prove_a_bound(lengths: list[float], heights: list[float], seed: int) -> None:
     instance = many(9, seed, 10)
-    rents = nearest_falling(np.array(heights[: len(lengths)]) + 0.001, np.array(lengths))
+    rents = nearest_nonincreasing(np.array(heights[: len(lengths)]) + 0.001, np.array(lengths))
     assert (np.diff(rents) <= 0).all()
-    found = RentBound(curves(instance), instance.sizes, instance.costs)
+    found = LagrangianBound(curves(instance), instance.sizes, instance.costs)
     for _ in found.evaluate(np.append(0.0, np.cumsum(lengths)), rents[None]):
         pass
     assert found.bound <= ended(LagrangianSearch(instance)).value
