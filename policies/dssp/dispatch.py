@@ -1,6 +1,6 @@
-"""The dispatch simulator: which task goes to idle processors, played through to the end.
+"""The simulator of nights: which task goes to idle processors, simulated to the end.
 
-`policies.dssp.plain` is the definition, which this plays compiled.
+`solvers.dssp.schedule.simulation_kernels` says what a dispatcher means.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def simulate(
     draws: Floats | None = None,
     lengths: Floats | None = None,
 ) -> Simulated:
-    """Simulate a dispatcher on some jobs, compiled.
+    """Simulate a dispatcher on some jobs.
 
     Parameters
     ----------

@@ -1,11 +1,13 @@
-"""The dispatch simulator: compiled against plain, and against what every schedule must keep."""
+"""The dispatch simulator: against a second one, and against what every schedule must keep."""
 
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judge.dispatched import simulate_plainly
 from judge.nights import drawn
 
 from schedopt import evaluate, solve
@@ -14,9 +16,9 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job, bounding
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.dssp.dispatch import simulate
-from schedopt.policies.dssp.plain import simulate_plainly
 from schedopt.policies.registry import NotApplicableError
 from schedopt.problems import problem
+from schedopt.solvers import compiling
 
 DISPATCHERS = tuple(dispatchers.KEYS)
 LENGTHS = st.one_of(
@@ -42,11 +44,13 @@ def night(
     )
 
 
-def expect_alike(instance: Instance, run: np.ndarray) -> None:
+def expect_alike(instance: Instance, run: np.ndarray, compiled: bool) -> None:
     for name in DISPATCHERS:
         key = dispatchers.KEYS[name]
         luck = {"draws": key(instance, 3)} if name == "random" else {"keys": key(instance)}
-        ours, plain = simulate(instance, run, **luck), simulate_plainly(instance, run, **luck)
+        with patch.object(compiling, "_runs_as_python", lambda size, most: not compiled):
+            ours = simulate(instance, run, **luck)
+        plain = simulate_plainly(instance, run, **luck)
         np.testing.assert_array_equal(ours.starts, plain.starts)
         np.testing.assert_array_equal(ours.completion, plain.completion)
         short = instance.tasks.lengths > 0
@@ -56,19 +60,21 @@ def expect_alike(instance: Instance, run: np.ndarray) -> None:
             assert ours.processors(instance) == plain.processors
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @given(jobs=st.lists(STAGES, min_size=1, max_size=8), processors=st.integers(1, 6), data=st.data())
-def test_compiled_equals_plain_to_the_last_bit(
-    jobs: list[list[list[float]]], processors: int, data: st.DataObject
+def test_simulator_agrees_with_the_oracle_to_the_last_bit(
+    compiled: bool, jobs: list[list[list[float]]], processors: int, data: st.DataObject
 ) -> None:
     run = np.array(sorted(data.draw(st.sets(st.integers(0, len(jobs) - 1)))), dtype=np.int64)
-    expect_alike(night(jobs, processors), run)
+    expect_alike(night(jobs, processors), run, compiled)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @given(seed=st.integers(0, 10_000))
-def test_on_every_machine_too(seed: int) -> None:
+def test_simulator_agrees_with_the_oracle_on_every_machine(compiled: bool, seed: int) -> None:
     instance = files.parse(drawn(seed, most=30))
     some = np.flatnonzero(np.random.default_rng(seed).random(len(instance.jobs)) < 0.9)
-    expect_alike(instance, some)
+    expect_alike(instance, some, compiled)
 
 
 def test_edf_and_least_slack_by_hand() -> None:

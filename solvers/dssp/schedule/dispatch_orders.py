@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,19 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key
-from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, is_plain, task_kinds, with_seats
+from schedopt.solvers.dssp.schedule.machine_arrays import (
+    NEAR,
+    MachineArrays,
+    TaskKinds,
+    is_plain,
+    task_kinds,
+    with_seats,
+)
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.dssp.schedule.simulation_kernels import simulate
+
+if TYPE_CHECKING:
+    from schedopt.solvers.dssp.schedule.packing_kernels import Tail
 
 JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
@@ -24,8 +33,6 @@ NO_SLACK = 1e-5
 """The part of the horizon that counts as no slack."""
 AT_ONCE = 1e3
 """By how many horizons required jobs without slack are moved earlier in every order."""
-FEW = 4
-"""Tasks of a kind, on average, from which on kinds are simulated and not tasks."""
 
 
 class Outcome(NamedTuple):
@@ -102,13 +109,7 @@ class DispatchOrders:
             key[at_once[kinds.job_of]] -= AT_ONCE * (1 + night.horizon)
         self._end = float(last.max(initial=0.0)) * NEAR * NEAR
         plain = is_plain(self.site)
-        self._dispatch = Dispatch(
-            lengths,
-            tasks.first_task,
-            tasks.first_stage,
-            min(int(self.site.there[0]), max(1, len(lengths))) if plain else 0,
-        )
-        self._by_task = plain and lengths.all() and len(first) * FEW > len(lengths)
+        self._lengths = lengths
         self._kind_of = np.repeat(np.arange(len(first)), np.diff(kinds.first))
         packs = plain and len(night.late) < 2 and len(lengths) > 0
         self._packing = PackingOrders(night, self._order) if packs else None
@@ -173,24 +174,18 @@ class DispatchOrders:
         if shift is not None:
             keys = keys + shift[self._kinds.stage_of]
         some: Ints = np.flatnonzero(jobs)
-        completion = np.full(len(night.jobs), np.nan)
-        starts, history = np.full(len(self._dispatch.lengths), np.nan), None
-        main = night.tasks.first_stage[:-1]
+        some = some[np.argsort(night.releases[some], kind="stable")]
+        kinds, history = self._kinds._replace(keys=keys), None
         if tail is not None and self._packing:
-            starts[:] = np.inf
-            record = Record(starts, completion)
-            self._packing.run(self._dispatch, keys[self._kind_of], some, record, tail)
-        elif self._by_task:
-            record = Record(starts, completion)
-            by_key(self._dispatch, keys[self._kind_of], some, record, self._end, main)
+            starts, completion = self._packing.run(self.site, kinds, some, tail)
         else:
-            some = some[np.argsort(night.releases[some], kind="stable")]
-            kinds = self._kinds._replace(keys=keys)
+            starts = np.full(len(self._lengths), np.nan)
+            completion = np.full(len(night.jobs), np.nan)
             history = simulate(self.site, kinds, some, self._end, NOTHING, starts, completion)
         in_order = np.empty_like(starts)
         in_order[self._order] = starts
         simulated = Simulated(
-            in_order, completion, self._dispatch.lengths, keys[self._kind_of], self._order, history
+            in_order, completion, self._lengths, keys[self._kind_of], self._order, history
         )
         return self._outcome(simulated)
 
@@ -217,34 +212,79 @@ EFFORT = 500_000
 
 
 class PackingOrders:
-    """Packs what a dispatcher has not started some time before the deadline.
+    """Packs the tasks that a dispatcher has not started some time before the deadline.
 
-    The night has stages for every job, no releases, and pays nothing for what is late. `order` is
-    the order in which stages hand their tasks out; `early` marks, in that order, the tasks that
-    must have started before packing begins.
+    The night has stages for every job, no releases, and pays nothing for late jobs. `order` is
+    the order in which stages hand their tasks out. Packing takes the last long stage of each job
+    and those after it; a job whose earlier tasks have not all started by then is given up.
     """
 
     def __init__(self, night: Instance, order: Ints) -> None:
-        from schedopt.solvers.dssp.schedule.packing_kernels import Due
-
-        tasks, lengths = night.tasks, night.tasks.lengths[order]
-        job_of, stage_of = tasks.job_of[order], tasks.stage_of[order]
-        main = _last_long_stage(night)
+        tasks, self._lengths = night.tasks, night.tasks.lengths[order]
+        self._tasks, self._processors, self._jobs = tasks, night.processors, len(night.jobs)
+        self._early = tasks.stage_of < _last_long_stage(night)[tasks.job_of]
         by_stage = night.deadlines[tasks.job_of_stage]
-        due = (by_stage - tasks.following_paths)[stage_of]
-        self.early = stage_of < main[job_of]
-        late = np.flatnonzero(~self.early)
-        by_due = late[np.lexsort((-lengths[late], due[late]))]
-        latest = by_stage - tasks.remaining_paths
-        self._due = Due(main, by_due, due, latest, stage_of, job_of)
+        self._due = (by_stage - tasks.following_paths)[tasks.stage_of]
+        self._latest = by_stage - tasks.remaining_paths
+        late = np.flatnonzero(~self._early)
+        self._by_due = late[np.lexsort((-self._lengths[late], self._due[late]))]
 
-    def run(self, of: Dispatch, keys: Floats, jobs: Ints, record: Record, part: float) -> None:
-        """Dispatch some jobs by least key, and pack the rest in the last part of the night."""
-        from schedopt.solvers.dssp.schedule import packing_kernels
+    def run(
+        self, site: MachineArrays, kinds: TaskKinds, jobs: Ints, part: float
+    ) -> tuple[Floats, Floats]:
+        """Dispatch some jobs, and pack the rest in the last part of the night.
 
-        tail = part * float(self._due.due.max(initial=0.0))
-        early_first, until = np.where(self.early, keys - tail, keys), tail * (1 / part - 1)
-        packing_kernels.dispatch_and_pack(of, self._due, early_first, jobs, record, until, EFFORT)
+        Returns when each task starts, in the order in which stages hand them out, and when each
+        job completes; NaN of jobs that are not run or given up.
+        """
+        from schedopt.solvers.dssp.schedule.packing_kernels import pack
+
+        tasks, lengths = self._tasks, self._lengths
+        starts, completion = np.full(len(lengths), np.nan), np.full(self._jobs, np.nan)
+        span = float(self._due.max(initial=0.0))
+        until = (1 - part) * span
+        keys = kinds.keys - part * span * self._early[kinds.first[:-1]]
+        history = simulate(
+            site, kinds._replace(keys=keys), jobs, until, NOTHING, starts, completion
+        )
+        starts[np.isnan(starts)] = np.inf
+        chosen = np.zeros(self._jobs, dtype=np.bool_)
+        chosen[jobs] = True
+        chosen[tasks.job_of[self._early & np.isinf(starts)]] = False
+        ends = np.repeat(history.starts + lengths[history.first], history.processors)
+        begin, running = np.full(self._processors, until), np.sort(ends[ends > until])
+        begin[self._processors - len(running) :] = running
+        tail, effort = self._unstarted_tasks(chosen, starts, begin), np.array([EFFORT])
+        pack(tail, np.arange(len(begin)), begin.copy(), span, effort, chosen, starts)
+        last = np.maximum.reduceat(starts + lengths, tasks.first_task[tasks.first_stage[:-1]])
+        return starts, np.where(chosen, last, np.nan)
+
+    def _unstarted_tasks(self, chosen: JobMask, starts: Floats, begin: Floats) -> Tail:
+        """Return the tasks of chosen jobs that have not started, in the order of due times.
+
+        A stage opens when the stage before has ended, if all of its tasks have started; else at the
+        latest time at which it must.
+        """
+        from schedopt.solvers.dssp.schedule.packing_kernels import Tail
+
+        tasks = self._tasks
+        stage_ends = np.maximum.reduceat(starts + self._lengths, tasks.first_task[:-1])
+        opens = np.append(0.0, stage_ends[:-1])
+        opens = np.where(np.isinf(opens), self._latest, opens)
+        opens[tasks.first_stage[:-1]] = 0.0
+        left = self._by_due[chosen[tasks.job_of[self._by_due]] & np.isinf(starts[self._by_due])]
+        return Tail(
+            tasks=left,
+            owners=tasks.job_of[left],
+            lengths=self._lengths[left],
+            opens=opens[tasks.stage_of[left]],
+            due=self._due[left],
+            bins=np.full(len(left), -1),
+            begin=begin,
+            end=begin.copy(),
+            head=np.full(len(begin), -1),
+            after=np.full(len(left), -1),
+        )
 
 
 def _last_long_stage(night: Instance) -> Ints:

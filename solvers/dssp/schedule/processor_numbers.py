@@ -8,10 +8,8 @@ import numpy as np
 
 from schedopt.instances.dssp import Scheduled, scheduled
 from schedopt.solvers.compiling import kernel
-from schedopt.solvers.dssp.schedule import dispatch_kernels as kernels
 from schedopt.solvers.dssp.schedule.machine_arrays import (
     MOST_IN_PYTHON,
-    is_plain,
     machine_arrays,
     task_kinds,
 )
@@ -33,7 +31,7 @@ class Simulated(NamedTuple):
     lengths: Floats  # of tasks in the order in which stages hand them out
     keys: Floats  # the same
     order: Ints | None  # this order, if it is not the file's
-    history: History | None  # what started; None where tasks take a processor each, of one layer
+    history: History | None  # what started; None where each task takes one processor of one layer
 
     def processors(self, night: Instance) -> dict[int, tuple[int, ...]]:
         """Return the processors of each task that has started and takes some time.
@@ -94,17 +92,9 @@ def simulate_keys(
     if order is not None:
         lengths, keys = lengths[order], keys[order]
     starts, completion = np.full(len(lengths), np.nan), np.full(len(night.jobs), np.nan)
-    site, history = machine_arrays(night), None
-    if len(clocks) == 0 and is_plain(site) and lengths.all():
-        processors = min(int(site.there[0]), max(1, len(lengths)))
-        dispatch = kernels.Dispatch(lengths, tasks.first_task, tasks.first_stage, processors)
-        kernels.by_key(
-            dispatch, keys, jobs, kernels.Record(starts, completion), np.inf, tasks.first_stage[:-1]
-        )
-    else:
-        kinds = task_kinds(tasks, lengths, keys)
-        by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
-        history = simulate(site, kinds, by_release, np.inf, clocks, starts, completion)
+    kinds = task_kinds(tasks, lengths, keys)
+    by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
+    history = simulate(machine_arrays(night), kinds, by_release, np.inf, clocks, starts, completion)
     if order is not None:
         starts, in_order = np.empty_like(starts), starts
         starts[order] = in_order

@@ -1,4 +1,4 @@
-"""The dispatch simulator in plain Python: the definition, which `dispatch.simulate` equals exactly.
+"""A second dispatch simulator, over processors and tasks one by one: the oracle of the first.
 
 Nonpreemptive and non-delay, from event to event: a task ends, a job is released, the machine
 changes. At each, what ends there ends first, then jobs are released, then tasks start. A task waits
