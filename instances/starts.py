@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf, isfinite
+from collections.abc import Callable, Sequence
+from math import ceil, floor, inf, isfinite
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.instances.csv_text import unescape_cell
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.tables import Column, Source, Table
-from schedopt.instances.times import NUMBER
+from schedopt.instances.times import NUMBER, Dates
 
 COLUMNS = ("job", "earliest", "median", "latest", "requested")
 
@@ -21,18 +24,87 @@ class Start(Record, kw_only=True):
     """When one waiting job will start, in the log's unit: an interval of the level asked for."""
 
     job: str  # its name, or its row in the log from 0
-    earliest: float
+    earliest: float | None  # None where intervals could not be calibrated
     median: float
-    latest: float
+    latest: float | None
     requested: float  # what requested run times alone would say
+
+    def by_minutes(self, dates: Dates | None) -> Start:
+        """Return the same in whole minutes by a clock, the interval rounded outwards."""
+        if dates is None:
+            return self
+        zero = dates.start.second + dates.start.microsecond / 1e6
+
+        def rounded(time: float, to: Callable[[float], int]) -> float:
+            return (60 * to((time * dates.unit + zero) / 60) - zero) / dates.unit
+
+        return msgspec.structs.replace(
+            self,
+            earliest=None if self.earliest is None else rounded(self.earliest, floor),
+            median=rounded(self.median, round),
+            latest=None if self.latest is None else rounded(self.latest, ceil),
+            requested=rounded(self.requested, round),
+        )
 
 
 class StartTimes(msgspec.Struct, frozen=True):
-    """Start times, and on how many starts of the log's past their intervals were calibrated."""
+    """Start times at a time, and on how many starts before then intervals were calibrated.
+
+    ``waiting`` jobs wait then; ``needed`` is how many starts calibration takes, ``dates`` the log's
+    clock, if it has one.
+    """
 
     rows: tuple[Start, ...]
     judged: int
     shift: float
+    time: float
+    waiting: int
+    needed: int
+    dates: Dates | None = None
+
+    def by_clock(self) -> list[dict[str, str | None]]:
+        """Return the rows with times in whole minutes by the log's clock, or as numbers."""
+        return [
+            {
+                key: value if value is None or isinstance(value, str) else self._written(value)
+                for key, value in msgspec.structs.asdict(row.by_minutes(self.dates)).items()
+            }
+            for row in self.rows
+        ]
+
+    def in_words(self) -> str:
+        """Say how many jobs wait, when, and on what intervals are calibrated."""
+        head = f"{self.waiting:,} wait at {self._written(self.time)}"
+        if not self.waiting:
+            return head
+        if self.judged < self.needed:
+            return (
+                f"{head}; no intervals, which take {self.needed:,} starts of jobs that waited "
+                f"before then: there are {self.judged:,}"
+            )
+        return f"{head}; intervals calibrated on {self.judged:,} starts before then"
+
+    def _written(self, time: float) -> str:
+        return f"{time:.12g}" if self.dates is None else f"{self.dates.at(time):%Y-%m-%dT%H:%M}"
+
+
+class Observed(NamedTuple):
+    """What is known of a log beside its instance.
+
+    Attributes
+    ----------
+    dates : Dates or None
+        The clock of a log in seconds, if it has one.
+    until : float or None
+        When an export was written in which jobs wait or run, whose starts are those of the log.
+    waiting, running : ndarray of bool, shape (jobs,), optional
+        The jobs that waited and ran then.
+    """
+
+    dates: Dates | None = None
+    until: float | None = None
+    waiting: NDArray[np.bool_] | None = None
+    running: NDArray[np.bool_] | None = None
 
 
 class WrongStart(Record, kw_only=True):

@@ -151,40 +151,48 @@ def start_times(
 ) -> None:
     """Say when each job of a log that waits at a time will start, by an interval.
 
+    The log may be the export of a cluster in which jobs wait and run, such as sacct -XP prints.
     Run times are drawn from those of jobs that have ended by then, and the policy is played on;
-    intervals are calibrated on how well they would have held before.
+    intervals are calibrated on how well they would have held before, and not printed where too few
+    jobs have waited for that.
 
     Parameters
     ----------
-    at : The time, in the log's own unit, or a date such as 2026-11-22T14:00.
+    file : An instance of a log, or a plain log (sacct -XP, .csv, .swf), with --servers.
+    at : The time: now, a date such as 2026-11-22T14:00, or a number in the log's own unit.
     policy : One of those that replay logs.
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
     seed : Of the scenarios that are drawn.
     output : A .csv to write.
     """
+    import msgspec
+
     from schedopt import tables as column
     from schedopt.instances.csv_text import as_csv
-    from schedopt.instances.files import load, write_bytes
+    from schedopt.instances.files import write_bytes
     from schedopt.instances.starts import COLUMNS
     from schedopt.terminal.console import show
     from schedopt.terminal.results import ROWS
 
     out.expect_writable(output, (".csv",), [file])
-    queue = load(file)
-    answer = predicting.start_times(queue, at, policy, **given)
-    rows = [[getattr(row, name) for name in COLUMNS] for row in answer.rows]
+    answer = predicting.start_times(file, at, policy, tell=out.say, **given)
+    by_clock = answer.by_clock()
+    is_instance = file.name.lower().removesuffix(".gz").endswith(".json")  # its unit is known
+    rows = [msgspec.structs.asdict(row) for row in answer.rows] if is_instance else by_clock
     if output is not None:
-        write_bytes(output, as_csv(COLUMNS, rows).encode())
+        cells = ([row[name] for name in COLUMNS] for row in rows)
+        write_bytes(output, as_csv(COLUMNS, cells).encode())
     if json:
-        out.print_json(answer.rows)
+        out.print_json(rows)
     elif output is None:
-        clock, level = predicting.clock(queue), given["level"]
-        cells = ((str(job), *map(clock, times)) for job, *times in rows[:ROWS])
-        show(column.Table.of(f"starts, at {level:.0%}", map(column.text, COLUMNS), cells))
+        shown = ([row[name] for name in COLUMNS] for row in by_clock[:ROWS])
+        heads = map(column.text, COLUMNS)
+        words = f", at {given['level']:.0%}" * (answer.judged >= answer.needed)
+        show(column.Table.of(f"starts{words}", heads, shown))
         if len(rows) > ROWS:
             out.say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
-    out.say(f"{len(rows):,} wait; intervals calibrated on {answer.judged:,} starts before then")
+    out.say(answer.in_words())
 
 
 @verb("schedopt check-starts log.json starts.csv --policy easy", name="check-starts")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schedopt.formats import number
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import load
 from schedopt.instances.protocol import AnyInstance
-from schedopt.instances.starts import StartTimes
+from schedopt.instances.starts import Observed, StartTimes
 from schedopt.instances.times import NUMBER, Dates, seconds_of
 from schedopt.policies import from_file
 from schedopt.problems import problem_of
@@ -83,53 +82,68 @@ def tolerance_of(given: float | str) -> float:
 def log_of(
     path: str | Path, servers: int | None = None, tell: Callable[[str], None] | None = None
 ) -> AnyInstance:
-    """Return the instance in a file, or of a plain log (.csv, .swf) and a number of servers.
+    """Return the instance in a file, or of a plain log and a number of servers.
 
     A plain log is taken as it is: a job that cannot be replayed is an error, but for run times of
     0, which are taken to be 1, and estimates that are too short, which are kept.
     """
-    plain = Path(path).name.lower().removesuffix(".gz").endswith((".csv", ".swf"))
-    if not plain:
-        if servers is not None:
-            raise InputError("none, with an instance", found=str(servers), parameter="servers")
-        return load(path)
-    if servers is None and ".swf" not in Path(path).name.lower():  # whose header may say it
-        expected = "how many processors the machine of a plain log has"
-        raise InputError(expected, found="nothing", parameter="servers")
-    machine = {} if servers is None else {"processors": servers}
     from schedopt.instances.msfq.log_converters import read_log
 
-    queue, changes = read_log(path, tell, **AS_IT_IS, **machine)
-    if any(changes):
+    machine = _machine_of(path, servers)
+    if machine is None:
+        return load(path)
+    queue, reading = read_log(path, tell, **AS_IT_IS, **machine)
+    if reading.left_out or reading.reordered:
         expected = "jobs in order of submit, all of which can be replayed"
         raise InputError(expected, found=queue.description, file=str(path))
     return queue
 
 
+def _machine_of(path: str | Path, servers: int | None) -> dict[str, int] | None:
+    """Return the options that say what the machine of a plain log has; None of an instance."""
+    name = str(path).lower().removesuffix(".gz")
+    if ":" in name.partition("/")[0] or name.endswith(".json"):
+        if servers is not None:
+            raise InputError("none, with an instance", found=str(servers), parameter="servers")
+        return None
+    if servers is None and not name.endswith(".swf"):  # whose header may say it
+        expected = "how many processors the machine of a plain log has"
+        raise InputError(expected, found="nothing", parameter="servers")
+    return {} if servers is None else {"processors": servers}
+
+
 def start_times(
-    queue: AnyInstance,
+    queue: AnyInstance | str | Path,
     at: float | str,
     policy: str = "easy",
     *,
+    job: str | None = None,
+    servers: int | None = None,
     level: float = 0.9,
     model: str = "history",
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
+    tell: Callable[[str], None] | None = None,
 ) -> StartTimes:
     """Return an interval for the start of each job that waits at a time, under a policy.
 
-    Until then the log is played by the same policy. Run times are drawn from how long jobs have run
-    that have ended by then; intervals are calibrated on starts before then.
+    Run times are drawn from how long jobs have run that have ended by then; intervals are
+    calibrated on starts before then. Until then, jobs start as the export of a cluster says in
+    which jobs wait or run, else as the policy starts them.
 
     Parameters
     ----------
-    queue : Instance
-        Of a log.
+    queue : Instance or path
+        Of a log. A path may be that of a plain log, such as what ``sacct -XP`` prints.
     at : float or str
-        The time, in the log's unit; or a date, by the clock of the log's ``start`` if it has no
-        offset of its own.
+        The time, in the log's unit; or a date, by the clock of the log if it has no offset of its
+        own; or ``now``, which is when an export was written.
     policy : str
         One of those that replay logs.
+    job : str, optional
+        The name of a job that waits: only its start is returned.
+    servers : int, optional
+        How many processors the machine of a plain log has.
     level : float
         How probable it is to be that a start lies in its interval, between 0 and 1.
     model : str
@@ -138,38 +152,50 @@ def start_times(
         The policy's own.
     seed : int
         Of the scenarios that are drawn.
+    tell : callable, optional
+        Is called with a line on what became of the rows of a plain log.
 
     Returns
     -------
     StartTimes
         A row for each waiting job in the order of submission.
     """
+    from schedopt.instances.msfq.log_converters import read_log
+
+    observed = Observed()
+    if isinstance(queue, str | Path):
+        path, machine = queue, _machine_of(queue, servers)
+        if machine is None:
+            queue = load(path)
+        else:
+            queue, (*_, observed) = read_log(path, None, **machine)
+            if tell is not None:
+                tell(str(queue.description))
+    if observed.dates is None and (start := getattr(queue, "start", None)) is not None:
+        observed = observed._replace(dates=Dates.of(start))
+    time = time_of(at, observed.dates, observed.until) if isinstance(at, str) else at
     asked = {"level": level, "model": model, "options": options or {}, "seed": seed}
-    time = time_of(at, queue) if isinstance(at, str) else at
-    return problem_of(queue).start_times(queue, time, policy, **asked)
+    return problem_of(queue).start_times(queue, time, policy, job=job, observed=observed, **asked)
 
 
-def time_of(text: str, queue: AnyInstance) -> float:
-    """Return a time in a log's unit, of a number or a date; `InputError` if it is neither."""
+def time_of(text: str, dates: Dates | None, until: float | None = None) -> float:
+    """Return a time in a log's unit, of a number or a date; `InputError` if it is neither.
+
+    ``until`` is when an export was written, which is ``now``.
+    """
+    if text == "now" and until is not None:
+        return until
     try:
         return float(text)
     except ValueError:
         pass
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.now(UTC) if text == "now" else datetime.fromisoformat(text)
     except ValueError:
-        expected = "a number in the log's unit, or a date such as 2026-11-22T14:00"
+        expected = "now, a number in the log's unit, or a date such as 2026-11-22T14:00"
         raise InputError(expected, found=quote(text), parameter="at") from None
-    start = getattr(queue, "start", None)
-    if start is None:
+    if dates is None:
         sets = "it has no `start`, as `convert --option timezone=ZONE` sets"
         expected = f"a number in the log's unit: {sets}"
         raise InputError(expected, found=quote(text), parameter="at")
-    zero = Dates.of(start)
-    return zero.since(moment if moment.tzinfo else moment.replace(tzinfo=zero.start.tzinfo))
-
-
-def clock(queue: AnyInstance) -> Callable[[float], str]:
-    """Return what writes times of a log: by the clock where its start is known."""
-    start = getattr(queue, "start", None)
-    return number if start is None else Dates.of(start).clock
+    return dates.since(moment if moment.tzinfo else moment.replace(tzinfo=dates.start.tzinfo))

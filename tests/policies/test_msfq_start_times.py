@@ -18,6 +18,8 @@ import schedopt
 from schedopt.instances.csv_text import as_csv
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.instances.starts import Start
+from schedopt.instances.times import Dates
 from schedopt.policies.msfq.logs import start_check, start_times
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, moments
@@ -98,9 +100,10 @@ def test_intervals_hold_as_many_starts_as_said(
         told = schedopt.start_times(queue, time, level=level)
         real = starts[Snapshot(queue, starts, time).waiting]
         assert len(real) == len(told.rows)
-        held += sum(row.earliest <= t <= row.latest for row, t in zip(told.rows, real, strict=True))
+        for row, start in zip(told.rows, real, strict=True):
+            assert time <= row.earliest <= row.median <= row.latest
+            held += row.earliest <= start <= row.latest
         count += len(real)
-        assert all(time <= row.earliest <= row.median <= row.latest for row in told.rows)
     assert count > 50
     assert level - 0.2 < held / count
 
@@ -110,9 +113,12 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     file, told = tmp_path / "log.json", tmp_path / "starts.csv"
     rows = json.loads(run("start-times", file, "--at", "300", "--json").stdout)
     assert rows and set(rows[0]) == {"job", "earliest", "median", "latest", "requested"}
+    one = json.loads(run("start-times", file, "--at=300", "--json", "--job", rows[1]["job"]).stdout)
+    assert one == rows[1:2]
     run("start-times", file, "--at", "300", "--policy", "fcfs", "--level", "0.5", "-o", told)
     assert told.read_text().splitlines()[0] == "job,earliest,median,latest,requested"
-    assert "0 wait" in run("start-times", file, "--at", "-1").stderr
+    first = int(schedopt.load(file).jobs.submit[0])
+    assert "0 wait" in run("start-times", file, "--at", first).stderr
     plain, start = schedopt.load(file), "2026-03-29T01:00[Europe/Berlin]"
     dated = msgspec.structs.replace(plain, start=start).with_jobs(plain.jobs)
     schedopt.dump(dated, tmp_path / "dated.json")
@@ -121,15 +127,106 @@ def test_on_the_command_line(tmp_path: Path) -> None:
         assert json.loads(again) == rows
     shown = run("start-times", tmp_path / "dated.json", "--at", "300").stdout
     assert "2026-03-29T01:" in shown and "e+" not in shown
-    assert time_of("2026-03-29T03:00", dated) == 3600  # clocks are put forward at 2
+    assert time_of("2026-03-29T03:00", Dates.of(start)) == 3600  # clocks are put forward at 2
     for words, said in (
-        (["--at", "noon"], "--at: found 'noon'; expected a number"),
+        (["--at", "noon"], "--at: found 'noon'; expected now, a number"),
+        (["--at", "now"], "it has no `start`"),
+        (["--at", "-1"], "--at: found -1; expected a time of the log, from 15 to"),
+        (["--at", "1e7"], "--at: found 10000000; expected a time of the log"),
+        (["--at", "nan"], "--at: found nan; expected a time of the log"),
+        (["--at", "300", "--job", "x"], "--job: found 'x'; expected a job that waits (one of '"),
+        (["--at", "300", "--servers", "4"], "--servers: found 4; expected none"),
         (["--at", "2026-03-29"], "it has no `start`"),
         (["--at", "3", "--policy", "esay"], "esay"),
         (["--at", "3", "--level", "90"], "between 0 and 1"),
         (["--at", "3", "--model", "none"], "expected a model"),
     ):
         assert said in refused("start-times", file, *words)
+
+
+NOW = """JobID|User|Account|Partition|Submit|Start|ElapsedRaw|AllocCPUS|ReqCPUS|Timelimit|State
+1|ada|phys|batch|2026-11-28T08:00:00|2026-11-28T08:00:00|3600|8|8|04:00:00|RUNNING
+2|ben|phys|batch|2026-11-28T08:30:00|Unknown|0|0|8|02:00:00|PENDING
+3|cleo|chem|batch|2026-11-28T08:45:00|Unknown|0|0|4|01:00:00|PENDING
+"""
+
+
+def test_an_export_of_waiting_jobs_without_a_past_has_no_intervals(tmp_path: Path) -> None:
+    export = table(tmp_path / "sacct.txt", NOW)
+    asked = ("start-times", export, "--at", "now", "--servers", "8")
+    rows = json.loads(run(*asked, "--model", "requested", "--json").stdout)
+    none = {"earliest": None, "latest": None}
+    assert rows == [  # job 1 ends at 12:00 by its limit, and then job 2 at 14:00
+        {"job": "2", "median": "2026-11-28T12:00", "requested": "2026-11-28T12:00"} | none,
+        {"job": "3", "median": "2026-11-28T14:00", "requested": "2026-11-28T14:00"} | none,
+    ]
+    shown = run(*asked, "--job", "3")
+    assert "2026-11-28T14:00" in shown.stdout and "earliest" not in shown.stdout
+    assert "2 wait at 2026-11-28T09:00; no intervals, which take 100 starts" in shown.stderr
+    earlier = run("start-times", export, "--at", "2026-11-28T08:40", "--servers", "8", "--json")
+    assert [row["job"] for row in json.loads(earlier.stdout)] == ["2"]
+    run(*asked, "--output", tmp_path / "starts.csv")
+    assert (tmp_path / "starts.csv").read_text().splitlines()[1].startswith("2,,2026-11-28T")
+    for words, said in (
+        (("2026-11-28T09:01",), "to 2026-11-28T09:00:00, when it was written"),
+        (("2026-11-28T07:59",), "--at: found 2026-11-28T07:59:00; expected a time of the log"),
+        (("now", "--job", "1"), "--job: found '1'; expected a job that waits (one of '2', '3')"),
+    ):
+        assert said in refused("start-times", export, "--servers", "8", "--at", *words)
+    assert "--servers" in refused("start-times", export, "--at", "now")
+
+
+def test_an_export_that_holds_more_processors_than_there_are_is_refused(tmp_path: Path) -> None:
+    line = NOW.splitlines()[1]
+    export = table(tmp_path / "sacct.txt", NOW + line.replace("1|ada", "4|ada") + "\n")
+    said = refused("start-times", export, "--at", "now", "--servers", "15")
+    assert "--servers: found 15; expected at least 16" in said
+    run("start-times", export, "--at", "now", "--servers", "16")
+
+
+def exported(queue: Instance, starts: Floats, until: float) -> str:
+    """Return a log as a cluster exports it at a time, with starts and ends until then."""
+    jobs, zero = queue.jobs, np.datetime64("2026-01-01T00:00:00")
+    lines = ["JobID|User|Submit|Start|ElapsedRaw|AllocCPUS|ReqCPUS|TimelimitRaw|State"]
+    names = [None] if jobs.user is None else jobs.user.names
+    for row in np.flatnonzero(jobs.submit <= until).tolist():
+        submit, start = (str(zero + int(time)) for time in (jobs.submit[row], starts[row]))
+        elapsed = int(min(jobs.run[row], until - starts[row]))
+        state = "RUNNING" if starts[row] + jobs.run[row] > until else "COMPLETED"
+        if starts[row] > until:
+            start, elapsed, state = "Unknown", 0, "PENDING"
+        need, asked = jobs.need[row], -(-int(jobs.estimate[row]) // 60)  # type: ignore[index]
+        held = 0 if state == "PENDING" else need
+        user = names[jobs.user.codes[row]] if jobs.user else ""
+        lines.append(f"{row}|{user}|{submit}|{start}|{elapsed}|{held}|{need}|{asked}|{state}")
+    return "\n".join(lines) + "\n"
+
+
+def test_an_export_is_predicted_as_the_log_that_a_policy_played(tmp_path: Path) -> None:
+    drawn = log(900, 8, 11, load=0.95).jobs
+    times = ("submit", "run", "estimate")
+    queue = queue_of(replace(drawn, **{key: 60 * getattr(drawn, key) for key in times}), 8)
+    starts = play(queue, "easy")
+    until = max(moments(queue, starts, float(starts.max()), 6)) // 1
+    export = table(tmp_path / "sacct.txt", exported(queue, starts, until))
+    found = schedopt.start_times(export, until - float(drawn.submit[0]) * 60, servers=8)
+    expected = schedopt.start_times(queue, until)
+    assert found.judged == expected.judged >= found.needed
+    first = float(drawn.submit[0]) * 60
+    for one, other in zip(found.rows, expected.rows, strict=True):
+        assert one.job == other.job
+        times = [getattr(other, key) - first for key in ("earliest", "median", "latest")]
+        assert [one.earliest, one.median, one.latest] == pytest.approx(times, abs=120)
+
+
+def test_times_are_rounded_to_minutes_by_the_clock() -> None:
+    dates = Dates.of("2026-01-01T10:00:30Z")
+    start = Start(job="a", earliest=29.0, median=60.0, latest=31.0, requested=90.0)
+    found = start.by_minutes(dates)
+    assert [found.earliest, found.median, found.latest] == [-30, 90, 90]
+    assert found.requested == 90
+    unknown = Start(job="a", earliest=None, median=0.0, latest=None, requested=0.0)
+    assert unknown.by_minutes(dates).earliest is None
 
 
 def test_classes_have_no_log() -> None:

@@ -13,7 +13,8 @@ from schedopt.instances.files import stem
 from schedopt.instances.msfq.log_converters import cleaning, swf, table
 from schedopt.instances.msfq.records import PLAIN, Instance, Partition
 from schedopt.instances.options import Option, OptionsWith, check_options, one_of, text
-from schedopt.instances.times import moment_of
+from schedopt.instances.starts import Observed
+from schedopt.instances.times import Dates, moment_of
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
     "swf": (swf.read, swf.OPTIONS),
@@ -61,11 +62,22 @@ OPTIONS = OptionsWith(
 )
 
 
-class Changes(NamedTuple):
-    """Why the rows of a log and the jobs of its instance do not have the same numbers."""
+class Reading(NamedTuple):
+    """What became of the rows of a log, and which of its jobs had not started.
 
-    left_out: int  # rows that cannot be replayed
-    reordered: bool  # whether jobs were put in order of submit
+    Attributes
+    ----------
+    left_out : int
+        Rows that cannot be replayed.
+    reordered : bool
+        Whether jobs were put in order of submit.
+    observed : Observed
+        The clock of a log, and its jobs that waited or ran when it was written.
+    """
+
+    left_out: int
+    reordered: bool
+    observed: Observed
 
 
 def convert(
@@ -77,8 +89,8 @@ def convert(
 
 def read_log(
     path: str | Path, tell: Callable[[str], None] | None = None, **options: Any
-) -> tuple[Instance, Changes]:
-    """Return an instance that holds the jobs of a log, one by one, and what was changed.
+) -> tuple[Instance, Reading]:
+    """Return an instance that holds the jobs of a log, one by one, and what became of its rows.
 
     The log is in the Standard Workload Format where its name ends in .swf or ``format`` says so,
     else a CSV; perhaps gzipped. Options are those of `OPTIONS`: ``processors``
@@ -108,12 +120,13 @@ def read_log(
         width = max((len(title) for title, _ in raw.columns), default=0)
         for title, use in raw.columns:
             tell(f"{title:{width}}  {use}")
-    start = None
-    if raw.zero is not None and raw.zone is not None:
-        at = moment_of(raw.zero, ZoneInfo(raw.zone))
-        start = f"{at.isoformat()}[{raw.zone}]"
+    dates = start = None
+    if raw.zero is not None:
+        dates = Dates(moment_of(raw.zero, ZoneInfo(raw.zone or "UTC")))
+        start = f"{dates.start.isoformat()}[{raw.zone}]" if raw.zone else None
     queue = msgspec.structs.replace(bare, name=name, description=described, log=log, start=start)
-    return queue.with_jobs(jobs), Changes(raw.rows - len(jobs), raw.reordered)
+    observed = Observed(dates, raw.until, raw.waiting, raw.running)
+    return queue.with_jobs(jobs), Reading(raw.rows - len(jobs), raw.reordered, observed)
 
 
 def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:

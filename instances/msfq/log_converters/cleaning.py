@@ -75,6 +75,7 @@ class Raw:
     release: Floats | None = None  # when jobs could start
     waiting: Mask | None = None  # jobs that had not started when the log was written
     running: Mask | None = None  # jobs that had not ended then
+    until: float | None = None  # when the log was written, if jobs waited or ran then
     processors: int | None = None
     unsaid: str = "this log does not say what the machine has"  # where `processors` is None
     computer: str | None = None

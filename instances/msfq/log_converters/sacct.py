@@ -103,7 +103,10 @@ def _refuse(column: pl.Series, row: int, expected: str) -> None:
 
 
 def take_limits(raw: Raw, *, drop: bool) -> None:
-    """Take the time limits of jobs that have not ended for their run times, or leave them out."""
+    """Take the time limits of jobs that have not ended for their run times, or leave them out.
+
+    A job that has run for as long as its limit, or has none, is taken to run as long again.
+    """
     if raw.waiting is None or raw.running is None:
         return
     for rows, words in ((raw.waiting, "that wait"), (raw.running, "that run")):
@@ -111,8 +114,14 @@ def take_limits(raw: Raw, *, drop: bool) -> None:
     open_ended = raw.waiting | raw.running
     if drop:
         raw.leave_out(open_ended, "that have not ended")
-    else:
-        limits = np.where(raw.estimate > 0, np.fmax(raw.estimate, raw.run), np.nan)
+    elif open_ended.any():
+        start = np.full(len(raw.submit), np.nan) if raw.start is None else raw.start
+        raw.until = float(np.nanmax([raw.submit, start, start + raw.run]))
+        limits = np.where(raw.estimate > 0, raw.estimate, np.nan)
+        beyond = raw.running & ~(limits > raw.run)
+        words = "that run beyond their time limits, or without, taken to run as long again"
+        raw.note(beyond, words)
+        limits[beyond] = 2 * raw.run[beyond] + 1
         raw.run = np.where(open_ended, limits, raw.run)
 
 

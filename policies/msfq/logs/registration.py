@@ -12,7 +12,7 @@ from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import write_bytes
 from schedopt.instances.msfq import Instance, Replayed
-from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.msfq.site import Priority
 from schedopt.instances.msfq.site import site as read_site
 from schedopt.instances.options import Option, is_number, one_of, text
@@ -197,19 +197,24 @@ def recorded(
     if (unknown := np.isnan(jobs.start)).any():
         name = jobs.called()[int(np.argmax(unknown))]
         reason = f"{int(unknown.sum())} jobs have no start in the log, the first is {name}"
-        raise NotApplicableError(reason)
+        leave_out = "convert --option unfinished=drop leaves out jobs that wait"
+        raise NotApplicableError(f"{reason} ({leave_out})")
     write_starts(jobs.start, starts, queue)
     return measure(queue, jobs.start, slowdown_bound=slowdown_bound, note=_overfull(queue))
+
+
+def most_held(jobs: Jobs, starts: Floats) -> int:
+    """Return the most servers that jobs hold at a time; what ends at an instant ends first."""
+    need = jobs.need.astype(np.int64)
+    order = np.lexsort((np.repeat([0, 1], len(jobs)), np.append(starts + jobs.run, starts)))
+    return int(np.cumsum(np.append(-need, need)[order]).max())
 
 
 def _overfull(queue: Instance) -> str:
     """Return a remark if more servers are held than there are when jobs start as recorded."""
     for name, _, part in queue.parts():
         jobs = part.jobs
-        begun = jobs.released if jobs.start is None else jobs.start
-        need = jobs.need.astype(np.int64)
-        order = np.lexsort((np.repeat([0, 1], len(jobs)), np.append(begun + jobs.run, begun)))
-        most = int(np.cumsum(np.append(-need, need)[order]).max())
+        most = most_held(jobs, jobs.released if jobs.start is None else jobs.start)
         if most > part.servers:
             where = f" of partition {name}" * bool(name)
             return f"up to {most} of {part.servers} servers{where} are held at a time"

@@ -1,15 +1,18 @@
 """Starts of jobs of a log under a policy that replays it: whether they are its own, and when."""
 
+import dataclasses
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from schedopt.instances.errors import InputError, expect, listing, quote
 from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import check_options
-from schedopt.instances.starts import Start, StartTimes, WrongStart, read_starts
+from schedopt.instances.starts import Observed, Start, StartTimes, WrongStart, read_starts
 from schedopt.instances.tables import Source
 
 
@@ -37,36 +40,94 @@ def start_times(
     model: str,
     options: Mapping[str, Any],
     seed: int,
+    job: str | None = None,
+    observed: Observed,
 ) -> StartTimes:
     """Return the start times of waiting jobs: see `schedopt.start_times`."""
     from schedopt.policies.msfq.logs.registration import replay_log
-    from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot
+    from schedopt.policies.msfq.logs.start_times import LEAST, MODELS, Snapshot
     from schedopt.policies.msfq.logs.start_times import start_times as predicted
 
     estimates, own = replay_options(queue, policy, options)
     queue.expect_servers_alone("start-times")
-    names = queue.jobs.called()
-    queue, own_rows = queue.as_released()
     if model not in MODELS:
         raise InputError(f"a model{listing(MODELS)}", found=quote(model), parameter="model")
     expect(0 < level < 1, "a number between 0 and 1", level, parameter="level")
-    expect(isfinite(at), "a time in the log's unit", at, parameter="at")
 
     def play(log: Instance) -> Any:
         return replay_log(log, policy, estimates if log.jobs.estimated else "exact", **own)
 
-    now = Snapshot(queue, play(queue), at)
-    if not len(now.waiting):
-        return StartTimes((), 0, 0.0)
-    predictions = predicted(now, play, level=level, model=model, seed=seed)
-    called = [names[row] for row in own_rows[predictions.rows]]
-    columns = (predictions.earliest, predictions.median, predictions.latest, predictions.requested)
-    rows = zip(called, *(column.tolist() for column in columns), strict=True)
-    starts = (
-        Start(job=job, earliest=low, median=middle, latest=high, requested=requested)
-        for job, low, middle, high, requested in rows
+    queue, starts = observed_starts(queue, observed)
+    names = queue.jobs.called()
+    queue, own_rows = queue.as_released()
+    names = [names[row] for row in own_rows]
+    starts = play(queue) if starts is None else starts[own_rows]
+    last = float((starts + queue.jobs.run).max()) if observed.until is None else observed.until
+    expect_within(at, float(queue.jobs.submit[0]), last, observed)
+    now = Snapshot(queue, starts, at)
+    waiting = [names[row] for row in now.waiting]
+    if job is not None and job not in waiting:
+        raise InputError(f"a job that waits{listing(waiting)}", found=quote(job), parameter="job")
+    answer = StartTimes((), 0, 0.0, at, len(waiting), LEAST, observed.dates)
+    if not waiting:
+        return answer
+    found = predicted(now, play, level=level, model=model, seed=seed)
+    calibrated = found.calibrated_on >= LEAST
+    columns = (found.earliest, found.median, found.latest, found.requested)
+    rows = (
+        Start(
+            job=name,
+            earliest=low if calibrated else None,
+            median=middle,
+            latest=high if calibrated else None,
+            requested=requested,
+        )
+        for name, low, middle, high, requested in zip(
+            waiting, *(column.tolist() for column in columns), strict=True
+        )
+        if job in (None, name)
     )
-    return StartTimes(tuple(starts), predictions.calibrated_on, predictions.shift)
+    judged, shift = found.calibrated_on, found.shift
+    return replace(answer, rows=tuple(rows), judged=judged, shift=shift)
+
+
+def observed_starts(queue: Instance, observed: Observed) -> tuple[Instance, Floats | None]:
+    """Return a log without jobs of unknown starts, and its starts; None where a policy plays it.
+
+    Jobs that run have not ended when the log was written. `InputError` if more processors are held
+    than there are.
+    """
+    from schedopt.policies.msfq.logs.registration import most_held
+
+    jobs, until = queue.jobs, observed.until
+    if until is None or observed.waiting is None or observed.running is None:
+        return queue, None
+    starts = np.full(len(jobs), np.nan) if jobs.start is None else jobs.start
+    starts = np.where(observed.waiting, np.inf, starts)
+    known = ~np.isnan(starts)
+    run = np.where(observed.running, np.fmax(jobs.run, until - starts + 1.0), jobs.run)
+    jobs = dataclasses.replace(jobs, run=run)
+    queue, starts = queue.with_jobs(jobs.take(known)), starts[known]
+    begun = np.flatnonzero(np.isfinite(starts))
+    most = most_held(queue.jobs.take(begun), starts[begun]) if len(begun) else 0
+    if most > queue.servers:
+        expected = f"at least {most}: as many processors are held at a time"
+        raise InputError(expected, found=str(queue.servers), parameter="servers")
+    return queue, starts
+
+
+def expect_within(at: float, first: float, last: float, observed: Observed) -> None:
+    """Raise `InputError` about a time before or after a log."""
+    if first <= at <= last:
+        return
+    dates = observed.dates
+    has_clock = dates is not None and isfinite(at)
+    low, high, found = (
+        f"{dates.at(time):%Y-%m-%dT%H:%M:%S}" if dates and has_clock else f"{time:.12g}"
+        for time in (first, last, at)
+    )
+    words = ", when it was written" * (observed.until is not None)
+    raise InputError(f"a time of the log, from {low} to {high}{words}", found=found, parameter="at")
 
 
 def replay_options(
