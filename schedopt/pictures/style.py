@@ -203,7 +203,8 @@ def label_clock_times(axes: Axes, dates: Dates, unit: float) -> None:
         if axes.get_xlim()[0] <= at <= axes.get_xlim()[1] and at not in ticks:
             wall = local.astimezone(dates.start.tzinfo)
             ticks.append(at)
-            texts.append(f"{wall:%H:%M}" if wall.date() == day else f"{wall:%H:%M}\n{wall:%d %b}")
+            date = f"{wall:%d %b}" if step >= STEPS[-1] else f"{wall:%H:%M}\n{wall:%d %b}"
+            texts.append(f"{wall:%H:%M}" if wall.date() == day else date)
             day = wall.date()
     axes.set_xticks(ticks, texts)
     axes.set_xlabel(f"time ({dates.start.tzinfo})")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from typing_extensions import TypeVar
 
+from schedopt.formats import percent
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import module_path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from schedopt.problems import summary
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Limits, Result
+    from schedopt.sweep.rows import Row
     from schedopt.tables import Table
 
 T = TypeVar("T")
@@ -326,11 +328,23 @@ class Problem(Generic[I]):
         self, instance: I, result: Result, run: Result | None
     ) -> Iterator[summary.Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
+        from schedopt.problems import summary
+
         if result.solution is not None:
             pictures = (("The result", lambda: self.draw_results([result], instance)),)
             yield summary.Section("The result", pictures=pictures)
             for table in self.tables(instance, result):
                 yield summary.Section(table.title, tables=(table,))
+
+    def bench_sections(self, file: str, rows: Sequence[Row]) -> Iterator[summary.Section]:
+        """Yield the parts of a bench's page on the rows of one instance, read from its file."""
+        yield from ()
+
+    def gap_in_words(self, result: Result) -> str:
+        """Return how far a result's objective is from its bound."""
+        if result.formulation in self.from_bounds and result.bound and result.objective is not None:
+            return f"{percent(result.objective / result.bound - 1)} over the bound"
+        return f"gap {percent(result.gap)}{' of the objective' if result.gap else ''}"
 
     def draw(self, instance: I) -> Figure:
         """Draw an instance."""

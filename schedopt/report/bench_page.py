@@ -14,6 +14,7 @@ from schedopt.report import page
 from schedopt.sweep.rows import Row
 from schedopt.tables import Table
 
+MOST_LOGS = 6  # instances with parts of their own
 MOST = 2_000  # runs of the table; rows written by ``--output`` have them all
 FOOTER = (
     "Every result was recomputed from the raw instance, by code that shares nothing with what made "
@@ -44,11 +45,12 @@ PROFILE = (
     "and further left, is better (Dolan and Moré, 2002)."
 )
 MEASURED = (
-    "Response, wait and slowdown are means over jobs; lost is the share of the servers that was "
-    "idle though waiting jobs could have filled it. A replay is exact: ± of batches is the "
-    "half-width of a 95% interval, by batch means over the log, for the mean of the process that "
-    "the log is a part of. The bound is for schedules that preempt nobody; a reference that "
-    "preempts is not held to it."
+    "Response, wait and slowdown are means over jobs, in the instance's unit: seconds for logs of "
+    "clusters. Lost is the share of the servers that was idle although waiting jobs could have "
+    "used it. Fairness is Jain's index of the users' mean slowdowns: 1 means that all are equal. "
+    "A replay is exact: ± of batches is the half-width of a 95% interval, by batch means "
+    "over the log, for the mean of the process that the log is a part of. The bound holds for "
+    "schedules without preemption; a reference that preempts may be below it."
 )
 
 
@@ -69,6 +71,8 @@ def sections(rows: Sequence[Row], failures: Sequence[str] = ()) -> Iterator[Sect
         yield Section("Not used", tables=(table,))
     if measured := tuple(tables.measured_tables(rows)):
         yield Section("What is measured", words=MEASURED, tables=measured)
+    for file, mine in list(statistics.group_rows(rows, "file").items())[:MOST_LOGS]:
+        yield from problem(mine[0].problem).bench_sections(file, mine)
     for what in problems:
         yield _of_problem(what, statistics.group_rows(rows, "problem")[what.problem])
     yield Section("All runs", tables=(_runs(rows),))
@@ -98,9 +102,11 @@ def _of_problem(what: statistics.Overview, rows: Sequence[Row]) -> Section:
 def _runs(rows: Sequence[Row]) -> Table:
     """Return a table of the runs."""
     names = statistics.contenders(rows)
+    from_bounds = all(map(statistics.from_bound, rows))
     cells = (
         (
-            *(row.instance, names[row.key], row.seed, row.objective, row.reference, row.gap),
+            *(row.instance, names[row.key], row.seed, row.objective),
+            *(row.reference_bound if statistics.from_bound(row) else row.reference, row.gap),
             *("yes" if row.reference_proven else "no", row.seconds),
             "; ".join([*row.violations, *([row.message] if row.message else [])]),
         )
@@ -109,8 +115,8 @@ def _runs(rows: Sequence[Row]) -> Table:
     columns = (
         *map(column.text, ("instance", "policy")),
         column.count("seed"),
-        *map(column.number, ("objective", "reference")),
-        column.percent("gap"),
+        *map(column.number, ("objective", "bound" if from_bounds else "reference")),
+        column.percent("over the bound" if from_bounds else "gap"),
         column.text("proven"),
         column.duration("time"),
         column.text("note"),

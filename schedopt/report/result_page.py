@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from schedopt.formats import number, percent
+from schedopt.formats import number
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.problems.summary import CAUTION, Explanation, Section, explanation_tables
@@ -50,13 +50,15 @@ def write(
 def sections(instance: AnyInstance, result: Result, run: Result | None) -> Iterator[Section]:
     """Yield the parts of the page."""
     record = problem_of(instance)
-    bound = "" if result.bound is None else f"{number(result.bound)}, gap {percent(result.gap)}"
+    bound = ""
+    if result.bound is not None:
+        bound = f"{number(result.bound)}: no solution can be better ({record.gap_in_words(result)})"
     facts = {
         CAUTION: "" if run is None else record.caution(instance, result, run),
         "what this is": instance.description or "",
         "outcome": f"{OUTCOMES[result.solution_status]} ({result.termination})",
         "objective": f"{number(result.objective)} ({record.goal(instance)})",
-        "bound": bound and f"{bound}: no solution can be better",
+        "bound": bound,
         "by": result.credit,
         **{name: text for name, text in record.lines(instance, result) if name != CAUTION},
         "rules that cannot hold together": ", ".join(result.conflict),

@@ -13,7 +13,7 @@ from schedopt import tables as column
 from schedopt.analysis import tables
 from schedopt.analysis.statistics import Pair, overview
 from schedopt.analysis.statistics import summary as standings
-from schedopt.formats import count_of, duration, number, percent
+from schedopt.formats import count_of, duration, number
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.times import SECONDS
 from schedopt.planning.carried_out import COLUMNS
@@ -89,8 +89,8 @@ def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:
     times = f"build {duration(took.build)}, solve {duration(took.solve)}"
     if took.compile:
         times = f"compile {duration(took.compile)} (once), {times}"
-    of = " of the objective" if document.gap else ""
-    bound = ("bound", f"{number(document.bound)}   gap {percent(document.gap)}{of}", "")
+    far = problem(document.problem).gap_in_words(document)
+    bound = ("bound", f"{number(document.bound)}   {far}", "")
     return [
         ("instance", f"{document.instance} ({document.problem})", ""),
         ("policy" if document.policy else "solved as", str(who), ""),

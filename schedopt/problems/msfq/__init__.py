@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.extras import installed
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schedopt.policies.registry import Policy
     from schedopt.problems import summary
     from schedopt.solvers.result import Result
+    from schedopt.sweep.rows import Row
 
 QUICK = {
     "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
@@ -130,6 +131,22 @@ class Msfq(Problem["Instance"]):
         from schedopt.problems.msfq.to_tables import tables
 
         return tables(instance, result)
+
+    def sections(
+        self, instance: Instance, result: Result, run: Result | None
+    ) -> Iterator[summary.Section]:
+        """Yield the parts of a page of one result, of a log with waits, usage and the queue."""
+        from schedopt.problems.msfq.to_page import result_sections
+
+        if instance.log is not None:
+            yield from result_sections(instance, result)
+        yield from super().sections(instance, result, run)
+
+    def bench_sections(self, file: str, rows: Sequence[Row]) -> Iterator[summary.Section]:
+        """Yield the parts of a bench's page on a log: waits, usage and the queue."""
+        from schedopt.problems.msfq.to_page import bench_sections
+
+        yield from bench_sections(file, rows)
 
     def draw(self, instance: Instance) -> Figure:
         """Draw the jobs of an instance."""

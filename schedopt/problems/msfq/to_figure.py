@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from schedopt.formats import count_of, number
 from schedopt.instances.msfq import Bracketed, Instance, Replayed
 from schedopt.instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
-from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.instances.msfq.logs import Jobs
 from schedopt.pictures import style
 from schedopt.pictures.style import (
     BLUE,
@@ -26,6 +26,7 @@ from schedopt.pictures.style import (
     panels,
     title,
 )
+from schedopt.problems.msfq.to_page import mean_held
 from schedopt.solvers.result import Result
 
 OBJECTIVE = "mean response time"
@@ -207,9 +208,9 @@ def _replays(documents: Sequence[Result[Any]], queue: Instance) -> Figure | None
         edges = np.linspace(jobs.submit[0], (starts + jobs.run).max(), 4 * CELLS + 1)
         at = (edges[:-1] - edges[0]) / unit
         look = {"color": colour, "linestyle": dash, "linewidth": 1.0}
-        busy.plot(at, _mean_held(starts, starts + jobs.run, jobs.need, edges), **look)
+        busy.plot(at, mean_held(starts, starts + jobs.run, jobs.need, edges), **look)
         waiting.plot(
-            at, _mean_held(jobs.released, starts, jobs.need, edges), label=label(name), **look
+            at, mean_held(jobs.released, starts, jobs.need, edges), label=label(name), **look
         )
     busy.axhline(queue.servers, color=style.GREY, linewidth=0.8)
     what = "mean response time" if queue.objective == "mean" else "response time by work"
@@ -218,18 +219,3 @@ def _replays(documents: Sequence[Result[Any]], queue: Instance) -> Figure | None
     since = f"{word} since the first submit"
     decorate(waiting, x=since, y="servers wanted by who waits", legend="inside")
     return figure
-
-
-def _mean_held(begin: Floats, end: Floats, need: Any, edges: Floats) -> Floats:
-    """Return the mean of the servers held in each step, each job holding its own for a while."""
-
-    def area(times: Floats) -> Floats:
-        """Return servers times time from ``times`` to each edge, over all jobs."""
-        order = np.argsort(times)
-        count = np.searchsorted(times[order], edges)
-        held = np.concatenate([[0.0], np.cumsum(need[order])])
-        moment = np.concatenate([[0.0], np.cumsum((need * times)[order])])
-        areas: Floats = edges * held[count] - moment[count]
-        return areas
-
-    return np.diff(area(begin) - area(end)) / np.diff(edges)

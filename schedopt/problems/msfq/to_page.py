@@ -1,0 +1,231 @@
+"""The parts of a page on a log: waits, usage and the queue under each policy, in hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from schedopt import tables as column
+from schedopt.analysis.statistics import contenders
+from schedopt.formats import count_of, cut
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import load
+from schedopt.instances.msfq import Bracketed, Instance, Replayed
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs
+from schedopt.instances.times import Dates
+from schedopt.pictures import style
+from schedopt.pictures.style import decorate, label, label_clock_times
+from schedopt.policies.registry import NotApplicableError, registered
+from schedopt.problems.summary import Section
+from schedopt.solvers.result import Result
+from schedopt.tables import Table, Value
+
+if TYPE_CHECKING:
+    from schedopt.sweep.rows import Row
+
+HOUR = 3600.0
+LINES = 5  # policies in a picture
+OWNED = 3  # policies in the table of accounts, the site's own first
+NAMES = 40  # accounts in a table
+CELLS = 240  # steps in time of the queue's picture
+QUARTER = 900  # seconds: offsets of zones are whole quarters of an hour
+PERCENTILES = (50, 90, 99)
+NO_CLOCK = (
+    "The clock of the log is unknown, so that waits by hour of the day are left out: convert the "
+    "log with --option timezone=ZONE."
+)
+TERMS = {
+    "mean wait": "The mean time from a job's submit to its start.",
+    "p50, p90, p99": "Waits that 50%, 90% and 99% of the jobs do not exceed.",
+    "processor-hours": "Processors times run time, summed over the jobs of an account.",
+    "share": "The share of all processor-hours.",
+}
+
+
+def bench_sections(file: str, rows: Sequence[Row]) -> Iterator[Section]:
+    """Yield the parts on a log of a bench, whose policies are replayed again."""
+    try:
+        queue = load(file)
+    except (InputError, OSError):  # generated, or not there any more
+        return
+    if not isinstance(queue, Instance) or queue.log is None:
+        return
+    names, policies = contenders(rows), registered("msfq")
+    starts: dict[str, Floats] = {}
+    for row in sorted(rows, key=lambda row: row.objective or 0.0):
+        policy = policies.get(row.policy)
+        if row.objective is None or policy is None or names[row.key] in starts:
+            continue
+        own = {key: value for key, value in row.options.items() if key in policy.options}
+        try:
+            replayed = policy.run(queue, **{**own, "starts": None})
+        except (NotApplicableError, InputError):
+            continue
+        if isinstance(replayed, Replayed):
+            starts[names[row.key]] = replayed.starts
+    if starts:
+        yield log_section(queue, starts)
+
+
+def result_sections(queue: Instance, result: Result) -> Iterator[Section]:
+    """Yield the parts on the policy of a result for a log."""
+    solution = result.solution
+    if isinstance(solution, Replayed | Bracketed):
+        name = solution.policy if isinstance(solution, Bracketed) else str(result.policy)
+        yield log_section(queue, {name: solution.starts})
+
+
+def log_section(queue: Instance, starts: Mapping[str, Floats]) -> Section:
+    """Return the part on the waits, the usage and the queue of a log.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log in seconds.
+    starts : mapping of str to ndarray of shape (jobs,)
+        When each job starts, by policy, the best policy first.
+    """
+    jobs, dates = queue.jobs, Dates.of(queue.start) if queue.start else None
+    shown = dict(list(starts.items())[:LINES])
+    if "recorded" in starts and "recorded" not in shown:
+        shown = dict(list(shown.items())[:-1]) | {"recorded": starts["recorded"]}
+    pictures = [("Jobs that wait over time", partial(draw_queue, jobs, shown, dates))]
+    if dates is not None:
+        drawn = partial(draw_waits_by_hour, jobs, shown, dates)
+        pictures.insert(0, ("Mean wait by the hour at which jobs are submitted", drawn))
+    kept = [name for name in shown if name == "recorded"] + list(shown)
+    by_owner = usage_table(jobs, {name: shown[name] for name in kept[:OWNED]})
+    return Section(
+        f"{queue.name}: waits, usage and the queue",
+        words=f"{count_of(len(jobs), 'job')} on {queue.servers:,} processors, in hours. "
+        + NO_CLOCK * (dates is None),
+        pictures=tuple(pictures),
+        tables=(waits_table(jobs, starts), *([by_owner] if by_owner else [])),
+        terms=TERMS,
+    )
+
+
+def waits_table(jobs: Jobs, starts: Mapping[str, Floats]) -> Table:
+    """Return the waits under each policy."""
+    heads = ("mean wait", *(f"p{percent}" for percent in PERCENTILES), "longest", "mean response")
+    lines: list[tuple[Value, ...]] = []
+    for name, begun in starts.items():
+        wait = (begun - jobs.submit) / HOUR
+        response = float((wait + jobs.run / HOUR).mean())
+        waits = map(float, np.percentile(wait, PERCENTILES))
+        lines.append((name, float(wait.mean()), *waits, float(wait.max()), response))
+    return Table.of("waits in hours", (column.text("policy"), *map(hours, heads)), lines)
+
+
+def usage_table(jobs: Jobs, starts: Mapping[str, Floats]) -> Table | None:
+    """Return usage and mean waits by account, or by user; None if neither is known."""
+    known = [(by, labels) for by in ("group", "user") if (labels := jobs.labels(by)) is not None]
+    if not known:
+        return None
+    by, labels = next((pair for pair in known if len(pair[1].names) > 1), known[0])
+    codes = np.where(labels.codes < 0, len(labels.names), labels.codes)
+    count = np.bincount(codes, minlength=len(labels.names) + 1)
+    usage = np.bincount(codes, jobs.need * jobs.run / HOUR, len(count))
+    waits = [
+        np.bincount(codes, (begun - jobs.submit) / HOUR, len(count)) / np.maximum(count, 1)
+        for begun in starts.values()
+    ]
+    names = [*labels.names, "unknown"]
+    order = [i for i in np.argsort(-usage, kind="stable").tolist() if count[i]]
+    columns = (
+        column.text("account" if by == "group" else "user"),
+        column.count("jobs"),
+        hours("processor-hours"),
+        column.share("share"),
+        *(hours(f"mean wait: {name}") for name in starts),
+    )
+    lines = (
+        (
+            names[i],
+            int(count[i]),
+            float(usage[i]),
+            float(usage[i] / usage.sum()),
+            *(float(of[i]) for of in waits),
+        )
+        for i in order[:NAMES]
+    )
+    more = f" ({NAMES} of {len(order):,})" if len(order) > NAMES else ""
+    return Table.of(f"usage and waits by {columns[0].title}, in hours{more}", columns, lines)
+
+
+def hours(title: str) -> column.Column:
+    """Return a column of hours in three significant digits."""
+    return column.Column(title, lambda value: f"{value:,.0f}" if value >= 100 else f"{value:.3g}")
+
+
+def draw_waits_by_hour(jobs: Jobs, starts: Mapping[str, Floats], dates: Dates) -> Figure:
+    """Draw the mean wait of the jobs submitted at each hour of the day."""
+    figure, axes = style.single_panel((5.2, 3.4))
+    at = submit_hours(jobs, dates)
+    count = np.bincount(at, minlength=24)
+    for (name, begun), (colour, dash) in zip(
+        starts.items(), style.lines(starts).values(), strict=True
+    ):
+        waits = np.bincount(at, (begun - jobs.submit) / HOUR, 24)
+        mean = np.where(count > 0, waits / np.maximum(count, 1), np.nan)
+        axes.plot(mean, color=colour, linestyle=dash, marker=".", label=label(cut(name, 28)))
+    axes.set_xlim(-0.5, 23.5)
+    axes.set_xticks(range(0, 24, 3), [f"{hour}:00" for hour in range(0, 24, 3)])
+    axes.set_ylim(bottom=0)
+    zone = label(str(dates.start.tzinfo))
+    decorate(axes, x=f"hour of submit ({zone})", y="mean wait [hours]")
+    _legend_below(figure, len(starts))
+    return figure
+
+
+def submit_hours(jobs: Jobs, dates: Dates) -> NDArray[np.int64]:
+    """Return the hour of the day, by the clock, at which each job is submitted."""
+    zero = dates.start.timestamp()
+    quarters, at = np.unique(np.floor((zero + jobs.submit) / QUARTER), return_inverse=True)
+    each = [dates.at(quarter * QUARTER - zero).hour for quarter in quarters.tolist()]
+    return np.array(each, dtype=np.int64)[at]
+
+
+def draw_queue(jobs: Jobs, starts: Mapping[str, Floats], dates: Dates | None) -> Figure:
+    """Draw the mean number of jobs that wait, from release to start, in each step of time."""
+    figure, axes = style.single_panel((5.2, 3.4))
+    first = float(jobs.submit[0])
+    last = max(float((begun + jobs.run).max()) for begun in starts.values())
+    edges = np.linspace(first, last, CELLS + 1)
+    middle = (edges[:-1] + edges[1:]) / 2 / HOUR
+    for (name, begun), (colour, dash) in zip(
+        starts.items(), style.lines(starts).values(), strict=True
+    ):
+        waiting = mean_held(jobs.released, begun, np.ones_like(begun), edges)
+        axes.plot(middle, waiting, color=colour, linestyle=dash, label=label(cut(name, 28)))
+    axes.set_xlim(first / HOUR, last / HOUR)
+    axes.set_ylim(bottom=0)
+    decorate(axes, x="time [hours]", y="jobs that wait")
+    if dates is not None:
+        label_clock_times(axes, dates, HOUR)
+    _legend_below(figure, len(starts))
+    return figure
+
+
+def _legend_below(figure: Figure, count: int) -> None:
+    figure.legend(loc="outside lower center", ncols=min(count, 3), frameon=False, fontsize=9)
+
+
+def mean_held(begin: Floats, end: Floats, amounts: Floats | Ints, edges: Floats) -> Floats:
+    """Return the mean of the amounts held in each step, each from its beginning to its end."""
+
+    def area(times: Floats) -> Floats:
+        """Return the sum of amounts times time from ``times`` to each edge."""
+        order = np.argsort(times)
+        count = np.searchsorted(times[order], edges)
+        held = np.concatenate([[0.0], np.cumsum(amounts[order])])
+        moment = np.concatenate([[0.0], np.cumsum((amounts * times)[order])])
+        areas: Floats = edges * held[count] - moment[count]
+        return areas
+
+    return np.diff(area(begin) - area(end)) / np.diff(edges)

@@ -1,0 +1,189 @@
+"""The page of a log: waits, usage and the queue, in hours, beside numbers found by plain loops."""
+
+import itertools
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import msgspec
+import numpy as np
+import pytest
+from builders.browser import PHONE, Browser, ready, started
+from builders.cli import run
+from builders.msfq import queue_of, random_jobs, with_releases
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import schedopt
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Jobs, Labels
+from schedopt.instances.times import Dates
+from schedopt.problems.msfq.to_page import (
+    bench_sections,
+    draw_queue,
+    draw_waits_by_hour,
+    log_section,
+    mean_held,
+    submit_hours,
+    usage_table,
+    waits_table,
+)
+from schedopt.verbs.bench import bench
+
+START = "2026-10-24T12:00+02:00[Europe/Berlin]"  # clocks are put back the night after
+HOUR = 3600.0
+
+
+def a_log(*, start: str | None = START) -> Instance:
+    """Return a log of 200 jobs over two days, of three accounts, with recorded starts."""
+    drawn, _ = random_jobs(5, 200, 8)
+    count = len(drawn)
+    codes = np.arange(count, dtype=np.int32) % 4 - 1
+    jobs = replace(
+        drawn,
+        submit=np.floor(drawn.submit * 172_800 / drawn.submit.max()),
+        run=np.ceil(drawn.run * 900),
+        estimate=None,
+        user=None,
+        group=Labels(codes, ("fx", "light", "comp")),
+    )
+    queue = queue_of(jobs, 8)
+    starts = schedopt.evaluate(queue, "fcfs").solution.starts
+    dated = msgspec.structs.replace(queue, start=start)
+    return dated.with_jobs(replace(jobs, start=starts + 60.0))
+
+
+def test_waits_are_percentiles_in_hours() -> None:
+    jobs = Jobs.of([0, 0, HOUR], [1, 1, 1], [HOUR, HOUR, 2 * HOUR])
+    table = waits_table(jobs, {"a": np.array([0, 2 * HOUR, 5 * HOUR])})
+    assert [of.title for of in table.columns][1:] == [
+        *("mean wait", "p50", "p90", "p99", "longest", "mean response")
+    ]
+    assert table.rows == (("a", 2.0, 2.0, 3.6, pytest.approx(3.96), 4.0, pytest.approx(10 / 3)),)
+
+
+def test_usage_and_waits_by_account() -> None:
+    queue = a_log()
+    jobs, starts = queue.jobs, queue.jobs.start
+    names = [*jobs.group.names, "unknown"]
+    table = usage_table(jobs, {"recorded": starts})
+    found = {row[0]: row[1:] for row in table.rows}
+    total = sum(n * r for n, r in zip(jobs.need.tolist(), jobs.run.tolist(), strict=True))
+    assert set(found) == set(names)
+    for name in names:
+        rows = [i for i in range(len(jobs)) if names[jobs.group.codes[i]] == name]
+        used = sum(jobs.need[i] * jobs.run[i] for i in rows)
+        wait = sum(starts[i] - jobs.submit[i] for i in rows) / len(rows)
+        expected = (len(rows), used / HOUR, used / total, wait / HOUR)
+        assert found[name] == pytest.approx(expected)
+    used = [row[2] for row in table.rows]
+    assert used == sorted(used, reverse=True)
+    assert usage_table(replace(jobs, group=None), {"recorded": starts}) is None
+
+
+def test_hours_of_submit_are_by_the_clock_that_is_put_back() -> None:
+    jobs, zero = a_log().jobs, datetime(2026, 10, 24, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+    expected = []
+    for submit in jobs.submit.tolist():
+        moment = zero.astimezone(ZoneInfo("UTC")) + timedelta(seconds=submit)
+        expected.append(moment.astimezone(ZoneInfo("Europe/Berlin")).hour)
+    assert submit_hours(jobs, Dates.of(START)).tolist() == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_queue_is_the_mean_number_that_waits(seed: int) -> None:
+    queue = with_releases(queue_of(*random_jobs(seed)), seed)
+    starts = schedopt.evaluate(queue, "easy").solution.starts
+    edges = np.linspace(0.0, float(starts.max()) + 1.0, 8)
+    found = mean_held(queue.jobs.released, starts, np.ones(len(starts)), edges)
+    for low, high, mean in zip(edges, edges[1:], found, strict=False):
+        inside = [
+            max(0.0, min(high, start) - max(low, come))
+            for come, start in zip(queue.jobs.released, starts, strict=True)
+        ]
+        assert mean == pytest.approx(sum(inside) / (high - low))
+
+
+def test_a_bench_of_a_log_has_its_part_and_gaps_over_the_bound_it_prints(tmp_path: Path) -> None:
+    file, page = tmp_path / "log.json", tmp_path / "page.html"
+    schedopt.dump(a_log(), file)
+    run("bench", file, "--policy", "recorded,easy,saf", "--report", page)
+    text = page.read_text()
+    for words in ("waits, usage and the queue", "waits in hours", "usage and waits by account"):
+        assert words in text
+    rows = bench([file], policies=["recorded", "easy"])
+    (part,) = bench_sections(str(file), rows)
+    assert [row[0] for row in part.tables[0].rows] == ["easy", "recorded"]
+    for row in rows:
+        assert row.gap == pytest.approx(row.objective / row.reference_bound - 1)
+        assert f"{row.reference_bound:,.0f}"[:6] in text
+    assert list(bench_sections("lublin-feitelson", rows)) == []
+
+
+def test_a_result_of_a_log_says_how_far_it_is_over_the_bound(tmp_path: Path) -> None:
+    file, page = tmp_path / "log.json", tmp_path / "page.html"
+    schedopt.dump(a_log(start=None), file)
+    said = run("solve", file, "--report", page).stdout
+    result = schedopt.solve(file)
+    assert f"{result.objective / result.bound - 1:.2%} over the bound" in " ".join(said.split())
+    text = page.read_text()
+    assert f"{result.objective / result.bound - 1:.2%} over the bound" in text
+    assert "convert the log with --option timezone=ZONE" in text
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_nothing_overlaps_in_the_pictures_of_a_log(dated: bool) -> None:
+    queue = a_log(start=START if dated else None)
+    part = log_section(queue, {f"policy-{i}": queue.jobs.start + i for i in range(5)})
+    assert len(part.pictures) == 1 + dated
+    for caption, draw in part.pictures:
+        figure = draw()
+        FigureCanvasAgg(figure).draw()
+        (axes,) = figure.axes
+        assert axes.get_xlabel()
+        assert axes.get_ylabel()
+        texts = [axes.xaxis.label, axes.yaxis.label, *figure.legends[0].get_texts()]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            texts += [
+                tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high
+            ]
+        boxes = [text.get_window_extent() for text in texts if text.get_text()]
+        for one, other in itertools.combinations(boxes, 2):
+            assert not one.overlaps(other), caption
+        whole = figure.bbox.padded(1)
+        assert all(whole.contains(*corner) for box in boxes for corner in box.corners())
+
+
+def test_axes_of_the_pictures_have_units() -> None:
+    queue = a_log()
+    starts, dates = {"recorded": queue.jobs.start}, Dates.of(START)
+    (axes,) = draw_waits_by_hour(queue.jobs, starts, dates).axes
+    assert axes.get_xlabel() == "hour of submit (Europe/Berlin)"
+    assert axes.get_ylabel() == "mean wait [hours]"
+    (axes,) = draw_queue(queue.jobs, starts, None).axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time [hours]", "jobs that wait")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
+    yield from started(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.mark.parametrize("width", [1400, PHONE["width"]])
+def test_the_page_of_a_log_fits_a_desktop_and_a_phone(
+    width: int, browser: Browser, tmp_path: Path
+) -> None:
+    file, page = tmp_path / "log.json", tmp_path / "page.html"
+    schedopt.dump(a_log(), file)
+    run("bench", file, "--policy", "recorded,easy,saf,fcfs,conservative", "--report", page)
+    metrics = {**PHONE, "width": width, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(page.as_uri())
+    ready(browser)
+    sizes = browser.execute_script(
+        "return [...document.querySelectorAll('.sheet')].map(e => [e.scrollWidth, e.clientWidth])"
+    )
+    assert len(sizes) >= 2
+    assert all(inner <= outer + 1 for inner, outer in sizes)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
