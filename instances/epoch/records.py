@@ -163,11 +163,11 @@ Solution = Partitioned | Scheduled
 
 
 def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
-    """Tell whether jobs of these minima can share all nodes of one epoch.
+    """Return whether jobs with these minima fit into one epoch and use all nodes.
 
-    With inequity k >= 1 they can if and only if Σ max(M_j, max M - k, 1) <= N: give each job that
-    many nodes, then each spare node to a smallest allotment. With k = 0 each of h jobs gets N/h,
-    which must be whole.
+    For inequity k >= 1 they fit if and only if sum_j max(M_j, max M - k, 1) <= N: give each job
+    that many nodes, then each remaining node to a smallest allotment. For k = 0 each of h jobs gets
+    N/h nodes, which must be an integer.
     """
     if not minima:
         return False
@@ -179,7 +179,7 @@ def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
 
 
 def even_shares(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
-    """Return A_j of jobs that share all nodes as evenly as possible, else `ValueError`."""
+    """Return A_j of jobs that use all nodes as evenly as possible; `ValueError` if they do not fit."""
     return list(_allotted(tuple(minima), nodes, inequity))
 
 
@@ -212,10 +212,10 @@ def partitioned(
     inequity: int | None = None,
     tested: int | None = None,
 ) -> Partitioned:
-    """Return the record of a partition, given as the positions of each epoch's jobs.
+    """Return the record of a partition, given as the positions of the jobs of each epoch.
 
-    A policy may state a smaller ``inequity`` than the instance's, and how many assignments it
-    ``tested``. `ValueError` if the jobs of an epoch do not fit.
+    A policy may give a smaller ``inequity`` than the instance's, and the number of assignments that
+    it ``tested``. `ValueError` if the jobs of an epoch do not fit.
     """
     jobs, packed = len(instance.jobs), []
     most = instance.inequity if inequity is None else inequity

@@ -1,7 +1,7 @@
-"""Which widths a rectangle can have where all rectangles have the same area and fill the quantum.
+"""Possible widths of rectangles that have equal areas and fill the quantum.
 
-On each node the heights N/(J·A) of the rectangles above it sum to 1, so that Σ 1/A = J/N over them:
-a width that is in no such multiset is in no schedule.
+On each node the heights N/(J A) of the rectangles sum to 1, so 1/A sums to J/N over them. A width
+that is in no such multiset is in no schedule.
 """
 
 import heapq
@@ -13,7 +13,7 @@ MOST_UNITS = 1 << 26  # the finest grid, in units of the quantum, on which sums 
 
 
 def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:
-    """Return the widths, ``least`` to N, that can occur in a schedule; the narrowest first."""
+    """Return the widths from ``least`` to N that can occur in a schedule, in increasing order."""
     gone = {w for _, some in steps(nodes, jobs, least) for w in some}
     return [w for w in _fitting_widths(nodes, jobs, least) if w not in gone]
 
@@ -24,7 +24,7 @@ def _fitting_widths(nodes: int, jobs: int, least: int) -> list[int]:
 
 
 def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
-    """Return the widths ruled out, in order: (prime, widths); prime 0 is by all subset sums."""
+    """Return the excluded widths in order: (prime, widths); prime 0 stands for all subset sums."""
     total = Fraction(jobs, nodes)
     widths = set(_fitting_widths(nodes, jobs, least))
     dropped: list[tuple[int, list[int]]] = []
@@ -54,7 +54,7 @@ def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:
 def coarsen(
     widths: Sequence[int], nodes: int, jobs: int, most: int, count: int | None = None
 ) -> list[int]:
-    """Leave out widths, never N, until the grid has few enough units (and widths)."""
+    """Remove widths, but not N, until the grid has few enough units (and widths)."""
     kept = list(widths)
     primes = [p for p in _primes(nodes) if any(w % p == 0 for w in kept)]
     powers = {p: {w: _prime_power(w, p) for w in kept} for p in primes}
@@ -75,11 +75,11 @@ def coarsen(
 
 
 def _drop_unbalanced(widths: set[int], prime: int, total: Fraction) -> set[int]:
-    """Drop widths with the most factors of a prime that no others can make up for.
+    """Remove the widths with most factors of a prime that the other widths cannot balance.
 
-    With p^a the highest power in any width and in the denominator of the total only a lower one,
-    the sum of 1/c over the widths c·p^a of a multiset is a multiple of p. The smallest sum of 1/A
-    for each residue is a shortest path.
+    Let p^a be the highest power in any width, with only a lower power in the total's denominator.
+    Then the sum of 1/c over the widths c p^a of a multiset is a multiple of p. The smallest sum of
+    1/A for each residue is a shortest path.
     """
     highest = max((_prime_power(w, prime) for w in widths), default=0)
     if highest == 0 or highest <= _prime_power(total.denominator, prime):
@@ -104,7 +104,7 @@ def _drop_unbalanced(widths: set[int], prime: int, total: Fraction) -> set[int]:
 
 
 def _keep_reachable(widths: set[int], units: int, nodes: int) -> set[int]:
-    """Keep the widths that are in a multiset of heights that sum to the quantum, bit by bit."""
+    """Keep the widths that are in a multiset of heights whose sum is the quantum."""
     whole = lcm(*widths, nodes)
     heights = {w: whole // w for w in widths}
     mask = (1 << (units + 1)) - 1

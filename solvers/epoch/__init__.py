@@ -1,4 +1,4 @@
-"""epoch: partitions and rectangles, by searches of our own and by CP-SAT."""
+"""Engines of epoch: bin completion for partitions, a search for rectangles, and CP-SAT."""
 
 from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
@@ -10,27 +10,27 @@ TABLES = {
     "partition": "schedopt.solvers.epoch:PARTITION",
     "rectangles": "schedopt.solvers.epoch:RECTANGLES",
 }
-"""Where the engines of each formulation stand, in the order in which they are tried."""
+"""The engines of each formulation, in the order in which they are tried."""
 
 CERTIFIERS = dict.fromkeys(TABLES, "schedopt.solvers.epoch.bounding:certificate")
-"""Where the function stands that makes certificates for each formulation."""
+"""The function that makes certificates, by formulation."""
 
 _SOLVE = "schedopt.solvers.epoch.solving"
 
 
 MOST_JOBS = 1_000
-"""Most jobs for which CP-SAT's model of a partition is written: it grows with their square."""
+"""Most jobs for which the CP-SAT model of a partition is built; its size grows quadratically."""
 
 
 def readable_items(model: Partition | Rectangles) -> Items | None:
-    """Return the items to pack, None for a changed model or rules of a user's own kind."""
+    """Return the items to pack, or None for a changed model or constraint kinds of the user."""
     rules = model.rules.values()
     readable = not model.changed and all(isinstance(rule, Together | Apart) for rule in rules)
     return items(model.instance, rules) if readable else None
 
 
 def is_small_model(model: Partition | Rectangles) -> bool:
-    """Tell whether the model is small enough to be built, and as it was declared."""
+    """Return True if the model is unchanged and small enough to be built."""
     jobs = len(model.instance.jobs)
     if isinstance(model, Rectangles):
         return len(model.widths) * jobs <= MOST_PIECES and not model.changed

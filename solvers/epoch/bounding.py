@@ -1,4 +1,4 @@
-"""Lower and upper bounds on the number of epochs, and certificates, which a checker walks alone."""
+"""Lower and upper bounds on the number of epochs, and their certificates."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from schedopt.solvers.result import Limits, Result
 
 
 def start_and_bound(instance: Instance, packed: Items) -> tuple[list[list[int]] | None, int]:
-    """Return a partition found without search, if any, and a lower bound on the number of epochs.
+    """Return a partition that needs no search, if one is found, and a lower bound on the epochs.
 
-    All jobs take their minima at least, bundles leave nodes unused, jobs that are apart need an
-    epoch each, and so do leaders; with inequity 0 the shortest path is the minimum where there are
-    no side constraints.
+    The bound is the largest of: the total of the minima over N, with the nodes that bundles leave
+    unused; the number of jobs of which no two may share an epoch; and the number of leaders. With
+    inequity 0 and no side constraints the shortest path is the optimum.
     """
     minima = instance.minima[instance.descending].tolist()
     if instance.inequity == 0:
@@ -35,14 +35,25 @@ def start_and_bound(instance: Instance, packed: Items) -> tuple[list[list[int]] 
 
 
 def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]:
-    """Return the sizes of the fewest epochs with equal allotments, and the path's distances.
+    """Return the sizes of the fewest epochs with equal allotments, and the distances of the path.
 
-    Jobs of the largest leader's epoch can change places with larger ones elsewhere: all fit, and
-    what comes in exchange is smaller. So epochs are blocks of the jobs by size, and a path through
-    these is shortest: from i jobs done to i + h where h divides N and the next job fits on N/h.
+    The jobs in the epoch of the largest leader can be exchanged for larger jobs of other epochs:
+    all fit, and the jobs given in exchange are smaller. So the epochs of some optimum are blocks of
+    the jobs by size, and the optimum is a shortest path with steps from i to i + h, where h divides
+    N and the next job fits on N/h nodes.
 
-    The first list counts each epoch's jobs, from the largest on. The second holds the fewest epochs
-    for the i largest jobs. Minima must not increase.
+    Parameters
+    ----------
+    descending : sequence of int
+        Minima, which must not increase.
+    nodes : int
+
+    Returns
+    -------
+    sizes : list of int
+        The number of jobs of each epoch, from the largest job on.
+    distances : list of int
+        The fewest epochs for the i largest jobs.
     """
     jobs = len(descending)
     ways = np.array(divisors(nodes)[::-1])
@@ -62,13 +73,14 @@ def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]
 
 
 def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
-    """Return elementwise lower bounds on the minima of any partition's leaders.
+    """Return elementwise lower bounds on the minima of the leaders of any partition.
 
     An epoch whose largest job has minimum v holds at most 1 + floor((N - v)/max(1, s, v - k)) jobs
-    of minimum s or more; with k = 0, at most the largest h that divides N with h·v <= N. The
-    smaller v, the more. So walk down the sizes s and add a leader of size s only when those so far
-    cannot hold all jobs of s or more: by induction, the i-th largest leader of any partition is no
-    smaller than the i-th added here, and no partition has fewer. Minima must not increase.
+    with minimum s or more; for k = 0, at most the largest h that divides N with h v <= N. This
+    number decreases with v. Going through the sizes s in decreasing order, a leader of size s is
+    added only if the leaders so far cannot hold all jobs of size s or more. By induction the i-th
+    largest leader of any partition is at least the i-th one added here, and no partition has fewer
+    leaders. Minima must not increase.
     """
     ways = divisors(nodes) if inequity == 0 else []
 
@@ -90,8 +102,8 @@ def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
 def least_overhead(model: Partition | Rectangles) -> int:
     """Return a lower bound on the overhead.
 
-    Of rectangles each job has the narrowest width that it can have in any schedule, or that the
-    largest job has that it must be together with; and at each instant all nodes run a job.
+    For rectangles each job has the narrowest width that is possible for it, or for the largest job
+    that must be together with it; and all nodes run a job at every time.
     """
     instance = model.instance
     packed, nodes = items(instance, model.rules.values()), int(instance.nodes)
@@ -109,7 +121,7 @@ def certificate(
     result: Result,
     _limits: Limits,
 ) -> Certificate | None:
-    """Return data from which the bound of a result can be re-proved, None where none is found.
+    """Return data that prove the bound of a result again, or None.
 
     A bound that comes from a search has no certificate.
     """
@@ -123,7 +135,7 @@ def certificate(
 
 
 def _of_epochs(model: Partition, goal: int) -> Certificate | None:
-    """Return an argument that there are no fewer epochs than that."""
+    """Return an argument that there are at least ``goal`` epochs."""
     instance = model.instance
     packed = items(instance, model.rules.values())
     if -(-packed.least_nodes // instance.nodes) >= goal:

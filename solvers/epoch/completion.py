@@ -1,15 +1,15 @@
-"""Bin completion, compiled: epochs are filled one by one, each led by the largest remaining item.
+"""Compiled bin completion: fills epochs one after another, each led by the largest remaining item.
 
-A partition into at most so many epochs is searched for, exactly. The nodes that no job's own
-minimum asks for are a budget: an epoch may leave no more of them unused than there are to spare,
-which for a tight packing leaves few ways to fill it. Which remain is told by a knapsack over the
-items that the epoch could hold. What is left after an epoch is remembered when it fails.
+The search decides exactly whether a partition into at most a given number of epochs exists. The
+nodes beyond the minima of all jobs are a budget: an epoch may leave at most that many unused, which
+leaves few ways to fill it if the packing is tight. A knapsack over the items that the epoch could
+hold gives these ways. The remaining items after an epoch are stored when they fail.
 
-With inequity 0 an epoch has room for as many jobs as some divisor of N, each takes one place, and
-all places are taken; one divisor after the other is tried, the largest first.
+With inequity 0 an epoch has as many places as some divisor of N, each job takes one place, and all
+places are taken. The divisors are tried in decreasing order.
 
-Source of the idea: Korf, "A new algorithm for optimal bin packing", AAAI 2002; the epochs' rule,
-that a job's allotment follows from the largest beside it, and the memory of what failed are ours.
+Source: Korf, "A new algorithm for optimal bin packing", AAAI 2002. The rule of epochs, in which a
+job's allotment follows from the largest job, and the memory of failures are our own.
 """
 
 from typing import NamedTuple
@@ -30,17 +30,17 @@ TAIL, MANY, POSITION, ROOM, GAINED, NEED, FLOOR, BELOW, STAMP, KEY, LEADER, OWED
 COLUMNS = 13
 
 KEY_MASK = (1 << 61) - 1
-"""Keys of remaining items are taken modulo 2^61: then no sum leaves 64 bits."""
+"""Keys of remaining items are taken modulo 2^61, so that no sum exceeds 64 bits."""
 
 TABLES = 8
-"""Knapsack tables that are kept, one for each depth."""
+"""Number of knapsack tables that are kept, one for each depth."""
 
 
 class Data(NamedTuple):
-    """Kinds of items by non-increasing top, and the machine.
+    """Kinds of items in order of decreasing largest minimum, and the machine.
 
-    The rooms of an epoch are N nodes or, with inequity 0, places for as many jobs as divide N. One
-    item of kind t has the minima ``sizes[begin[t]:begin[t + 1]]``.
+    The sizes of an epoch are N nodes or, with inequity 0, the divisors of N as numbers of places.
+    One item of kind t has the minima ``sizes[begin[t]:begin[t + 1]]``.
     """
 
     inequity: int
@@ -56,14 +56,14 @@ class Data(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """For each depth, the remaining items and the progress of filling its epoch.
+    """The remaining items at each depth, and the progress of filling its epoch.
 
-    The columns of a frame: how many of the largest free jobs below the leader's reach fill the
-    epoch up (TAIL); how many kinds it may hold (MANY), and the next of them to decide (POSITION);
-    room left (ROOM); what its items take at least (GAINED), and how much of that it must hold
-    (NEED); what each job of the tail takes (FLOOR); the first kind below the leader's reach
-    (BELOW); the number of the visit (STAMP); the hash of what is left (KEY); the largest kind left
-    (LEADER); what does not fit the other epochs that are left (OWED); which room it has (WAY).
+    The columns of a frame: number of the largest free jobs below the leader's reach that fill the
+    epoch up (TAIL); number of kinds that it may hold (MANY), and the next of them to decide
+    (POSITION); remaining room (ROOM); least nodes that its items take (GAINED), and how much of
+    that it must hold (NEED); nodes of each job of the tail (FLOOR); first kind below the leader's
+    reach (BELOW); number of the visit (STAMP); hash of the remaining items (KEY); largest remaining
+    kind (LEADER); nodes that do not fit the other epochs (OWED); index of its size (WAY).
     """
 
     at: Longs  # depth, what to do next, last stamp, failures stored
@@ -86,7 +86,7 @@ class Memory(NamedTuple):
 
 @kernel()
 def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -> int:
-    """Search on for so many steps; return `FOUND`, `NONE` if there is no partition, or `PAUSED`."""
+    """Search for a number of steps; return `FOUND`, `NONE` if there is no partition, or `PAUSED`."""
     at = stack.at
     for _ in range(steps):
         d = at[DEPTH]
@@ -118,7 +118,7 @@ def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -
 
 
 def _backtrack(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
-    """Take one item fewer of the last kind where that may help; else return to the kind before."""
+    """Take one item fewer of the last kind if that can help, or else return to the kind before."""
     at, frame = stack.at, stack.frame[d]
     c = frame[POSITION] - 1
     if c < 0:
@@ -137,7 +137,7 @@ def _backtrack(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) ->
 
 
 def _nothing_remains(stack: Stack, d: int) -> bool:
-    """Tell whether no item remains at a depth."""
+    """Return True if no item remains at a depth."""
     for t in range(stack.left.shape[1]):  # noqa: SIM110  a loop compiles faster
         if stack.left[d, t] > 0:
             return False
@@ -145,7 +145,7 @@ def _nothing_remains(stack: Stack, d: int) -> bool:
 
 
 def _open_epoch(data: Data, stack: Stack, d: int, epochs: int) -> bool:
-    """Open an epoch, if possible: its leader, the kinds that it may hold, how full it must be."""
+    """Open an epoch: its leader, the kinds that it may hold, and how full it must be."""
     remaining, frame = stack.left[d], stack.frame[d]
     equal = data.inequity == 0
     kinds, first, owned = len(data.top), 0, 0
@@ -173,7 +173,7 @@ def _open_epoch(data: Data, stack: Stack, d: int, epochs: int) -> bool:
 
 
 def _next_room(data: Data, stack: Stack, d: int, way: int) -> bool:
-    """Give the epoch the next largest room that takes its leader and suffices."""
+    """Give the epoch the next largest size that holds its leader and suffices."""
     frame = stack.frame[d]
     while way < len(data.rooms) and data.widest[way] < data.top[frame[LEADER]]:
         way += 1
@@ -186,7 +186,7 @@ def _next_room(data: Data, stack: Stack, d: int, way: int) -> bool:
 
 
 def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
-    """Return the table of a depth, made anew where another depth has used its place."""
+    """Return the knapsack table of a depth, computed again if another depth has used its place."""
     place: int = d % TABLES
     frame = stack.frame[d]
     if stack.owner[place] == frame[STAMP]:
@@ -217,7 +217,7 @@ def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
 
 
 def _most_items(data: Data, stack: Stack, d: int, c: int) -> int:
-    """Return how many items of the c-th kind the epoch may hold beside what it holds already."""
+    """Return how many more items of the c-th kind the epoch may hold."""
     kind = stack.kinds[d, c]
     if not data.free[kind]:
         for other in range(c):
@@ -228,7 +228,7 @@ def _most_items(data: Data, stack: Stack, d: int, c: int) -> int:
 
 
 def _take_items(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
-    """Take so many items of the c-th kind, or as many fewer as leaves the epoch full enough."""
+    """Take ``most`` items of the c-th kind, or fewer if the epoch stays full enough."""
     table, frame = stack.table[_table_of_depth(data, stack, d)], stack.frame[d]
     kind, width = stack.kinds[d, c], stack.width[d, c]
     least = 1 if kind == frame[LEADER] else 0  # the leader is in
@@ -242,10 +242,10 @@ def _take_items(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
 
 
 def _fill_up_epoch(data: Data, stack: Stack, d: int) -> bool:
-    """Fill the epoch up with smaller jobs; tell whether no other filling is at least as good.
+    """Fill the epoch up with smaller jobs; return True if the filling is not dominated.
 
-    One is where a free job that is left fits beside the others, or in place of a smaller one:
-    then a partition with this filling can be changed into one with the other.
+    It is dominated if a remaining free job fits in addition, or in place of a smaller one: a
+    partition with this filling can then be changed into one with the other.
     """
     remaining, frame = stack.left[d], stack.frame[d]
     floor, room = frame[FLOOR], frame[ROOM]
@@ -292,7 +292,7 @@ def _close_epoch(data: Data, stack: Stack, d: int) -> None:
 def _find_failure(
     data: Data, stack: Stack, memory: Memory, d: int, epochs: int
 ) -> tuple[int, bool]:
-    """Return the place in memory of what is left in as many epochs as are left."""
+    """Return the position in the hash table of the remaining items and epochs."""
     remaining, kinds = stack.left[d], len(data.top)
     mask = len(memory.slots) - 1
     key = stack.frame[d, KEY] + (epochs - d) * 0x9E3779B1
@@ -311,7 +311,7 @@ def _find_failure(
 
 
 def _remember_failure(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
-    """Record that the remaining items fail, while there is room."""
+    """Store that the remaining items fail, if there is room."""
     stored = stack.at[STORED]
     if stored == len(memory.rows):
         return

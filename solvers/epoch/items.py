@@ -1,4 +1,4 @@
-"""The items to pack: identical jobs of one size, and bundles of jobs that must stay together."""
+"""Items to pack: identical jobs of one size, and bundles of jobs that must stay together."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Kind:
-    """Interchangeable items: jobs of one size, or a bundle that side constraints mention."""
+    """Interchangeable items: jobs of one size, or a bundle of jobs in a side constraint."""
 
     sizes: tuple[int, ...]  # the minima of one item's jobs, the largest first
     jobs: list[int]  # the positions of all jobs
@@ -23,7 +23,7 @@ class Kind:
 
     @property
     def count(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(self.jobs) if self.free else 1
 
     @property
@@ -32,7 +32,7 @@ class Kind:
         return self.sizes[0]
 
     def best_width(self, inequity: int) -> int:
-        """Return the nodes that an item takes in its best epoch."""
+        """Return the nodes of an item in its best epoch."""
         return sum(max(size, self.top - inequity) for size in self.sizes)
 
 
@@ -49,27 +49,27 @@ class Items:
 
     @property
     def jobs(self) -> int:
-        """How many jobs there are."""
+        """The number of jobs."""
         return sum(len(kind.jobs) for kind in self.kinds)
 
     @property
     def least_nodes(self) -> int:
-        """The nodes that all items take at least, over all epochs."""
+        """The least total number of nodes of all items."""
         return sum(kind.best_width(self.inequity) * kind.count for kind in self.kinds)
 
     def impossible(self) -> bool:
-        """Tell whether some item fits in no epoch (for k >= 1): then nothing is feasible.
+        """Whether some item fits in no epoch (for k >= 1), so that the instance is infeasible.
 
-        Where each item fits an epoch of its own, that is a partition.
+        Otherwise one epoch for each item is a partition.
         """
         too_wide = any(kind.best_width(self.inequity) > self.nodes for kind in self.kinds)
         return too_wide or bool(self.clash.diagonal().any())
 
 
 def items(instance: Instance, rules: Iterable[Constraint]) -> Items:
-    """Return an instance as items; side constraints of a user's own kind are left out.
+    """Return the items of an instance; constraint kinds of the user are ignored.
 
-    Jobs of ``together`` constraints that share a job form one bundle.
+    Jobs of ``together`` constraints with a common job form one bundle.
     """
     named = [
         (isinstance(rule, Together), [instance.index[job] for job in dict.fromkeys(rule.jobs)])
@@ -113,9 +113,9 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items:
 
 
 def first_fit(items: Items) -> list[list[int]]:
-    """Return a feasible partition by first fit, the largest items first.
+    """Return a feasible partition by first fit decreasing.
 
-    It must be possible, and k >= 1.
+    The instance must be feasible, with k >= 1.
     """
     most = sum(kind.count for kind in items.kinds)
     room, floors = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A search for partitions into fewer and fewer epochs, until none is proven to exist."""
+"""Search for partitions with fewer epochs, until a smaller number is proven impossible."""
 
 from itertools import accumulate, chain, islice
 
@@ -12,7 +12,7 @@ from schedopt.solvers.epoch.completion import Data, Memory, Stack
 from schedopt.solvers.epoch.items import Items
 
 MOST_CELLS = 1 << 26
-"""Cells of all knapsack tables beyond which there is no search."""
+"""Most cells of all knapsack tables; larger instances are not searched."""
 
 MOST_REMEMBERED = 1 << 25
 """Most numbers in the table of failures."""
@@ -21,16 +21,15 @@ PATIENCE = 100_000
 """Steps for each number of epochs in the first round; they double in each further round."""
 
 CHUNK = 2_000
-"""Steps before the first look at the clock."""
+"""Steps before the clock is first checked."""
 
 
 class Completion:
-    """Bin completion for each number of epochs in turn, from the bound up to the best known.
+    """Bin completion for each number of epochs between the lower bound and the best partition.
 
-    Each number in between is given some steps in turn, more in each round. A partition found lowers
-    the upper end; a number that is exhausted raises `least`. Where no partition is known, any is
-    looked for first: one of at most as many epochs as there are jobs. Partitions are lists of
-    positions of jobs.
+    Each number is given some steps in turn, more in each round. A partition lowers the upper end; a
+    number that is exhausted raises the lower bound. Without a known partition, one with at most as
+    many epochs as jobs is searched for first. Partitions are lists of positions of jobs.
     """
 
     def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:
@@ -44,7 +43,7 @@ class Completion:
 
     @staticmethod
     def fits(items: Items) -> bool:
-        """Tell whether the tables of a search are small enough."""
+        """Return True if the tables of the search are small enough."""
         remaining = items.jobs * len(items.kinds) if items.inequity == 0 else 0
         return (
             max(remaining, _most_kinds_in_epoch(items) * (int(_room_of_epoch(items)[0]) + 1))
@@ -62,7 +61,7 @@ class Completion:
         return float(self.items.nodes * self.least)
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether the fewest epochs are known, or that none do."""
+        """Work for about ``seconds``; return True when the search has ended."""
         until = now() + seconds
         while self.least < self._most:
             began = now()
@@ -86,7 +85,7 @@ class Completion:
         return self.least >= self._most
 
     def _restart(self, target: int) -> None:
-        """Go on with the next number of epochs; after the largest, with the least again."""
+        """Continue with the next number of epochs; after the largest, with the least."""
         if target >= self._most:
             target, self._patience = self.least, 2 * self._patience
         self._target, self._spent = target, 0
@@ -108,7 +107,7 @@ class Completion:
 
 
 def _most_kinds_in_epoch(items: Items) -> int:
-    """Return the most kinds that a leader's epoch can hold, filling up left out."""
+    """Return the most kinds that a leader's epoch can hold, without the jobs that fill it up."""
     if items.inequity == 0:
         return sum(not kind.free for kind in items.kinds)
     tops = np.array([kind.top for kind in items.kinds])
@@ -118,14 +117,14 @@ def _most_kinds_in_epoch(items: Items) -> int:
 
 
 def _room_of_epoch(items: Items) -> NDArray[np.int64]:
-    """Return the room that an epoch may have: all nodes, or how many jobs can share them evenly."""
+    """Return the sizes that an epoch may have: all nodes, or the numbers of jobs that divide them."""
     if items.inequity:
         return np.array([items.nodes])
     return np.array([h for h in divisors(items.nodes) if h <= items.jobs])
 
 
 def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
-    """Return all arrays, for up to so many epochs; nothing is packed yet."""
+    """Return empty arrays for up to ``most`` epochs."""
     kinds, wide, rooms = len(items.kinds), _most_kinds_in_epoch(items), _room_of_epoch(items)
     equal = items.inequity == 0
     draw = np.random.Generator(np.random.PCG64(1))

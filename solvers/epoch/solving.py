@@ -1,9 +1,9 @@
-"""Epochs and rectangles, by searches of our own and by CP-SAT with a start and a bound.
+"""Engines for partitions and rectangles: searches of our own, and CP-SAT with a start and a bound.
 
-Rectangles are filled in time order: at the earliest idle instant some job starts, or none does. All
-nodes run a job at every instant. So a schedule is told by what starts where nodes are idle first,
-then where they are next, and so on; trying all of it, with what failed remembered, finds the least
-overhead in whole numbers, on as fine a grid as the widths ask for.
+Rectangles are placed in order of time: at the earliest idle time some job starts, or none does.
+All nodes run a job at every time. So a schedule is determined by the jobs that start at the first
+idle time, at the next, and so on. Trying all of them, and remembering failed states, finds the
+least overhead in integers, on a grid as fine as the widths require.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import STEP, Run, Search, drive, make_result, version
 
 MOST_REMEMBERED = 1_000_000
-"""Failed states that are remembered."""
+"""Most failed states that are remembered."""
 
 MOST_UNITS = 1 << 22
 """Largest total height, in quanta, for which all subset sums are kept."""
@@ -38,15 +38,15 @@ Running = tuple[tuple[int, int, int], ...]
 """Running pieces by end: end, nodes, and kind (-1 where no side constraint needs it)."""
 
 State = tuple[int, Running, tuple[int, ...], int]
-"""An instant, what runs, the remaining items of each kind, and the next choices."""
+"""A time, the running pieces, the remaining items of each kind, and the next choice."""
 
 
 class RectangleSearch:
-    """A search forward in time for rectangles of least overhead.
+    """Depth-first search in order of time for rectangles of least overhead.
 
-    It takes any widths of the model, however fine a grid they ask for. Jobs of a bundle start and
-    end together. ``solution`` is the best schedule known, at first one that keeps the side
-    constraints. The quantum is cut into `units`, an exact grid for all widths.
+    It supports all widths of the model, however fine their grid is. Jobs of a bundle start and end
+    together. ``solution`` is the best schedule so far, at first one that satisfies the side
+    constraints. The quantum is divided into ``units``, an exact grid for all widths.
     """
 
     def __init__(self, model: Rectangles, items: Items, solution: Scheduled | None = None) -> None:
@@ -74,7 +74,7 @@ class RectangleSearch:
 
     @staticmethod
     def fits(items: Items) -> bool:
-        """Tell whether there are few enough items."""
+        """Return True if there are few enough items."""
         return sum(kind.count for kind in items.kinds) <= MOST_ITEMS
 
     @property
@@ -84,11 +84,11 @@ class RectangleSearch:
 
     @property
     def bound(self) -> float | None:
-        """A lower bound on the overhead; None where no schedule exists."""
+        """A lower bound on the overhead; None if no schedule exists."""
         return self.value if self._done else float(self._least)
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether everything has been tried."""
+        """Work for about ``seconds``; return True when the search has ended."""
         until = clock() + seconds
         while not self._done:
             self._done = next(self._work, "ended") is not None
@@ -97,7 +97,7 @@ class RectangleSearch:
         return self._done
 
     def _reachable(self) -> int:
-        """Return, as bits, the instants from which rectangles can fill a node to the end."""
+        """Return a bit mask of the times from which rectangles can fill a node to the end."""
         if self.units > MOST_UNITS:
             return 0
         sums, full = 1, (1 << (self.units + 1)) - 1

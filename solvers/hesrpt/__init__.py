@@ -1,4 +1,4 @@
-"""hesrpt: allocations solved by prices of work, searches over orders, and convex programs."""
+"""Engines of hesrpt: closed forms, Lagrangian bound, search over orders, and convex programs."""
 
 TABLES = {"allocation": "schedopt.solvers.hesrpt.table:ENGINES"}
 """Where the engines of each formulation are listed."""

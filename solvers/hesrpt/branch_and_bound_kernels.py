@@ -1,17 +1,19 @@
-"""Compiled branch and bound over timelines: which jobs complete between which arrivals.
+"""Compiled kernels of branch and bound over timelines: completion orders with arrivals.
 
-A timeline is followed from its end. After the last arrival prices are those of an order: each job
-that completes has the price at which those who are there earn what they cost. Before an arrival
-time is known, and costs what is not earned in it: there jobs may earn more than they cost, or less,
-by the same in all epochs up to the arrival. What that is follows from the epoch that the arrival
-ends, where all prices are known; so all prices follow one after the other, and prove what they are
-worth plus that spare for all known time. They are the dual optimum wherever each epoch lasts. Where
-all jobs are there from the start, timelines are completion orders.
+A timeline is followed from its end. After the last arrival, prices are those of an order: each job
+has the price at which the value of work of the present jobs equals their weight. Before an arrival
+the time is known, and the difference of weight and value is part of the cost: the value may exceed
+the weight, or be less, by the same amount in all epochs up to the arrival. This amount follows from
+the epoch that ends with the arrival, in which all prices are known. So all prices follow one after
+another, and prove their sum plus that difference for all known time. They are the dual optimum if
+every epoch has a positive length. If all jobs are present from the start, timelines are completion
+orders.
 
-The jobs that are not placed yet earn less beside more others (earnings are submodular), so that
-those who are placed and were there when a job arrived give it a price it may have in every epoch.
-A team's floor counts where one of those placed is there; it can make jobs earn more beside others,
-so that then each interval that a job may be in gives it a price, and the least is taken.
+The value of the work of jobs that are not placed yet is smaller beside more others (it is
+submodular), so the placed jobs that were present when a job arrived give it a price that is valid
+in every epoch. A team's floor counts if one of its jobs is placed. A floor can make the value
+larger beside others; then each interval in which a job may complete gives it a price, and the least
+is used.
 """
 
 from math import factorial, inf
@@ -26,15 +28,15 @@ from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints
 
 DONE, PAUSED, FULL = 0, 1, 2
 NEAR = 1e-10
-"""Nodes whose bounds come this near to the incumbent, relatively, are closed."""
+"""Relative difference to the incumbent at which nodes are pruned."""
 GOLDEN, STEP = 12, 1e-5
-"""Steps of a golden section."""
+"""Most steps of a golden-section search, and its first relative step."""
 ARRIVAL = -1
-"""In place of a job: the arrival before which time is known."""
+"""Marks an arrival in a list of placed jobs."""
 
 
 class Paths(NamedTuple):
-    """The orders that a diagram leaves, as paths from its first node; empty without a diagram."""
+    """The orders that a decision diagram leaves, as paths; empty without a diagram."""
 
     child: Ints  # node at the end of the edge that places a job, -1 for none, (n, M)
     costs: Floats  # what an edge adds to the bound, (n, M)
@@ -42,12 +44,12 @@ class Paths(NamedTuple):
 
 
 def no_paths(count: int) -> Paths:
-    """Return paths of no diagram: all orders of a number of jobs are left."""
+    """Return empty paths: all orders of a number of jobs remain."""
     return Paths(np.zeros((0, count), dtype=np.int64), np.zeros((0, count)), np.zeros(0))
 
 
 class TimelineData(NamedTuple):
-    """Jobs that arrive at different times, or all at 0."""
+    """Jobs with their arrivals, precedences and the remaining paths."""
 
     sizes: Floats  # (M,)
     costs: Floats  # (M,)
@@ -59,7 +61,7 @@ class TimelineData(NamedTuple):
 
 
 def present_jobs(data: TimelineData, done: int, group: int, out: Ints) -> int:
-    """Put those of the placed jobs that have arrived with a group into ``out``; return how many."""
+    """Store the placed jobs that have arrived with a group in ``out``, and return their number."""
     count = 0
     for j in range(len(data.sizes)):
         if (done >> j) & 1 and data.groups[j] <= group:
@@ -71,10 +73,16 @@ def present_jobs(data: TimelineData, done: int, group: int, out: Ints) -> int:
 def node_bound(
     c: Curves, data: TimelineData, lam: Floats, done: int, now: int, base: float
 ) -> float:
-    """Return the bound of a node: the other jobs at the least prices that they may have.
+    """Return the bound of a node, with the least possible price of each job that is not placed.
 
-    `done` are the placed jobs, as bits, with their prices in ``lam``; `now` is the arrival whose
-    jobs must be placed before the next `ARRIVAL`; `base` is the part of the bound that is settled.
+    Parameters
+    ----------
+    done : int
+        The placed jobs as a bit mask; ``lam`` holds their prices.
+    now : int
+        The arrival whose jobs must be placed before the next `ARRIVAL`.
+    base : float
+        The part of the bound that no longer changes.
     """
     total = len(data.sizes)
     jobs, earned = np.zeros(total, dtype=np.int64), np.zeros(now + 1)
@@ -107,7 +115,7 @@ def node_bound(
 def spare_before_arrival(
     c: Curves, data: TimelineData, lam: Floats, done: int, now: int
 ) -> tuple[float, float]:
-    """Return cost minus earnings of the interval before an arrival, and its earning rate."""
+    """Return weight minus value of work in the interval before an arrival, and the value's rate."""
     jobs = np.zeros(len(data.sizes), dtype=np.int64)
     n = present_jobs(data, done, now - 1, jobs)
     own = np.zeros(len(c.team_leasts) + 1)
@@ -142,7 +150,7 @@ class Tree(NamedTuple):
 
 
 def new_tree(jobs: int, starts: int, most_leaves: int) -> Tree:
-    """Return an empty tree for a number of jobs, and of times at which they arrive."""
+    """Return an empty tree for a number of jobs and of arrival times."""
     depth = jobs + starts - 1
     return Tree(
         placed=np.zeros(depth, dtype=np.int64),
@@ -169,7 +177,7 @@ def new_tree(jobs: int, starts: int, most_leaves: int) -> Tree:
 def _branch(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, done: int, now: int, d: int
 ) -> None:
-    """Put the children of a node in order of their bounds: none where its own is met."""
+    """Sort the children of a node by their bounds; none if the node's own bound is met."""
     limit, p = t.best[0] * (1.0 - NEAR), data.paths
     if t.proven[d] == -inf:
         t.proven[d] = node_bound(c, data, lam, done, now, t.base[d])
@@ -212,10 +220,10 @@ def _price_interval(
     done: int,
     raised: float,
 ) -> float:
-    """Choose the prices of jobs that complete in one interval; return their part of the bound.
+    """Choose the prices of the jobs that complete in one interval; return their part of the bound.
 
-    The interval's jobs are placed from depth ``first`` up to ``last``; `done` are the jobs present
-    at its end, as bits. All may earn `raised` more in it than the balance of costs and known time.
+    The jobs of the interval are placed from depth ``first`` to ``last``; ``done`` are the jobs that
+    are present at its end. ``raised`` is the additional value of work in the interval.
     """
     total = len(data.sizes)
     jobs = np.zeros(total, dtype=np.int64)
@@ -243,10 +251,7 @@ def _price_interval(
 def _bound_with_earnings(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, at: float
 ) -> float:
-    """Return the bound at depth d if the earnings of the interval that ends there rise by ``at``.
-
-    The prices of jobs that complete in it, and ``base``, are set accordingly.
-    """
+    """Return the bound at depth d if the value of work in the interval there rises by ``at``."""
     first, everyone = d, done
     while first > 0 and t.placed[first - 1] != ARRIVAL:
         first -= 1
@@ -275,7 +280,7 @@ def _golden_point(low: float, middle: float, high: float) -> float:
 def _golden_bracket(
     low: float, middle: float, high: float, at: float, better: bool
 ) -> tuple[float, float, float]:
-    """Return the bracket and its best point after another point was tried."""
+    """Return the bracket and its best point after another point was evaluated."""
     if better:
         return (middle, at, high) if at > middle else (low, at, middle)
     return (low, middle, at) if at > middle else (at, middle, high)
@@ -284,7 +289,7 @@ def _golden_bracket(
 def _best_earnings(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
 ) -> float:
-    """Raise an interval's earnings as long as the bound rises, and keep the best."""
+    """Increase the value of work in an interval while the bound increases, and keep the best."""
     limit = t.best[0] * (1.0 - NEAR)
     value = _bound_with_earnings(c, data, t, lam, d, done, now, 0.0)
     if not value < limit:
@@ -316,10 +321,10 @@ def _best_earnings(
 def _place_job(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, price: float
 ) -> float:
-    """Place a job at its price, or a lower one if that proves more; return the bound.
+    """Place a job at its price, or at a lower price if that proves more; return the bound.
 
-    A lower price helps where the job would complete earlier: its work is less than it would get in
-    known time.
+    A lower price helps if the job would complete earlier: its work is less than the work that it
+    would receive in the known time.
     """
     j = t.placed[d]
     limit = t.best[0] * (1.0 - NEAR)
@@ -350,7 +355,7 @@ def _place_job(
 
 
 def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
-    """Take a complete timeline: as incumbent if its prices are played out cheaper than the best."""
+    """Keep a complete timeline as the incumbent if its simulated prices are cheaper."""
     depth, limit = len(t.placed), t.best[0] * (1.0 - NEAR)
     value = t.base[depth]
     if len(data.starts) > 1:
@@ -374,7 +379,7 @@ def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
 def _place_child(
     c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
 ) -> bool:
-    """Place the child whose turn it is; tell whether its bound leaves it open."""
+    """Place the next child; return True if its bound leaves it open."""
     at, limit = t.at[d] - 1, t.best[0] * (1.0 - NEAR)
     j = t.child[d, at]
     t.placed[d] = j
@@ -405,7 +410,7 @@ def _place_child(
 
 
 def _steps_of_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> float:
-    """Return about how many steps of Python a search takes: far more where jobs arrive."""
+    """Return about how many Python steps a search takes; with arrivals there are far more."""
     jobs, starts = len(data.sizes), len(data.starts)
     if starts == 1:
         return 0.25 * budget * jobs**3
@@ -414,7 +419,7 @@ def _steps_of_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> flo
 
 @kernel(python_up_to=500_000, size=_steps_of_search)
 def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
-    """Search on for a number of nodes; tell whether the search is done, paused or full."""
+    """Search for a number of nodes; return whether the search has ended, paused, or is full."""
     total, last = len(data.sizes), len(data.starts) - 1
     lam = np.zeros(total)
     depth, done, now = t.numbers[0], 0, last
@@ -471,7 +476,7 @@ def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
 
 @kernel(python_up_to=150_000)
 def open_bound(t: Tree) -> float:
-    """Return the least bound among what has not been explored."""
+    """Return the least bound of the nodes that have not been explored."""
     depth, most, least = t.numbers[0], t.leaves.shape[1], np.inf
     for d in range(min(depth + 1, most)):
         if t.children[d] > 0 and t.at[d] < t.children[d]:
@@ -482,7 +487,7 @@ def open_bound(t: Tree) -> float:
 
 
 def open_leaves(t: Tree, limit: float) -> list[tuple[float, Ints]]:
-    """Return the bounds and leaves of a tree that are below a limit, the least bound first."""
+    """Return (bound, leaf) of the leaves whose bound is below a limit, in increasing order."""
     values = t.values[: int(t.numbers[1])]
     rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
     return [(float(values[i]), t.leaves[i].copy()) for i in rank]

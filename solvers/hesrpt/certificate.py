@@ -1,4 +1,4 @@
-"""Certificates of bounds on allocations: prices of work by place in the completion order."""
+"""Certificates of bounds on allocations: work prices by position in the completion order."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from schedopt.solvers.hesrpt.speedup_kernels import Ints, curves
 from schedopt.solvers.result import Limits, Result
 
 SLACK = 1e-11
-"""Relative slack of prices, so that the checker's intervals find them feasible."""
+"""Relative slack of prices, so that the checker's interval arithmetic finds them feasible."""
 ENOUGH = 5e-10
-"""Share of a bound that a certificate may leave unproven; twice that counts as rounding."""
+"""Fraction of a bound that a certificate may leave unproven; twice that counts as rounding."""
 
 
 def certificate(
@@ -21,11 +21,14 @@ def certificate(
     result: Result[Allocated],
     limits: Limits,
 ) -> Certificate:
-    """Return prices by place in the order, from which the bound on all orders can be re-proved.
+    """Return work prices by position in the order, which prove the bound on all orders again.
 
-    `limits` is not used: prices take no search. They may be short of the bound by a last digit.
-    Raises `NoCertificateError` where jobs differ in more than their
-    sizes.
+    The prices need no search, so ``limits`` is not used. They may prove a last digit less.
+
+    Raises
+    ------
+    NoCertificateError
+        If jobs differ in more than their sizes.
     """
     del limits
     instance = model.instance

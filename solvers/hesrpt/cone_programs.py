@@ -1,7 +1,7 @@
-"""One timeline's program, written for Clarabel itself, played, and bounded by its own prices.
+"""Conic program of one timeline, in Clarabel's own form, and the bound that its dual values prove.
 
-It is the program that `formulations.hesrpt.Allocation` declares, of its order, without CVXPY, which
-takes far longer to compile one than Clarabel to solve it.
+It is the program that `formulations.hesrpt.Allocation` declares for its order. CVXPY takes longer
+to compile the program than Clarabel to solve it, so it is not used here.
 """
 
 from collections.abc import Collection
@@ -20,11 +20,11 @@ from schedopt.solvers.hesrpt.earning_kernels import gains, most_earned
 from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, curves
 
 NO_CHEAPER = 1e-6
-"""Solutions that cost this much more than the incumbent, relatively, are not read."""
+"""Solutions whose cost exceeds the incumbent by more than this fraction are not decoded."""
 
 
 class Duals(NamedTuple):
-    """The solver's multipliers, as prices."""
+    """Dual values of the program, as prices."""
 
     work: Floats  # of a unit of each job's work, (M,)
     servers: Floats  # of all servers for a unit of time, in each epoch, (E,)
@@ -33,10 +33,10 @@ class Duals(NamedTuple):
 
 
 def bound_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] | None:
-    """Return the lower bound on the program's order that prices of work prove, and the prices.
+    """Return a lower bound for the program's order, and the work prices that prove it.
 
-    None where they prove nothing: they are scaled to prove what they can. Prices of servers and
-    rules are used only where there are rules that the kernels do not know.
+    Returns None if the prices prove nothing. Prices are scaled until they are feasible. Prices of
+    servers and rules are used only for rules that the kernels do not support.
     """
     instance, lam = program.instance, duals.work
     bounds = bounds_of(program.rules, len(instance.jobs))
@@ -71,7 +71,7 @@ def bound_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] |
 
 
 def _most_earned_at(c: Curves, lam: Floats, here: Ints, e: int, duals: Duals) -> float:
-    """Return a bound on what jobs can earn in an epoch, from the solver's own multipliers."""
+    """Return an upper bound on the value of work in an epoch, from the dual values."""
     index = {int(j): i for i, j in enumerate(here)}
     rents = np.full(len(here), duals.servers[e])
     value = float(duals.servers[e])
@@ -85,10 +85,9 @@ def _most_earned_at(c: Curves, lam: Floats, here: Ints, e: int, duals: Duals) ->
 
 @dataclass(frozen=True)
 class Solved:
-    """The outcome of one order's program: a replayed solution, and a bound proven by prices.
+    """The result of one order's program: a simulated solution, and a bound that prices prove.
 
-    The bound holds whatever the accuracy of the solver's dual values; it is None where they prove
-    nothing.
+    The bound holds whatever the accuracy of the dual values. It is None if they prove nothing.
     """
 
     status: clarabel.Status
@@ -100,9 +99,15 @@ class Solved:
 def solve_program(
     program: Allocation, time_limit: float | None = None, known: float = inf
 ) -> Solved:
-    """Solve the program of an allocation's order, as declared.
+    """Solve the program of an allocation's order.
 
-    `known` is the cost of a known solution: none is read from a program that is not cheaper.
+    Parameters
+    ----------
+    program : Allocation
+    time_limit : float or None
+        Seconds.
+    known : float
+        The cost of a known solution; a solution that is not cheaper is not decoded.
     """
     rows = _Rows(program, program.rules.names)
     status, x, z = clarabel.solve_cones(rows.costs(), rows.cones, time_limit)
@@ -116,13 +121,13 @@ def solve_program(
 
 
 def feasible(program: Allocation, names: Collection[str]) -> bool:
-    """Tell whether a program with some of its side constraints, by name, is not infeasible."""
+    """Return False if a program with only the named side constraints is infeasible."""
     rows = _Rows(program, names)
     return clarabel.solve_cones(rows.costs(), rows.cones)[0] != "infeasible"
 
 
 class _Rows:
-    """The rows of a program: variables are d, by epoch, and a and the work done, by pair."""
+    """The rows of a program. Variables are d for each epoch, and a and the work for each pair."""
 
     def __init__(self, program: Allocation, names: Collection[str]) -> None:
         self.program, self.instance = program, program.instance
@@ -148,13 +153,13 @@ class _Rows:
             self._speedup(kind, np.flatnonzero(self.instance.kinds[self.jobs] == kind))
 
     def costs(self) -> Floats:
-        """Return the objective, about 1."""
+        """Return the objective, scaled to about 1."""
         costs = np.zeros(self.cones.variables)
         costs[: self.epochs] = self.program.levels / self.program.scale
         return costs
 
     def _arrivals(self) -> None:
-        """State that epochs which end at an arrival end then."""
+        """Add rows that fix the ends of epochs at arrivals."""
         for e, (what, j) in enumerate(self.program.epochs.ends):
             if what == "arrival":
                 epochs, row = np.arange(e + 1), np.zeros(e + 1, np.intp)
@@ -162,7 +167,7 @@ class _Rows:
                 self.cones.equal(end, (row, epochs, np.ones(e + 1)))
 
     def _rules(self, names: Collection[str]) -> None:
-        """State what side constraints ask of the shares of those in the system."""
+        """Add rows for the side constraints on the shares of the present jobs."""
         rules = self.program.rules.only(names)
         pair = {key: i for i, key in enumerate(self.program.pairs)} if rules.bounds else {}
         self.asked: list[tuple[int, Bound, float]] = []
@@ -180,7 +185,7 @@ class _Rows:
         self.rules = self.cones.at_most(np.zeros(len(self.asked)), where)
 
     def _speedup(self, kind: int, mine: Ints) -> None:
-        """Add the cone rows of a speedup: the work done is at most d_e s_j(N a_je / d_e)."""
+        """Add the cones of a speedup: the work is at most d_e s_j(N a_je / d_e)."""
         instance, speedup = self.instance, self.instance.speedups[kind]
         servers, zeros = float(instance.servers), np.zeros(len(mine))
         a, d = self.epochs + mine, self.at[mine]
@@ -210,7 +215,7 @@ class _Rows:
                 self.cones.at_most(zeros, [(work, size), (d, -level), (a, steep)])
 
     def _tower(self, p: float, terms: list[list[tuple[Ints, Any]]]) -> None:
-        """State work <= a^p d^(1-p) of terms for a, d and work; in units in which all are alike."""
+        """Add work <= a^p d^(1-p) for terms of a, d and work in units of similar size."""
         floors = cone_chain(p)
         for z, _, _ in floors:
             if z == len(terms):
@@ -219,7 +224,7 @@ class _Rows:
             self.cones.below_means(terms[z], terms[x], terms[y])
 
     def duals(self, z: Floats) -> Duals:
-        """Return a solver's multipliers as prices."""
+        """Return the solver's dual values as prices."""
         scale = self.program.scale
 
         def cost(rows: slice) -> Any:

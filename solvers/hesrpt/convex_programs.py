@@ -1,4 +1,4 @@
-"""Convex programs: of the orders that matter, and the declared model as it stands."""
+"""Engines that solve convex programs: of the orders that matter, and the declared model itself."""
 
 from collections.abc import Collection, Iterator
 from math import inf
@@ -20,11 +20,11 @@ from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import with_objective_of_model
 
 BELOW = 1e-7
-"""Relative error allowed to an interior-point optimum."""
+"""Relative error that is allowed for an interior-point optimum."""
 
 
 def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
-    """Solve an allocation by the programs of completion orders, by rising bounds."""
+    """Solve an allocation by the convex programs of completion orders, in order of their bounds."""
     if model.changed:
         return solve_as_it_stands(model, task)
     if model.instance.arrivals.any() or model.instance.objective == "makespan":
@@ -33,7 +33,7 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
 
 
 def _best_order(attempt: Attempt) -> Termination:
-    """Solve the program of the given order, or of the best by prices."""
+    """Solve the program of the given order, or of the best order by prices."""
     model = attempt.model
     order = model.last_first.tolist() if model.given else None
     attempt.take_even_split()
@@ -51,10 +51,10 @@ def _best_order(attempt: Attempt) -> Termination:
 
 
 def _over_timelines(attempt: Attempt) -> Termination:
-    """Solve the programs of all timelines, where there are few enough: else of some.
+    """Solve the programs of all timelines if there are few, or else of some.
 
-    Where nobody must have anything, those who are done may as well stay: then the least makespan is
-    that of the timeline in which all complete after the last arrival.
+    Without minimum shares, jobs may be kept until later. The least makespan is then that of the
+    timeline in which all jobs complete after the last arrival.
     """
     model, instance = attempt.model, attempt.instance
     last: epochs.Timeline = epochs.smiths_order(instance).tolist(), {}
@@ -75,7 +75,7 @@ def _over_timelines(attempt: Attempt) -> Termination:
 
 
 def _cost_each_alone(instance: Instance) -> float:
-    """Return what it costs if each job has all servers from its arrival on."""
+    """Return the total cost if each job had all servers from its arrival on."""
     servers = np.full(len(instance.jobs), float(instance.servers))
     times = instance.sizes / instance.each("at", np.arange(len(servers)), servers)
     makespan = instance.objective == "makespan"
@@ -83,7 +83,7 @@ def _cost_each_alone(instance: Instance) -> float:
 
 
 def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]:
-    """Solve the declared program, native changes too: of its order, or of all one by one."""
+    """Solve the declared program with the user's changes, for its order or for all orders."""
     if model.changed:
         _refuse_what_cannot_be_solved(model)
     result = run_attempt(model, EngineTask(task.limits), "model", _solve_one_by_one, _can_hold)
@@ -94,10 +94,10 @@ def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]
 
 
 def _programs_by_order(model: Allocation, names: Collection[str]) -> Iterator[Allocation]:
-    """Yield each order's program; only one where the model was changed or its order is given.
+    """Yield the program of each order; only one if the model was changed or its order is given.
 
-    Left out is an order in which there is no room at all for side constraints of some names: an
-    interior-point method may not see that.
+    Orders in which the named side constraints leave no feasible shares are omitted, since an
+    interior-point method may not detect that.
     """
     if model.changed:
         yield model
@@ -106,7 +106,7 @@ def _programs_by_order(model: Allocation, names: Collection[str]) -> Iterator[Al
 
 
 def _solve_one_by_one(attempt: Attempt) -> Termination:
-    """Solve programs one by one; the least optimum, less what it may be off by, is the bound."""
+    """Solve the programs one by one. The bound is the least optimum minus its possible error."""
     model = attempt.model
     least, stopped = inf, ""
     for program in _programs_by_order(model, model.rules.names):
@@ -138,7 +138,7 @@ def _solve_one_by_one(attempt: Attempt) -> Termination:
 
 
 def _can_hold(attempt: Attempt) -> Holds:
-    """Return what tells whether side constraints, by name, can hold together in any program."""
+    """Return a test whether the named side constraints can hold together in some program."""
     model = attempt.model
 
     def holds(some: frozenset[str]) -> bool:
@@ -153,7 +153,7 @@ def _can_hold(attempt: Attempt) -> Holds:
 
 
 def _refuse_what_cannot_be_solved(model: Allocation) -> None:
-    """Raise `InputError` where a changed program is not one that Clarabel takes."""
+    """Raise `InputError` if a changed program is not one that Clarabel can solve."""
     problem = model.program(model.side_constraints())
     for right, what in (
         (problem.is_dcp(), "one that does not keep CVXPY's rules (DCP)"),

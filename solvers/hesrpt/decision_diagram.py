@@ -1,16 +1,18 @@
-"""A bound over all completion orders: decision diagrams whose nodes merge orders of the same jobs.
+"""Lower bound over all completion orders by relaxed decision diagrams.
 
-An order is a path that places jobs from the last to complete. Prices along it prove what it costs
-at least if, for each of its beginnings, all placed jobs together earn no more than they cost: at
-some rent m of a server, m N plus their gains is at most W. So a node need know, of all the paths
-that end there, only the least cost so far and, at a few rents, the most that their jobs gain: what
-a next job may be paid follows, whichever of these paths was taken. An edge from which no way to the
-end is cheaper than the best solution known is closed, and stays so. In each pass over what is left
-nodes are split where the gains of their paths differ, and prices rise; it ends with few paths, or
-with passes that close hardly any: branch and bound with exact prices ends it.
+Symbols: m is the rent of a server, N the number of servers, W the total weight of the placed jobs.
 
-Relaxed decision diagrams: Bergman, Cire, van Hoeve and Hooker, Decision Diagrams for Optimization,
-2016. The bound by gains at rents is the dual of an order's program, which is separable in them.
+A path places jobs from the last to complete to the first. Prices along a path prove a lower bound
+if, for each prefix, the value of the placed jobs' work is at most their weight: at some rent m,
+m N plus their gains is at most W. A node therefore stores, for all paths that end there, only the
+least cost so far and the largest gains of their jobs at a few rents. From these follows a price
+for the next job that is valid for every such path. An edge is removed if every path through it
+costs at least as much as the incumbent. Each pass splits nodes whose paths have different gains,
+so that prices rise. The passes end with few paths, or when they remove hardly any; branch and
+bound with exact prices decides the rest.
+
+Source: Bergman, Cire, van Hoeve and Hooker, Decision Diagrams for Optimization, 2016. The bound by
+gains at rents is the dual of an order's program, which is separable in them.
 """
 
 from collections.abc import Iterator
@@ -26,13 +28,13 @@ from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, slope,
 
 LEAST_ELASTICITY = 1e-3
 TAILS = (1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0)
-"""Factors of further rents below and above the usual ones: servers are left over, or short."""
+"""Factors of additional rents below and above the usual ones, for too many or too few servers."""
 
 
 def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
-    """Return rising rents, from below that of any one job to above that of all.
+    """Return increasing rents, from below the rent of any single job to above that of all.
 
-    `step` is the distance between their logarithms.
+    ``step`` is the difference of their logarithms.
     """
     least = inf
     for j, cost in enumerate(costs.tolist()):
@@ -48,24 +50,26 @@ def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
 
 
 MOST_NODES = 300_000
-"""Nodes beyond which none is split."""
+"""Number of nodes beyond which none is split."""
 MOST_GAINS = 400_000_000
 """The same limit for nodes times rents, times 16."""
 CHUNK = 2_000_000
-"""Rents times edges between two looks at the clock."""
+"""Rents times edges between two checks of the clock."""
 FEW_PATHS = 100
-"""Paths at which no more passes are made."""
+"""Number of paths at which the passes end."""
 FINE = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
-"""Steps between rents, in logarithms, by how many edges are left at least."""
+"""Pairs of a number of remaining edges and the step between logarithms of rents from it on."""
 BEYOND = 0.7
 """How far above its rent, in logarithms, the gains of a node's paths are compared."""
 HARDLY, MOST_VAIN = 0.8, 3
-"""A pass that leaves more than this share of the paths is in vain; passes end after so many of
-these."""
+"""A pass that keeps more than this fraction of the paths has stalled; the passes end after so many
+stalled passes.
+"""
 FINER, FEW_NODES = 1.5, 100_000
-"""A pass is not in vain if it has this many times the nodes of all before, and fewer than these."""
+"""A pass has not stalled if it has so many times more nodes than all before, but fewer than these.
+"""
 DIGITS = 1e-7
-"""Gains that differ relatively by less count as equal."""
+"""Relative difference below which gains count as equal."""
 
 
 @dataclass
@@ -78,7 +82,7 @@ class Layer:
 
 
 class Split(NamedTuple):
-    """How a pass splits nodes: into how many parts, by gains at which rent."""
+    """How a pass splits nodes: the number of parts, and the rent at which gains are compared."""
 
     parts: int
     beyond: int  # places after the rent at which a node's jobs earn least
@@ -86,7 +90,7 @@ class Split(NamedTuple):
 
 @dataclass
 class _Frontier:
-    """Nodes of a layer while it is made: sets, nodes of the last pass, costs and gains."""
+    """The nodes of the layer under construction: sets, nodes of the last pass, costs and gains."""
 
     sets: Ints
     old: Ints
@@ -95,12 +99,25 @@ class _Frontier:
 
 
 class Diagram:
-    """All completion orders that may cost less than a goal, and a few more.
+    """The completion orders that may cost less than a goal, and possibly some more.
 
-    `after` holds for each job the set of jobs that need not complete before it, as bits: they are
-    placed first. `bound` is a lower bound on the cost of every order, or exceeds the goal; `paths`
-    counts the orders that are left. `stalled` tells that the last passes closed hardly a path. Of
-    teams only that a job has no more than its team is seen.
+    Of the limits of teams, only the cap of each single job is taken into account.
+
+    Parameters
+    ----------
+    c : Curves
+    sizes, costs : ndarray, shape (M,)
+    after : ndarray of int, shape (M,)
+        For each job the bit mask of the jobs that complete after it; they are placed first.
+
+    Attributes
+    ----------
+    bound : float
+        A lower bound on the cost of every order, or a value above the goal.
+    paths : int
+        The number of orders that remain.
+    stalled : bool
+        Whether the last passes removed hardly any path.
     """
 
     def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:
@@ -114,9 +131,9 @@ class Diagram:
         self.stalled, self._vain, self._widest = False, 0, 0
 
     def advance(self, goal: float) -> Iterator[None]:
-        """Make one more pass, closing orders that cost as much as the goal; yields now and then.
+        """Make one pass that removes orders whose cost reaches the goal; yields regularly.
 
-        The goal must not rise from pass to pass.
+        The goal must not increase from pass to pass.
         """
         step = next(step for least, step in FINE if self.edges >= least)
         grid = self._grid(step)
@@ -151,7 +168,7 @@ class Diagram:
         self.stalled = self._vain >= MOST_VAIN
 
     def _grid(self, step: float) -> kernels.Grid:
-        """Return the rents of the next pass, and what plain jobs gain at them."""
+        """Return the rents of the next pass, and the gains of plain jobs at them."""
         rents, jobs = rents_of(self.c, self.costs, step), len(self.sizes)
         grid = kernels.Grid(rents, np.zeros((jobs, len(rents))), np.zeros(jobs, dtype=np.bool_))
         kernels.fill_unit_gains(self.c, grid)
@@ -160,7 +177,7 @@ class Diagram:
     def _fill_layer(
         self, depth: int, front: _Frontier, layer: Layer, grid: kernels.Grid, split: Split
     ) -> Iterator[_Frontier | None]:
-        """Fill the edges of a layer, and yield the nodes at their ends; None now and then."""
+        """Fill the edges of a layer, and yield the nodes at their ends; yields None regularly."""
         jobs = np.arange(len(self.sizes))
         inside = (front.sets[:, None] >> jobs) & 1 == 1
         if self.layers:
@@ -209,7 +226,7 @@ class Diagram:
     def _split_nodes(
         self, edges: Ints, prices: Floats, front: _Frontier, grid: kernels.Grid, split: Split
     ) -> Ints:
-        """Return which part of which node each edge leads to, by its paths' gains at one rent."""
+        """Return the part of the node that each edge leads to, by its paths' gains at one rent."""
         order = np.argsort(edges[:, 2], kind="stable")
         starts = np.searchsorted(edges[order, 2], np.arange(edges[:, 2].max(initial=-1) + 1))
         tight = np.argmin(grid.rents * self.c.servers + front.gains, axis=1)
@@ -225,7 +242,7 @@ class Diagram:
         return np.asarray(edges[:, 2] * split.parts + part.astype(np.int64))
 
     def _remove_costly(self, goal: float, ends: int) -> None:
-        """Remove what cannot cost less than the goal, from the end backwards."""
+        """Remove nodes and edges whose paths all reach the goal, from the last layer backwards."""
         least, paths = np.zeros(ends), np.ones(ends)
         self.edges = 0
         for layer in reversed(self.layers):
@@ -240,7 +257,7 @@ class Diagram:
         self.bound, self.paths = float(least[0]), float(paths[0])
 
     def open_paths(self) -> Paths:
-        """Return the orders that are left as paths, the nodes of all layers in one row."""
+        """Return the remaining orders as paths, with the nodes of all layers in one array."""
         firsts = np.cumsum([0, *(len(layer.base) for layer in self.layers)])
         rest = [np.zeros(1)]
         children, costs = [], []

@@ -1,8 +1,8 @@
-"""Compiled arithmetic of decision diagrams over completion orders: see `decision_diagram`.
+"""Compiled kernels of `decision_diagram`.
 
-At price lambda and rent m of a server, job j gains at most pi_j(lambda, m) = max_k lambda s_j(k) -
-m k. What some jobs can earn together is at most m N + the sum of their gains, at any rent m. So
-what later prices need to know of an order is what its jobs so far gain in all at some rents.
+At work price lambda and server rent m, job j gains at most pi_j(lambda, m) = max_k lambda s_j(k) -
+m k. The value of the work of some jobs is at most m N plus the sum of their gains, for every m. So
+the gains of the placed jobs at some rents determine valid prices of the next job.
 """
 
 from typing import NamedTuple
@@ -23,18 +23,18 @@ from schedopt.solvers.hesrpt.speedup_kernels import (
 
 Bools = NDArray[np.bool_]
 SAFE = 1.0 - 2e-12
-"""Relative slack of prices against rounding."""
+"""Factor by which prices are lowered against rounding errors."""
 PATIENCE = 3
-"""Rents in a row without a higher price after which that side is given up."""
+"""Number of rents in a row without a higher price after which the search in that direction ends."""
 MOST_PLAIN = 0.95
-"""The largest p for which powers of prices by 1/(1 - p) surely stay within floats."""
+"""Largest p for which powers of prices by 1/(1 - p) do not overflow."""
 
 
 class Grid(NamedTuple):
-    """The rents at which gains are known.
+    """The rents at which gains are stored.
 
-    Jobs of s(k) = k^p without bounds are plain: their gain at a price is price^(1/(1-p)) times that
-    at 1.
+    Jobs with s(k) = k^p and without limits are plain: their gain at a price is price^(1/(1-p))
+    times their gain at price 1.
     """
 
     rents: Floats  # rising, (R,)
@@ -44,7 +44,7 @@ class Grid(NamedTuple):
 
 @kernel(python_up_to=6000)
 def fill_unit_gains(c: Curves, grid: Grid) -> None:
-    """Fill the gains at price 1 of plain jobs: (1 - p) (p/m)^(p/(1-p)), as if N were no bound."""
+    """Fill the gains of plain jobs at price 1, (1 - p) (p/m)^(p/(1-p)), for unlimited servers."""
     for j in range(len(c.kinds)):
         p = c.pars[j]
         free = c.leasts[j] <= 0.0 and c.mosts[j] >= c.servers
@@ -65,11 +65,18 @@ def price_edges(
     span: tuple[int, int],
     prices: Floats,
 ) -> None:
-    """Fill the prices of the jobs that may be next at the nodes of a span, -1 for others.
+    """Fill the prices of the jobs that may come next at the nodes of a span; -1 for other jobs.
 
-    Any rent gives valid prices, so a good one is looked for, not the best. `sets` and `masks` hold
-    the placed jobs and those that may be next, as bits, shape (n,); `gains` bounds the gains of the
-    placed jobs, shape (n, R); `prices` has shape (n, M).
+    Every rent gives valid prices, so a good rent suffices.
+
+    Parameters
+    ----------
+    sets, masks : ndarray of int, shape (n,)
+        The placed jobs and the jobs that may come next, as bit masks.
+    gains : ndarray, shape (n, R)
+        Upper bounds of the gains of the placed jobs.
+    prices : ndarray, shape (n, M)
+        Output.
     """
     budgets = np.empty(len(grid.rents))
     for u in range(span[0], span[1]):
@@ -86,7 +93,7 @@ def price_edges(
 
 
 def _best_price(c: Curves, grid: Grid, j: int, budgets: Floats) -> float:
-    """Return about the highest price whose gain stays within a budget at some rent, (R,)."""
+    """Return about the highest price whose gain is within a budget at some rent; budgets (R,)."""
     start = np.argmax(budgets)
     best = 0.0
     for side in range(2):
@@ -105,7 +112,7 @@ def _best_price(c: Curves, grid: Grid, j: int, budgets: Floats) -> float:
 
 
 def _gain(c: Curves, grid: Grid, j: int, price: float, r: int) -> float:
-    """Return what a job gains at a price and one of the rents."""
+    """Return the gain of a job at a price and one of the rents."""
     if grid.plain[j]:
         return float(price ** (1.0 / (1.0 - c.pars[j])) * grid.unit[j, r])
     k = demand(c, j, price, grid.rents[r])
@@ -122,10 +129,9 @@ def merge_gains(
     span: tuple[int, int],
     out: Floats,
 ) -> None:
-    """Raise ``out``, (n', R), to the gains that a span's edges bring to their end nodes.
+    """Raise ``out``, shape (n', R), to the gains that the edges of a span bring to their end nodes.
 
-    Edges are rows of (node, job, node at the end); `gains` are those of the nodes they leave, (n,
-    R).
+    Edges are rows of (node, job, end node); ``gains``, shape (n, R), are those of the start nodes.
     """
     for e in range(span[0], span[1]):
         u, j, v = edges[e, 0], edges[e, 1], edges[e, 2]
@@ -142,7 +148,7 @@ def merge_gains(
 def gains_behind(
     c: Curves, grid: Grid, edges: Ints, prices: Floats, gains: Floats, at: Ints, out: Floats
 ) -> None:
-    """Put into ``out`` what all gain behind each edge at the rent ``at[e]``, shape (e,)."""
+    """Store in ``out`` the total gain behind each edge at the rent ``at[e]``, shape (e,)."""
     for e in range(len(edges)):
         u, j = edges[e, 0], edges[e, 1]
         out[e] = gains[u, at[e]] + _gain(c, grid, j, prices[e], at[e])

@@ -1,12 +1,12 @@
-"""Compiled roots: the rent at which all servers are taken, and what jobs then earn.
+"""Compiled kernels for the rent at which all servers are used, and the value of work at it.
 
-A price lambda_j is what a unit of job j's work earns. At a rent m of a server, job j takes the k
-servers that maximize lambda_j s_j(k) - m k. The rent at which all servers are taken gives the most
-that jobs can earn together, and the shares with which they do.
+A price lambda_j is the value of a unit of job j's work. At a server rent m, job j uses the k
+servers that maximize lambda_j s_j(k) - m k. The rent at which all servers are used gives the
+largest total value of work, and the shares that attain it.
 
-Teams that would take less than they must, or more than they may, have a rent of their own at which
-they take just that. Any rents give a bound on what can be earned (Lagrange's multipliers of servers
-and of the teams' bounds), so rounding in them costs digits only.
+A team that would use fewer servers than its floor, or more than its cap, has a rent of its own at
+which it uses exactly that. Any rents give an upper bound on the value (they are Lagrange
+multipliers), so rounding errors in them only weaken the bound.
 """
 
 from math import exp, inf, log, sqrt
@@ -28,20 +28,20 @@ from schedopt.solvers.hesrpt.speedup_kernels import (
 
 ROUNDS = 200
 NEWTON = 60
-"""Steps of Newton's method at the most."""
+"""Most steps of Newton's method."""
 CLOSE = 1e-14
-"""Error allowed in the logarithm of servers taken."""
+"""Error that is allowed in the logarithm of the number of servers used."""
 FIRST_STEP, LAST_STEP = 1.0 + 1e-12, 4.0
-"""Factors by which a rent is looked for around a hint."""
+"""Factors by which a bracket around a starting rent grows: at first, and at most."""
 MOST_STEP = 20.0
 """Longest step in the logarithm of a rent."""
 
 
 def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Floats) -> None:
-    """Put the least and most servers of each team into ``low`` and ``high``.
+    """Store the least and most servers of each team in ``low`` and ``high``.
 
-    Both are 0 for teams without a job here. A floor is in force for teams of the ``firm`` first
-    jobs, and is lowered to what these jobs may have together.
+    Both are 0 for teams without a job here. A floor applies to teams of the first ``firm`` jobs,
+    and is lowered to what these jobs may have together.
     """
     for g in range(len(low)):
         low[g] = high[g] = 0.0
@@ -67,9 +67,9 @@ def _team_demand(
     team: int,
     bounds: Floats,
 ) -> tuple[float, float]:
-    """Return what one team takes at a rent, and how it falls with the rent's logarithm.
+    """Return the servers that a team uses at a rent, and the derivative by the rent's logarithm.
 
-    With the number of teams as `team`: what all jobs take, each team within its bounds.
+    If ``team`` is the number of teams, the total of all jobs, with each team within its limits.
     """
     teams = bounds.shape[1]
     for g in range(teams):
@@ -104,7 +104,7 @@ def _team_demand(
 
 @makes_no_arrays
 def _has_jumps(c: Curves, jobs: Ints, n: int) -> bool:
-    """Tell whether any of the jobs' demand for servers jumps with the rent."""
+    """Return True if the demand of some job is a discontinuous function of the rent."""
     jumps = False
     for i in range(n):
         jumps = jumps or c.kinds[jobs[i]] == TABLE or c.pars[jobs[i]] == 1.0
@@ -122,10 +122,10 @@ def _team_rent(
     bounds: Floats,
     start: float,
 ) -> float:
-    """Return the rent at which a team, or all, take ``target`` servers; 0 where they never do.
+    """Return the rent at which a team, or all jobs, use ``target`` servers; 0 if they never do.
 
-    By Newton's method in logarithms from ``start``, where that is over 0, kept between bounds; by
-    the secant where what is taken jumps, or does not fall.
+    Newton's method in logarithms from ``start``, if that is positive, with a bracket; the secant
+    where the demand jumps or is constant.
     """
     top, jumps = 0.0, _has_jumps(c, jobs, n)
     for i in range(n):
@@ -173,7 +173,7 @@ def _team_rent(
 
 
 def server_prices(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
-    """Return the rent of a server; put the teams' rents, then that, into ``own``, shape (G + 1,).
+    """Return the rent of a server; store the rents of teams, then that rent, in ``own``, (G + 1,).
 
     Values in ``own`` other than 0 are the starting points.
     """
@@ -200,10 +200,11 @@ TINY = 1e-200
 
 @kernel(python_up_to=6000)
 def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
-    """Return what n jobs can earn at most per unit of time, and put the teams' rents into ``own``.
+    """Return the largest value of the work of n jobs per unit of time, and store rents in ``own``.
 
-    `own`, shape (G + 1,), takes each team's rent, then that of a server; unless they are 0, its
-    values are the starting points. Floors count only for the teams of the first ``firm`` jobs.
+    ``own``, shape (G + 1,), receives the rent of each team, then that of a server. Its values are
+    the starting points unless they are 0. Floors count only for the teams of the first ``firm``
+    jobs.
     """
     teams = len(own) - 1
     m = server_prices(c, lam, jobs, n, firm, own)
@@ -223,7 +224,7 @@ def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floa
 
 @kernel(python_up_to=6000)
 def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> float:
-    """Put each job's demand at its own rent into ``out``; return the sum of their gains."""
+    """Store the demand of each job at its own rent in ``out``; return the sum of their gains."""
     total = 0.0
     for i in range(len(jobs)):
         j = jobs[i]
@@ -233,17 +234,16 @@ def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> flo
 
 
 BESIDE, SAME = 1e-13, 2e-13
-"""Relative steps to just beside a rent, and between two rents that are one but for rounding."""
+"""Relative steps to just beside a rent, and difference below which two rents count as equal."""
 
 
 @kernel(python_up_to=6000)
 def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Floats) -> float:
-    """Put the shares with which n jobs earn the most into ``out``, and return a server's rent.
+    """Store in ``out`` the shares that maximize the value of work; return the server rent.
 
-    They sum to 1 at most. ``own`` is as for `most_earned`.
-
-    Where jobs are indifferent at a rent, all take the same part of what they are indifferent to.
-    Jobs without a team count as one more team.
+    They sum to at most 1. ``own`` is as for `most_earned`. Jobs that are indifferent at a rent use
+    the same fraction of the servers between which they are indifferent. Jobs without a team count
+    as one more team.
     """
     teams = len(c.team_leasts)
     low, high = np.zeros(teams + 1), np.zeros(teams + 1)
@@ -284,7 +284,7 @@ def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Fl
 
 
 def _demand_beside(c: Curves, j: int, lam: float, m: float, side: float) -> float:
-    """Return a job's demand just above (side 1) or below (-1) a rent; at rent 0, all it can use."""
+    """Return a job's demand just above (side 1) or below (-1) a rent; at 0 its most servers."""
     if m == 0.0 and side > 0.0:
         return demand(c, j, lam, lam * TINY)
     return demand(c, j, lam, m * (1.0 + side * BESIDE))

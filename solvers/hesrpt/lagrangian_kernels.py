@@ -1,4 +1,4 @@
-"""Compiled: the least cost of a single job when the rent of a server falls over time."""
+"""Compiled kernels of `lagrangian`: the least cost of one job under decreasing rents."""
 
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
@@ -16,17 +16,17 @@ from schedopt.solvers.hesrpt.speedup_kernels import (
 )
 
 STEPS, CROSSINGS = 80, 40
-"""Most steps towards a price, and towards the price at which two ends cost the same."""
+"""Most steps of the search for a price, and for the price at which two ends have equal costs."""
 ROUNDING, CANCELLED = 1e-12, 2e-14
-"""Relative error of a sum over cells; the same for terms that may cancel."""
+"""Relative rounding error of a sum over cells, and of terms that may cancel."""
 DEEP = 128
-"""Depth of the stack of spans: halving never needs as much."""
+"""Depth of the stack of spans; halving never needs as much."""
 
 
 class Path(NamedTuple):
-    """A rent of a server that falls over time, and its cumulative sums.
+    """A server rent that decreases over time, with cumulative sums.
 
-    After the last cell servers are free. The sums hold, for each exponent p, the integral of
+    After the last cell the rent is 0. The sums hold, for each exponent p, the integral of
     (m/m_E)^(-p/(1-p)).
     """
 
@@ -39,7 +39,7 @@ class Path(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What jobs do under some rents."""
+    """Completion times, work prices and used servers of the jobs under some rents."""
 
     ends: Floats  # completions, (M,)
     prices: Floats  # of a unit of work, (M,)
@@ -47,7 +47,7 @@ class Demand(NamedTuple):
 
 
 class Renter(NamedTuple):
-    """A job that rents its servers."""
+    """A job that pays rent for its servers."""
 
     c: Curves
     path: Path
@@ -58,7 +58,7 @@ class Renter(NamedTuple):
 
 @makes_no_arrays
 def first_below(rents: Floats, value: float) -> int:
-    """Return the first cell whose rent is under a value, E if none is."""
+    """Return the first cell whose rent is below a value, or E."""
     low, high = 0, len(rents)
     while low < high:
         middle = (low + high) // 2
@@ -71,10 +71,10 @@ def first_below(rents: Floats, value: float) -> int:
 
 @makes_no_arrays
 def gain_and_work(one: Renter, lam: float, n: int) -> tuple[float, float]:
-    """Return what a job gains in the first n cells at a price, and the work that it does in them.
+    """Return the gain of a job in the first n cells at a work price, and the work that it does.
 
-    In a cell of rent m it takes the k servers within its limits that maximize lam s(k) - m k. As
-    rents fall it takes its least first, then more and more, then its most.
+    In a cell with rent m it uses the k servers within its limits that maximize lam s(k) - m k.
+    Rents decrease, so it uses its least number first, then more, then its most.
     """
     c, path, j = one.c, one.path, one.job
     times, rents, bills = path.times, path.rents, path.bills
@@ -121,9 +121,9 @@ def gain_and_work(one: Renter, lam: float, n: int) -> tuple[float, float]:
 def cost_until(one: Renter, lam: float, n: int) -> tuple[float, float]:
     """Return a lower bound on a job's cost if it completes after n cells, and its work.
 
-    The bound holds at any price. It is lowered by rounding errors: powers and roots are off by some
-    hundred last bits, sums by two; under Amdahl's law the terms may be far larger than their
-    difference.
+    The bound holds at every price. It is lowered by the rounding errors: some hundred units in the
+    last place for powers and roots, two for sums; with Amdahl's law the terms may be far larger
+    than their difference.
     """
     c, path, j = one.c, one.path, one.job
     gain, work = gain_and_work(one, lam, n)
@@ -137,9 +137,9 @@ def cost_until(one: Renter, lam: float, n: int) -> tuple[float, float]:
 
 @makes_no_arrays
 def price_until(one: Renter, n: int, start: float) -> float:
-    """Return about the price at which a job does its work in n cells; infinite if at none.
+    """Return about the price at which a job completes in n cells; infinite if there is none.
 
-    The work rises with the price: the secant in logarithms, kept between bounds.
+    The work increases with the price: a secant method in logarithms with a bracket.
     """
     c, j, size, time = one.c, one.job, one.size, one.path.times[n]
     if speed(c, j, c.mosts[j]) * time <= size:
@@ -175,10 +175,10 @@ def least_cost_between(
 ) -> float:
     """Return a lower bound on a job's cost if it completes between the ends of cells a and b.
 
-    For one price, cost of time minus gains is concave over time, since rents fall: it is least at
-    an end. The best price makes both ends cost the same, or is that of an end: `most` is the price
-    at a, `least` that at b. The search stops once the bound reaches `goal`. ``out[2]`` and
-    ``out[3]`` take the price, and the time between the ends at which the work is done.
+    For a fixed price the cost is concave over time, since rents decrease, so it is least at an end.
+    The best price makes both ends equal, or is that of an end: ``most`` is the price at a,
+    ``least`` that at b. The search ends once the bound reaches ``goal``. ``out[2]`` is the price,
+    and ``out[3]`` the time between the ends at which the work is done.
     """
     size, times = one.size, one.path.times
     lam = least
@@ -219,10 +219,10 @@ def least_cost_between(
 
 @makes_no_arrays
 def least_cost(one: Renter, part: float, stack: Floats, out: Floats) -> float:
-    """Return a lower bound on the cost of a job alone, whenever it completes.
+    """Return a lower bound on the cost of a job alone, for any completion time.
 
-    Spans of cells, kept on `stack`, are halved until a price shows that no end in them is cheaper
-    than the best by a relative `part`. ``out[0]`` and ``out[1]`` take the completion and the price.
+    Spans of cells on ``stack`` are halved until a price proves that no end in them is cheaper than
+    the best by the fraction ``part``. ``out[0]`` is the completion time and ``out[1]`` the price.
     """
     c, j, size = one.c, one.job, one.size
     n, t = len(one.path.rents), one.path.times
@@ -274,9 +274,9 @@ def least_costs(
     found: Demand,
     room: tuple[Floats, Floats],
 ) -> float:
-    """Return the sum of some jobs' least costs alone, and add what they do to ``found``.
+    """Return the sum of the single-job costs of some jobs, and add their demand to ``found``.
 
-    `room` is work space.
+    ``room`` is workspace.
     """
     total, out = 0.0, room[1]
     for i in range(len(jobs)):
@@ -296,9 +296,10 @@ def least_costs(
 def costs_by_completion(
     c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, scratch: Floats, out: Floats
 ) -> None:
-    """Put lower bounds on the costs of jobs alone that complete in each cell, or later, in ``out``.
+    """Store in ``out``, shape (M, E + 1), lower bounds on the single-job costs by completion cell.
 
-    Its shape is (M, E + 1). It is infinite where a job cannot be done by the end of the cell.
+    The bound is infinite if a job cannot complete by the end of the cell. The last column is for
+    completions after all cells.
     """
     n = len(path.rents)
     for j in jobs:

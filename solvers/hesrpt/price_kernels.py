@@ -1,13 +1,12 @@
-"""Prices: the dual of a completion order, the bound it proves, and the shares; compiled.
+"""Compiled kernels for prices: the dual of a completion order, its bound, and its shares.
 
-For an order let c_1 be the last job to complete, and W_k the cost rate of the k last. Prices
-lambda >= 0 of work are feasible if, for each k, no shares of the servers let c_1..c_k earn more
-than W_k in a unit of time. Then sum lambda_j x_j bounds every policy of that order from below.
-Chosen one after the other from c_1 so that each W_k is met, the bound is the optimum wherever jobs
-that are served as the prices say complete in that order.
+Let c_1 be the last job of an order to complete, and W_k the total weight of the last k jobs.
+Prices lambda >= 0 of work are feasible if, for each k, no shares of the servers give c_1..c_k work
+of a value above W_k per unit of time. Then sum lambda_j x_j bounds every policy with this order
+from below. If prices are chosen one after another from c_1 so that each W_k is attained, the bound
+is the optimum, provided that the jobs, served by these prices, complete in this order.
 
-Rents of an epoch are looked for from those of the one before, so that many jobs take a few steps
-each.
+The rent of an epoch is searched for from the rent of the epoch before, which takes a few steps.
 """
 
 from math import exp, inf, log1p
@@ -29,11 +28,11 @@ from schedopt.solvers.hesrpt.speedup_kernels import (
 
 ROUNDING = 1e-15
 ABOVE, BELOW = 2e-14, 1e-13
-"""Relative error allowed in earnings, by which they may pass their limit or stay below."""
+"""Relative errors that are allowed in the value of work: above and below its limit."""
 
 
 def _most_servers(c: Curves, jobs: Ints, n: int, firm: int) -> float:
-    """Return the most servers that the last of n jobs can have beside what others must have."""
+    """Return the most servers that the last of n jobs can have beside the minimum of the others."""
     last = jobs[n - 1]
     if not c.bounded:
         return c.servers
@@ -64,16 +63,24 @@ def _most_servers(c: Curves, jobs: Ints, n: int, firm: int) -> float:
 def next_price(
     c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, rest: float, firm: int, own: Floats
 ) -> float:
-    """Return the price of the last of n jobs at which all n can earn ``goal`` per unit of time.
+    """Return the price of the last of n jobs at which the value of work of all n is ``goal``.
 
-    It is infinite where the others must have all servers: then it cannot complete first. The
-    others' prices are given in ``lam``, where the last job's is changed. Floors of teams count only
-    for teams of the first ``firm`` jobs. ``own`` is as for `most_earned`, ``rest`` is about what
-    the last job must earn.
+    It is infinite if the other jobs need all servers, so that this job cannot complete first. The
+    method is Newton's in logarithms where the function is nearly linear (without tables), otherwise
+    Newton's without; every other step is a secant, which kinks do not slow down; else bisection.
 
-    What can be earned is convex in the price: Newton's method in logarithms, where it is mostly
-    nearer to a line unless there are tables, else plainly; every other time the chord, which kinks
-    do not slow down; else the middle.
+    Parameters
+    ----------
+    lam : ndarray, shape (M,)
+        The prices of the others; the price of the last job is changed.
+    goal : float
+        The value of work per unit of time.
+    rest : float
+        About the value of the last job's work.
+    firm : int
+        Floors of teams count only for teams of the first ``firm`` jobs.
+    own : ndarray, shape (G + 1,)
+        See `most_earned`.
     """
     j = jobs[n - 1]
     g = c.teams[j] if c.teams[j] >= 0 else -1
@@ -118,10 +125,9 @@ def next_price(
 
 @kernel(python_up_to=6000)
 def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
-    """Return the price of each job, shape (M,), for an order from the last to complete.
+    """Return the work price of each job, shape (M,), for an order from the last job to complete.
 
-    `levels` holds W_k, the cost rate of the k last jobs. All are infinite where side constraints do
-    not let jobs complete in this order.
+    ``levels`` holds W_k. All prices are infinite if side constraints do not allow this order.
     """
     lam, own = np.zeros(len(c.kinds)), np.zeros(len(c.team_leasts) + 1)
     for n in range(1, len(order) + 1):
@@ -133,9 +139,9 @@ def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
 
 
 class Simulation(NamedTuple):
-    """What comes of serving jobs at prices; there are as many epochs as jobs and arrivals at most.
+    """Completion times, ends of epochs, and the server rent in each epoch.
 
-    Times and rents are those of the epochs that there were.
+    There are at most as many epochs as jobs and arrivals.
     """
 
     ends: Floats  # completions, infinite where work never ends, (M,)
@@ -147,11 +153,19 @@ class Simulation(NamedTuple):
 def simulate(
     c: Curves, sizes: Floats, lam: Floats, starts: Floats, groups: Ints, record: Floats
 ) -> Simulation:
-    """Serve those present so that they always earn the most at the prices, until all are done.
+    """Simulate shares that maximize the value of work at the prices, until all jobs complete.
 
-    Each job leaves when it is done, in whatever order: so this is a policy that can be carried out,
-    and its cost an upper bound on the optimum. Job j arrives at ``starts[groups[j]]``; these rise
-    from 0. `record` takes the shares by epoch and job, (E, M), or nothing if its shape is (0, 0).
+    Jobs leave when they complete, in whatever order, so this is a policy and its cost an upper
+    bound.
+
+    Parameters
+    ----------
+    lam : ndarray, shape (M,)
+        Work prices.
+    starts, groups : ndarray
+        Job j arrives at ``starts[groups[j]]``; ``starts`` increases from 0.
+    record : ndarray, shape (E, M) or (0, 0)
+        Output for the shares by epoch and job, unless it is empty.
     """
     total = len(sizes)
     remaining, ends = sizes.copy(), np.full(total, inf)
@@ -195,5 +209,5 @@ def simulate(
 
 
 def levels_of(costs: Floats, order: Ints) -> Floats:
-    """Return W_k for an order from the last to complete, shape (M,)."""
+    """Return W_k for an order from the last job to complete, shape (M,)."""
     return np.cumsum(costs[order])

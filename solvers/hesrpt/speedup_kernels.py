@@ -1,4 +1,4 @@
-"""Compiled arithmetic of prices: what servers are worth to jobs, and what their work must cost."""
+"""Compiled kernels for speedups: the demand for servers at a price, and the price of work."""
 
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
@@ -19,9 +19,9 @@ ROUNDS = 200
 
 
 class Curves(NamedTuple):
-    """The speedups of all jobs, and the fewest and most servers they may have, as flat arrays.
+    """The speedups of all jobs, and their least and most servers, as flat arrays.
 
-    A team's limits apply while any of its jobs is in the system.
+    The limits of a team apply while any of its jobs is present.
     """
 
     kinds: Ints  # `POWER`, `AMDAHL` or `TABLE`, (M,)
@@ -40,7 +40,7 @@ class Curves(NamedTuple):
 
 
 def curves(instance: Instance, bounds: Bounds | None = None) -> Curves:
-    """Return the speedups of an instance, and bounds on what jobs have, as flat arrays."""
+    """Return the speedups and the limits of an instance as flat arrays."""
     if bounds is None:
         bounds = bounds_of(Rules(instance), len(instance.jobs))
     parts = [_part(speedup, instance.servers) for speedup in instance.speedups]
@@ -65,7 +65,7 @@ def curves(instance: Instance, bounds: Bounds | None = None) -> Curves:
 
 
 def _part(speedup: Speedup | Whole, servers: int) -> tuple[int, float, Floats, Floats]:
-    """Return a speedup's kind, its parameter, and the points of one that is linear between."""
+    """Return the kind of a speedup, its parameter, and the points of a piecewise linear one."""
     nothing = np.zeros(0)
     if isinstance(speedup, Power):
         return POWER, speedup.p, nothing, nothing
@@ -76,7 +76,7 @@ def _part(speedup: Speedup | Whole, servers: int) -> tuple[int, float, Floats, F
 
 @makes_no_arrays
 def _segment(c: Curves, j: int, k: float) -> int:
-    """Return the segment of job j's table in which k lies: the right one at a point."""
+    """Return the segment of job j's table that contains k; at a point, the segment to its right."""
     return last_at_most(c.xs, int(c.firsts[j]), int(c.lasts[j]) - 1, k)
 
 
@@ -99,7 +99,7 @@ def speed(c: Curves, j: int, k: float) -> float:
 
 @kernel(python_up_to=6000, makes_arrays=False)
 def speeds(c: Curves, jobs: Ints, k: Floats, out: Floats) -> Floats:
-    """Put s_j(k) of some jobs, each with its own servers, into ``out``, which is returned."""
+    """Store s_j(k) of some jobs, each with its own k, in ``out``, and return it."""
     for i in range(len(jobs)):
         out[i] = speed(c, jobs[i], k[i])
     return out
@@ -107,7 +107,7 @@ def speeds(c: Curves, jobs: Ints, k: Floats, out: Floats) -> Floats:
 
 @kernel(python_up_to=6000, makes_arrays=False)
 def slope(c: Curves, j: int, k: float) -> float:
-    """Return s_j'(k), from the right."""
+    """Return the derivative s_j'(k), from the right."""
     par: float = c.pars[j]
     if c.kinds[j] == POWER:
         if par == 1.0:
@@ -124,7 +124,7 @@ def slope(c: Curves, j: int, k: float) -> float:
 
 @makes_no_arrays
 def unbounded_demand(c: Curves, j: int, lam: float, m: float) -> float:
-    """Return the least k, from 0 to N, that maximizes lam s_j(k) - m k."""
+    """Return the least k from 0 to N that maximizes lam s_j(k) - m k."""
     if lam <= 0.0:
         return 0.0
     if m <= 0.0:
@@ -150,13 +150,13 @@ def unbounded_demand(c: Curves, j: int, lam: float, m: float) -> float:
 
 @makes_no_arrays
 def demand(c: Curves, j: int, lam: float, m: float) -> float:
-    """Return the least k that maximizes lam s_j(k) - m k within the job's own bounds."""
+    """Return the least k within the job's limits that maximizes lam s_j(k) - m k."""
     return min(max(unbounded_demand(c, j, lam, m), float(c.leasts[j])), float(c.mosts[j]))
 
 
 @makes_no_arrays
 def price_for(c: Curves, j: int, budget: float, m: float) -> float:
-    """Return the price at which job j gains ``budget`` at a rent: min_k (budget + m k) / s_j(k)."""
+    """Return the price at which job j gains ``budget`` at rent m: min_k (budget + m k) / s_j(k)."""
     low, high = float(c.leasts[j]), float(c.mosts[j])
     if budget <= 0.0:
         return max(budget + m * low, 0.0) / speed(c, j, low) if low > 0.0 else 0.0
