@@ -179,7 +179,7 @@ def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
 
 
 def even_shares(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
-    """Return A_j of jobs that use all nodes as evenly as possible; `ValueError` if they do not fit."""
+    """Return A_j of jobs that use all nodes as evenly as possible, or raise `ValueError`."""
     return list(_allotted(tuple(minima), nodes, inequity))
 
 

@@ -86,7 +86,7 @@ class Memory(NamedTuple):
 
 @kernel()
 def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -> int:
-    """Search for a number of steps; return `FOUND`, `NONE` if there is no partition, or `PAUSED`."""
+    """Search for a number of steps; return `FOUND`, `NONE` (no partition exists) or `PAUSED`."""
     at = stack.at
     for _ in range(steps):
         d = at[DEPTH]

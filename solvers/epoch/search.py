@@ -117,7 +117,7 @@ def _most_kinds_in_epoch(items: Items) -> int:
 
 
 def _room_of_epoch(items: Items) -> NDArray[np.int64]:
-    """Return the sizes that an epoch may have: all nodes, or the numbers of jobs that divide them."""
+    """Return the sizes that an epoch may have: all nodes, or the divisors of their number."""
     if items.inequity:
         return np.array([items.nodes])
     return np.array([h for h in divisors(items.nodes) if h <= items.jobs])
