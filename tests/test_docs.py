@@ -43,6 +43,19 @@ def run(*command: str, directory: Path) -> Ran:
     return process(*command, directory=directory, env=found)
 
 
+MEASURED = re.compile(r"python -m benchmarks\.(\w+)((?: [a-z_]+)*)")
+
+
+def test_benchmarks_on_pages_exist() -> None:
+    named = [one for page in PAGES for one in MEASURED.findall(page.read_text(encoding="utf-8"))]
+    assert named
+    for module, tables in named:
+        found = importlib.util.find_spec(f"benchmarks.{module}")
+        assert found is not None, module
+        source = Path(found.origin or "").read_text(encoding="utf-8")
+        assert all(f"@measurement\ndef {name}(" in source for name in tables.split()), tables
+
+
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: page.stem)
 def test_every_snippet_of_a_page_works(page: Path, tmp_path: Path) -> None:
     """Shell lines first and then Python, each in the page's order, as one script each."""
