@@ -50,13 +50,10 @@ class OptionNames:
         Returns where a value comes from, of its key: ``option start``, or ``--from``.
     example : callable
         Returns how to give a value, of key and value: ``--option start=20:00``.
-    has_missing : bool
-        Whether values for empty cells can be given.
     """
 
     place: Callable[[str], str]
     example: Callable[[str, object], str]
-    has_missing: bool = True
 
 
 AS_OPTIONS = OptionNames("option {}".format, "--option {}={}".format)

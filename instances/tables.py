@@ -271,7 +271,9 @@ def _written(value: object) -> str:
 
 
 def read_csv(data: bytes) -> Table:
-    """Read a CSV, whose delimiter its header tells; `InputError` names the line.
+    """Read a CSV, whose delimiter its header or a line ``sep=;`` before it tells.
+
+    `InputError` names the line.
 
     What is not UTF-8 is UTF-16 with a byte order mark, or cp1252, as spreadsheets write it.
     """
@@ -290,8 +292,7 @@ def read_csv(data: bytes) -> Table:
             if len(row) != len(titles)
         ]
     )
-    head = text.lstrip("\r\n").split("\n", 1)[0]
-    return Table(f"line {first}", titles, rows, delimiter_of(head), encoding)
+    return Table(f"line {first}", titles, rows, _delimiter(text)[0], encoding)
 
 
 def _decoded(data: bytes) -> tuple[str, str]:
@@ -316,26 +317,39 @@ def plain_csv(data: bytes) -> bytes:
     return text.getvalue().encode()
 
 
+_SEPARATOR = re.compile(r"[\r\n]*\"?sep=([,;\t|])\"?[,;\t| ]*\r?\n", re.IGNORECASE)
+"""The first line with which Excel names the delimiter."""
+
+
 def delimiter_of(header: str) -> str:
     """Return the delimiter of a CSV: the one that its header holds most, outside of quotes."""
     return max(",;\t|", key=re.sub(r'"[^"]*"', "", header).count)
 
 
+def _delimiter(text: str) -> tuple[str, int]:
+    """Return the delimiter of a CSV, and how many characters a line has that only names it."""
+    if match := _SEPARATOR.match(text):
+        return match[1], match.end()
+    return delimiter_of(text.lstrip("\r\n").split("\n", 1)[0]), 0
+
+
 def _lines(text: str, *, strip: bool = True) -> Iterator[tuple[int, list[str]]]:
     """Yield the header, then each row that is not blank, with its number of line."""
-    delimiter = delimiter_of(text.lstrip("\r\n").split("\n", 1)[0])
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    started = 1
+    delimiter, first = _delimiter(text)
+    reader = csv.reader(io.StringIO(text[first:], newline=""), delimiter=delimiter, strict=True)
+    before = text.count("\n", 0, first)
+    started = 1 + before
     while True:
         try:
             row = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            raise InputError("CSV", found=str(error), place=f"line {reader.line_num}") from None
+            line = reader.line_num + before
+            raise InputError("CSV", found=str(error), place=f"line {line}") from None
         if any(cell.strip() for cell in row):
             yield started, [cell.strip() for cell in row] if strip else row
-        started = reader.line_num + 1
+        started = reader.line_num + 1 + before
 
 
 def read_frame(data: bytes) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from schedopt.instances.options import AS_OPTIONS, OptionNames
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=\s|$)", re.ASCII)
+_PAIR = re.compile(r"\d{1,2}:[0-5]\d", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
 POINT = f"{times.LENGTH}, 06:00 (a time of day) or 2026-11-23T06:00"
 TONIGHT = "tonight "  # before a time of day: that of today, where this machine is
@@ -62,9 +63,10 @@ class Clock:
     def length(self, text: str) -> float:
         """Return a duration, in the unit; `InputError` if it is none."""
         if (value := self._length(text)) is None:
-            raise InputError(
-                times.LENGTH + times.comma(text), found=quote(text) if text else "an empty cell"
-            )
+            expected = times.LENGTH + times.comma(text)
+            if _PAIR.fullmatch(text):
+                expected = f"0:{text} for minutes and seconds, or {text}:00 for hours and minutes"
+            raise InputError(expected, found=quote(text) if text else "an empty cell")
         return value
 
     def point(self, text: str) -> float:

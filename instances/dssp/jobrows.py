@@ -48,6 +48,7 @@ COPIED = ("pools", "max_processors", "processors", "spread")
 REWARD, TASK_COUNT = with_fields(FIELDS["reward"], needed=True), Column("tasks", "whole", least=1)
 NUMERIC = ("number", "whole", "length", "point", "end", "tasks")
 PLACEHOLDERS = ("-", "--", "n/a", "N/A")  # cells that farm managers write for none
+_PAIR = re.compile(r"(\d{1,4}):([0-5]\d)", re.ASCII)  # hours and minutes, or minutes and seconds
 Cells = tuple[str, list[str]]  # of a row, with its place
 
 
@@ -80,6 +81,20 @@ def with_points(texts: Sequence[str], delimiter: str, *, stages: bool = False) -
         found, change = re.compile(pattern), partial(_replace, mark, point)
         texts = [found.sub(change, text) for text in texts]
     return list(texts)
+
+
+def _with_hours(texts: Sequence[str]) -> list[str]:
+    """Return frame times of which minutes and seconds, such as 45:30, have hours: 0:45:30.
+
+    A column has minutes and seconds if one of them cannot be hours and minutes of a day.
+    """
+    pairs = [_PAIR.fullmatch(text) for text in texts]
+    if not any(pair and int(pair[1]) > 23 for pair in pairs):
+        return list(texts)
+    return [
+        f"{int(pair[1]) // 60}:{int(pair[1]) % 60:02}:{pair[2]}" if pair else text
+        for pair, text in zip(pairs, texts, strict=True)
+    ]
 
 
 def _replace(mark: str, point: str, found: re.Match[str]) -> str:
@@ -251,6 +266,8 @@ class JobReader:
             texts = with_points(texts, self.table.delimiter, stages=kind == "tasks")
         if key == "frames" and any(re.search(r"\d\s*[-,;]", text) for text in texts):
             texts = [f"{text}-{text}" if text.isdecimal() else text for text in texts]
+        if key == "frame_time":
+            texts = _with_hours(texts)
         if unit := unit_of(key, title):
             texts = [text + unit if NUMBER.fullmatch(text) else text for text in texts]
         for (_, cells), text in zip(rows, texts, strict=True):
@@ -371,10 +388,11 @@ class JobReader:
         length, frames, done = value.get("frame_time"), value.get("frames"), value.get("done")
         tasks = row.text("tasks")
         if length is None:
+            if row.text("frame_time"):
+                return None  # refused already
             if frames or (tasks.isdecimal() and "frame_time" in self.columns.at):
                 example = self.names.example("missing:frame_time", "15m")
-                fill = f"{example} fills empty cells" if self.names.has_missing else "fill the cell"
-                row.refuse(row.wrong("frame_time", f"{LENGTH}; {fill}"))
+                row.refuse(row.wrong("frame_time", f"{LENGTH}; {example} fills empty cells"))
                 return None
             stages: Stages | None = row.value(FIELDS["tasks"])
             if stages is None and (missing := self._missing(value)) and not row.is_wrong:

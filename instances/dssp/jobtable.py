@@ -10,8 +10,9 @@ A job that is done, whose deadline is over before the night starts, or that wait
 left out, is left out; jobs that wait for one that is done need not wait.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from schedopt.instances.constraints import Forbid, Require, Seats
 from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.dssp.columns import HOLDS, POOL, PRIORITY, SEATS, Columns, Reading
 from schedopt.instances.dssp.jobrows import BY_WORD, LEAVE_OUT, STRICT, WORDS, JobReader
+from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.dssp.worth import by_level
 from schedopt.instances.errors import InputError, at_place, expect, quote
@@ -149,6 +151,8 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
         seats = values.held(SEATS, reader, whole=True)
         for kind, number in seats.items():
             expect(isinstance(number, int), "a whole number", number, names.place(SEATS + kind))
+        if end is not None:
+            capacity, pools = _with_room_after(end, jobs, asked.processors or 0, capacity, pools)
         with reader.named_rows(jobs):
             instance = Instance(
                 name=asked.name or (stem(file) if file else "jobs"),
@@ -177,6 +181,31 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
         for line in (*columns.notes(instance), *reader.notes(len(jobs))):
             tell(line)
     return instance
+
+
+def _with_room_after(
+    end: float, jobs: Sequence[Job], processors: int, capacity: Any, pools: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Return a machine that has processors for its widest jobs after the end, when nothing runs.
+
+    So an instance may hold jobs that are too wide, and never run. It is later than any job could
+    end if the end were later.
+    """
+    machine = pools or {"": ((0.0, processors), *capacity)}
+    steps = {n: own if isinstance(own, tuple) else ((0.0, own),) for n, own in machine.items()}
+    most = {name: max(count for _, count in own) for name, own in steps.items()}
+    needs: dict[str, int] = {}
+    for job in jobs:
+        own = [name for name in job.pools or steps if name in steps]
+        if own and job.processors > max(most[name] for name in own):
+            needs[own[0]] = max(job.processors, needs.get(own[0], 0))
+    work = sum(length for job in jobs for stage in job.stages or () for length in stage)
+    times = (time for job in jobs for time in (job.release, job.deadline or 0.0))
+    late = 1 + ceil(max([end, *times, *(own[-1][0] for own in steps.values())]) + work)
+    after = {name: (*steps[name], (float(late), count)) for name, count in needs.items()}
+    if pools:
+        return capacity, {**pools, **after}
+    return after[""][1:] if after else capacity, {}
 
 
 def _options(asked: Reading) -> dict[str, Any]:

@@ -44,6 +44,9 @@ def replan(
         start, processors, end, pool, done; a row without a job says how many processors there are,
         or how many more or fewer (-4). Or what sacct -XP prints: then a .sh changes Slurm's queue.
     add : A table of new jobs, in the columns of the night's own.
+    column : FIELD=TITLE: which column of that table is which; repeatable.
+    missing : FIELD=VALUE: what an empty cell of that table means, or leave-out; repeatable.
+    duplicates : What becomes of names that occur twice in that table: number, or refuse.
     stay : The part of the reward still to be earned that fewer changes may cost.
     instance : The night of a result that does not hold it; a plan document does.
     output : The plan as .csv, .parquet, .sh or .png; the plan document as .json; repeatable.

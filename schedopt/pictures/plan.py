@@ -30,8 +30,11 @@ BESIDE: Any = {
 WORDS = {"never": "it cannot be in time", "late": "it would end too late to pay"}
 
 
-def plan(table: pl.DataFrame, night: Any = None) -> Figure:
-    """Draw a plan, as `schedopt.plan_table` makes it, and the deadline of its night if known."""
+def plan(table: pl.DataFrame, night: Any = None, replanned_at: float = 0.0) -> Figure:
+    """Draw a plan, as `schedopt.plan_table` makes it, and the deadline of its night if known.
+
+    The time of the last replanning is marked, where it is after the start.
+    """
     import polars as pl
 
     several = "night" in table.columns
@@ -59,6 +62,8 @@ def plan(table: pl.DataFrame, night: Any = None) -> Figure:
     axes.set_yticks(range(len(rows)), map(style.label, names), fontsize=8)
     if due is not None:
         axes.axvline(due / unit, color="black", linestyle="--", label="deadline")
+    if replanned_at:
+        axes.axvline(replanned_at / unit, color="black", linestyle=":", label="replanned")
     since = "time from the night's start" if several else "time"
     more = f" (the first {MOST}; {len(timed) - MOST:,} more)" if len(timed) > MOST else ""
     late = len(timed.filter(pl.col("late") > 0))

@@ -267,6 +267,8 @@ def machine_as_known(standing: Standing) -> Instance:
     for name, there in pools.items():
         steps = [(float(t), int(n)) for t, n in zip(there.times, there.amounts, strict=True)]
         most = int(own_pools[name].most)
+        if night.end is not None:
+            most = max([most, *(job.processors for job in night.jobs)])
         if there.most < most:  # once nothing is paid any more: no job of the file is too wide
             steps.append((1 + max(steps[-1][0], night.horizon, night.end or 0.0), most))
         points[name] = tuple(steps)

@@ -105,6 +105,7 @@ def plan(
     own_rules, carried = with_past(night.constraints, carried)
     night = msgspec.structs.replace(night, constraints=tuple(own_rules))
     tonight = [*rules_tonight([*every_night, *carried], night, tell), *further]
+    expect_room_for_required(night, [*night.constraints, *tonight], names)
     if offer := _offer(whole, names):
         if risk is not None:
             expected = "a plan without a risk measure: jobs in the cloud have certain run times"
@@ -298,6 +299,20 @@ def chosen_jobs(
             elif tell:
                 tell(f"farm: no job tonight is called {job}: {key} is left out for it")
     return rules
+
+
+def expect_room_for_required(
+    night: Instance, rules: Iterable[Constraint], names: OptionNames
+) -> None:
+    """Raise `InputError` if a job that has to run takes more processors than there ever are."""
+    for rule in rules:
+        for name in rule.jobs if isinstance(rule, Require) else ():
+            job = night.jobs[night.index[name]]
+            most = max(int(night.machine.pools[own].most) for own in night.machine.of_job(job))
+            if job.processors > most:
+                expected = f"a job of at most {most} processors, all that there ever are"
+                found = f"{name}, which takes {job.processors} processors"
+                raise InputError(expected, found=found, place=names.place("must"))
 
 
 def with_changes(

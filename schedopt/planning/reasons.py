@@ -140,6 +140,10 @@ def _never_in_time(night: Instance, j: int) -> Reason:
     path, demand = night.planned.paths.fractions[j], night.planned.demands.fractions[j]
     job, window = night.jobs[j], as_written(night.deadlines[j]) - as_written(night.releases[j])
     where = "from its release to its deadline" if job.release else "until its deadline"
+    most = max(int(night.machine.pools[name].most) for name in night.machine.of_job(job))
+    if job.processors > most:
+        words = f"takes {job.processors} processors, and there are never more than {most}"
+        return Reason("never", words=words)
     if night.features:
         words = (
             f"alone on this machine it is not done by {moment(night, float(night.deadlines[j]))}"

@@ -22,11 +22,12 @@ from schedopt.formulations.dssp import Schedule
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled
-from schedopt.instances.dssp.worth import LEVEL, level_of
+from schedopt.instances.dssp.worth import level_of
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed
 from schedopt.planning.changes import Judge, Span, spans, worth_of
 from schedopt.planning.document import PlanInHand
+from schedopt.planning.farm import Settings
 from schedopt.planning.history import (
     Event,
     Failed,
@@ -93,6 +94,7 @@ def replan(
     *,
     state: Source | None = None,
     add: Source | None = None,
+    table: Settings | None = None,
     stay: float = 0.0,
     constraints: Sequence[Constraint] = (),
     time_limit: float | None = None,
@@ -102,7 +104,8 @@ def replan(
     before = plan.standing()
     now = read_time(plan.night, str(at))
     _expect_time_left(before, now)
-    said, added = read_state(before, state, now, plan.tasks()), read_jobs(before, add, now)
+    said = read_state(before, state, now, plan.tasks())
+    added = read_jobs(before, add, now, table or {})
     standing = Standing.of(plan.night, (*plan.history, *added))
     machine = machine_as_known(before).machine
     events, notes = observe(standing, plan.tasks(), now, said.reports, machine=machine)
@@ -137,11 +140,6 @@ def replan(
         notes.append(
             "strict order: added jobs have the rewards of their own table, which are compared with "
             "those of the night"
-        )
-    if any(name.startswith(LEVEL) for name in plan.night.objectives):
-        notes.append(
-            "strict order: there are too many levels of priority for replanning, which prefers the "
-            "highest level alone"
         )
     history = (*so_far, *_placed_anew(rest), ReplannedAt(at=now, without=rest.without))
     return Replanning(
@@ -345,11 +343,9 @@ class _Replanner:
             found = start  # time ran out before the search knew it
         top = worth_of(night, found)
         sure = sum(night.jobs[night.index[name]].reward for name in rest.settled)
-        least = ((top[0] - self.stay * (top[0] - sure)) * SAME, *top[1:])
-        if self.stay:
-            least = least[:1]
+        least = (top[0] - self.stay * (top[0] - sure), *(() if self.stay else top[1:]))
         chosen = found
-        if start is not None and worth_of(night, start) >= least:
+        if start is not None and _reaches(worth_of(night, start), least):
             chosen = min((found, start), key=judge.key)
         left = self._seconds_left()
         small = len(night.tasks.lengths) <= NEAREST and len(top) == 1 and installed("ortools")
@@ -357,13 +353,13 @@ class _Replanner:
             from schedopt.planning.nearest import nearest
 
             seconds = NEAREST_SECONDS if left is None else min(NEAREST_SECONDS, left)
-            exact = nearest(judge, Schedule(night), chosen, least[0], seconds)
-            if exact is not None and worth_of(night, exact) >= least:
+            exact = nearest(judge, Schedule(night), chosen, least[0] * SAME, seconds)
+            if exact is not None and _reaches(worth_of(night, exact), least):
                 chosen = min((chosen, exact), key=judge.key)
         if chosen is best.solution or _violations(rest, chosen):
             return best
         value = night.objective_of(chosen)
-        proven = best.proven and worth_of(night, chosen) >= (top[0] * SAME, *top[1:])
+        proven = best.proven and _reaches(worth_of(night, chosen), top)
         given_up = best.proven and not proven
         return replace(
             best,
@@ -373,6 +369,12 @@ class _Replanner:
             termination="completed" if given_up else best.termination,
             solution_status="optimal" if proven else "feasible",
         )
+
+
+def _reaches(worth: tuple[float, ...], least: tuple[float, ...]) -> bool:
+    """Return whether a schedule is worth as much as is asked, in the order of the objectives."""
+    first = max(worth[0], least[0]) if worth[0] >= least[0] * SAME else worth[0]
+    return (first, *worth[1 : len(least)]) >= least
 
 
 def _rules_of(model: Schedule) -> Callable[[np.ndarray], bool]:

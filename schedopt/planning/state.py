@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from math import ceil, floor
 from pathlib import Path
@@ -18,6 +18,7 @@ from schedopt.instances.dssp.columns import FIELDS, HOLDS, SEATS, done_of, frame
 from schedopt.instances.errors import InputError, at_parameter, at_place, quote
 from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Column, Row, Source, Table
+from schedopt.planning.farm import Settings
 from schedopt.planning.history import Added, Processors, Standing
 from schedopt.planning.observed import STATUSES, Observed, Planned
 from schedopt.planning.sacct import is_sacct, read_sacct
@@ -194,14 +195,20 @@ def _done(row: Row, count: int) -> int:
     return min(count, done if isinstance(done, int) else floor(done * count))
 
 
-def read_jobs(standing: Standing, source: Source | None, now: float) -> list[Added]:
+def read_jobs(
+    standing: Standing, source: Source | None, now: float, table: Settings
+) -> list[Added]:
     """Read jobs to add to a night: a table as `plan` reads one, with the night's unit and start.
 
     Groupings have the night's spelling. Without a column of seats or of a resource, jobs hold none.
+    ``table`` has the settings of a farm that say how to read the table.
     """
     from schedopt.planning import farm, plan
 
     if source is None:
+        for key, value in table.items():
+            if value:
+                raise InputError("a table of jobs to add beside it", parameter=key)
         return []
     night = standing.night
     titles = {_plain(title) for title in Table.read(source).titles}
@@ -213,7 +220,8 @@ def read_jobs(standing: Standing, source: Source | None, now: float) -> list[Add
         if has_names or _plain(f"{SEATS}{rule.name}") in titles
     }
     resources = [name for name in night.resources if _plain(f"{HOLDS}{name}") in titles]
-    settings = farm.Farm(
+    settings = farm.merge(farm.Farm(), table, farm.FLAGS)
+    settings |= farm.Farm(
         processors=night.processors or None,
         until=repr(night.deadline),
         from_=night.start,
@@ -222,13 +230,18 @@ def read_jobs(standing: Standing, source: Source | None, now: float) -> list[Add
         resources=dict.fromkeys(resources, 0),
         pools=dict.fromkeys(night.pools, 1),
     )
-    read = plan.read(source, settings, replace(farm.FLAGS, has_missing=False))
+    read = plan.read(source, settings, farm.FLAGS)
+    most = max(int(there.most) for there in night.machine.by_number.values())
     spelled = {by.casefold(): by for by in night.groups}
     added = []
     for job in read.jobs:
         if job.name in night.index:
             expected = "jobs with names that are new to the night"
             raise InputError(expected, found=quote(job.name), parameter="add")
+        if job.processors > most:
+            expected = f"jobs of at most {most} processors, which there are"
+            found = f"{job.name}, which takes {job.processors} processors"
+            raise InputError(expected, found=found, parameter="add")
         held = {rule.name: rule.use for rule in read.constraints if isinstance(rule, Seats)}
         seats = {str(name): use[job.name] for name, use in held.items() if use.get(job.name)}
         groups = {spelled.get(by.casefold(), by): group for by, group in job.groups.items()}

@@ -284,7 +284,9 @@ def _value(night: Instance, solution: Scheduled | None) -> tuple[Fraction, ...]:
 
 def levers_of(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
     """Yield the changes of a night that may let a job run."""
-    yield _later_deadline(night, rules, j)
+    machine, job = night.machine, night.jobs[j]
+    if any(machine.pools[name].most >= job.processors for name in machine.of_job(job)):
+        yield _later_deadline(night, rules, j)
     yield from _more_processors(night, rules, j)
     yield from _higher_caps(night, rules, j)
     if all(map(level_of, night.jobs)):

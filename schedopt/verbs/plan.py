@@ -68,6 +68,11 @@ class NightPlan(Tonight):
         """Parts of the page beside those of the result."""
         return ()
 
+    @property
+    def replanned_at(self) -> float:
+        """The time at which the rest of the night was planned again; 0 where it was not."""
+        return 0.0
+
     def frame(self) -> pl.DataFrame:
         """Return the plan as a table."""
         return self.whole.frame()
@@ -94,9 +99,10 @@ class NightPlan(Tonight):
         elif name.endswith(plan_table.FORMATS):
             plan_table.write(self.whole, path)
         else:
-            from schedopt.verbs.plot import plot, save
+            from schedopt.pictures.plan import plan as draw
+            from schedopt.verbs.plot import save
 
-            save(plot(self.frame(), instance=self.instance), path)
+            save(draw(self.frame(), self.instance, self.replanned_at), path)
 
     def __repr__(self) -> str:
         return f"<NightPlan of {self.instance.name!r}: {self.line}>"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import InputError, at_place, quote
@@ -28,6 +28,7 @@ from schedopt.verbs.solve import solve
 if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
     from schedopt.instances.tables import Source
+    from schedopt.planning.farm import Pairs, Settings
     from schedopt.planning.replan import Replanning
 
 CHANGES = ("kept", "earlier", "later", "added", "dropped")
@@ -78,6 +79,11 @@ class Replanned(NightPlan):
             given = self.result.constraints, self.result.solution, rows
             carried = partial(script_rows, night, *given, self.queue)
         return Plan([*plan.titles, *times, "was", "change"], rows, carried)
+
+    @property
+    def replanned_at(self) -> float:
+        """The time of the replanning, in the night's unit."""
+        return self.replanning.rest.at
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -143,6 +149,9 @@ def replan(
     at: str | float,
     state: Source | None = None,
     add: Source | None = None,
+    column: Pairs | None = None,
+    missing: Pairs | None = None,
+    duplicates: str | None = None,
     stay: float = 0.0,
     instance: AnyInstance | str | Path | None = None,
     constraints: Rules = (),
@@ -173,6 +182,10 @@ def replan(
         submitted by the template ``slurm``: then the script changes Slurm's queue.
     add : str, Path or frame, optional
         A table of jobs that are new, in the columns of the night's own.
+    column, missing, duplicates
+        Which column of this table is which, what empty cells mean, and what becomes of names that
+        occur twice, as `plan` has them. Of a plan that `plan` returned in this process they are
+        its own by default.
     stay : float
         The part of the reward still to be earned that may be given up for fewer changes.
     instance : Instance, str or Path, optional
@@ -197,6 +210,11 @@ def replan(
         raise InputError("a part of the reward, from 0 to 1", found=quote(stay), parameter="stay")
     in_hand = plan_in_hand(plan, instance)
     rules = read_rules(constraints, "dssp", in_hand.night)
+    given = plan if isinstance(plan, NightPlan) else None
+    table: dict[str, Any] = {"column": column, "missing": missing, "duplicates": duplicates}
+    if add is not None and given is not None:
+        own = given.farm or {}
+        table = {key: own.get(key) if value is None else value for key, value in table.items()}
     with stoppable_by(stop, watch) as request:  # for all solves together
         again = partial(solve, gap=gap, threads=threads, seed=seed, watch=request.watch)
         made = run(
@@ -205,11 +223,11 @@ def replan(
             again,
             state=state,
             add=add,
+            table=cast("Settings", table),
             stay=stay,
             constraints=rules,
             time_limit=time_limit,
         )
-    given = plan if isinstance(plan, NightPlan) else None
     shown = None if made.result.solution is None else made.result
     return Replanned(
         made.night,

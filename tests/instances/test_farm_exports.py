@@ -11,6 +11,7 @@ from builders.refusals import refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
+import schedopt
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.columns import FIELDS, PREFIXED, done_of, frame_count, licences_of
 from schedopt.instances.dssp.jobrows import with_points
@@ -247,6 +248,55 @@ def test_a_list_of_slurm_is_read(tmp_path: Path) -> None:
     sim, mesh = table(tmp_path, text, unit="h", deadline="2d").jobs
     assert (sim.stages, sim.processors) == (((26.0,),), 2)
     assert (mesh.stages, mesh.reward) == (((0.5,),), 17.0)
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds"),
+    [
+        (("45:30", "12:30"), (2730.0, 750.0)),
+        (("90:00", "1:00:00"), (5400.0, 3600.0)),
+        (("1:30:00", "90m"), (5400.0, 5400.0)),
+    ],
+)
+def test_frame_times_are_minutes_and_seconds_where_one_cannot_be_hours_and_minutes(
+    times: tuple[str, str], seconds: tuple[float, float], tmp_path: Path
+) -> None:
+    text = "name,reward,frames,frame_time\n"
+    text += "".join(f"j{i},1,1,{time}\n" for i, time in enumerate(times))
+    assert tuple(job.stages for job in table(tmp_path, text).jobs) == tuple(
+        ((length,),) for length in seconds
+    )
+
+
+def test_frame_time_that_may_be_either_is_refused_once(tmp_path: Path) -> None:
+    text = "name,reward,frames,frame_time\na,1,1,15:30\n"
+    said = str(refusal(table, tmp_path, text))
+    assert "expected 0:15:30 for minutes and seconds, or 15:30:00 for hours and minutes" in said
+    assert said.count("line 2") == 1
+
+
+@pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "SEP=;\n\n"])
+def test_first_line_of_excel_names_the_delimiter(first: str, tmp_path: Path) -> None:
+    rows = "name;reward;tasks\na,b;1,5;2x1h\n"
+    (job,) = table(tmp_path, first + rows).jobs
+    assert (job.name, job.reward) == ("a,b", 1.5)
+    assert table(tmp_path, "sep=,\nname,reward,tasks\na,1,1h\n").jobs[0].name == "a"
+    wrong = str(refusal(table, tmp_path, f"{first}{rows}b;x;1h\n"))
+    assert f"line {4 + first.count(chr(10)) - 1}, column 'reward'" in wrong
+
+
+def test_job_that_is_too_wide_never_runs_in_a_plan(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_text("name,reward,tasks,processors\na,2,1h,2\nwide,9,1h,3\n")
+    plan = schedopt.plan(file, processors=2, until="2h")
+    rows = {row["job"]: (row["run"], row["reason"]) for row in plan.rows}
+    assert rows == {"a": (True, ""), "wide": (False, "never")}
+    again = schedopt.replan(plan, at=60, state=pl.DataFrame({"job": [""], "processors": ["-1"]}))
+    assert not any(row["run"] and row["job"] == "wide" for row in again.rows)
+    for way in ({"must": "wide"}, {"pools": {"x": 1, "y": 2}, "must": "wide"}):
+        asked: Any = {"processors": None if "pools" in way else 2, "until": "2h", **way}
+        said = str(refusal(schedopt.plan, file, **asked))
+        assert "must: found wide, which takes 3 processors; expected a job of at most 2" in said
 
 
 def test_a_job_that_is_too_wide_is_named_by_its_row(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ import pytest
 from builders.effort import ALL, examples
 
 import schedopt
+from judge.brute import Night
 from judge.replanned import World, drawn_events, drawn_night
 from schedopt.instances import files
+from schedopt.instances.dssp.worth import by_level, level_name
 from schedopt.instances.errors import InputError
 from schedopt.verbs.check import judged
 
@@ -103,6 +105,30 @@ def test_where_nothing_is_new_nothing_changes() -> None:
             plan = schedopt.replan(plan, at=now, **HOW)
             assert {change.change for change in plan.changes} <= {"kept"}, seed
             assert tasks_of(plan) == before, seed
+
+
+@pytest.mark.parametrize("seed", range(examples(160)))
+def test_replanning_keeps_the_order_of_several_objectives(seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    jobs = [
+        {
+            "name": f"j{i}",
+            "reward": 1,
+            "stages": [[draw.choice((1, 1, 2)) for _ in range(draw.choice((1, 1, 2)))]],
+            "values": {level_name(draw.randint(1, 4)): 1.0},
+        }
+        for i in range(5)
+    ]
+    file = {"problem": "dssp", "name": "s", "processors": 2, "deadline": 4, "jobs": jobs}
+    night = by_level(files.parse(json.dumps(file).encode()), most=0)
+    plan: Any = schedopt.plan(night, **HOW)
+    plan = schedopt.replan(
+        plan, at=draw.choice((0, 1, 2)), state=state([{"processors": "1"}]), **HOW
+    )
+    assert plan.result.termination == "optimal"
+    best = Night(files.encode(plan.replanning.rest.instance)).best_in_order()
+    solution = plan.result.solution
+    assert (solution.objectives or (plan.result.objective,)) == best
 
 
 if not ALL:

@@ -15,6 +15,7 @@ import schedopt
 from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
+from schedopt.pictures.plan import plan as draw_plan
 from schedopt.problems.summary import changes_table
 from schedopt.verbs import plan_table
 from schedopt.verbs.check import judged
@@ -306,7 +307,9 @@ def test_replan_names_a_wrong_parameter_as_a_flag_on_the_command_line(
 def test_replan_suggests_to_fill_an_empty_cell_of_added_jobs(tmp_path: Path) -> None:
     more = tmp_path / "more.csv"
     more.write_text("name,reward,frames,frame_time\nnew,1,2,-\n")
-    with pytest.raises(InputError, match=r"found '-', which counts as empty.*; fill the cell$"):
+    with pytest.raises(
+        InputError, match=r"found '-', which counts as empty.*; --missing frame_time=15m"
+    ):
         schedopt.replan(schedopt.plan(evening()), at=1, add=more)
 
 
@@ -541,3 +544,30 @@ def test_task_keeps_its_pool_when_processors_were_added() -> None:
     spare = schedopt.replan(grown, at=6, state=processors("+1", "q"))
     assert spare.result.objective == 8
     assert not spare.notes
+
+
+def test_added_table_is_read_as_asked(tmp_path: Path) -> None:
+    instance = Instance(
+        name="n", processors=2, deadline=9, jobs=(Job(name="a", reward=1, stages=((2,),)),)
+    )
+    more = tmp_path / "more.csv"
+    more.write_text("Shot,reward,tasks,frame_time\nb,1,1,\nb,1,2,1\n")
+    plan: Any = schedopt.plan(instance)
+    asked: Any = {"column": "name=Shot", "missing": "frame_time=3", "duplicates": "number"}
+    new = schedopt.replan(plan, at=1, add=more, **asked)
+    stages = {job.name: job.stages for job in new.replanning.night.jobs}
+    assert stages == {"a": ((2.0,),), "b": ((3.0,),), "b_2": ((1.0, 1.0),)}
+    with pytest.raises(InputError, match="expected"):
+        schedopt.replan(plan, at=1, add=more)
+    with pytest.raises(InputError, match="a table of jobs to add"):
+        schedopt.replan(plan, at=1, column="name=Shot")
+
+
+def test_pictures_of_a_replanned_night_mark_its_time(tmp_path: Path) -> None:
+    plan: Any = schedopt.plan(night(2, 9, ("a", 5, ((2, 4),)), ("b", 1, ((3,),))))
+    more = pl.DataFrame({"name": ["c"], "reward": [1], "tasks": ["1x1"]})
+    new = schedopt.replan(plan, at=3, add=more)
+    of_jobs = draw_plan(new.frame(), new.instance, new.replanned_at)
+    for figure in (of_jobs, schedopt.plot(new.result, instance=plan.instance)):
+        lines = {line.get_label(): line.get_xdata()[0] for line in figure.axes[0].lines}
+        assert lines["replanned"] == 3

@@ -15,6 +15,7 @@ from schedopt.instances.dssp import Instance, Scheduled, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.pictures import style
 from schedopt.pictures.style import COLOURS, GREEN, PALE, RED, colours, decorate, label
+from schedopt.planning.history import Standing, as_events, machine_as_known
 from schedopt.planning.plan_rows import has_several_nights
 from schedopt.problems.dssp.to_tables import largest_groups
 from schedopt.solvers.result import Result
@@ -24,6 +25,7 @@ ALL = "all jobs"  # what stands in place of groups where jobs have none
 MANY = 2_000  # tasks from which on edges would hide them
 THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
+REPLANNED: Any = {"color": "black", "linestyle": ":", "linewidth": 1.2}
 Documents = Sequence[Any]  # results, each with a solution
 
 
@@ -159,7 +161,11 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
     deadline = None if night is None else night.deadline
     unit, word = style.time_unit(longest if deadline is None else deadline)
     for axes, document, who in zip(grid[:, 0], documents, style.names(documents), strict=True):
-        _gantt(axes, document, night, unit)
+        standing = _standing(document)
+        known = night if standing is None else machine_as_known(standing)
+        if standing is not None and standing.at:
+            axes.axvline(standing.at / unit, label="replanned", **REPLANNED)
+        _gantt(axes, document, known, unit)
         axes.set_xlim(0, 1.02 * max(longest, deadline or 0.0, 1e-9) / unit)
         decorate(
             axes,
@@ -167,14 +173,22 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
             f"time, {word}" if word else "time",
             "processor",
         )
-        if night is None:
+        if night is None or known is None:
             continue
         axes.axvline(night.deadline / unit, **DEADLINE)
-        if any((night.changes, night.end, night.down, night.pools)):
-            _machine(axes, night, unit)
+        if any((known.changes, known.end, known.down, known.pools)):
+            _machine(axes, known, unit)
         if night.start is not None:
             style.label_clock_times(axes, dates_of(night.start, night.unit), unit)
     return figure
+
+
+def _standing(result: Result) -> Standing | None:
+    """Return the state of the night of a replanned result; None of another result."""
+    asked = result.asked
+    if asked is None or asked.instance is None or not asked.history:
+        return None
+    return Standing.of(asked.instance, as_events(asked.history))
 
 
 def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> None:
@@ -210,7 +224,7 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
 def _machine(axes: Axes, night: Instance, unit: float) -> None:
     """Draw the processors by pool, where their number changes."""
     first = 0.0
-    for steps in night.machine.pools.values():
+    for steps in night.machine.by_number.values():
         times = [float(time) / unit for time in steps.times]
         counts = [first + float(amount) - 0.5 for amount in steps.amounts]
         ends = [*times, max(times[-1], axes.get_xlim()[1])]
