@@ -85,7 +85,7 @@ archive-solve: $(READY) ## solve again what is open in the archive, or believed,
 	$(BIN)/python -m benchmarks.archive
 
 archive-file: $(READY) ## the archive as one file for a release, build/schedopt-archive.zip
-	mkdir -p build && cd archive && ../$(BIN)/python -m zipfile -c ../build/schedopt-archive.zip README.md */
+	mkdir -p build && cd archive && ../$(BIN)/python -m zipfile -c ../build/schedopt-archive.zip README.md *.zip
 
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema

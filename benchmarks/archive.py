@@ -1,72 +1,133 @@
-"""Solve again what is open in the archive, or believed, and keep what is better.
+"""Solve again the archive's open entries and those without a certificate; keep what is better.
 
-``python -m benchmarks.archive [GROUP ...]`` (``make archive-solve``): an instance gets a minute;
-what `submit` takes of the answer, whole or in part, takes the place of the entry. The instances
-themselves are frozen, whatever became of what they were drawn by, which their entries name.
+``python -m benchmarks.archive [GROUP ...]`` (``make archive-solve``) solves each such instance for
+at most a minute. A better solution is kept with the best known bound, and a better bound with the
+best known solution. The instances never change.
 """
 
-import gzip
+import hashlib
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from datetime import UTC, datetime
 
-import msgspec
+from msgspec import UNSET, structs
 
-from schedopt.archive.entries import Entry, asking, entries
-from schedopt.archive.judging import Judgement, submit
-from schedopt.instances.examples import folder_of, groups, instance_path
-from schedopt.instances.files import dump, encode, load, write_bytes
+from schedopt.archive import entries
+from schedopt.archive.entries import Entry, asking
+from schedopt.archive.judging import NEEDS_NONE
+from schedopt.instances import packed
+from schedopt.instances.examples import groups, packed_group
+from schedopt.instances.files import encode, write_bytes
+from schedopt.solvers.result import Document, better, gap, snap_bound
 from schedopt.solvers.stopping import ENDING, finishing, stoppable, stopped
+from schedopt.validation.documents import check
 from schedopt.verbs.solve import solve
 
 SECONDS = 60.0
-
-
-def solve_again(group: str, entry: Entry) -> Judgement:
-    """Solve an instance once more, and judge the answer as anybody's."""
-    path = instance_path(f"{group}/{entry.name}")
-    result = solve(
-        load(path),
-        formulation=entry.formulation,
-        options=asking(entry.problem, entry.formulation, entry.options),
-        time_limit=SECONDS,
-        threads=1,
-        certificate=True,
-    )
-    with TemporaryDirectory() as folder:
-        claim = Path(folder) / "claim.json"
-        dump(msgspec.structs.replace(result.document(), trace=()), claim)
-        return submit(path, claim, str(result.solver))
+CLOSER = 1e-9
+"""Relative margin by which an improvement must be better than the known value."""
 
 
 def improve(group: str) -> None:
-    """Solve a group's entries that are not proven, or believed; stopped, keep what is new."""
-    folder, recorded = folder_of(group), {entry.name: entry for entry in entries(group)}
+    """Solve a group's entries that are not certified optima; stopped, keep what is new."""
+    path = packed_group(group)
+    files = {name: packed.read(path, name) for name in packed.names(path)}
+    recorded = {entry.name: entry for entry in entries.entries(group)}
     try:
         for name, entry in recorded.items():
-            if entry.status == "proven" and entry.certificate:
+            if entry.status == "proven" and (entry.certificate or entry.confirmed_by):
                 continue
-            judged = solve_again(group, entry)
-            if judged.entry is not None and judged.result is not None:
-                recorded[name] = judged.entry
-                text = gzip.compress(encode(judged.result), mtime=0)
-                write_bytes(folder / "results" / f"{name}.json.gz", text)
-            print(f"{name}: {'; '.join(judged.why)}")
+            improved = solve_again(group, entry)
+            if improved is not None:
+                recorded[name], files[f"results/{name}.json"] = improved
+            print(f"{name}: {'improved' if improved else 'no better than what is known'}")
             if stopped():
                 raise KeyboardInterrupt
     finally:
         with finishing():
-            lines = b"".join(map(encode, recorded.values()))
-            write_bytes(folder / "entries.jsonl", lines)
+            files["entries.jsonl"] = b"".join(map(encode, recorded.values()))
+            write_bytes(path, packed.pack(files))
+
+
+def solve_again(group: str, entry: Entry) -> tuple[Entry, bytes] | None:
+    """Solve an instance once more; return the entry and its result if either value is better."""
+    instance, known = entries.instance_of_entry(group, entry), entries.document(group, entry)
+    options = asking(entry.problem, entry.formulation, entry.options)
+    result = solve(
+        instance,
+        formulation=entry.formulation,
+        options=options,
+        time_limit=SECONDS,
+        threads=1,
+        certificate=True,
+    )
+    found = structs.replace(result.document(), trace=())
+    report = check(instance, found)
+    if not report.whole:
+        raise AssertionError(f"{entry.name}: {[*report.violations, *report.unjudged]}")
+    has_better_bound = report.bound == "re-proved" and (
+        not entry.certificate or _is_better(entry.sense, entry.bound, found.bound)
+    )
+    has_better_solution = _is_better(entry.sense, found.objective, entry.objective)
+    if not (has_better_bound or has_better_solution):
+        return None
+    best = found if has_better_solution else known
+    joined = _joined(best, found if has_better_bound else known)
+    report = check(instance, joined)
+    if not report.whole:
+        raise AssertionError(f"{entry.name}: {[*report.violations, *report.unjudged]}")
+    today = datetime.now(UTC).date().isoformat()
+    provenance = entries.Provenance(by=str(result.solver), date=today, version=result.version)
+    text = encode(joined)
+    kind = str((joined.certificate or {}).get("kind", NEEDS_NONE))
+    improved = structs.replace(
+        entry,
+        status="proven" if joined.proven else "open",
+        objective=joined.objective,
+        bound=joined.bound,
+        gap=joined.gap,
+        certificate=kind if report.bound == "re-proved" else "",
+        objective_by=provenance if has_better_solution else entry.objective_by,
+        bound_by=provenance if has_better_bound else entry.bound_by,
+        result=hashlib.sha256(text).hexdigest(),
+    )
+    return improved, text
+
+
+def _is_better(sense: str, value: float | None, than: float | None) -> bool:
+    """Return True if a value is better by more than rounding; any value is better than none."""
+    if value is None or than is None:
+        return value is not None
+    far = abs(value - than) > CLOSER * abs(than)
+    return far and better("maximize" if sense == "maximize" else "minimize", value, than)
+
+
+def _joined(best: Document, bounded: Document) -> Document:
+    """Return the solution of one result with the bound and the certificate of another."""
+    bound = snap_bound(best.objective, bounded.bound)
+    apart = gap(best.objective, bound)
+    return structs.replace(
+        best,
+        solver=bounded.solver or best.solver,
+        policy=UNSET,
+        options=bounded.options,
+        bound=bound,
+        gap=apart,
+        question=UNSET,
+        certificate=bounded.certificate,
+        bound_checked=bounded.bound_checked,
+        solution_status="optimal" if apart == 0 else "feasible",
+        termination="optimal" if apart == 0 else "completed",
+        trace=(),
+    )
 
 
 def main(names: Sequence[str]) -> None:
-    """Go through groups: those that are named, or all; a signal ends it as it ends the command."""
+    """Go through the named groups, or all; a signal ends it as it ends the command."""
     with stoppable(*ENDING) as stop:
         try:
-            for one in names or groups():
-                improve(one)
+            for name in names or groups():
+                improve(name)
         except KeyboardInterrupt:
             print("interrupted: what is new is kept", file=sys.stderr)
     if stop.signal is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from schedopt.instances import packed
 from schedopt.instances.decoding import decode_part
 from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick_name
@@ -22,7 +23,7 @@ def archive_folder() -> Path:
     """Return the folder of the archive; `InputError` if it is not there."""
     named = os.environ.get(PLACE)
     folder = Path(named) if named else Path(__file__).resolve().parent.parent / "archive"
-    if not folder.is_dir() or not any(folder.glob("*/entries.jsonl")):
+    if not folder.is_dir() or not any(folder.glob("*.zip")):
         raise InputError(
             "the archive, which comes with a clone of the repository and not with the package: "
             f"unpack a release's schedopt-archive.zip, and say where it is in {PLACE}",
@@ -34,31 +35,35 @@ def archive_folder() -> Path:
 
 def groups() -> list[str]:
     """Return the names of the groups."""
-    return sorted(path.parent.name for path in archive_folder().glob("*/entries.jsonl"))
+    return sorted(path.stem for path in archive_folder().glob("*.zip"))
 
 
-def folder_of(group: str) -> Path:
-    """Return the folder of a group; `InputError` if there is none, or no archive."""
-    return archive_folder() / pick_name(group, groups(), "a group of the archive")
+def packed_group(group: str) -> Path:
+    """Return the zip file of a group; `InputError` if there is none, or no archive."""
+    return archive_folder() / f"{pick_name(group, groups(), 'a group of the archive')}.zip"
 
 
 def names_in(group: str) -> list[str]:
     """Return the names of a group's instances."""
-    files = (folder_of(group) / "instances").glob("*.json.gz")
-    return sorted(path.name.removesuffix(".json.gz") for path in files)
+    return [
+        name.removeprefix("instances/").removesuffix(".json")
+        for name in packed.names(packed_group(group))
+        if name.startswith("instances/") and name.endswith(".json")
+    ]
 
 
 def instance_path(name: str) -> Path:
-    """Return the file of an instance that is given as ``GROUP/NAME``; `InputError` if none is."""
+    """Return the unpacked file of an instance given as ``GROUP/NAME``; `InputError` if none is."""
     group, _, own = name.partition("/")
     pick_name(own, names_in(group), f"an instance of {group}")
-    return folder_of(group) / "instances" / f"{own}.json.gz"
+    start = f"instances/{own}."
+    return packed.unpack(packed_group(group), start) / f"{start}json"
 
 
-def result_path(name: str) -> Path:
-    """Return the file of the best known result of an instance that is given as ``GROUP/NAME``."""
-    path = instance_path(name)
-    return path.parent.parent / "results" / path.name
+def read_result(name: str) -> bytes:
+    """Return the best known result, as JSON, of an instance that is given as ``GROUP/NAME``."""
+    group, _, own = name.partition("/")
+    return packed.read(packed_group(group), f"results/{own}.json")
 
 
 def members(path: str | Path) -> list[Path] | None:

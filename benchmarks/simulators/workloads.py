@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import re
 import tempfile
@@ -13,10 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import schedopt
+from schedopt.instances import packed
 from schedopt.instances.starts import WrongStart
 from schedopt.verbs.starts import log_of
 
-ARCHIVE = Path(__file__).parents[2] / "archive" / "backfilling" / "instances"
+ARCHIVE = Path(__file__).parents[2] / "archive" / "backfilling.zip"
 ESTIMATES = ("given", "exact")
 """Whether the policy plans with the users' estimates, or knows the run times."""
 
@@ -64,15 +64,15 @@ class Workload:
         return f"{self.servers} processors; jobs {', '.join(words)}"
 
 
-def workloads(folder: Path = ARCHIVE) -> Iterator[Workload]:
+def workloads() -> Iterator[Workload]:
     """Yield the workloads without GPUs; each partition is a machine of its own.
 
     A run time of 0 is 1, and a job that outruns its estimate is planned for its run time: the rules
     say so, and simulators that would end such a job at its estimate are not asked about it.
     """
-    for path in sorted(folder.glob("*.csv")):
+    for path in sorted((packed.unpack(ARCHIVE, "instances/") / "instances").glob("*.csv")):
         name = path.stem.removeprefix("backfilling-")
-        machine = json.loads(gzip.decompress(path.with_suffix(".json.gz").read_bytes()))
+        machine = json.loads(path.with_suffix(".json").read_bytes())
         if machine.get("resources"):
             continue
         with path.open(encoding="utf-8") as file:
@@ -103,9 +103,8 @@ def first_wrong(workload: Workload, starts: Sequence[float], policy: str) -> Wro
 
 def known_starts(workload: Workload, policy: str) -> list[float]:
     """Return the archive's known starts of a policy, of the jobs of this machine."""
-    path = ARCHIVE.parent / "starts" / f"backfilling-{workload.whole}.csv"
-    with path.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    table = packed.read(ARCHIVE, f"starts/backfilling-{workload.whole}.csv").decode()
+    rows = list(csv.DictReader(table.splitlines()))
     return [float(rows[row][policy]) for row in workload.rows]
 
 

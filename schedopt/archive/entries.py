@@ -1,14 +1,15 @@
 """Entries: a frozen instance, its best known objective and bound, and their sources."""
 
+import hashlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from schedopt.formulations.protocol import Sense
-from schedopt.instances.examples import folder_of, instance_path, result_path
-from schedopt.instances.files import decode, load, read_bytes
+from schedopt.instances import packed
+from schedopt.instances.examples import instance_path, packed_group, read_result
+from schedopt.instances.files import decode, load
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.solvers.result import Document
@@ -60,7 +61,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     Attributes
     ----------
     name : str
-        The instance's, and that of its files in ``instances`` and ``results``.
+        The instance's, and that of its files ``instances/NAME.json`` and ``results/NAME.json``.
     problem, formulation : str
     options : dict
         The formulation's.
@@ -124,17 +125,17 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def group(name: str) -> Group:
     """Return a group's description of itself."""
-    path = folder_of(name) / "group.json"
-    return decode(read_bytes(path), Group, file=str(path))
+    text = packed.read(packed_group(name), "group.json")
+    return decode(text, Group, file=f"{name}/group.json")
 
 
 def entries(name: str) -> list[Entry]:
     """Return a group's entries, in the order of its file."""
-    path = folder_of(name) / "entries.jsonl"
-    entries = []
-    for number, line in enumerate(read_bytes(path).splitlines(), 1):
-        entries.append(decode(line, Entry, file=f"{path}, line {number}"))
-    return entries
+    lines = packed.read(packed_group(name), "entries.jsonl").splitlines()
+    return [
+        decode(line, Entry, file=f"{name}/entries.jsonl, line {number}")
+        for number, line in enumerate(lines, 1)
+    ]
 
 
 def instance_of_entry(group_name: str, entry: Entry) -> AnyInstance:
@@ -144,13 +145,15 @@ def instance_of_entry(group_name: str, entry: Entry) -> AnyInstance:
 
 def document(group_name: str, entry: Entry) -> Document:
     """Return an entry's result, with its solution and its certificate."""
-    path = result_path(f"{group_name}/{entry.name}")
-    return decode(read_bytes(path), Document, file=str(path))
+    name = f"{group_name}/{entry.name}"
+    return decode(read_result(name), Document, file=f"{name}: the result")
 
 
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file's text, and of the files beside it that it names."""
-    return FileSource(path).facts().digest
+def digests(group_name: str, entry: Entry) -> tuple[str, str]:
+    """Return the SHA-256 of an entry's instance (with its table, if any) and of its result."""
+    name = f"{group_name}/{entry.name}"
+    instance = FileSource(instance_path(name)).facts().digest
+    return instance, hashlib.sha256(read_result(name)).hexdigest()
 
 
 def asking(problem: str, formulation: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,35 +1,21 @@
-"""Verify entries without a solver, and judge claimed improvements."""
+"""Verify entries without a solver."""
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from schedopt.archive import entries
-from schedopt.instances.errors import InputError, quote
-from schedopt.instances.examples import folder_of, groups, instance_path, result_path
-from schedopt.instances.files import companion_files, decode, encode, load, read_bytes
+from schedopt.instances import packed
+from schedopt.instances.errors import InputError
+from schedopt.instances.examples import packed_group
 from schedopt.instances.tables import Table
 from schedopt.problems import problem as record_of
-from schedopt.solvers.result import Document, gap, snap_bound
+from schedopt.solvers.result import Document, gap
 from schedopt.validation.documents import as_record, check
 
 NEEDS_NONE = "none needed"  # the proof named by an entry whose bound the checker finds by itself
 NO_POLICIES = ("job", "best_wait", "best_makespan")  # columns of a table of starts
-CLOSER = 1e-9  # relative margin by which a claim must improve on what is known
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What became of a claimed improvement."""
-
-    group: str
-    entry: entries.Entry | None  # with the improvement; None where there is none
-    result: Document | None  # what the entry is of: the better solution with the better bound
-    why: list[str]  # what is better, or what is wrong, a line each
 
 
 @dataclass(frozen=True)
@@ -45,16 +31,15 @@ class Verdict:
 
 def verify(group: str, entry: entries.Entry) -> Verdict:
     """Recompute an entry from its files: the digests, the solution, the bound, the numbers."""
-    name, wrong, bound = f"{group}/{entry.name}", [], ""
+    wrong: list[str] = []
+    bound = ""
     try:
-        for what, path, recorded in (
-            ("instance", instance_path(name), entry.instance),
-            ("result", result_path(name), entry.result),
-        ):
-            if entries.digest(path) != recorded:
-                wrong.append(f"the {what} is not that of the entry: {path.name} has another digest")
+        recorded = ("instance", entry.instance), ("result", entry.result)
+        for (what, digest), found in zip(recorded, entries.digests(group, entry), strict=True):
+            if found != digest:
+                wrong.append(f"the {what} is not that of the entry: it has another digest")
         result = entries.document(group, entry)
-        expect_solution_of(entry, result, result_path(name).name)
+        expect_solution_of(entry, result)
         report = check(entries.instance_of_entry(group, entry), result)
         wrong += [*report.violations, *report.unjudged]
         wrong += [f"question: {what}" for what in report.differences]
@@ -72,9 +57,10 @@ def verify(group: str, entry: entries.Entry) -> Verdict:
 
 def _wrong_starts(group: str, entry: entries.Entry) -> Iterator[str]:
     """Yield what is wrong with the starts that a group holds, in a column for each policy."""
-    path = folder_of(group) / "starts" / f"{entry.name}.csv"
-    if not path.parent.is_dir():
+    name = f"starts/{entry.name}.csv"
+    if name not in packed.names(packed_group(group)):
         return
+    path = packed.unpack(packed_group(group), name) / name
     policies = [title for title in Table.read(path).titles if title not in NO_POLICIES]
     for policy in policies:
         wrong = record_of(entry.problem).wrong_start(
@@ -99,7 +85,7 @@ def _differences(entry: entries.Entry, result: Document, bound: str) -> list[str
         for what, ours, theirs in differences
         if ours != theirs
     ]
-    wrong += [f"question: {what}" for what in _other_question(entry, result)]
+    wrong += [f"question: {what}" for what in other_question(entry, result)]
     kind = str((result.certificate or {}).get("kind", NEEDS_NONE))
     if entry.certificate not in ("", kind):
         wrong.append(f"certificate: {entry.certificate}, where the result has {kind}")
@@ -108,7 +94,7 @@ def _differences(entry: entries.Entry, result: Document, bound: str) -> list[str
     return wrong
 
 
-def _other_question(entry: entries.Entry, result: Document) -> list[str]:
+def other_question(entry: entries.Entry, result: Document) -> list[str]:
     """Return the fields in which a result answers another question than its entry."""
     asked = result.question.options if result.question else result.options
     asks, wanted = (
@@ -123,110 +109,13 @@ def _other_question(entry: entries.Entry, result: Document) -> list[str]:
     return other
 
 
-def submit(file: Path, result_file: Path, by: str) -> Judgement:
-    """Judge a claimed improvement of an instance of the archive."""
-    if not by.isprintable():
-        raise InputError("a name of characters that print", found=quote(by), parameter="by")
-    group, entry = _entry_for(file)
-    result = decode(read_bytes(result_file), Document, file=str(result_file))
-    instance = load(file)
-    report = check(instance, result)
-    if not report.whole:
-        return Judgement(group, None, None, [*report.violations, *report.unjudged])
-    expect_solution_of(entry, result, str(result_file))
-    other = [*_other_question(entry, result), *report.differences]
-    if other:
-        return Judgement(group, None, None, [f"another question: {what}" for what in other])
-    better = _improvements(entry, result, report.bound)
-    if not better:
-        why = "no better than what is known, in objective or re-proved bound"
-        return Judgement(group, None, None, [why])
-    joined = _merge(entries.document(group, entry), result, better)
-    again = check(instance, joined)
-    if not again.whole:
-        return Judgement(group, None, None, [*again.violations, *again.unjudged])
-    provenance = entries.Provenance(
-        by=by, date=datetime.now(UTC).date().isoformat(), version=result.version
-    )
-    kind = str((joined.certificate or {}).get("kind", NEEDS_NONE))
-    improved = structs.replace(
-        entry,
-        status="proven" if joined.proven else "open",
-        objective=joined.objective,
-        bound=joined.bound,
-        gap=gap(joined.objective, joined.bound),
-        certificate=kind if again.bound == "re-proved" else "",
-        objective_by=provenance if "objective" in better else entry.objective_by,
-        bound_by=provenance if "bound" in better else entry.bound_by,
-        result=hashlib.sha256(encode(joined)).hexdigest(),
-    )
-    return Judgement(group, improved, joined, list(better.values()))
-
-
-def expect_solution_of(entry: entries.Entry, result: Document, file: str) -> None:
+def expect_solution_of(entry: entries.Entry, result: Document) -> None:
     """Raise `InputError` unless a result's solution is one of the entry's formulation."""
     if (result.formulation or "") not in ("", entry.formulation):
         expected = f"a result of formulation {entry.formulation}"
-        raise InputError(expected, found=repr(result.formulation), file=file)
+        raise InputError(expected, found=repr(result.formulation))
     try:
         as_record(structs.replace(result, formulation=entry.formulation))
     except InputError as error:
         expected = f"a solution of formulation {entry.formulation}"
-        raise InputError(expected, found=f"{error.place}: {error.found}", file=file) from None
-
-
-def _merge(known: Document, result: Document, better: Mapping[str, str]) -> Document:
-    """Return the better solution with the better bound, and what that bound is proved from."""
-    best = result if "objective" in better else known
-    sure = result if "bound" in better else known
-    bound = snap_bound(best.objective, sure.bound)
-    apart = gap(best.objective, bound)
-    met = apart == 0
-    return structs.replace(
-        best,
-        formulation=sure.formulation or known.formulation,
-        solver=sure.solver or known.solver,
-        policy=UNSET,
-        options=sure.options,
-        bound=bound,
-        gap=apart,
-        question=UNSET,
-        certificate=sure.certificate,
-        bound_checked=sure.bound_checked,
-        solution_status="optimal" if met else "feasible",
-        termination="optimal" if met else "completed",
-        trace=(),
-    )
-
-
-def _improvements(entry: entries.Entry, result: Document, bound: str) -> dict[str, str]:
-    """Return what a result is better in, and how."""
-    improvements = {}
-    upward = entry.sense == "maximize"
-    for what, ours, theirs, up in (
-        ("objective", entry.objective, result.objective, upward),
-        ("bound", entry.bound, result.bound if bound == "re-proved" else None, not upward),
-    ):
-        if theirs is None:
-            continue
-        ahead = 1.0 if ours is None else (theirs - ours if up else ours - theirs)
-        apart = CLOSER * abs(ours or 0.0)
-        if ahead > apart:
-            improvements[what] = f"{what} {theirs:.12g}, where {ours} was known"
-        elif what == "bound" and not entry.certificate and ahead >= -apart:
-            improvements[what] = f"bound {theirs:.12g} is re-proved, which was believed"
-    return improvements
-
-
-def _entry_for(file: Path) -> tuple[str, entries.Entry]:
-    """Return the group and the entry of an instance file: the same instance, wherever it stands."""
-    instance, whole = load(file), not companion_files(read_bytes(file))
-    for name in groups():
-        for entry in entries.entries(name):
-            if entry.name != instance.name:
-                continue
-            if entries.digest(file) == entry.instance or (
-                whole and entries.instance_of_entry(name, entry) == instance
-            ):
-                return name, entry
-    raise InputError("an instance of the archive", found=quote(instance.name), file=str(file))
+        raise InputError(expected, found=f"{error.place}: {error.found}") from None

@@ -239,7 +239,7 @@ def check_starts(
 
 
 archive = typer.Typer(
-    help="Frozen sets of instances with best known values: list, show, verify, submit.",
+    help="Frozen sets of instances with best known values: list, show, verify.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -261,13 +261,19 @@ def list_(*, json: bool = False) -> None:
 def show(name: str, *, json: bool = False) -> None:
     """Show a group's instances with what is known of each, or all that is known of one.
 
+    A file of a group is printed as it is: the files of an instance are listed with it.
+
     Parameters
     ----------
-    name : A group, or an instance as GROUP/NAME.
+    name : A group, an instance as GROUP/NAME, or a file of a group as `files` names it.
     """
     from schedopt.terminal import listings
-    from schedopt.verbs.archive import describe
+    from schedopt.verbs.archive import describe, read_file
 
+    text = read_file(name)
+    if text is not None:
+        sys.stdout.buffer.write(text)
+        return
     entries = describe(name)
     out.deliver(entries, lambda: listings.archive_entries(entries), json=json)
 
@@ -290,46 +296,3 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
         verdicts = list(verify_entries(names or (), progress))
     out.deliver(verdicts, lambda: listings.archive_verdicts(verdicts), json=json)
     raise typer.Exit(out.FAILED if any(verdict.wrong for verdict in verdicts) else out.FOUND)
-
-
-@verb('schedopt archive submit archive:GROUP/NAME result.json --by "me"', of=archive)
-def submit(
-    file: Path,
-    result: Path,
-    *,
-    by: str = "unnamed",
-    json: bool = False,
-    output: Path | None = None,
-) -> None:
-    """Check a claimed improvement, and print the line to put in place of the entry's.
-
-    A better solution is kept with the best bound that is known, and a better bound with the best
-    solution: --output writes the two together.
-
-    Exit status: 0 it is an improvement, 1 it is none or does not hold, 2 bad input.
-
-    Parameters
-    ----------
-    file : The instance: a file, or archive:GROUP/NAME.
-    result : A result document.
-    by : Who or what found it.
-    output : Write the result to be kept: .json or .json.gz.
-    """
-    del json  # it prints JSON in any case
-    from schedopt.instances.files import dump
-    from schedopt.verbs.archive import submit as judge
-
-    out.expect_writable(output, out.DOCUMENTS, [file, result])
-    judged = judge(file, result, by)
-    for line in judged.why:
-        out.say(line)
-    if judged.entry is None:
-        raise typer.Exit(out.FAILED)
-    if output is not None:
-        dump(judged.result, output)
-    out.print_json(judged.entry)
-    place, name = f"archive/{judged.group}", judged.entry.name
-    out.say(
-        f"put this line in place of {name}'s in {place}/entries.jsonl, and what --output writes at "
-        f"{place}/results/{name}.json.gz; then make archive"
-    )

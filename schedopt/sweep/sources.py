@@ -13,7 +13,7 @@ from schedopt import __version__
 from schedopt.instances import files
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_parameter, at_place, quote
-from schedopt.instances.examples import ARCHIVE_PREFIX, members, result_path
+from schedopt.instances.examples import ARCHIVE_PREFIX, members, read_result
 from schedopt.instances.files import companion_files
 from schedopt.instances.options import Options, check_options, split
 from schedopt.instances.protocol import AnyInstance
@@ -73,7 +73,7 @@ class FileSource(Source):
         """Return the best known result of an instance of the archive."""
         if not self.label.startswith(ARCHIVE_PREFIX):
             return None
-        return files.read_bytes(result_path(self.label.removeprefix(ARCHIVE_PREFIX)))
+        return read_result(self.label.removeprefix(ARCHIVE_PREFIX))
 
     def facts(self) -> SourceFacts:
         """Return what planning needs."""

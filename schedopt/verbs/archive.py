@@ -1,4 +1,4 @@
-"""Archive: list, show and verify frozen instances with best known values; judge improvements."""
+"""Archive: list, show and verify frozen instances with best known values."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -6,11 +6,17 @@ from typing import Any
 import msgspec
 
 from schedopt.archive.entries import Entry, entries, group
-from schedopt.archive.judging import Verdict, submit, verify
-from schedopt.instances.examples import ARCHIVE_PREFIX, groups, instance_path, names_in
+from schedopt.archive.judging import Verdict, verify
+from schedopt.instances import packed
+from schedopt.instances.examples import (
+    ARCHIVE_PREFIX,
+    groups,
+    names_in,
+    packed_group,
+)
 from schedopt.instances.naming import pick_name
 
-__all__ = ["describe", "list_groups", "select_entries", "submit", "verify_entries"]
+__all__ = ["describe", "list_groups", "read_file", "select_entries", "verify_entries"]
 
 
 def list_groups() -> list[dict[str, Any]]:
@@ -54,7 +60,21 @@ def describe(name: str) -> dict[str, Any]:
     if "/" not in name:
         return own | {"entries": [msgspec.to_builtins(entry) for entry in entries(name)]}
     described: dict[str, Any] = msgspec.to_builtins(_entry_of(name)[1])
-    return {"group": own} | described
+    return {"group": own} | described | {"files": _files_of(name)}
+
+
+def read_file(name: str) -> bytes | None:
+    """Return a file of a group, given as ``GROUP/FOLDER/FILE``; None if there is no such file."""
+    group_name, _, file = name.removeprefix(ARCHIVE_PREFIX).partition("/")
+    path = packed_group(group_name)
+    return packed.read(path, file) if file in packed.names(path) else None
+
+
+def _files_of(path: str) -> list[str]:
+    """Return the files of an entry, as `read_file` takes them."""
+    group_name, _, name = path.partition("/")
+    files = packed.names(packed_group(group_name))
+    return [f"{group_name}/{file}" for file in files if f"/{name}." in file]
 
 
 def verify_entries(
@@ -76,5 +96,5 @@ def verify_entries(
 def _entry_of(path: str) -> tuple[str, Entry]:
     """Return the group and the entry that are given as ``GROUP/NAME``."""
     group_name, _, name = path.partition("/")
-    instance_path(path)  # says which there are
+    pick_name(name, names_in(group_name), f"an instance of {group_name}")
     return group_name, next(entry for entry in entries(group_name) if entry.name == name)

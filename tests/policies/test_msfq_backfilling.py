@@ -4,9 +4,7 @@
 """
 
 import csv
-import gzip
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +13,11 @@ import pytest
 from builders.cli import ROOT, run
 
 import schedopt
+from schedopt.instances import packed
 from schedopt.verbs.starts import log_of
 
-SET = ROOT / "archive" / "backfilling"
+PACKED = ROOT / "archive" / "backfilling.zip"
+SET = packed.unpack(PACKED, "")
 NAMES = sorted(path.name.removesuffix(".csv") for path in (SET / "starts").glob("*.csv"))
 BACKFILLING = ("fcfs", "easy", "conservative", "saf")
 
@@ -33,7 +33,7 @@ class Job(NamedTuple):
 def machines(name: str) -> Iterator[tuple[tuple[int, ...], list[Job]]]:
     """Yield each machine of a workload: what it has, and its jobs in the order of the file."""
     path = SET / "instances" / name
-    instance = json.loads(gzip.decompress(Path(f"{path}.json.gz").read_bytes()))
+    instance = json.loads(Path(f"{path}.json").read_bytes())
     with Path(f"{path}.csv").open() as file:
         table = list(csv.DictReader(file))
     resources = instance.get("resources", {})
@@ -153,12 +153,12 @@ def test_a_simulator_of_its_own_starts_each_job_as_stored(name: str) -> None:
 def test_the_archive_says_which_stored_start_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(SET, tmp_path / "backfilling")
+    files = {name: packed.read(PACKED, name) for name in packed.names(PACKED)}
+    starts = f"starts/{NAMES[0]}.csv"
+    files[starts] = files[starts].replace(b"\n4,6,6,", b"\n4,6,7,")
+    (tmp_path / "backfilling.zip").write_bytes(packed.pack(files))
     monkeypatch.setenv("SCHEDOPT_ARCHIVE", str(tmp_path))
     entry = f"backfilling/{NAMES[0]}"
-    run("archive", "verify", entry)
-    path = tmp_path / "backfilling" / "starts" / f"{NAMES[0]}.csv"
-    path.write_text(path.read_text().replace("\n4,6,6,", "\n4,6,7,"))
     said = run("archive", "verify", entry, status=1).stdout
     assert "job 4 starts at 7, and should at 6 under easy" in " ".join(said.split())
 

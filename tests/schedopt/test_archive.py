@@ -1,21 +1,20 @@
-"""The archive: what it holds, that it is true, that tampering is named, and how it is bettered."""
+"""The archive: its contents, their verification, tampering, and improvements."""
 
-import gzip
+import hashlib
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from builders.cli import ROOT, refused, run
 
 import schedopt
-from schedopt.archive import judging
-from schedopt.archive.entries import Entry, digest, group
-from schedopt.instances import examples
+from benchmarks.archive import improve
+from schedopt.archive.entries import Entry, group
+from schedopt.instances import examples, packed
 from schedopt.verbs import archive
 
 QUICK = "epoch-planted-8x2"
@@ -47,93 +46,128 @@ def test_the_first_of_each_group_is_re_proved(group: str) -> None:
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An archive of one group, which tests may spoil."""
-    shutil.copytree(ROOT / "archive" / QUICK, tmp_path / "archive" / QUICK)
-    monkeypatch.setenv(examples.PLACE, str(tmp_path / "archive"))
-    return tmp_path / "archive" / QUICK
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    shutil.copy(ROOT / "archive" / f"{QUICK}.zip", folder)
+    monkeypatch.setenv(examples.PLACE, str(folder))
+    return folder / f"{QUICK}.zip"
 
 
-def rewritten(path: Path, edit: Edit) -> None:
-    """Change a gzipped JSON file."""
-    document = json.loads(gzip.decompress(path.read_bytes()))
-    path.write_bytes(gzip.compress(json.dumps(edit(document)).encode()))
+def edited(path: Path, changes: dict[str, Callable[[bytes], bytes | None]]) -> None:
+    """Change files of a packed group; None removes a file."""
+    files = {name: packed.read(path, name) for name in packed.names(path)}
+    for name, change in changes.items():
+        text = change(files.pop(name))
+        files |= {} if text is None else {name: text}
+    path.write_bytes(packed.pack(files))
 
 
-def relined(folder: Path, edit: Edit) -> None:
+def rewritten(path: Path, name: str, edit: Edit) -> None:
+    """Change a JSON file of a packed group."""
+    edited(path, {name: lambda text: json.dumps(edit(json.loads(text))).encode()})
+
+
+def relined(path: Path, edit: Edit) -> None:
     """Change the first entry of a group."""
-    lines = (folder / "entries.jsonl").read_text().splitlines()
-    lines[0] = json.dumps(edit(json.loads(lines[0])))
-    (folder / "entries.jsonl").write_text("\n".join(lines) + "\n")
+
+    def change(text: bytes) -> bytes:
+        first, *others = text.splitlines()
+        return b"\n".join([json.dumps(edit(json.loads(first))).encode(), *others])
+
+    edited(path, {"entries.jsonl": change})
 
 
-def spoiled_result(folder: Path, edit: Edit) -> None:
+INSTANCE, RESULT = f"instances/{QUICK}-01.json", f"results/{QUICK}-01.json"
+
+
+def spoiled_result(path: Path, edit: Edit) -> None:
     """Change a result, and the entry's digest with it."""
-    path = folder / "results" / f"{QUICK}-01.json.gz"
-    rewritten(path, edit)
-    relined(folder, lambda entry: entry | {"result": digest(path)})
+    rewritten(path, RESULT, edit)
+    digest = hashlib.sha256(packed.read(path, RESULT)).hexdigest()
+    relined(path, lambda entry: entry | {"result": digest})
 
 
 def better_bound(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"objective": document["objective"] - 128, "bound": document["bound"] - 128}
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda folder: relined(folder, lambda e: e | {"objective": e["objective"] - 128}),
-        lambda folder: relined(folder, lambda e: e | {"certificate": "prices"}),
-        lambda folder: relined(folder, lambda e: e | {"status": "open"}),
-        lambda folder: rewritten(
-            folder / "instances" / f"{QUICK}-01.json.gz", lambda i: i | {"inequity": 3}
-        ),
-        lambda folder: rewritten(folder / "results" / f"{QUICK}-01.json.gz", better_bound),
-        lambda folder: (folder / "results" / f"{QUICK}-01.json.gz").unlink(),
-        lambda folder: (folder / "entries.jsonl").write_text(
-            (folder / "entries.jsonl").read_text().partition("\n")[2]
-        ),
-        lambda folder: spoiled_result(folder, better_bound),
-        lambda folder: spoiled_result(folder, lambda r: r | {"certificate": {"kind": "epochs"}}),
-    ],
-    ids=["objective", "kind", "status", "instance", "result", "lost", "unlisted", "both", "proof"],
-)
-def test_a_tampered_entry_is_named(copied: Path, spoil: Callable[[Path], None]) -> None:
-    spoil(copied)
+SPOILED: dict[str, Callable[[Path], None]] = {
+    "objective": lambda path: relined(path, lambda e: e | {"objective": e["objective"] - 128}),
+    "kind": lambda path: relined(path, lambda e: e | {"certificate": "prices"}),
+    "status": lambda path: relined(path, lambda e: e | {"status": "open"}),
+    "instance": lambda path: rewritten(path, INSTANCE, lambda i: i | {"inequity": 3}),
+    "result": lambda path: rewritten(path, RESULT, better_bound),
+    "lost": lambda path: edited(path, {RESULT: lambda _: None}),
+    "unlisted": lambda path: edited(path, {"entries.jsonl": lambda text: text.partition(b"\n")[2]}),
+    "both": lambda path: spoiled_result(path, better_bound),
+    "proof": lambda path: spoiled_result(path, lambda r: r | {"certificate": {"kind": "epochs"}}),
+}
+
+
+@pytest.mark.parametrize("spoiled", SPOILED)
+def test_a_tampered_entry_is_named(copied: Path, spoiled: str) -> None:
+    SPOILED[spoiled](copied)
     done = run("archive", "verify", status=1)
     named = {line.split(":")[0] for line in done.stdout.splitlines() if line.startswith(QUICK)}
     assert named == {f"{QUICK}/{QUICK}-01"}
 
 
-@pytest.mark.parametrize("days", [1, -1])
-def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(
-    copied: Path, days: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By whatever clock: the day is what it says, and is no part of what is judged."""
-    clock = datetime.now(UTC) + timedelta(days=days)
-    monkeypatch.setattr(judging, "datetime", SimpleNamespace(now=clock.astimezone))
-    path = f"archive:{QUICK}/{QUICK}-01"
-    result = copied / "results" / f"{QUICK}-01.json.gz"
-    done = run("archive", "submit", path, result, status=1)
-    assert (done.stdout, "no better" in done.stderr) == ("", True)
-    worse = 128.0
-    relined(copied, lambda e: e | {"objective": e["objective"] + worse, "status": "open"})
-    loose = copied.parent / "loose.json"
-    claim = json.loads(gzip.decompress(result.read_bytes()))
-    keep = {"certificate": {}, "bound": claim["bound"] - worse, "solution_status": "feasible"}
-    claim |= keep | {"gap": worse / claim["objective"]}
-    del claim["certificate"]
-    loose.write_text(json.dumps(claim))
-    kept = copied.parent / "kept.json.gz"
-    words = (path, loose, "--by", "a patient reader", "--output", kept)
-    entry = json.loads(run("archive", "submit", *words).stdout)
-    assert entry["objective_by"]["by"] == "a patient reader"
-    assert entry["objective_by"]["date"] == clock.date().isoformat()
-    assert entry["bound_by"]["by"] != "a patient reader"
-    assert (entry["status"], entry["certificate"] != "") == ("proven", True)
-    relined(copied, lambda _: entry)
-    shutil.copy(kept, result)
+def test_a_better_solution_or_bound_replaces_the_known_one(copied: Path) -> None:
+    known = archive.select_entries()
+    improve(QUICK)
+    assert archive.select_entries() == known
+
+    def worse(document: dict[str, Any]) -> dict[str, Any]:
+        value = document["objective"] + 128
+        changed = {"objective": value, "solution_status": "feasible", "gap": 128 / value}
+        return document | changed | {"termination": "completed"}
+
+    spoiled_result(copied, worse)
+    relined(copied, lambda e: e | {"objective": e["objective"] + 128, "status": "open"})
+    improve(QUICK)
     assert not any(verdict.wrong for verdict in archive.verify_entries())
-    rewritten(result, better_bound)
-    done = run("archive", "submit", path, result, status=1)
-    assert (done.stdout, "objective" in done.stderr) == ("", True)
+    (_, entry), *_ = archive.select_entries()
+    assert (entry.status, entry.certificate != "") == ("proven", True)
+    assert entry.objective == known[0][1].objective
+
+
+def test_an_entry_that_a_second_engine_confirmed_says_so() -> None:
+    (verdict,) = archive.verify_entries(["dssp-fairshare-2388/dssp-fairshare-2388-01"])
+    assert (verdict.status, verdict.bound, verdict.wrong) == ("confirmed", "confirmed by scip", [])
+    (listed,) = [g for g in archive.list_groups() if g["group"] == "dssp-fairshare-2388"]
+    assert (listed["proven"], listed["confirmed"], listed["believed"]) == (6, 6, 0)
+
+
+def test_show_prints_each_file_of_an_entry() -> None:
+    shown = archive.describe(f"{QUICK}/{QUICK}-01")
+    assert shown["files"] == [f"{QUICK}/{INSTANCE}", f"{QUICK}/{RESULT}"]
+    instance = json.loads(run("archive", "show", f"{QUICK}/{INSTANCE}").stdout)
+    assert instance["name"] == f"{QUICK}-01"
+    assert json.loads(run("archive", "show", f"{QUICK}/{RESULT}").stdout)["solution"]
+
+
+def test_a_packed_group_does_not_depend_on_order_or_time() -> None:
+    files = {"b.json": b"{}", "instances/a.json": b"[]"}
+    data = packed.pack(files)
+    assert data == packed.pack(dict(reversed(files.items())))
+    path = ROOT / "archive" / f"{QUICK}.zip"
+    with zipfile.ZipFile(path) as zipped:
+        assert {info.date_time for info in zipped.infolist()} == {packed.NEVER}
+
+
+@pytest.mark.parametrize("name", ["../out.json", "/out.json", "a/b/c.json", "a/../b.json", "a/.b"])
+def test_a_file_outside_of_its_group_is_not_unpacked(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "hostile.zip"
+    path.write_bytes(packed.pack({name: b"{}"}))
+    with pytest.raises(schedopt.InputError, match="expected FILE or FOLDER/FILE"):
+        packed.unpack(path, "")
+
+
+@pytest.mark.parametrize("spoil", [lambda data: data[: len(data) // 2], lambda data: b"zip"])
+def test_a_damaged_group_is_named(copied: Path, spoil: Callable[[bytes], bytes]) -> None:
+    copied.write_bytes(spoil(copied.read_bytes()))
+    said = refused("archive", "show", QUICK)
+    assert f"{QUICK}.zip: found" in said and "expected an intact zip file" in said
 
 
 def test_bench_measures_against_best_known_values(tmp_path: Path) -> None:
@@ -154,43 +188,6 @@ def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         schedopt.bench("archive:hesrpt-unequal", policies=["equi"])
     monkeypatch.setenv(examples.PLACE, str(tmp_path / "nothing"))
     assert "comes with a clone of the repository" in refused("archive", "list")
-
-
-def test_an_answer_to_another_question_is_no_improvement(tmp_path: Path) -> None:
-    """A selection for a schedule, a policy for a log, one order for all orders."""
-
-    def written(result: schedopt.Result) -> Path:
-        path = tmp_path / "claim.json"
-        schedopt.dump(result, path)
-        return path
-
-    open_schedule = "archive:dssp-schedule-open/dssp-schedule-open-03"
-    chosen_alone = schedopt.evaluate(open_schedule, "core")
-    said = refused("archive", "submit", open_schedule, written(chosen_alone))
-    assert "a solution of formulation schedule" in said
-    log = "archive:msfq-logs/msfq-logs-01"
-    replayed = schedopt.evaluate(log, "easy")
-    done = run("archive", "submit", log, written(replayed), status=1)
-    assert (done.stdout, "no better" in done.stderr) == ("", True)
-    jobs = "archive:hesrpt-unequal-12/hesrpt-unequal-12-02"
-    names = [job.name for job in schedopt.load(jobs).jobs]
-    given = schedopt.solve(jobs, options={"order": ",".join(names)}, certificate=True)
-    done = run("archive", "submit", jobs, written(given), status=1)
-    assert (done.stdout, "another question: options" in done.stderr) == ("", True)
-    easy = f"archive:{QUICK}/{QUICK}-01"
-    two = tuple(job.name for job in schedopt.load(easy).jobs[:2])
-    ruled = schedopt.solve(easy, constraints=[schedopt.Apart(jobs=two)], time_limit=5)
-    done = run("archive", "submit", easy, written(ruled), status=1)
-    assert done.stdout == ""
-    assert "added" in done.stderr or "no better" in done.stderr
-
-
-def test_a_name_that_acts_on_a_terminal_is_not_taken(copied: Path) -> None:
-    path, result = f"archive:{QUICK}/{QUICK}-01", copied / "results" / f"{QUICK}-01.json.gz"
-    for character in "\x1b\x07\u202e":
-        assert "characters that print" in refused(
-            "archive", "submit", path, result, "--by", character
-        )
 
 
 def test_an_optimum_without_its_certificate_is_believed(copied: Path) -> None:
