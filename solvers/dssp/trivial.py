@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.decimals import Whole
+from schedopt.instances.dssp import Instance
 
 SLIP = 1e-9
 """Relative error of sums of doubles."""
@@ -35,17 +36,21 @@ def trivial(model: Selection | Season) -> tuple[Any | None, float | None]:
 
 
 def _bound(model: Selection | Season) -> float:
-    """Return the LP bound of the knapsack: the reward of a greedy filling whose last job is cut."""
-    night = model.instance
-    able = np.zeros(len(night.jobs), dtype=np.bool_)
+    """Return the LP bound of the knapsack of the jobs that can be selected."""
+    able = np.zeros(len(model.instance.jobs), dtype=np.bool_)
     able[_jobs(model)[model.open]] = True
+    return knapsack_bound(model.instance, able, model.fill)
+
+
+def knapsack_bound(night: Instance, able: Mask, fill: float = 1.0) -> float:
+    """Return the LP bound of the knapsack: the reward of a greedy filling whose last job is cut."""
     jobs = np.flatnonzero(able)
     rewards = night.rewards[jobs]
     demands = night.planned.demands.floats[jobs]
     pays = rewards > 0
     order = np.argsort(-rewards[pays] / np.maximum(demands[pays], 1e-300), kind="stable")
     worth, used = np.cumsum(rewards[pays][order]), np.cumsum(demands[pays][order])
-    room = float(night.exact_capacity(model.fill)) * night.nights * (1 + SLIP)
+    room = float(night.exact_capacity(fill)) * night.nights * (1 + SLIP)
     whole = night.windowed or not used.size or used[-1] <= room
     last = used.size - 1 if whole else int(np.searchsorted(used, room, "right"))
     return float(worth[last]) * (1 + SLIP) if used.size else 0.0

@@ -8,8 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 from builders.dssp import a_night
-from builders.effort import examples
+from builders.effort import examples, tried
 from builders.refusals import GONE, changed
+from contract import dssp as contract
+from hypothesis import strategies as st
 from judge.nights import FEATURES, drawn
 from msgspec import structs
 
@@ -80,6 +82,15 @@ def test_what_is_packed_is_a_schedule_of_the_jobs_that_it_pays() -> None:
             assert not report.violations
             packed += len(jobs)
     assert packed > examples(100)
+
+
+@tried(100, seed=st.integers(0, 2**31))
+def test_bound_without_time_for_the_relaxation_is_not_below_the_optimum(seed: int) -> None:
+    model = contract.schedule(Random(seed))  # noqa: S311
+    quick = solving.solve_relaxation(model, Limits(time_limit=0.0))
+    best = solve(model, threads=1)
+    if best.objective is not None and quick.bound is not None:
+        assert best.objective <= quick.bound * (1 + 1e-12)
 
 
 def test_packing_fills_the_end_of_a_night() -> None:

@@ -11,13 +11,13 @@ import numpy as np
 
 from schedopt.formulations.dssp.declared import selection_program
 from schedopt.formulations.dssp.rows import Choice
-from schedopt.instances.constraints import Require
+from schedopt.instances.constraints import Forbid, Require
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Scheduled, bounding, bounding_rules
+from schedopt.instances.dssp import Scheduled, bounding, bounding_rules, selected
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
-from schedopt.solvers.dssp.trivial import trivial
+from schedopt.solvers.dssp.trivial import knapsack_bound, trivial
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result, version
@@ -39,6 +39,9 @@ RULED = 2.0
 
 PATIENCE = 0.25
 """Share of the time limit for the bound."""
+
+RELAXED = 1e-4
+"""Seconds that building the selection for the bound takes for each job."""
 
 LONGEST = 20.0
 """Seconds for the bound where there is no limit."""
@@ -136,11 +139,36 @@ def bounding_selection(model: Schedule) -> Selection:
 
 
 def solve_relaxation(model: Schedule, limits: Limits) -> Result:
-    """Solve the selection that bounds every schedule."""
+    """Solve the selection that bounds every schedule; take all jobs if its time is too short."""
+    if limits.time_limit is not None:
+        short = RELAXED * len(model.instance.jobs) > PATIENCE * limits.time_limit
+        if short and (every := _all_jobs(model)) is not None:
+            return every
     selection = bounding_selection(model)
     seconds = LONGEST if limits.time_limit is None else PATIENCE * limits.time_limit
     limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
     return door.solve(selection, limits, trivial=lambda: trivial(selection))
+
+
+def _all_jobs(model: Schedule) -> Result | None:
+    """Return all jobs that may run, with the bound of a knapsack; None if they break a rule."""
+    night = bounding(model.instance)
+    able = night.in_time.copy()
+    for rule in model.rules.values():
+        if isinstance(rule, Forbid):
+            able[[night.index[name] for name in rule.jobs]] = False
+    if not rule_checker(model)(able):
+        return None
+    return Result(
+        instance=night.name,
+        problem=model.problem,
+        formulation="selection",
+        termination="time-limit",
+        solution_status="feasible",
+        sense="maximize",
+        solution=selected(night, np.flatnonzero(able)),
+        bound=knapsack_bound(night, able),
+    )
 
 
 def _best_dispatched(
