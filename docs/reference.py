@@ -81,13 +81,13 @@ def verbs(group: Any, before: str) -> Iterator[str]:
 
 def fields(record: Any) -> str:
     """Return a table of a record's fields."""
-    from schedopt.instances.record_fields import fields_of
+    from schedopt.verbs.explain import fields_of
 
     rows = (
         (
-            *(f"`{of.name}`", plain(of.takes)),
-            "required" if of.required else code(of.default) or "nothing",
-            plain(of.says),
+            *(f"`{of['name']}`", plain(of["takes"])),
+            "required" if of["required"] else code(of["default"]) or "nothing",
+            plain(of["says"]),
         )
         for of in fields_of(record)
     )
@@ -101,7 +101,7 @@ def describe_record(title: str, record: Any) -> str:
 
 def docstring_text(what: Any) -> str:
     """Return the text of a docstring."""
-    from schedopt.instances.record_fields import docstring_of
+    from schedopt.instances.schema import docstring_of
 
     return plain(docstring_of(what).text)
 
@@ -142,7 +142,7 @@ def formats() -> str:
     """Every file format, field by field."""
     from schedopt.archive.entries import Entry, Group, Origin, Provenance
     from schedopt.instances.files import instance_type
-    from schedopt.instances.record_fields import parse_docstring
+    from schedopt.instances.schema import parse_docstring
     from schedopt.problems import problems
     from schedopt.solvers.result import Document, Seconds
     from schedopt.sweep.rows import Row

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Protocol
 
 import msgspec
 
-from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import (
     Constraint,
     Count,
@@ -248,17 +247,10 @@ def check_references(
 ) -> None:
     """Raise `InputError` at the first reference to a job or a group that does not exist.
 
-    So it does at a number that no double holds, of a constraint that is made in Python.
     ``where`` is where the constraints stand, for the message.
     """
     for i, constraint in enumerate(constraints):
         place = f"{where}[{i}]"
-        for field in constraint.__struct_fields__:
-            value = getattr(constraint, field)
-            parts = value if isinstance(value, dict) else {"": value}
-            for key, number in parts.items():
-                if isinstance(number, int):
-                    expect_held(number, join_places(place, join_places(field, key)))
         for inner, job in constraint.jobs_named():
             if job not in jobs:
                 expected = f"the name of a job{suggestion(job, jobs)}"

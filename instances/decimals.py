@@ -5,8 +5,7 @@ one that was written, where that has at most 15 digits. So 0.1 is one tenth, and
 exactly 1, whatever the doubles next to them add up to. A decimal of more than 13 digits gives way
 to a fraction with a denominator of `DENOMINATORS` that has the same double: 50 minutes in hours are
 written as 0.8333333333333334 and are exactly five sixths. What a number stands for always rounds to
-its double, so numbers are ordered as their doubles are. Numbers that no double holds as written are
-refused: 9007199254740993 would be 9007199254740992, and 1e-400 would be 0.
+its double, so numbers are ordered as their doubles are.
 """
 
 from __future__ import annotations
@@ -15,17 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import fsum, gcd, isfinite, lcm
-from typing import TYPE_CHECKING, Any
+from math import fsum, gcd, lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from schedopt.instances.errors import InputError, quote
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 Floats = NDArray[np.float64]
 Integers = NDArray[Any]  # whole numbers: of 64 bits if their sum fits, else Python's own
@@ -197,72 +190,3 @@ def rounded_total(numbers: Floats, *, whole: bool = False) -> float:
         return float(np.add.reduce(numbers))
     total = whole_total(numbers)
     return fsum(numbers.tolist()) if total is None else float(total)
-
-
-EXPECTED = "a number of up to 15 digits, or one that is the shortest for its double"
-WHOLE = 2**53  # all whole numbers up to this are exact as doubles
-_KINDS = bytes(
-    ord("0")
-    if chr(byte).isascii() and chr(byte).isdigit()
-    else {"e": 101, "E": 101, "-": 45}.get(chr(byte), 32)
-    for byte in range(256)
-)
-"""Every digit as 0, e and E as e, the minus as it is, and all else as a space."""
-
-_TINY, _NUMBER = r"[eE]-\d{3}", r"^[+-]?[\d.]+([eE][+-]?\d+)?$"
-
-
-def may_lose(data: bytes) -> bool:
-    """Tell quickly whether a text may have a number that no double holds; False is certain."""
-    plain = data.translate(_KINDS, b".")
-    return b"0" * 16 in plain or b"0e-000" in plain
-
-
-def fits_double(written: str) -> bool:
-    """Tell whether a double holds a number as written; True for text and infinity."""
-    try:
-        value = float(written)
-    except ValueError:
-        return True
-    return repr(value) == written or not isfinite(value) or _same(written, value)
-
-
-def _same(written: str, value: float) -> bool:
-    from decimal import Decimal, InvalidOperation
-
-    try:
-        return Decimal(written) == Decimal(repr(value))
-    except InvalidOperation:  # an exponent of twenty digits
-        return False
-
-
-def first_lost(texts: Iterable[str | None]) -> int | None:
-    """Return the position of the first text that is a number which a double does not hold."""
-    return next((at for at, text in enumerate(texts) if text and not fits_double(text)), None)
-
-
-def lost_cell(column: pl.Series) -> int | None:
-    """Return the row of the first number of a column, or of its texts, that no double holds."""
-    import polars as pl
-
-    if column.dtype.is_float():
-        return None
-    if column.dtype.is_integer():
-        long = column.cast(pl.Float64).abs() >= WHOLE
-    else:
-        column = column.cast(pl.String).str.strip_chars()
-        long = (column.str.len_bytes() > 15) | column.str.contains(_TINY)
-        long &= column.str.contains(_NUMBER)
-    rows = long.fill_null(False).arg_true()
-    at = first_lost(column.gather(rows).cast(pl.String).to_list())
-    return None if at is None else int(rows[at])
-
-
-def expect_held(number: float | str, place: str = "") -> None:
-    """Raise `InputError` about a text, or a whole number of Python, that a double does not hold."""
-    if isinstance(number, str):
-        fine = fits_double(number)
-    else:
-        fine = isinstance(number, float) or -WHOLE <= number <= WHOLE or fits_double(str(number))
-    if not fine:
-        raise InputError(EXPECTED, found=quote(number).strip("'"), place=place)

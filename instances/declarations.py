@@ -22,6 +22,8 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+Integer = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+"""A whole number of a solution; floats hold it exactly."""
 Jobs = Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
 
 EXAMPLES: Mapping[str, dict[str, Any]] = {
@@ -112,9 +114,8 @@ def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
         plain = isinstance(value, int | dict) or (
             isinstance(value, tuple) and dict not in set(map(type, value))
         )
-        converted = getattr(seen, key, value)
-        if key in holders or (plain and converted == value):  # else no double holds the number
-            given[key] = converted
+        if key in holders or plain:
+            given[key] = getattr(seen, key, value)
     if not all(isinstance(rule, Constraint) for rule in given.get("constraints", ())):
         return _decode_as_file(record, given)
     return given

@@ -1,17 +1,17 @@
-"""Strict decoding of JSON into records: no doubled keys, whole numbers as JSON Schema has them."""
+"""Strict decoding of JSON into records: msgspec's messages, after the file and the place."""
 
+import json
 import re
+from math import isfinite
 from typing import Any, TypeVar, overload
 
 import msgspec
 
-from schedopt.instances.decode_errors import decode_error, flaw_of
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import at_place
+from schedopt.instances.errors import FormatError, InputError, at_place, decode_utf8, position
 
 T = TypeVar("T")
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)
-_WHOLE = re.compile(r"Expected `[^`]*\bint\b[^`]*`, got `float`")
 
 
 @overload
@@ -23,30 +23,17 @@ def decode(data: bytes, wanted: object, *, file: str | None = None) -> Any: ...
 
 
 def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
-    """Decode JSON strictly into a type.
+    """Decode JSON into a type; `InputError` names the file and the place.
 
     A whole number may be written as JSON Schema allows it: ``10``, ``10.0`` or ``1e1``. Lines that
-    begin with ``//`` are comments. `InputError` tells the file and the place, what was found and
-    what was expected; also where a key is repeated, or no double holds a number (see
-    `instances.decimals`).
+    begin with ``//`` are comments.
     """
-    data = strip_comments(data)
     with at_place(file=file):
-        record = _decoded(data, wanted)
-        if flaw := flaw_of(data, wanted, repeats=_may_repeat(data)):
-            raise flaw
-    return record
-
-
-def decode_part(data: bytes, wanted: type[T], *, file: str | None = None) -> T:
-    """Decode a type with only some of the keys; others, repeated or not, are ignored."""
-    with at_place(file=file):
-        record: T = _decoded(strip_comments(data), wanted)
-    return record
+        return _decode(strip_comments(data), wanted)
 
 
 def strip_comments(data: bytes) -> bytes:
-    """Return a text with spaces for lines that begin with ``//``: places stay what they are."""
+    """Replace lines that begin with ``//`` by spaces, so that places stay what they are."""
     if b"/" not in data or b"//" not in data:  # one byte is found ten times as fast as two
         return data
     return _COMMENT.sub(lambda line: b" " * len(line[0]), data)
@@ -63,57 +50,47 @@ def convert(raw: object, wanted: object, place: str, *, file: str | None = None)
 def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) -> Any:
     """Convert what JSON or TOML was decoded to into a type; errors are placed below ``place``."""
     with at_place(place, file):
-        data = to_json(raw)
-        record = _decoded(data, wanted)
-        if flaw := flaw_of(data, wanted, repeats=False):
-            raise flaw
-        return record
+        return _decode(to_json(raw), wanted)
 
 
-def _decoded(data: bytes, wanted: Any) -> Any:
+def _decode(data: bytes, wanted: Any) -> Any:
     try:
         return msgspec.json.decode(data, type=wanted)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as failure:
-        rewritten = _without_decimal_point(data) if _WHOLE.match(str(failure)) else None
-        if rewritten is None:
-            raise decode_error(failure, data, wanted) from None
+    except msgspec.ValidationError as failure:
+        if "got `float`" not in str(failure):
+            raise _validation_error(failure) from None
+        first = failure
+    except RecursionError:
+        raise FormatError("JSON is nested too deeply") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as failure:
+        decode_utf8(data)
+        raise _syntax_error(failure, data) from None
     try:
-        return msgspec.json.decode(rewritten, type=wanted)
-    except (msgspec.DecodeError, RecursionError) as failure:
-        raise decode_error(failure, rewritten, wanted) from None
+        return msgspec.convert(json.loads(data, parse_float=_number), wanted)
+    except msgspec.ValidationError as failure:
+        raise _validation_error(failure) from None
+    except (ValueError, RecursionError):
+        raise _validation_error(first) from None
 
 
-def _without_decimal_point(data: bytes) -> bytes | None:
-    """Return a text with 10 in place of 10.0, which serves for floats too."""
-
-    def whole(value: Any) -> Any:
-        if isinstance(value, float):
-            return int(value) if value.is_integer() else value
-        if isinstance(value, list):
-            return [whole(item) for item in value]
-        if isinstance(value, dict):
-            return {key: whole(item) for key, item in value.items()}
-        return value
-
-    try:
-        return to_json(whole(msgspec.json.decode(data)))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None  # what is left out by the type may hold anything
+def _number(text: str) -> int | float:
+    """Return a number of a text: an int for 10.0, which serves for floats too."""
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(text)
+    return int(value) if value.is_integer() else value
 
 
-# --- repeated keys ------------------------------------------------------------------------------
+def _validation_error(failure: msgspec.ValidationError) -> InputError:
+    """Return the error of a value that is not of its type; msgspec puts the place last."""
+    what, separator, path = str(failure).rpartition(" - at ")
+    place = path.replace("`", "").replace("$.", "").replace("$", "") if separator else ""
+    if isinstance(failure.__cause__, InputError):
+        return failure.__cause__.within(place)
+    return FormatError(what if separator else path, place=place)
 
 
-def _may_repeat(data: bytes) -> bool:
-    r"""Tell quickly whether some object may have a repeated key; False is certain.
-
-    Each key has a colon. Decoding keeps one key of those that are equal, so that encoding again
-    gives fewer colons than there were, and never more unless one was written as ``\u003a``.
-    """
-    if b"\\" in data and b"\\u003" in data:  # one byte is found ten times as fast as several
-        return True
-    try:
-        once = to_json(msgspec.json.decode(data))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return True  # what the record skips may hold anything
-    return once.count(b":") < data.count(b":")
+def _syntax_error(failure: Exception, data: bytes) -> InputError:
+    """Return the error of text that is no JSON; msgspec gives the position as a byte."""
+    what, byte, offset = str(failure).removesuffix(")").partition(" (byte ")
+    return FormatError(what, place=position(data, int(offset)) if byte else "")

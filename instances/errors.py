@@ -18,19 +18,7 @@ MOST_FILE, MOST_PLACE, MOST_FOUND, MOST_EXPECTED = 400, 200, 200, 700
 MOST_ERRORS = 10
 """Errors of one file that are told at once."""
 
-LONG_INTEGER = 1000  # longer whole numbers, in bits, are described in messages, not written out
-
-
-class _Short(reprlib.Repr):
-    """Short representations, also of whole numbers that Python refuses to write out."""
-
-    def repr_int(self, x: int, level: int) -> str:
-        if x.bit_length() > LONG_INTEGER:
-            return f"a whole number of some {x.bit_length() * 0.30103:.0f} digits"
-        return super().repr_int(x, level)
-
-
-_SHORT = _Short()
+_SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 3
 _SHORT.maxlevel = 2
@@ -72,12 +60,25 @@ class InputError(ValueError):
         self.place = join_places(place, self.place)
         return self
 
+    @property
+    def problem(self) -> str:
+        """What is wrong, and what was expected."""
+        found = f"found {shorten(self.found, MOST_FOUND)}; " if self.found else ""
+        return f"{found}expected {shorten(self.expected, MOST_EXPECTED)}"
+
     def __str__(self) -> str:
         parts = [shorten(self.file or "", MOST_FILE), self.parameter]
         parts.append(shorten(self.place, MOST_PLACE))
-        what = f"found {shorten(self.found, MOST_FOUND)}; " if self.found else ""
-        says = f"{what}expected {shorten(self.expected, MOST_EXPECTED)}"
-        return ": ".join([*filter(None, parts), says])
+        return ": ".join([*filter(None, parts), self.problem])
+
+
+class FormatError(InputError):
+    """A file does not follow its format; the message is that of the library which read it."""
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in the words of the library."""
+        return shorten(self.expected, MOST_EXPECTED)
 
 
 class TableError(InputError):

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from schedopt.instances import packed
-from schedopt.instances.decoding import decode_part
+from schedopt.instances.decoding import decode
 from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick_name
 
@@ -94,7 +94,7 @@ class Example:
             return TABLES[self.name]
         data = self.path.read_bytes()
         text = gzip.decompress(data) if self.path.suffix == ".gz" else data
-        return decode_part(text, _Said, file=str(self.path)).description or ""
+        return decode(text, _Said, file=str(self.path)).description or ""
 
 
 class _Said(msgspec.Struct):

@@ -7,7 +7,7 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from io import BytesIO, FileIO
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from schedopt.instances import plugins
-from schedopt.instances.decoding import decode, decode_part
+from schedopt.instances.decoding import decode
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, listing, quote, suggestion
 from schedopt.instances.examples import PREFIX, locate
@@ -25,8 +25,6 @@ from schedopt.instances.protocol import AnyInstance
 PROBLEMS = plugins.KnownNames("dssp", "hesrpt", "epoch", "msfq", kind="problems")
 MOST_BYTES = 256 * 2**20
 """The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
-MOST_PACKED = 1100
-"""Bytes that one byte of gzip unpacks to at most (1032 by its format), with room to spare."""
 MOST_TABLE = 2**30  # the largest log, or unpacked table, in bytes
 SHORT = 2**16  # bytes of the first read of a file; each further read doubles what there is
 _FIRST = re.compile(rb'\s*\{\s*"problem"\s*:\s*"([a-z]+)"')
@@ -56,9 +54,6 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
         with path.open("rb", buffering=0) as file:  # once: a pipe cannot be read again
             data = _read(file, most)
         if data.startswith(b"\x1f\x8b"):
-            said = int.from_bytes(data[-4:], "little")  # where it is whole and of one piece
-            if len(data) <= most < said <= MOST_PACKED * len(data):
-                raise _too_large(most)
             with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
                 data = _read(packed, most)
     return data.removeprefix(b"\xef\xbb\xbf")
@@ -200,12 +195,9 @@ def example(name: str) -> Any:
 
 def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
     """Decode an instance of any problem from JSON text, and read the table beside its file."""
-    instance = None
-    if (first := _FIRST.match(data)) and first[1].decode() in PROBLEMS:  # as all of ours begin
-        with suppress(InputError):
-            instance = decode(data, instance_type(first[1].decode()), file=file)
-    if instance is None:  # read for the problem alone: that decides what is wrong with the rest
-        instance = decode(data, instance_type(problem_of(data, file=file), file=file), file=file)
+    first = _FIRST.match(data)  # most files begin with the problem: then they are decoded once
+    problem = first[1].decode() if first else problem_of(data, file=file)
+    instance = decode(data, instance_type(problem, file=file), file=file)
     rest: Callable[[str], AnyInstance] | None = getattr(instance, "read_beside", None)
     if file is None or rest is None:
         return instance
@@ -222,13 +214,13 @@ def companion_files(
     """
     if not hasattr(instance_type(problem or problem_of(data, file=file)), "read_beside"):
         return ()
-    log = decode_part(data, _Logged, file=file).log
+    log = decode(data, _Logged, file=file).log
     return () if log is None else (log,)
 
 
 def problem_of(data: bytes, *, file: str | None = None) -> str:
     """Return the problem that JSON text says it is an instance of; it is one of `PROBLEMS`."""
-    problem = decode_part(data, _Head, file=file).problem
+    problem = decode(data, _Head, file=file).problem
     instance_type(problem, file=file)
     return problem
 

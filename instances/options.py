@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, listing, quote, suggestion
 
 Options = Mapping[str, Any]  # values of options by name; what a value may be each `Option` says
@@ -100,8 +99,6 @@ def check_options(
             raise InputError(f"an option of {whose}{hint}", found=quote(key), place="option")
         if not known[key].accepts(value):
             raise InputError(known[key].expected, found=quote(value), place=names.place(key))
-        if isinstance(value, int):
-            expect_held(value, names.place(key))
     return dict(given)
 
 
@@ -127,8 +124,6 @@ def split(pairs: Iterable[str]) -> dict[str, Any]:
             value = msgspec.json.decode(text.encode(), type=int | float | bool)
         except msgspec.DecodeError:
             value = text
-        if isinstance(value, float):
-            expect_held(text, f"option {key}")
         if isinstance(value, float) and "e" in text.lower() and abs(value) < 2**53:
             value = int(value) if value.is_integer() else value
         options[key] = value

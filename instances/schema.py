@@ -3,6 +3,9 @@
 ``python -m schedopt.instances.schema`` writes the ``schema.json`` of every problem.
 """
 
+import inspect
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,43 @@ import msgspec
 from schedopt.instances.declarations import EXAMPLES
 from schedopt.instances.encoding import to_json
 from schedopt.instances.files import PROBLEMS, instance_type, write_bytes
-from schedopt.instances.record_fields import Docstring, docstring_of, parse_docstring
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SECTION = re.compile(r"^([A-Z]\w+)\n-{3,}\n", re.MULTILINE)
+_NOTE = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?:(?: {4}.*)?(?:\n|\Z))+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Docstring:
+    """A parsed docstring: its text in one line, and a note on each attribute or parameter."""
+
+    text: str
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+def parse_docstring(docstring: str) -> Docstring:
+    """Parse a docstring of numpydoc, leaving out what it raises and returns."""
+    lead, *rest = _SECTION.split(inspect.cleandoc(docstring))  # Python 3.13 has cleaned it
+    sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    listed = "".join(f"{sections.get(title, '')}\n" for title in ("Attributes", "Parameters"))
+    notes = {
+        name.rstrip("_"): " ".join(note[2].split())
+        for note in _NOTE.finditer(listed)
+        for name in note[1].split(", ")
+    }
+    text = " ".join(f"{lead} {sections.get('Notes', '')}".split())
+    return Docstring(text.replace(":: ", ": "), notes)
+
+
+def docstring_of(kind: object) -> Docstring:
+    """Parse the docstring of a class, with the notes of its bases on inherited attributes."""
+    own = parse_docstring(kind.__doc__ or "")
+    notes: dict[str, str] = {}
+    bases = kind.__mro__[1:] if isinstance(kind, type) else ()
+    for base in reversed(bases):
+        if base.__module__.split(".")[0] == kind.__module__.split(".")[0]:
+            notes |= parse_docstring(base.__doc__ or "").notes
+    return Docstring(own.text, notes | own.notes)
 
 
 def schema(problem: str) -> dict[str, Any]:

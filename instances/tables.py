@@ -18,7 +18,6 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, at_place, decode_utf8, quote, raise_all
 from schedopt.instances.extras import require
 from schedopt.instances.files import check_rows, read_bytes
@@ -83,7 +82,7 @@ class Row:
     ) -> None:
         self.place, self._cells, self._at, self._clock = place, cells, at, clock
         self._placeholders = placeholders or {}
-        self._titles, self._errors = titles or {}, errors
+        self._titles, self.errors = titles or {}, errors
         self.is_wrong = False
 
     def text(self, title: str) -> str:
@@ -128,9 +127,9 @@ class Row:
     def refuse(self, error: InputError) -> None:
         """Raise an error of this row, or gather it with those of other rows."""
         self.is_wrong = True
-        if self._errors is None:
+        if self.errors is None:
             raise error
-        self._errors.append(error)
+        self.errors.append(error)
 
 
 def _text(text: str, column: Column) -> str:
@@ -149,7 +148,6 @@ def _number(text: str, column: Column) -> float:
     if not is_number(value) or (column.least is not None and value < column.least):
         words = "a finite number" + ("" if column.least is None else f" >= {column.least}")
         raise InputError(words + comma(text), found=quote(text) if text else "an empty cell")
-    expect_held(text)
     return value
 
 
@@ -232,10 +230,11 @@ class Table:
 
     def declared(
         self, columns: Iterable[Column], what: str, clock: Any = None, *, others: bool = False
-    ) -> Iterator[Row]:
-        """Yield rows of declared columns; ``others``: whether there may be more of them.
+    ) -> list[Row]:
+        """Return rows of declared columns; ``others``: whether there may be more of them.
 
-        `InputError` if a column that is needed is missing, or one is ``what`` does not know.
+        `InputError` if a needed column is missing, if ``what`` does not know a column, or with all
+        cells that do not hold what their column declares.
         """
         at, by_name = self.positions(), {column.name: column for column in columns}
         for column in by_name.values():
@@ -245,8 +244,15 @@ class Table:
         for title in () if others else at:
             with at_place(self.head):
                 pick_name(title, by_name, f"a column of {what}")
-        for place, cells in self.rows:
-            yield Row(place, cells, at, clock)
+        errors: list[InputError] = []
+        rows = [Row(place, cells, at, clock, errors=errors) for place, cells in self.rows]
+        for row in rows:
+            for column in by_name.values():
+                if column.name in at:
+                    row.value(column)
+            row.errors = None  # cells that are read later raise
+        raise_all(errors)
+        return rows
 
 
 def _of_rows(titles: Iterable[object], rows: Iterable[Sequence[object]]) -> Table:

@@ -16,7 +16,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from fractions import Fraction
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, quote
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds in each unit
@@ -54,7 +53,6 @@ def seconds_of(text: str) -> Fraction | None:
     if len(text) > MOST:
         return None
     if match := _HMS.fullmatch(text):
-        expect_held(match[4])
         days, hours, minutes, seconds = (Fraction(part or 0) for part in match.groups())
         return 86400 * days + 3600 * hours + 60 * minutes + seconds
     total, at, seen = Fraction(0), 0, list[str]()
@@ -63,7 +61,6 @@ def seconds_of(text: str) -> Fraction | None:
         unit = SPELLED.get(match[2].lower()) if match else None
         if match is None or unit is None:
             return None
-        expect_held(match[1])
         total += Fraction(match[1]) * SECONDS[unit]
         seen.append(unit)
         at = match.end()

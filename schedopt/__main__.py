@@ -3,6 +3,7 @@
 import gc
 import sys
 from contextlib import suppress
+from errno import ENOSPC
 
 
 def main() -> None:
@@ -38,7 +39,6 @@ def _run() -> None:
     gc.set_threshold(100_000, 20, 20)  # reading a large instance takes half as long
     tables.around_polars = output.standard_error_off
     compiling.tell = lambda: print("compiling, once", file=sys.stderr)
-    message = ""
     try:
         try:
             app()
@@ -49,14 +49,19 @@ def _run() -> None:
     except ModuleNotFoundError as error:
         message = str(missing_import(error))
     except MemoryError:
-        message = "found more than fits into memory; expected less"
-    except output.ReaderGoneError:  # as `head` does
+        message = "out of memory"
+    except BrokenPipeError:
         output.discard()
         sys.exit(output.PIPE)
-    if message:
-        output.discard()
-        print(f"schedopt: {message}", file=sys.stderr)
-        sys.exit(2)
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        message = str(InputError("room to write", found=error.strerror, file="standard output"))
+    else:
+        return
+    output.discard()
+    print(f"schedopt: {message}", file=sys.stderr)
+    sys.exit(2)
 
 
 if __name__ == "__main__":

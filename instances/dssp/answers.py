@@ -4,7 +4,7 @@ from itertools import chain
 
 from msgspec import UNSET, UnsetType
 
-from schedopt.instances.declarations import Record
+from schedopt.instances.declarations import Integer, Record
 
 
 class Selected(Record, kw_only=True):
@@ -91,12 +91,12 @@ class PlacedTask(Record, kw_only=True):
     """
 
     job: str
-    stage: int
-    task: int
-    processor: int
+    stage: Integer
+    task: Integer
+    processor: Integer
     start: float
     end: float
-    processors: tuple[int, ...] | UnsetType = UNSET
+    processors: tuple[Integer, ...] | UnsetType = UNSET
 
     @property
     def on(self) -> tuple[int, ...]:

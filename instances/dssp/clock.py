@@ -16,8 +16,6 @@ from fractions import Fraction
 from math import isfinite
 
 from schedopt.instances import times
-from schedopt.instances.decimals import EXPECTED as HELD
-from schedopt.instances.decimals import expect_held
 from schedopt.instances.dssp.jobs import Lognormal, Stages
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.options import AS_OPTIONS, OptionNames
@@ -103,7 +101,6 @@ class Clock:
         sigma = text.removeprefix("lognormal ")
         if sigma != text and times.NUMBER.fullmatch(sigma):
             return Lognormal(sigma=float(sigma))
-        expect_held(text)
         if not times.NUMBER.fullmatch(text) or not 0 <= float(text) < 1:
             raise InputError(SPREAD + times.comma(text), found=quote(text))
         return float(text)
@@ -121,7 +118,6 @@ class Clock:
 
     def _length(self, text: str) -> float | None:
         if times.NUMBER.fullmatch(text):
-            expect_held(text)
             return value if isfinite(value := float(text)) and value >= 0 else None
         seconds = times.seconds_of(text)
         self.told |= seconds is not None
@@ -206,9 +202,7 @@ def stages_of(text: str, clock: Clock) -> Stages:
             room -= int(digits)
             try:
                 tasks += [clock.length(length.strip())] * int(digits)
-            except InputError as error:
-                if error.expected == HELD:
-                    raise
+            except InputError:
                 found_words = quote(part) if part else "an empty part"
                 raise InputError(EXPECTED, found=found_words) from None
         stages.append(tuple(tasks))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 
-from schedopt.instances.decimals import WHOLE, expect_held
 from schedopt.instances.declarations import CheckedRecord, Name, NonNegative
 from schedopt.instances.errors import InputError, at_place, expect, quote
 
@@ -174,10 +173,10 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
     def __post_init__(self) -> None:  # in as few steps as may be: there are files of millions
         demand, path = self.demand, self.critical_path
         if not (
-            0 <= self.reward <= WHOLE
-            and (demand is None or 0 <= demand <= WHOLE)
-            and (path is None or 0 <= path <= WHOLE)
-            and 0 <= self.release <= WHOLE
+            0 <= self.reward < inf
+            and (demand is None or 0 <= demand < inf)
+            and (path is None or 0 <= path < inf)
+            and 0 <= self.release < inf
         ):
             self._check_numbers()  # of jobs made in Python: files have been checked
         if self.deadline is not None:
@@ -194,7 +193,6 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
             value = getattr(self, field)
             if value is not None:
                 expect(0 <= value < inf, "a finite number >= 0", value, field)
-                expect_held(value, field)
 
     def _check_nights(self) -> None:
         if self.last_night is not None and self.last_night < self.first_night:
@@ -212,12 +210,7 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
             raise InputError("stages with a task or more each", found=quote(stages), place="stages")
         shortest = min(map(min, stages))
         expect(shortest >= 0, "lengths >= 0", shortest, "stages")
-        if (total := sum(map(sum, stages))) <= WHOLE:
-            return
-        for s, stage in enumerate(stages):
-            for t, length in enumerate(stage):
-                expect_held(length, f"stages[{s}][{t}]")
-        if not isfinite(total):
+        if not isfinite(sum(map(sum, stages))):
             raise InputError("lengths whose sum is finite", found="an overflow", place="stages")
 
     @property
@@ -249,7 +242,6 @@ def check_deadline(deadline: float) -> None:
     """Raise `InputError` if a deadline is not a finite number above 0, or next to nothing."""
     expect(0 < deadline < inf, "a finite number > 0", deadline, "deadline")
     expect(deadline >= 1e-290, "no less than 1e-290", deadline, "deadline")
-    expect_held(deadline, "deadline")
 
 
 def written_out(jobs: Sequence[Job]) -> None:

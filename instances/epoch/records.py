@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Together, check_rules
-from schedopt.instances.declarations import CheckedRecord, Name, Record
+from schedopt.instances.declarations import CheckedRecord, Integer, Name, Record
 from schedopt.instances.errors import expect
 from schedopt.instances.protocol import BaseInstance
 
@@ -100,7 +100,7 @@ class Epoch(Record, kw_only=True):
     """
 
     duration: float
-    nodes: dict[str, int]
+    nodes: dict[str, Integer]
 
 
 class Partitioned(Record, kw_only=True, omit_defaults=True):
@@ -115,7 +115,7 @@ class Partitioned(Record, kw_only=True, omit_defaults=True):
     """
 
     epochs: tuple[Epoch, ...]
-    tested: int | None = None
+    tested: Integer | None = None
 
     @property
     def overhead(self) -> int:
@@ -136,10 +136,10 @@ class Rectangle(Record, kw_only=True, omit_defaults=True):
         Its first node, where its nodes are contiguous; else any nodes that are free will do.
     """
 
-    nodes: int
+    nodes: Integer
     start: float
     end: float
-    first: int | None = None
+    first: Integer | None = None
 
 
 class Scheduled(Record, kw_only=True):

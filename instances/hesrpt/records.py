@@ -17,7 +17,6 @@ from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
-from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import CheckedRecord, Name, Record
 from schedopt.instances.errors import InputError, expect, join_places, quote
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
@@ -64,9 +63,7 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True):
             value = getattr(self, field)
             expected = f"a number > 0, from {LEAST:g} to {MOST:g}"
             expect(LEAST <= value <= MOST, expected, value, field)
-            expect_held(value, field)
         expect(0 <= self.arrival < inf, "a finite number >= 0", self.arrival, "arrival")
-        expect_held(self.arrival, "arrival")
 
 
 class Instance(BaseInstance, kw_only=True, tag="hesrpt"):

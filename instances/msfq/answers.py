@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
-from schedopt.instances.declarations import Record
+from schedopt.instances.declarations import Integer, Record
 from schedopt.instances.errors import InputError, quote
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ class ClassTime(Record, kw_only=True):
         As it came out in the simulation.
     """
 
-    need: int
+    need: Integer
     mean_response_time: float | None
     confidence: float | UnsetType | None = UNSET
     percentiles: dict[str, float] | UnsetType = UNSET
-    jobs: int | UnsetType = UNSET
+    jobs: Integer | UnsetType = UNSET
     mean_number: float | UnsetType = UNSET
     arrival_rate: float | UnsetType = UNSET
 
@@ -78,7 +78,7 @@ class Thresholded(Answer, kw_only=True):
         for ``exact``, which needs none.
     """
 
-    threshold: int
+    threshold: Integer
     curve: tuple[float | None, ...]
     method: str
     variant: str
@@ -103,8 +103,8 @@ class OptimalTable(Answer, kw_only=True):
         what the truncation may have cost.
     """
 
-    small_most: int
-    large_most: int
+    small_most: Integer
+    large_most: Integer
     at_empty: tuple[str, ...]
     admit: tuple[tuple[str, ...], ...]
     span: float
@@ -131,10 +131,10 @@ class Simulated(Answer, kw_only=True):
         What is to be said of the run beside its numbers.
     """
 
-    arrivals: int
+    arrivals: Integer
     confidence: float | None
     utilization: float
-    threshold: int | UnsetType = UNSET
+    threshold: Integer | UnsetType = UNSET
     phases: dict[str, float] | UnsetType = UNSET
     note: str | UnsetType = UNSET
 
@@ -195,7 +195,7 @@ class Measures(Record, kw_only=True):
         The mean of max(1, response / max(run, τ)) (Feitelson and Rudolph, JSSPP 1998).
     """
 
-    jobs: int
+    jobs: Integer
     mean_response_time: float
     mean_wait: float
     mean_bounded_slowdown: float
@@ -214,7 +214,7 @@ class LogAnswer(Record, kw_only=True):
         The same, each job weighing its servers times its run time.
     """
 
-    jobs: int
+    jobs: Integer
     mean_response_time: float
     weighted_response_time: float
 

@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.csv_text import escape_columns, unescape_columns
-from schedopt.instances.decimals import EXPECTED as HELD
-from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, at_place, expect, join_places, quote, suggestion
 from schedopt.instances.files import MOST_TABLE, read_bytes, write_bytes
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, check_jobs
@@ -200,8 +198,6 @@ def read_numbers(
     else:
         place = join_places("columns", column.name)
         raise InputError("a column of numbers", found=str(column.dtype), place=place)
-    if (lost := lost_cell(column)) is not None:
-        _refuse(column, np.arange(len(column)) == lost, rows, HELD)
     is_word = texts.is_in(list(words)).to_numpy()
     if words:
         told_numbers = texts.replace_strict(words, default=None, return_dtype=pl.Float64)

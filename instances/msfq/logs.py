@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -288,11 +287,7 @@ def check_jobs(  # noqa: PLR0917
 
 
 def _floats(column: ArrayLike, key: str) -> Floats:
-    values = np.asarray(column)
-    if values.dtype.kind in "iuO":
-        for row, value in enumerate(values.tolist()):
-            expect_held(value, f"{key}[{row}]")
-    return values.astype(np.float64)
+    return np.asarray(column).astype(np.float64)
 
 
 def _length(column: Sized | None) -> int | None:

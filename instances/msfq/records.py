@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import msgspec
 
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
-from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import CheckedRecord, Name
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, expect, quote
@@ -78,7 +77,6 @@ class JobClass(CheckedRecord, kw_only=True, omit_defaults=True):
                     f"a number from {LEAST:g} to {MOST:g}" if finite else "a finite number > 0"
                 )
                 raise InputError(expected, found=quote(value), place=field)
-            expect_held(value, field)
 
     @property
     def work(self) -> float:

@@ -118,4 +118,4 @@ def expect_solution_of(entry: entries.Entry, result: Document) -> None:
         as_record(structs.replace(result, formulation=entry.formulation))
     except InputError as error:
         expected = f"a solution of formulation {entry.formulation}"
-        raise InputError(expected, found=f"{error.place}: {error.found}") from None
+        raise InputError(expected, found=f"{error.place}: {error.problem}") from None

@@ -1,6 +1,6 @@
 """The command line: what verbs take, what they print, how they exit."""
 
-from schedopt.cli import comparing, making, operating, solving
-from schedopt.cli.common import app
+from schedopt.cli import archive, comparing, logs, making, planning, solving
+from schedopt.cli.app import app
 
-__all__ = ["app", "comparing", "making", "operating", "solving"]
+__all__ = ["app", "archive", "comparing", "logs", "making", "planning", "solving"]

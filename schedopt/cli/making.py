@@ -1,17 +1,21 @@
-"""The verbs that make things, and that look around: from new to doctor."""
+"""The verbs that make files and list what there is: from new to doctor."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import typer
+from typer import Argument, Exit, Option
 
+from schedopt.cli import options as shared
 from schedopt.cli import output as out
-from schedopt.cli.common import verb
-from schedopt.cli.output import print_json, say
+from schedopt.cli.app import verb
+from schedopt.cli.options import File, Text, Texts
 from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick_name
+from schedopt.instances.options import split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.stopping import finishing
 from schedopt.verbs import convert as converting
@@ -20,15 +24,14 @@ from schedopt.verbs import reproduce as reproducing
 
 
 @verb("schedopt new dssp --output mine.json")
-def new(problem: str, *, json: bool = False, output: Path | None = None) -> None:
+def new(
+    problem: Annotated[str, Argument(help="Such as dssp.")],
+    json: Annotated[bool, Option("--json", help="Without the comments.")] = False,
+    output: shared.Output = None,
+) -> None:
     """Write a small instance file to change into your own; comments say what stands where.
 
     Lines that begin with // are comments, which every verb passes over.
-
-    Parameters
-    ----------
-    problem : Such as dssp.
-    json : Without the comments.
     """
     from schedopt.instances.files import write_bytes
     from schedopt.verbs.generate import new as run
@@ -42,47 +45,46 @@ def new(problem: str, *, json: bool = False, output: Path | None = None) -> None
         out.say(f"wrote {output}; next: schedopt solve {output}")
 
 
-@verb("schedopt generate dssp --seed 3 --output night.json.gz", generating.generate)
+@verb("schedopt generate dssp --seed 3 --output night.json.gz")
 def generate(
-    problem: str,
-    *,
-    generator: str | None = None,
-    count: int = 1,
-    output: Path | None = None,
-    **given: Any,
+    problem: Annotated[str, Argument(help="The problem, such as dssp.")],
+    generator: Annotated[Text, Option(help="See `schedopt list`.")] = None,
+    count: Annotated[int, Option(help="How many, with seeds counting up from --seed.")] = 1,
+    output: Annotated[File, Option("--output", "-o", help="A file; with --count a folder.")] = None,
+    seed: shared.Seed = 0,
+    option: shared.Options = None,
 ) -> None:
     """Make random instances; the same seed makes the same instance.
 
     Without --output the instance goes to standard output.
-
-    Parameters
-    ----------
-    generator : See `schedopt list`.
-    count : How many, with seeds counting up from --seed.
-    output : A file; a folder where --count is given.
     """
+    options = split(option or ())
     if count == 1:
         try:
             out.expect_writable(output, out.DOCUMENTS)
         except InputError as error:
             error.expected += "; --count N writes N instances into a folder"
             raise
-        _write_instance(generating.generate(problem, generator, **given), output)
+        _write_instance(generating.generate(problem, generator, seed=seed, options=options), output)
         return
     if output is None or count < 1:
         raise InputError("a count of 1 or more, and --output FOLDER beside it", place="--count")
     from schedopt.instances.files import dump
 
     _make_folder(output)
-    first = given.pop("seed")
-    for seed in range(first, first + count):
-        instance = generating.generate(problem, generator, seed=seed, **given)
+    for each in range(seed, seed + count):
+        instance = generating.generate(problem, generator, seed=each, options=options)
         dump(instance, output / f"{instance.name}.json.gz")
     out.say(f"wrote {count} instances to {output}")
 
 
-@verb("schedopt convert jobs.csv --option processors=100 -o night.json", converting.convert)
-def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> None:
+@verb("schedopt convert jobs.csv --option processors=100 -o night.json")
+def convert(
+    files: Annotated[list[Path], Argument(help="A table of jobs, workflows, or a log.")],
+    output: shared.Output = None,
+    name: Annotated[Text, Option(help="The instance's name.")] = None,
+    option: shared.Options = None,
+) -> None:
     """Turn public trace formats, and tables of jobs, into instance files.
 
     A table of jobs has the columns name, reward or priority, and tasks (12x5m..9m; 1h) or demand
@@ -91,33 +93,27 @@ def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> N
     reward, groups, seats:NAME. Several workflows make one instance. A log in the Standard Workload
     Format becomes what --option problem=msfq, epoch or dssp asks for. Without --output the
     instance goes to standard output.
-
-    Parameters
-    ----------
-    files : A table of jobs (.csv, .parquet), workflows, or a log.
-    name : The instance's name.
     """
-    out.expect_writable(output, out.DOCUMENTS, [*files, *out.files_in(given["options"])])
-    _write_instance(converting.convert(files, **given, tell=out.say), output, files)
+    options = split(option or ())
+    out.expect_writable(output, out.DOCUMENTS, [*files, *out.files_in(options)])
+    instance = converting.convert(files, name=name, options=options, tell=out.say)
+    _write_instance(instance, output, files)
 
 
 @verb("schedopt plot result.json --instance night.json --output night.png")
-def plot(files: list[Path], *, instance: Path | None = None, output: Path | None = None) -> None:
-    """Draw an instance's jobs, results beside each other, or performance profiles of a bench.
-
-    Parameters
-    ----------
-    files : An instance, results (several too), rows of a bench, or a plan.
-    instance : The results' instance: its deadline and its groups.
-    output : .png (the default), .svg, .pdf or .html.
-    """
+def plot(
+    files: Annotated[list[Path], Argument(help="An instance, results, rows or a plan.")],
+    instance: Annotated[File, Option(help="The instance of the results.")] = None,
+    output: Annotated[File, Option("--output", "-o", help=".png, .svg, .pdf or .html.")] = None,
+) -> None:
+    """Draw an instance's jobs, results next to each other, or performance profiles of a bench."""
     from schedopt.instances.extras import require
     from schedopt.instances.files import locate
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
 
     target = output or Path(f"{locate(files[0]).name.split('.')[0]}.png")
-    out.expect_writable(target, FORMATS, [*files, *([instance] if instance else ())])
+    out.expect_writable(target, FORMATS, [*files, instance])
     require("matplotlib")
     save(draw(files, instance=instance), target)
     out.say(f"wrote {target}")
@@ -125,32 +121,25 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
 
 @verb("schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
 def reproduce(
-    names: list[str] | None = None,
-    *,
-    quick: bool = False,
-    json: bool = False,
-    output: Path | None = None,
+    names: Annotated[Texts, Argument(help="Such as dssp/figure-3, or dssp, or all.")] = None,
+    quick: Annotated[bool, Option("--quick", help="Fewer instances, in seconds.")] = False,
+    json: shared.Json = False,
+    output: Annotated[File, Option("--output", "-o", help="A folder for the plots.")] = None,
 ) -> None:
-    """Run a paper's figures and theorems, and print its claims beside what is found here.
+    """Run a paper's figures and theorems, and compare its claims with what is found here.
 
-    Without anything it prints the table of all, as last recorded; `--quick` alone runs all quickly,
-    and `all` in full.
+    Without arguments it prints the table of all, as last recorded; `--quick` alone runs all in a
+    short form, and `all` in full.
 
     Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction, 130
-    interrupted (those that have ended are still told).
-
-    Parameters
-    ----------
-    names : Such as dssp/figure-3, or dssp, or all.
-    quick : Fewer instances, in seconds.
-    output : A folder for the plots.
+    interrupted (those that have ended are still printed).
     """
     from schedopt.terminal import listings
 
     if not names and not quick and output is None:
         entries = reproducing.last_recorded()
         out.deliver(entries, lambda: listings.ledger(entries), json=json)
-        raise typer.Exit(out.FOUND)
+        raise Exit(out.FOUND)
     if names == ["all"]:
         names = None
     if output is not None:
@@ -162,17 +151,15 @@ def reproduce(
     with finishing():
         out.deliver(reproduced, lambda: listings.reproductions(reproduced), json=json)
     held = all(claim["holds"] is not False for entry in reproduced for claim in entry["claims"])
-    raise typer.Exit(out.FOUND if held else out.FAILED)
+    raise Exit(out.FOUND if held else out.FAILED)
 
 
 @verb("schedopt list policies", name="list")
-def list_(section: str | None = None, *, json: bool = False) -> None:
-    """List problems, formulations, solvers, policies, constraint kinds, generators and examples.
-
-    Parameters
-    ----------
-    section : Only this section, with what is to be said of each.
-    """
+def list_(
+    section: Annotated[Text, Argument(help="One section, with what its entries are.")] = None,
+    json: shared.Json = False,
+) -> None:
+    """List problems, formulations, solvers, policies, constraint kinds, generators and examples."""
     from schedopt.terminal import listings
     from schedopt.verbs.explain import SECTIONS, sections
 
@@ -183,13 +170,13 @@ def list_(section: str | None = None, *, json: bool = False) -> None:
 
 
 @verb("schedopt explain fair-share")
-def explain(name: str, *, json: bool = False) -> None:
-    """Say what a side constraint or a policy is: its fields, JSON to paste, its source.
-
-    Parameters
-    ----------
-    name : A side constraint, policy, formulation or generator; or table.
-    """
+def explain(
+    name: Annotated[
+        str, Argument(help="A side constraint, policy, formulation, generator; or table.")
+    ],
+    json: shared.Json = False,
+) -> None:
+    """Say what a side constraint or a policy is: its fields, JSON to paste, its source."""
     from schedopt.terminal import listings
     from schedopt.verbs.explain import explain as run
 
@@ -199,14 +186,14 @@ def explain(name: str, *, json: bool = False) -> None:
 
 
 @verb("schedopt doctor")
-def doctor(*, json: bool = False) -> None:
+def doctor(json: shared.Json = False) -> None:
     """Say versions, and whether each solver loads and solves a tiny model right."""
     from schedopt.terminal import listings
     from schedopt.verbs.doctor import doctor as run
 
     findings = run()
     out.deliver(findings, lambda: listings.doctor(findings), json=json)
-    raise typer.Exit(out.FAILED if any(finding.ok is False for finding in findings) else out.FOUND)
+    raise Exit(out.FAILED if any(finding.ok is False for finding in findings) else out.FOUND)
 
 
 def _make_folder(path: Path) -> None:
@@ -228,9 +215,9 @@ def _write_instance(instance: AnyInstance, output: Path | None, read: Sequence[P
         if beside is not None:
             refuse_overwriting(read, beside)
         dump(instance, output)
-        say(f"wrote {output}: {instance.name}" + f"; its jobs: {beside}" * (beside is not None))
+        out.say(f"wrote {output}: {instance.name}" + f"; its jobs: {beside}" * (beside is not None))
     elif names := companion_files(encode(instance)):
         expected = f"--output FILE: beside it goes {', '.join(names)}"
         raise InputError(expected, found="standard output")
     else:
-        print_json(instance)
+        out.print_json(instance)

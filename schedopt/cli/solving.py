@@ -1,50 +1,53 @@
-"""The verbs that solve and check: plan, solve, evaluate, check."""
+"""The verbs that solve and check: solve, evaluate, check."""
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
+from schedopt.cli import options as shared
 from schedopt.cli import output as out
-from schedopt.cli.common import verb
-from schedopt.instances.errors import InputError, printable, quote
+from schedopt.cli.app import verb
+from schedopt.cli.options import File
+from schedopt.instances.errors import InputError, printable
+from schedopt.instances.options import split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems.summary import Section
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import evaluate as evaluating
-from schedopt.verbs import plan as planning
 from schedopt.verbs import solve as optimizing
 
 
-@verb("schedopt solve example:night --option fill=0.9", optimizing.solve)
+@verb("schedopt solve example:night --option fill=0.9")
 def solve(
-    file: Path,
-    *,
-    write: Path | None = None,
-    report: Path | None = None,
-    json: bool = False,
-    output: Path | None = None,
-    template: str | None = None,
-    **given: Any,
+    file: shared.InstanceFile,
+    write: Annotated[File, Option(help="Write the model as .lp or .mps.")] = None,
+    report: Annotated[File, Option(help="An .html page: pictures, tables.")] = None,
+    json: shared.Json = False,
+    output: shared.PlanOrResult = None,
+    template: shared.Template = None,
+    formulation: shared.Formulation = None,
+    solver: shared.Solver = None,
+    constraints: shared.Constraints = None,
+    time_limit: shared.TimeLimit = None,
+    gap: shared.Gap = 0.0,
+    threads: shared.Threads = None,
+    seed: shared.Seed = 0,
+    option: shared.Options = None,
+    risk: shared.Risk = None,
+    certificate: Annotated[
+        bool, Option("--certificate", help="Let `check` re-prove the bound.")
+    ] = False,
+    confirm: Annotated[bool, Option("--confirm", help="Solve again by another method.")] = False,
+    explain: Annotated[bool, Option("--explain", help="Explain what each rule costs.")] = False,
 ) -> None:
     """Find the optimum, prove it, and check it; `explain` says what a formulation's options are.
 
     Exit status: 0 a solution was found, 3 proven infeasible, 4 stopped without a solution,
     130 interrupted (what was found is still written), 1 the check failed, 2 bad input.
-
-    Parameters
-    ----------
-    option : An option of the formulation, as KEY=VALUE; repeatable.
-    risk : Maximize over scenarios of run times: mean, cvar:Q or chance:Q.
-    certificate : Add what `check` can re-prove the bound from.
-    confirm : Solve again by another method; both must agree.
-    explain : Say why jobs are left out, and what each rule costs.
-    write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
-    report : An .html page of this one result: pictures, tables.
-    output : Write it: .json, or the plan as .csv, .parquet or .sh.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
@@ -52,19 +55,41 @@ def solve(
     from schedopt.verbs.model_files import ENDINGS as MODELS
     from schedopt.verbs.model_files import write as write_model
 
-    read = [file, *given["constraints"], *out.files_in(given["options"])]
-    out.expect_result_file(output, read, template)
-    out.expect_drawable(report, read)
+    options = split(option or ())
+    read = [file, *(constraints or ()), *out.files_in(options), template]
+    out.expect_writable(output, (*out.DOCUMENTS, *out.PLANS), read)
+    out.expect_template(template, [output])
+    out.expect_writable(report, (".html",), read)
     out.expect_writable(write, MODELS, read)
     instance = load(file)
-    _expect_plan(instance, output)
+    out.expect_plan(instance, output)
     if write:
-        asked = ("formulation", "constraints", "options")
-        write_model(instance, write, **{name: given[name] for name in asked})
+        write_model(
+            instance,
+            write,
+            formulation=formulation,
+            constraints=constraints or (),
+            options=options,
+        )
         out.say(f"wrote {write}: the model, for any solver")
     with live(file.name) as watch:
-        further = ticking("further solves")
-        result = optimizing.solve(instance, **given, watch=watch, progress=further)
+        result = optimizing.solve(
+            instance,
+            formulation=formulation,
+            solver=solver,
+            constraints=constraints or (),
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            options=options,
+            risk=risk,
+            watch=watch,
+            certificate=certificate,
+            confirm=confirm,
+            explain=explain,
+            progress=ticking("further solves"),
+        )
     with finishing():
         out.deliver(
             result.written(),
@@ -75,43 +100,49 @@ def solve(
             plan=lambda: out.plan_of(instance, result),
         )
     if stopped():
-        raise typer.Exit(out.INTERRUPTED)
-    _write_page(instance, result, report)
-    raise typer.Exit(out.status(result))
+        raise Exit(out.INTERRUPTED)
+    if report is not None:
+        write_page(instance, result, report)
+    raise Exit(out.status(result))
 
 
-@verb("schedopt evaluate example:night --policy greedy,core", evaluating.evaluate)
+@verb("schedopt evaluate example:night --policy greedy,core")
 def evaluate(
-    file: Path,
-    *,
-    policy: str = "",
-    json: bool = False,
-    output: Path | None = None,
-    template: str | None = None,
-    **given: Any,
+    file: shared.InstanceFile,
+    policy: Annotated[str, Option(help="NAME,...: see `schedopt list policies`.")] = "",
+    json: shared.Json = False,
+    output: shared.PlanOrResult = None,
+    template: shared.Template = None,
+    option: shared.Options = None,
+    seed: shared.Seed = 0,
+    constraints: shared.Constraints = None,
+    policy_file: shared.PolicyFiles = None,
 ) -> None:
-    """Tell what policies get on an instance, and which side constraints they break.
+    """Evaluate policies on an instance, and report the side constraints that they violate.
 
     Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply,
     130 interrupted (policies that are done are still written).
-
-    Parameters
-    ----------
-    policy : One name, or several with commas between: see `schedopt list policies`.
-    option : An option of the policies, as KEY=VALUE; repeatable.
-    output : Write it: .json, or the plan as .csv, .parquet or .sh.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.results import results as show
 
-    read = [file, *given["constraints"], *out.files_in(given["options"])]
-    out.expect_result_file(output, read, template)
+    options = split(option or ())
+    read = [file, *(constraints or ()), *out.files_in(options), template]
+    out.expect_writable(output, (*out.DOCUMENTS, *out.PLANS), read)
+    out.expect_template(template, [output])
     instance = load(file)
-    _expect_plan(instance, output)
+    out.expect_plan(instance, output)
     names = [name.strip() for name in policy.split(",") if name.strip()]
     if len(names) > 1 and out.is_plan(output):
         raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
-    results = evaluating.evaluate(instance, names, **given)
+    results = evaluating.evaluate(
+        instance,
+        names,
+        options=options,
+        seed=seed,
+        constraints=constraints or (),
+        policy_files=policy_file or (),
+    )
     if not results:
         expected = "a policy, or several such as greedy,core: see `schedopt list policies`"
         raise InputError(expected, found=repr(policy), place="--policy")
@@ -128,27 +159,30 @@ def evaluate(
         )
     for result in results:
         if not result.solution:
-            out.say(
-                f"{result.policy}: {result.termination}" + f": {result.message or ''}".rstrip(": ")
-            )
+            why = f": {result.message}" if result.message else ""
+            out.say(f"{result.policy}: {result.termination}{why}")
     if any(result.termination == "interrupted" for result in results):
-        raise typer.Exit(out.INTERRUPTED)
-    raise typer.Exit(0 if all(result.solution for result in results) else 2)
+        raise Exit(out.INTERRUPTED)
+    raise Exit(0 if all(result.solution for result in results) else 2)
 
 
 @verb("schedopt check example:night result.json")
-def check(file: Path, result: Path | None = None, *, strict: bool = False) -> None:
+def check(
+    file: Annotated[Path, Argument(help="An instance file, or a plan document.")],
+    result: Annotated[File, Argument(help="A result document.")] = None,
+    strict: Annotated[
+        bool,
+        Option(
+            "--strict",
+            help="Fail where it answers another question than the file, or does not say which.",
+        ),
+    ] = False,
+) -> None:
     """Recompute a result from the raw instance, without any solver.
 
     A plan document holds its night, and is checked alone: `schedopt check plan.json`.
 
     Exit status: 0 it holds, 1 it does not or was not judged in full, 2 bad input.
-
-    Parameters
-    ----------
-    file : An instance file, or a plan document.
-    result : A result document.
-    strict : Fail where it answers another question than the file, or does not say which.
     """
     from schedopt.instances.files import load
     from schedopt.verbs.check import (
@@ -173,152 +207,21 @@ def check(file: Path, result: Path | None = None, *, strict: bool = False) -> No
         if report.whole and not another:
             print(printable(f"{who}: {verdict_in_words(document, report)}"))
         wrong = wrong or another or not report.whole
-    raise typer.Exit(out.FAILED if wrong else 0)
+    raise Exit(out.FAILED if wrong else 0)
 
 
-EXAMPLE = (
-    "schedopt plan jobs.csv --processors 30 --from 20:00 --until 06:00 --seats houdini=8 "
-    "--cap team:fx=0.4 -o plan.csv"
-)
-
-
-@verb(EXAMPLE, planning.plan)
-def plan(
-    table: Path,
-    *,
-    farm: Path | None = None,
-    save_farm: Path | None = None,
-    past: Path | None = None,
-    output: list[Path] | None = None,
-    template: str | None = None,
-    report: Path | None = None,
-    json: bool = False,
-    **given: Any,
-) -> None:
-    """Plan a night: a table of jobs in, a plan out in which nobody selected is late.
-
-    Beside the plan it says what no plan can exceed. `schedopt explain table` prints the columns of
-    a table. Times are of the clock (20:00, tonight; 06:00, the next after it), dates, or lengths
-    (10h).
-
-    Exit status: 0 there is a plan, 3 the rules cannot hold together, 2 bad input, 4 time ran out
-    before any plan, 1 the check failed, 130 interrupted (the plan in hand is still written).
-
-    Parameters
-    ----------
-    table : A table of jobs (.csv, .parquet), an instance (.json), or example:NAME.
-    farm : A JSON file of what is the same every night; flags go before it.
-    save_farm : Write that file from the flags.
-    past : What `carry` wrote of earlier nights: rules of the same name remember what was used.
-    must : A job that runs; repeatable.
-    forbid : A job that does not run; repeatable.
-    explain : Say what each rule costs, and what each job that is left out lacks.
-    why : A job: find the smallest changes that would let it run; repeatable.
-    time_limit : Seconds, or a time such as 10m; none waits for the proof.
-    output : The plan as .csv, .parquet, .sh or .png; the result as .json; repeatable.
-    report : An .html page of the plan: pictures, tables.
-    """
-    from schedopt.planning.farm import FLAGS, Settings
-    from schedopt.terminal.progress import live
-    from schedopt.terminal.results import planned as show
-
-    files = [file for file in (farm, past, *given["constraints"]) if file]
-    outputs = output or []
-    expect_plan_files(outputs, save_farm, report, [table, *files], template)
-    with live(table.name) as watch:
-        limits = {key: given.pop(key) for key in ("time_limit", "seed", "threads")}
-        settings = cast("Settings", {key: given.pop(key) for key in Settings.__annotations__})
-        planned = planning.plan_night(
-            table,
-            settings,
-            FLAGS,
-            template=template,
-            farm=farm,
-            save_farm=save_farm,
-            past=past or (),
-            tell=out.say,
-            solve=partial(optimizing.solve, **limits, watch=watch),
-            time_limit=limits["time_limit"],
-            **given,
-        )
-    deliver_plan(planned, lambda: show(planned), outputs, report, template, json=json)
-
-
-def deliver_plan(
-    planned: planning.NightPlan,
-    show: Callable[[], None],
-    outputs: list[Path],
-    report: Path | None,
-    template: str | None,
-    *,
-    json: bool,
-) -> NoReturn:
-    """Write and show a plan, and end with its exit status."""
-    with finishing():
-        try:
-            for path in outputs if planned.run is not None else ():
-                if path.suffix.lower() == ".png" and not any(row["run"] for row in planned.rows):
-                    out.say(f"no job runs: {path} is not written")
-                    continue
-                planned.write(path, template)
-                out.say(f"wrote {path}")
-            if report is not None and planned.run is not None:
-                _write_page(planned.instance, planned.result, report, planned.run, planned.sections)
-        finally:  # what was found is told, whatever becomes of the files
-            out.print_json(planned.document()) if json else show()
-    if stopped():
-        raise typer.Exit(out.INTERRUPTED)
-    raise typer.Exit(out.status(planned.result))
-
-
-def expect_plan_files(
-    outputs: list[Path],
-    farm: Path | None,
-    report: Path | None,
-    read: list[Path],
-    template: str | None,
-) -> None:
-    """Refuse files that cannot be written, or not all of them, before anything is solved."""
-    for path in outputs:
-        out.expect_writable(path, (*out.DOCUMENTS, *out.PLANS, ".png"), read)
-        if path.suffix.lower() == ".png":
-            out.expect_drawable(path, read, (".png",))
-        else:
-            out.expect_result_file(path, read, template if path.suffix.lower() == ".sh" else None)
-    if template is not None and not any(path.suffix.lower() == ".sh" for path in outputs):
-        raise InputError("--output FILE.sh beside it", found="none", place="--template")
-    out.expect_writable(farm, out.DOCUMENTS, read)
-    out.expect_drawable(report, read)
-    several = [path.absolute() for path in (*outputs, farm, report) if path is not None]
-    for path in several:
-        if several.count(path) > 1:
-            raise InputError("files of different names", found=f"{path.name} twice", file=str(path))
-
-
-def _expect_plan(instance: AnyInstance, output: Path | None) -> None:
-    """Refuse the plan of an instance that has none."""
-    from schedopt.problems import problem_of
-
-    if out.is_plan(output) and not problem_of(instance).has_plans:
-        what = f"{instance.name} ({problem_of(instance).name})"
-        expected = f"a name ending in .json: {what} has no plan of jobs"
-        raise InputError(expected, found=quote(str(output)))
-
-
-def _write_page(
+def write_page(
     instance: AnyInstance,
     result: Result,
-    report: Path | None,
+    report: Path,
     run: Result | None = None,
-    more: Iterable[Section] = (),
+    sections: tuple[Section, ...] = (),
 ) -> None:
-    """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
-    if report is None:
-        return
+    """Write the page of one result; ``run`` is the same result with times, if it is known."""
     from schedopt.report import result_page
     from schedopt.verbs.plan_table import carried_out
 
     if run is None and result.solution is not None:
         run = carried_out(instance, result)
-    result_page.write(instance, result, report, run, more)
+    result_page.write(instance, result, report, run, sections)
     out.say(f"wrote {report}: open it in a browser")

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import structs
 
 from schedopt.instances.csv_text import as_csv
-from schedopt.instances.decode_errors import flaw_of
 from schedopt.instances.encoding import to_builtins, to_json
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read_bytes, write_bytes
@@ -111,8 +110,6 @@ def read_lines(path: Path, kind: type[T], *, cut: bool = False) -> list[T]:
         with at_place(f"row {number}", path):
             try:
                 rows.append(msgspec.json.decode(line, type=kind))
-                if flaw := flaw_of(line, kind):
-                    raise flaw
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise InputError(f"a {kind.__name__.lower()} of a sweep: {error}") from None
     return rows

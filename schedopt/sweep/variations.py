@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.decimals import expect_held
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, at_parameter, listing, quote, suggestion
+from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem as record_of
@@ -158,8 +157,6 @@ def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
 def _plain(value: Decimal) -> float | int:
     if not value.is_finite():
         raise InputError("a finite number", found=str(value), parameter="vary")
-    with at_parameter("vary"):
-        expect_held(str(value))
     return int(value) if value == value.to_integral_value() else float(value)
 
 

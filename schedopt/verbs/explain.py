@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import inspect
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Option
-from schedopt.instances.record_fields import Field, docstring_of, fields_of
+from schedopt.instances.schema import docstring_of
 from schedopt.problems import Problem, problem, problems
 
 if TYPE_CHECKING:
     from schedopt.policies.registry import Policy
     from schedopt.solvers.engine import Engine
 
+FEW_KEYS = 3  # the keys of an object with at most so many are listed
 Entry = dict[str, str]  # of a list: ``problem`` where it is of one, ``name``, ``summary``
 
 
@@ -109,7 +111,7 @@ def _constraints(record: Problem) -> Iterator[Explained]:
             problems=(record.name,),
             summary=_first_line(kind),
             definition=_plain(docstring_of(kind).text),
-            fields=tuple(_field(field) for field in fields_of(kind)),
+            fields=tuple(field | {"says": _plain(field["says"])} for field in fields_of(kind)),
             example=example,
             python="" if example is None else _call(kind, example),
         )
@@ -138,9 +140,73 @@ def _table() -> Explained:
     )
 
 
-def _field(field: Field) -> dict[str, object]:
-    described: dict[str, object] = msgspec.to_builtins(field)
-    return described | {"says": _plain(field.says)}
+def fields_of(record: type[msgspec.Struct]) -> tuple[dict[str, Any], ...]:
+    """Return the fields of a record as a file writes them, the required ones first."""
+    notes = docstring_of(record).notes
+    fields = (
+        {
+            "name": field.encode_name,
+            "takes": _values(field.type),
+            "required": field.required,
+            "default": _default(field),
+            "says": notes.get(field.name.rstrip("_"), ""),
+        }
+        for field in inspect.type_info(record).fields  # type: ignore[attr-defined]
+    )
+    return tuple(sorted(fields, key=lambda field: not field["required"]))
+
+
+def _default(field: inspect.Field) -> Any:
+    value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+    return None if value in (msgspec.NODEFAULT, msgspec.UNSET) else msgspec.to_builtins(value)
+
+
+def _values(kind: Any) -> str:
+    """Describe in words the values of a type."""
+    match kind:
+        case inspect.Metadata():
+            words = _values(kind.type)
+        case inspect.UnionType():
+            words = _union(kind)
+        case inspect.LiteralType():
+            words = " or ".join(f'"{value}"' for value in kind.values)
+        case inspect.FloatType() | inspect.IntType():
+            words = _number(kind)
+        case inspect.DictType():
+            words = f"an object: for each name {_values(kind.value_type)}"
+        case inspect.VarTupleType() | inspect.ListType():
+            words = f"a list, each {_values(kind.item_type)}"
+        case inspect.TupleType():
+            words = f"[{', '.join(map(_values, kind.item_types))}]"
+        case inspect.StructType():
+            keys = ", ".join(field.encode_name for field in kind.fields)
+            few = f", with {keys}" if len(kind.fields) <= FEW_KEYS else ""
+            words = f"an object: {kind.cls.__name__}{few}"
+        case inspect.StrType():
+            words = "a text"
+        case inspect.BoolType():
+            words = "true or false"
+        case _:
+            words = "anything"
+    return words
+
+
+def _union(union: inspect.UnionType) -> str:
+    kinds = [kind for kind in union.types if not isinstance(kind, inspect.NoneType)]
+    tagged = [kind for kind in kinds if isinstance(kind, inspect.StructType) and kind.tag]
+    if len(tagged) == len(kinds) > 1:
+        tags = ", ".join(str(kind.tag) for kind in tagged)
+        return f"an object, its {tagged[0].tag_field} one of {tags}"
+    return " or ".join(dict.fromkeys(map(_values, kinds)))
+
+
+def _number(kind: inspect.FloatType | inspect.IntType) -> str:
+    whole = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
+    if kind.ge is not None and kind.le is None and kind.lt is None:
+        return f"{whole}, {kind.ge:,.12g} or more"
+    bounds = (("from", kind.ge), ("above", kind.gt), ("to", kind.le), ("below", kind.lt))
+    words = (f"{word} {bound:,.12g}" for word, bound in bounds if bound is not None)
+    return " ".join((whole, *words))
 
 
 def _call(kind: type[Constraint], example: Mapping[str, object]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -283,14 +282,20 @@ def _read_past(past: Rules, problem: str) -> list[Constraint]:
     try:
         return read_rules(past, problem)
     except InputError as error:
-        with suppress(InputError):
-            if error.file and parse_results(read_bytes(error.file), error.file):
-                command = (
-                    f"schedopt carry {shlex.quote(error.file)} --half-life 7d --output usage.json"
-                )
-                error.place, error.found = "", "a plan document or a result"
-                error.expected = f"the file for --past that `{command}` writes"
-        raise
+        if not error.file or not _holds_results(error.file):
+            raise
+        command = f"schedopt carry {shlex.quote(error.file)} --half-life 7d --output usage.json"
+        expected = f"the file for --past that `{command}` writes"
+        found = "a plan document or a result"
+        raise InputError(expected, found=found, file=error.file) from None
+
+
+def _holds_results(file: str) -> bool:
+    """Return True if a file can be read as a plan document or results."""
+    try:
+        return bool(parse_results(read_bytes(file), file))
+    except InputError:
+        return False
 
 
 def _instance_or_table(table: object) -> tuple[object, Problem]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.csv_text import as_csv, unescape_cell, unescape_columns
-from schedopt.instances.decimals import EXPECTED, lost_cell, may_lose
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.extras import require
 from schedopt.instances.files import load, read_bytes, write_bytes
@@ -93,10 +92,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
             heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
             if heads[:4] != [*FIXED[:4]]:
                 return None
-            columns = schema(heads)
-            with at_place(file=path):
-                _check_cells(data, [title for title in heads if columns[title] != pl.String])
-            table = pl.read_csv(BytesIO(data), schema_overrides=columns)
+            table = pl.read_csv(BytesIO(data), schema_overrides=schema(heads))
             texts = [name for name in table.columns if table[name].dtype == pl.String]
             table = unescape_columns(table, texts).rename(
                 {name: unescape_cell(name) for name in table.columns}
@@ -113,16 +109,3 @@ def _as_csv_bytes(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
         for cells in columns.values()
     )
     return as_csv(columns, zip(*texts, strict=True)).encode()
-
-
-def _check_cells(data: bytes, numbers: Iterable[str]) -> None:
-    """Raise `InputError` about a number in some columns of a CSV that a double does not hold."""
-    import polars as pl
-
-    if not may_lose(data):
-        return
-    table = pl.read_csv(BytesIO(data), infer_schema=False)
-    for title in numbers:
-        if title in table.columns and (row := lost_cell(table[title])) is not None:
-            place = f"row {row + 1}, column {title!r}"
-            raise InputError(EXPECTED, found=table[title][row], place=place)

@@ -287,3 +287,13 @@ def test_a_pipe_of_the_shell_is_read() -> None:
     os.close(here)
     assert load(f"/dev/fd/{there}") == example("two-shots")
     os.close(there)
+
+
+def test_table_reports_the_wrong_cells_of_all_rows_together(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("time,need,size\n0,1,one\n1,1,1\n2,one,1\n")
+    said = str(refusal(_trace, path)).splitlines()
+    assert [line.split(": ")[1] for line in said] == [
+        "line 2, column 'size'",
+        "line 4, column 'need'",
+    ]

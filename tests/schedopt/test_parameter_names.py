@@ -50,8 +50,8 @@ CASES: list[tuple[Callable[..., object], str, Any, str]] = [
     (
         lambda vary: schedopt.whatif(NIGHT, vary),
         "vary",
-        ["deadline=0.12345678901234567890123"],
-        f"whatif {NIGHT} --vary deadline=0.12345678901234567890123",
+        ["deadline=nan"],
+        f"whatif {NIGHT} --vary deadline=nan",
     ),
     (lambda seed: schedopt.generate("dssp", seed=seed), "seed", -1, "generate dssp --seed -1"),
     (problem("dssp").generator(), "seed", -1, ""),

@@ -45,7 +45,7 @@ def test_a_number_of_hundreds_of_digits_is_refused() -> None:
     def grow(document: Any) -> None:
         first(document)["nodes"]["j1"] = 10**400
 
-    with pytest.raises(InputError, match=r"some 400 digits; .* at most 100 digits"):
+    with pytest.raises(InputError, match="Expected `int` <="):
         broken("heuristic-epoch", grow)
 
 

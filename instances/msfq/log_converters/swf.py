@@ -16,8 +16,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.decimals import EXPECTED as HELD
-from schedopt.instances.decimals import fits_double, may_lose
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw, release
@@ -50,7 +48,7 @@ def read(path: str | Path, need: str | None = None) -> Raw:
     extra = _extra_fields(text)
     width = FIELDS + len(extra[0] if extra else ())
     even = all(len(fields) == width - FIELDS for fields in extra)
-    cells = _cells(text, width, exact=even and not may_lose(data))
+    cells = _cells(text, width, even=even)
     rows, notes = cells.shape[1], list[str]()
     if extra and extra[0]:
         last, values = FIELDS + len(extra[0]), ", ".join(map(quote, extra[0]))
@@ -159,10 +157,10 @@ def _from_header(header: dict[str, str], *words: str, most: float = np.inf) -> i
     return None
 
 
-def _cells(text: str, width: int, *, exact: bool) -> NDArray[np.float64]:
+def _cells(text: str, width: int, *, even: bool) -> NDArray[np.float64]:
     """Return the numbers of a log, shape (18, lines), of lines of so many fields.
 
-    ``exact`` says that doubles hold them all and no line has another number of fields.
+    ``even`` says that all lines have so many fields.
     """
     if not re.search(r"^\s*[^;\s]", text, re.MULTILINE):
         return np.empty((FIELDS, 0))
@@ -171,19 +169,18 @@ def _cells(text: str, width: int, *, exact: bool) -> NDArray[np.float64]:
         cells = np.loadtxt(StringIO(text), comments=";", ndmin=2, usecols=columns).T
     except ValueError:
         cells = np.empty((0, 0))
-    if not exact or len(cells) != FIELDS or not np.isfinite(cells).all():
+    if not even or len(cells) != FIELDS or not np.isfinite(cells).all():
         _expect_numbers(text, width)
     return cells
 
 
 def _expect_numbers(text: str, width: int) -> None:
-    """Raise `InputError` about the first line without 18 numbers that doubles hold, or too long."""
+    """Raise `InputError` about the first line without 18 numbers, or too long."""
     for row, line in enumerate(text.split("\n"), 1):
         words = line.partition(";")[0].split()
         for field, word in enumerate(words[:FIELDS], 1):
-            number = DECIMAL.fullmatch(word) is not None and np.isfinite(float(word))
-            if not number or not fits_double(word):
-                expected = f"{HELD if number else 'a number'} (field {field})"
+            if not DECIMAL.fullmatch(word) or not np.isfinite(float(word)):
+                expected = f"a number (field {field})"
                 raise InputError(expected, found=quote(word), place=f"line {row}")
         if words and len(words) != width:
             expected = f"the {FIELDS} fields of the Standard Workload Format"

@@ -1,0 +1,345 @@
+"""The verbs of a night: plan, replan, report-night, carry, ready."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, NoReturn, cast
+
+from typer import Argument, Context, Exit, Option
+
+from schedopt.cli import options as shared
+from schedopt.cli import output as out
+from schedopt.cli.app import verb
+from schedopt.cli.options import File, Files, Text, Texts
+from schedopt.cli.solving import write_page
+from schedopt.instances.errors import InputError, at_place, printable
+from schedopt.planning.farm import FLAGS, Settings
+from schedopt.solvers.stopping import finishing, stopped
+from schedopt.verbs import carry as carrying
+from schedopt.verbs import plan as planning
+from schedopt.verbs import ready as choosing
+from schedopt.verbs import replan as replanning
+from schedopt.verbs.solve import solve
+
+
+@verb(
+    "schedopt plan jobs.csv --processors 30 --from 20:00 --until 06:00 --seats houdini=8 "
+    "--cap team:fx=0.4 -o plan.csv"
+)
+def plan(
+    context: Context,
+    table: Annotated[Path, Argument(help="A table of jobs, an instance, or example:NAME.")],
+    farm: Annotated[File, Option(help="Settings of every night, as JSON; flags go first.")] = None,
+    save_farm: Annotated[File, Option(help="Write that file from the flags.")] = None,
+    past: Annotated[File, Option(help="What `carry` wrote of earlier nights.")] = None,
+    output: shared.PlanFiles = None,
+    template: shared.Template = None,
+    report: shared.PlanReport = None,
+    json: shared.Json = False,
+    processors: Annotated[int | None, Option(help="How many there are.")] = None,
+    from_: Annotated[Text, Option("--from", help="When the night starts.")] = None,
+    until: Annotated[Text, Option(help="When jobs are due, after which nothing runs.")] = None,
+    capacity: Annotated[Texts, Option(help="TIME=N processors from then on; repeatable.")] = None,
+    seats: Annotated[Texts, Option(help="NAME=N seats of a column seats:NAME; repeatable.")] = None,
+    resources: Annotated[
+        Texts,
+        Option("--resource", help="NAME=N, or NAME=TIME=N,...: how much there is; repeatable."),
+    ] = None,
+    pools: Annotated[
+        Texts,
+        Option("--pool", help="NAME=N, or NAME=TIME=N,...: processors of a pool; repeatable."),
+    ] = None,
+    cap: Annotated[
+        Texts,
+        Option(help="A share such as team:fx=40%, * for all; repeatable."),
+    ] = None,
+    floor: Annotated[
+        Texts,
+        Option(help="A least share such as team:fx=20%; repeatable."),
+    ] = None,
+    must: Annotated[Texts, Option(help="A job that runs; repeatable.")] = None,
+    forbid: Annotated[Texts, Option(help="A job that does not run; repeatable.")] = None,
+    column: Annotated[Texts, Option(help="FIELD=TITLE: see `explain table`; repeatable.")] = None,
+    keep: Annotated[Texts, Option(help="A column to keep, such as an id; repeatable.")] = None,
+    where: Annotated[Texts, Option(help="COLUMN=VALUE,...: only such rows; repeatable.")] = None,
+    duplicates: Annotated[
+        Text, Option(help="Names given twice: refuse (default) or number.")
+    ] = None,
+    missing: Annotated[
+        Texts, Option(help="FIELD=VALUE of empty cells, or FIELD=leave-out.")
+    ] = None,
+    reward: Annotated[
+        Text,
+        Option(help="priority, strict (level by level), or priority:urgent=8,low=1 for words."),
+    ] = None,
+    priority: Annotated[
+        Text, Option(help="What is more important: higher (default) or lower.")
+    ] = None,
+    groups: Annotated[Text, Option(help="Columns that are groupings: NAME,...")] = None,
+    unit: Annotated[Text, Option(help="What plain numbers are in: s, m, h or d.")] = None,
+    overhead: Annotated[Text, Option(help="What each start costs, such as 30s.")] = None,
+    cloud: Annotated[
+        Text, Option(help="PROCESSORS@PRICE to rent, such as 200@0.05 an hour.")
+    ] = None,
+    budget: Annotated[Text, Option(help="The most that rented processors may cost.")] = None,
+    all_: Annotated[bool | None, Option("--all", help="Run every job, at the least bill.")] = None,
+    constraints: shared.Constraints = None,
+    risk: Annotated[Text, Option(help="Choose under risk: mean, cvar:Q or chance:Q.")] = None,
+    explain: Annotated[bool, Option("--explain", help="Explain what each rule costs.")] = False,
+    why: Annotated[Texts, Option(help="A job: the smallest changes that let it run.")] = None,
+    time_limit: shared.TimeLimit = planning.TIME_LIMIT,
+    seed: shared.Seed = 0,
+    threads: shared.Threads = None,
+) -> None:
+    """Plan a night: a table of jobs in, a plan out in which every selected job is on time.
+
+    The output also says what no plan can exceed. `schedopt explain table` prints the columns of
+    a table. Times are of the clock (20:00, tonight; 06:00, the next after it), dates, or lengths
+    (10h).
+
+    Exit status: 0 there is a plan, 3 the rules cannot hold together, 2 bad input, 4 time ran out
+    before any plan, 1 the check failed, 130 interrupted (the plan in hand is still written).
+    """
+    from schedopt.terminal.progress import live
+    from schedopt.terminal.results import planned as show
+
+    flags = context.params
+    settings = cast("Settings", {name: flags[name] for name in Settings.__annotations__})
+    outputs = output or []
+    read = [table, farm, past, *(constraints or ())]
+    expect_plan_files(outputs, save_farm, report, read, template)
+    with live(table.name) as watch:
+        planned = planning.plan_night(
+            table,
+            settings,
+            FLAGS,
+            template=template,
+            farm=farm,
+            save_farm=save_farm,
+            constraints=constraints or (),
+            past=past or (),
+            risk=risk,
+            explain=explain,
+            why=why,
+            tell=out.say,
+            solve=partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch),
+            time_limit=time_limit,
+        )
+    deliver_plan(planned, lambda: show(planned), outputs, report, template, json=json)
+
+
+@verb("schedopt replan plan.json --at 23:30 --state state.csv -o new.json")
+def replan(
+    plan: Annotated[
+        Path,
+        Argument(help="The plan document in hand (.json)."),
+    ],
+    at: Annotated[str, Option(help="The time: now, 6h, 02:00, an ISO time, or a number.")],
+    state: Annotated[File, Option(help="What has happened: a CSV, or sacct -XP.")] = None,
+    add: Annotated[File, Option(help="New jobs, in the columns of the night.")] = None,
+    column: Annotated[Texts, Option(help="FIELD=TITLE in the new jobs; repeatable.")] = None,
+    missing: Annotated[
+        Texts, Option(help="FIELD=VALUE of empty cells in the new jobs; repeatable.")
+    ] = None,
+    duplicates: Annotated[Text, Option(help="New names given twice: number or refuse.")] = None,
+    instance: Annotated[File, Option(help="The night of a result without one.")] = None,
+    output: shared.PlanFiles = None,
+    template: shared.Template = None,
+    report: shared.PlanReport = None,
+    json: shared.Json = False,
+    stay: Annotated[
+        float,
+        Option(
+            help="Part of the reward to give up for fewer changes.",
+            parser=shared.number,
+            metavar="<float>",
+        ),
+    ] = 0.0,
+    constraints: shared.Constraints = None,
+    time_limit: shared.TimeLimit = planning.TIME_LIMIT,
+    gap: shared.Gap = 0.0,
+    threads: shared.Threads = None,
+    seed: shared.Seed = 0,
+) -> None:
+    """Plan the rest of a night again from what has happened, near what was planned.
+
+    What runs keeps its processors until it ends, what is done is gone, shares count what was used.
+    The new plan earns no less than the old one, continued, and with nothing new it is the same.
+    Among plans that are as good it changes the fewest jobs.
+
+    A state is a CSV with columns job, status (done, running, failed, waiting, cancelled), and
+    perhaps start, processors, end, pool, done; a row without a job says how many processors there
+    are, or how many more or fewer (-4). Or it is what sacct -XP prints: then a .sh changes Slurm's
+    queue.
+
+    Exit status: as `plan`.
+    """
+    from schedopt.terminal.progress import live
+    from schedopt.terminal.results import replanned as show
+
+    outputs = output or []
+    read = [plan, state, add, instance, *(constraints or ())]
+    expect_plan_files(outputs, None, report, read, template)
+    with live(plan.name) as watch:
+        made = replanning.replan(
+            plan,
+            at=at,
+            state=state,
+            add=add,
+            column=column,
+            missing=missing,
+            duplicates=duplicates,
+            stay=stay,
+            instance=instance,
+            constraints=constraints or (),
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            watch=watch,
+        )
+    for note in made.notes:
+        out.say(note)
+    deliver_plan(made, lambda: show(made), outputs, report, template, json=json)
+
+
+def deliver_plan(
+    planned: planning.NightPlan,
+    show: Callable[[], None],
+    outputs: list[Path],
+    report: Path | None,
+    template: str | None,
+    *,
+    json: bool,
+) -> NoReturn:
+    """Write and show a plan, and end with its exit status."""
+    with finishing():
+        try:
+            for path in outputs if planned.run is not None else ():
+                if path.suffix.lower() == ".png" and not any(row["run"] for row in planned.rows):
+                    out.say(f"no job runs: {path} is not written")
+                    continue
+                planned.write(path, template)
+                out.say(f"wrote {path}")
+            if report is not None and planned.run is not None:
+                write_page(planned.instance, planned.result, report, planned.run, planned.sections)
+        finally:  # the plan is printed even if a file cannot be written
+            out.print_json(planned.document()) if json else show()
+    if stopped():
+        raise Exit(out.INTERRUPTED)
+    raise Exit(out.status(planned.result))
+
+
+def expect_plan_files(
+    outputs: list[Path],
+    farm: Path | None,
+    report: Path | None,
+    read: Sequence[Path | None],
+    template: str | None,
+) -> None:
+    """Refuse files that cannot be written, or not all of them, before anything is solved."""
+    for path in outputs:
+        out.expect_writable(path, (*out.DOCUMENTS, *out.PLANS, ".png"), [*read, template])
+    out.expect_template(template, outputs)
+    out.expect_writable(farm, out.DOCUMENTS, read)
+    out.expect_writable(report, (".html",), read)
+    several = [path.absolute() for path in (*outputs, farm, report) if path is not None]
+    for path in several:
+        if several.count(path) > 1:
+            raise InputError("files of different names", found=f"{path.name} twice", file=str(path))
+
+
+@verb("schedopt report-night plan.json sacct.txt --output night.png", name="report-night")
+def report_night(
+    plan: Annotated[Path, Argument(help="The plan, as plan --output plan.json writes it.")],
+    sacct: Annotated[Path, Argument(help="What sacct -XP printed.")],
+    json: shared.Json = False,
+    output: Annotated[
+        Files,
+        Option(
+            "--output",
+            "-o",
+            help="The report as .csv or .json, or its picture as .png; repeatable.",
+        ),
+    ] = None,
+) -> None:
+    """Say what became of a plan on Slurm: planned and real times of each job, and lateness.
+
+    The plan was carried out by the template slurm. A job is late if it ended after its deadline;
+    a job that is not done has failed, still runs, or still waits.
+
+    Exit status: 0 the report is made, 2 bad input.
+    """
+    from schedopt.terminal.results import carried_out as show
+    from schedopt.verbs import report_night as reporting
+
+    for path in output or ():
+        out.expect_writable(path, reporting.FORMATS, [plan, sacct])
+    report = reporting.report_night(plan, sacct)
+    for path in output or ():
+        reporting.write(report, path)
+        out.say(f"wrote {path}")
+    out.print_json(reporting.document(report)) if json else show(report)
+
+
+@verb("schedopt carry mon.json tue.json --half-life 7d --output usage.json")
+def carry(
+    results: Annotated[list[Path], Argument(help="Plan documents or results, the earliest first.")],
+    half_life: Annotated[Text, Option(help="Nights after which use counts half, as 7d.")] = None,
+    window: Annotated[Text, Option(help="Nights that count with tonight, as 7d.")] = None,
+    constraints: shared.Constraints = None,
+    json: shared.Json = False,
+    output: shared.Output = None,
+) -> None:
+    """Write fair shares that know what earlier nights used, for `plan --past`.
+
+    Of a plan what the whole night used counts, as its history has it. The rules are those of the
+    last plan, unless --constraints names others.
+
+    Exit status: 0 on success, 2 bad input.
+    """
+    from schedopt.verbs.load import read_constraints
+
+    stated = [rule for file in constraints or () for rule in read_constraints(file)]
+    rules = carrying.carry(results, constraints=stated, half_life=half_life, window=window)
+    if output is None and not json:
+        raise InputError("--output FILE or --json", found="neither")
+    out.expect_writable(output, (".json",), [*results, *(constraints or ())])
+    names = ", ".join(rule.name or rule.kind() for rule in rules)
+    out.deliver(rules, lambda: out.say(f"wrote {output}: {names}"), json=json, output=output)
+
+
+@verb("schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 --order priority,cores")
+def ready(
+    file: Annotated[Path, Argument(help="A CSV or JSON lines; - is standard input.")],
+    capacity: Annotated[str, Option(help="What is free: NAME=AMOUNT,...")],
+    order: Annotated[
+        str, Option(help="Columns whose sums are maximized, the first first: NAME,...")
+    ],
+    time_limit: shared.TimeLimit = None,
+    json: shared.Json = False,
+) -> None:
+    """Say which of the jobs that are ready start now: the best by the order, proven.
+
+    The table has a column name, those of the order, and one for each resource. The first of the
+    order is maximized alone; the next among what is best for those before it. The names of the
+    jobs that start are printed, one on each line.
+    """
+    goals = [name.strip() for name in order.split(",")]
+    room = choosing.amounts(capacity)
+    piped = str(file) == "-"
+    with at_place(file="standard input" if piped else None):
+        source = sys.stdin.buffer.read() if piped else file
+        answer = choosing.ready(source, room, goals, time_limit=time_limit)
+    if json:
+        out.print_json(answer)
+        return
+    for name in answer.start:
+        print(printable(name))
+    sums = zip(goals, answer.objectives, strict=True)
+    totals = ", ".join(f"{goal} {value:,.10g}" for goal, value in sums)
+    proven = "proven" if answer.proven else "not proven"
+    out.say(f"{len(answer.start):,} start: {totals}; {proven}, {answer.seconds * 1000:.0f} ms")
