@@ -13,6 +13,7 @@ from schedopt import bench, evaluate, plot, solve
 from schedopt.instances.files import dump, load
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.problems.msfq import to_figure as pictures
+from schedopt.problems.msfq.to_page import mean_held
 from schedopt.sweep.rows import read_rows
 from schedopt.sweep.sources import FileSource
 
@@ -277,7 +278,7 @@ def test_a_log_and_what_is_found_for_it_are_drawn(log: Path, tmp_path: Path) -> 
     figure = pictures.jobs(queue)
     assert "60 jobs on 4 servers, submitted from 0 to 236" in figure.get_suptitle()
     starts = np.array([0.0, 1.0, 5.0])
-    held = pictures._mean_held(starts, starts + 2, np.array([1, 2, 4]), np.array([0.0, 1, 2, 6]))
+    held = mean_held(starts, starts + 2, np.array([1, 2, 4]), np.array([0.0, 1, 2, 6]))
     assert held.tolist() == [1.0, 3.0, (2 + 4) / 4]
     run("evaluate", log, "--policy", "fcfs,easy", "-o", tmp_path / "r.json")
     run("plot", tmp_path / "r.json", "--instance", log, "-o", tmp_path / "r.png")
