@@ -119,6 +119,7 @@ TABLES = {
     "export-deadline.csv": "60 jobs of a render farm, as Deadline's monitor exports them, for plan",
     "export-opencue.csv": "60 jobs of a render farm, as OpenCue's monitor exports them, for plan",
     "jobs.csv": "a table of six jobs with predicted demands, for convert",
+    "sacct-XP.txt": "178 jobs of a cluster of 64 processors, as Slurm's sacct -XP prints them",
     "model.swf": "a log in the Standard Workload Format, for convert",
 }
 """Bundled files that become instances, and what each is."""

@@ -102,7 +102,8 @@ def log_of(
 def _machine_of(path: str | Path, servers: int | None) -> dict[str, int] | None:
     """Return the options that say what the machine of a plain log has; None of an instance."""
     name = str(path).lower().removesuffix(".gz")
-    if ":" in name.partition("/")[0] or name.endswith(".json"):
+    is_named = ":" in name and "." not in name.rpartition("/")[2]  # example:small
+    if is_named or name.endswith(".json"):
         if servers is not None:
             raise InputError("none, with an instance", found=str(servers), parameter="servers")
         return None

@@ -223,6 +223,7 @@ FARM_OPTIONS = {"processors": 6, "start": "20:00", "deadline": "06:00", "seats:h
         ),
         ("jobs.csv", {"processors": 20, "deadline": 46800}, 6),
         ("model.swf", {"as": "jobs", "problem": "msfq"}, 300),
+        ("sacct-XP.txt", {"as": "jobs", "problem": "msfq", "processors": 64}, 167),
     ],
 )
 def test_bundled_table_is_converted_by_its_name(

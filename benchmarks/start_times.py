@@ -1,0 +1,48 @@
+"""How many starts of a log lie in the intervals of `schedopt.start_times`, on its last third.
+
+``python -m benchmarks.start_times LOG... [--moments 40]`` replays each log under EASY, predicts the
+starts of waiting jobs at moments of the last third of those at which jobs wait, and compares.
+"""
+
+import argparse
+from pathlib import Path
+
+import schedopt
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.log_converters import convert
+from schedopt.policies.msfq.logs.registration import replay_log
+from schedopt.policies.msfq.logs.start_times import Snapshot, moments
+from schedopt.policies.registry import registered
+
+
+def coverage(queue: Instance, count: int, level: float = 0.9) -> tuple[int, int]:
+    """Return how many starts lie in their intervals, and how many intervals there are."""
+    starts = replay_log(queue, "easy", "given" if queue.jobs.estimated else "exact")
+    times = moments(queue, starts, float(starts.max()), 3 * count)
+    held = intervals = 0
+    for time in times[2 * len(times) // 3 :]:
+        rows = schedopt.start_times(queue, time, level=level).rows
+        for row, start in zip(rows, starts[Snapshot(queue, starts, time).waiting], strict=True):
+            if row.earliest is not None and row.latest is not None:
+                intervals += 1
+                held += row.earliest <= start <= row.latest
+    return held, intervals
+
+
+def main() -> None:
+    """Print a line for each log."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("logs", nargs="+", type=Path)
+    parser.add_argument("--moments", type=int, default=40)
+    asked = parser.parse_args()
+    registered("msfq")
+    for path in asked.logs:
+        is_instance = path.name.endswith((".json", ".json.gz"))
+        queue = schedopt.load(path) if is_instance else convert(path)
+        held, intervals = coverage(queue, asked.moments)
+        share = f"{held / intervals:.1%}" if intervals else "none"
+        print(f"{path.name}: {share} of {intervals:,} intervals hold", flush=True)
+
+
+if __name__ == "__main__":
+    main()
