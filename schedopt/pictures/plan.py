@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from schedopt.formats import count_of
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import SECONDS, Dates
 from schedopt.pictures import style
-from schedopt.problems.summary import KINDS
+from schedopt.problems.summary import KINDS, Plan, PlanRow
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -30,20 +30,20 @@ BESIDE: Any = {
 WORDS = {"never": "it cannot be in time", "late": "it would end too late to pay"}
 
 
-def plan(table: pl.DataFrame, night: Any = None, replanned_at: float = 0.0) -> Figure:
-    """Draw a plan, as `schedopt.plan_table` makes it, and the deadline of its night if known.
+def plan(table: Plan, night: Any = None, replanned_at: float = 0.0) -> Figure:
+    """Draw a plan, and the deadline of its night if known.
 
     The time of the last replanning is marked, where it is after the start.
     """
-    import polars as pl
-
-    several = "night" in table.columns
-    order = (["night"] if several else []) + ["start", "end", "job"]
-    timed = table.filter(pl.col("run") & pl.col("start").is_not_null()).sort(*order)
-    if timed.is_empty():
+    several = "night" in table.titles
+    order = itemgetter(*["night"] * several, "start", "end", "job")
+    timed = sorted(
+        (row for row in table.rows if row["run"] and row["start"] is not None), key=order
+    )
+    if not timed:
         raise InputError("a plan in which a job runs, and when", found="none")
-    out = table.filter(~pl.col("run")).sort("reward", descending=True, maintain_order=True)
-    runs, dropped = timed.head(MOST).to_dicts(), out.head(OUT).to_dicts()
+    out = sorted((row for row in table.rows if not row["run"]), key=lambda row: -row["reward"])
+    runs, dropped = timed[:MOST], out[:OUT]
     last = max(row["end"] for row in runs)
     due = None if several or night is None else float(night.deadline)
     unit, word = style.time_unit(max(last, due or 0.0))
@@ -53,7 +53,7 @@ def plan(table: pl.DataFrame, night: Any = None, replanned_at: float = 0.0) -> F
     axes.set_xlim(0, max(wide * last, until, 1e-9) / unit)
     axes.set_ylim(len(runs) + len(dropped) - 0.4, -0.6)
     by = _grouping(table, night)
-    groups = [str(group or "none") for group in table[by].to_list()] if by else []
+    groups = [str(row[by] or "none") for row in table.rows] if by else []
     _bars(axes, runs, by, style.colours(dict.fromkeys(groups)), unit, due=due)
     _left_out(axes, dropped, len(runs), last / unit)
     rows = [*runs, *dropped]
@@ -66,7 +66,7 @@ def plan(table: pl.DataFrame, night: Any = None, replanned_at: float = 0.0) -> F
         axes.axvline(replanned_at / unit, color="black", linestyle=":", label="replanned")
     since = "time from the night's start" if several else "time"
     more = f" (the first {MOST}; {len(timed) - MOST:,} more)" if len(timed) > MOST else ""
-    late = len(timed.filter(pl.col("late") > 0))
+    late = sum((row["late"] or 0) > 0 for row in timed)
     words = f"{count_of(len(timed), 'job')} run{more}, {late:,} late; {len(out):,} left out"
     style.decorate(axes, words, f"{since}, {word}" if word else since)
     if axes.get_legend_handles_labels()[0]:
@@ -76,16 +76,17 @@ def plan(table: pl.DataFrame, night: Any = None, replanned_at: float = 0.0) -> F
     return figure
 
 
-def _grouping(table: pl.DataFrame, night: Any) -> str | None:
+def _grouping(table: Plan, night: Any) -> str | None:
     """Return the first grouping that has few enough groups for colours; no column that is kept."""
-    own = [title for title in table.columns if title not in KINDS]
+    own = [title for title in table.titles if title not in KINDS]
     groupings = own if night is None else [title for title in own if title in night.groups]
-    return next((by for by in groupings if table[by].n_unique() <= len(style.COLOURS)), None)
+    groups = {by: {row[by] for row in table.rows} for by in groupings}
+    return next((by for by in groupings if len(groups[by]) <= len(style.COLOURS)), None)
 
 
 def _bars(
     axes: Axes,
-    runs: list[dict[str, Any]],
+    runs: Sequence[PlanRow],
     by: str | None,
     look: Mapping[str, str],
     unit: float,
@@ -110,7 +111,7 @@ def _bars(
         axes.barh(0, 0, color=style.RED, label="after its deadline")
 
 
-def _left_out(axes: Axes, jobs: list[dict[str, Any]], first: int, end: float) -> None:
+def _left_out(axes: Axes, jobs: Sequence[PlanRow], first: int, end: float) -> None:
     """Write why jobs are left out, where their bars would be."""
     for row, job in enumerate(jobs, start=first):
         axes.axhspan(row - 0.5, row + 0.5, color=style.PALE, alpha=0.4, linewidth=0)

@@ -101,7 +101,7 @@ class NightPlan(Tonight):
             from schedopt.pictures.plan import plan as draw
             from schedopt.verbs.plot import save
 
-            save(draw(self.frame(), self.instance, self.replanned_at), path)
+            save(draw(self.whole, self.instance, self.replanned_at), path)
 
     def __repr__(self) -> str:
         return f"<NightPlan of {self.instance.name!r}: {self.line}>"

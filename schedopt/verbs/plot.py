@@ -11,6 +11,7 @@ from schedopt.instances.extras import naming_extras
 from schedopt.instances.files import is_stream, load, parse, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import problem, problem_of
+from schedopt.problems.summary import Plan
 from schedopt.solvers.result import Result
 from schedopt.sweep import rows
 from schedopt.sweep.rows import LINES, Row, read_lines
@@ -71,7 +72,7 @@ def _draw(what: Any, instance: AnyInstance | str | Path | None) -> Any:
         case "a plan":
             from schedopt.pictures.plan import plan
 
-            return plan(items[0], instance)
+            return plan(Plan.of(items[0]), instance)
         case "rows of a bench":
             return _profiles(items)
         case "rows of a what-if":

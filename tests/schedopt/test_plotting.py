@@ -1,5 +1,6 @@
 """Pictures: written in each format, safe whatever a job is called, refused in one line."""
 
+import sys
 import warnings
 from io import StringIO
 from pathlib import Path
@@ -117,6 +118,15 @@ def test_pictures_of_one_panel_are_drawn_into_axes(evil: Path, tmp_path: Path) -
     for files in ([tmp_path / "plan.csv"] * 3, [tmp_path / "plan.csv", evil]):
         with pytest.raises(InputError):
             plot(files)
+
+
+def test_the_picture_of_a_plan_needs_no_polars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = schedopt.plan("example:evening")
+    monkeypatch.setitem(sys.modules, "polars", None)  # importing it fails
+    made.write(tmp_path / "plan.png")
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_of_several_results_all_are_drawn(tmp_path: Path) -> None:

@@ -567,7 +567,7 @@ def test_pictures_of_a_replanned_night_mark_its_time(tmp_path: Path) -> None:
     plan: Any = schedopt.plan(night(2, 9, ("a", 5, ((2, 4),)), ("b", 1, ((3,),))))
     more = pl.DataFrame({"name": ["c"], "reward": [1], "tasks": ["1x1"]})
     new = schedopt.replan(plan, at=3, add=more)
-    of_jobs = draw_plan(new.frame(), new.instance, new.replanned_at)
+    of_jobs = draw_plan(new.whole, new.instance, new.replanned_at)
     for figure in (of_jobs, schedopt.plot(new.result, instance=plan.instance)):
         lines = {line.get_label(): line.get_xdata()[0] for line in figure.axes[0].lines}
         assert lines["replanned"] == 3
