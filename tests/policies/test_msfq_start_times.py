@@ -307,6 +307,21 @@ def test_a_tolerance_is_a_time(tolerance: str, small_log: Path) -> None:
     assert "a time such as 60s or 2m" in said
 
 
+HEAD_AT_10 = "submit,need,run,estimate\n0,2,10,10\n8,2,5,5\n9,3,5,5\n9,1,4,4\n"
+
+
+def test_a_job_that_delays_the_head_of_the_queue_is_explained(tmp_path: Path) -> None:
+    plain = table(tmp_path / "log.csv", HEAD_AT_10)
+    starts = table(tmp_path / "starts.csv", "job,start\n0,0\n1,8\n2,13\n3,9\n")
+    asked = ("check-starts", plain, starts, "--servers", "5", "--policy", "easy")
+    said = run(*asked, status=1).stdout
+    assert "job 3 starts at 9" in said
+    assert "at 9 job 2 has a reservation at 10, and this one would end at 13" in said
+    right = {0: 0, 1: 8, 2: 10, 3: 13}
+    table(starts, as_csv(("job", "start"), right.items()))
+    assert "all 4 jobs" in run(*asked).stdout
+
+
 def test_job_names_are_the_names_of_starts(tmp_path: Path) -> None:
     names = ["7", "8_1", "8_2", "9+0", "=x"]
     named = replace(JOBS, name=np.array(names, dtype=np.dtypes.StringDType()))
