@@ -1,1 +1,1 @@
-"""What people run instead of a solver: closed forms, heuristics, dispatchers, queueing policies."""
+"""Policies that clusters run: closed forms, heuristics, dispatchers and queue disciplines."""

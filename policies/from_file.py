@@ -1,7 +1,7 @@
-"""Policies in a user's Python file: what it registers can be named like any other.
+"""Policies in a Python file of the user, which can be named like the others.
 
-The file's text is what travels to the workers of a bench, so they need neither the file nor its
-folder. Whatever else the file imports has to be installed where it is run.
+Workers of a benchmark receive the text of the file, so they need neither the file nor its folder.
+Other modules that the file imports must be installed where it runs.
 """
 
 import hashlib
@@ -36,11 +36,11 @@ class PolicyFile:
 
 
 _LOADED: dict[str, tuple[PolicyFile, tuple[Policy, ...]]] = {}
-"""What each file has registered, by path."""
+"""The policies that each file has registered, by path."""
 
 
 def read(path: str | Path) -> PolicyFile:
-    """Read a file of policies, without running it; `InputError` if it is no Python text."""
+    """Read a file of policies without running it; `InputError` if it is not valid Python."""
     if Path(path).suffix != ".py":
         raise InputError("a Python file, .py", file=str(path))
     data = read_bytes(path)
@@ -51,10 +51,10 @@ def read(path: str | Path) -> PolicyFile:
 
 
 def load(file: PolicyFile) -> tuple[Policy, ...]:
-    """Run a file of policies, unless it has been run, and return what it registers.
+    """Run a file of policies, unless it has run, and return the policies that it registers.
 
-    A file that has changed since replaces what it registered then. `InputError` names the line
-    where it fails, or says that it registers nothing.
+    If the file has changed since, its earlier policies are replaced. `InputError` names the line
+    that fails, or says that the file registers no policy.
     """
     if file.path in _LOADED:
         loaded, registered = _LOADED[file.path]
@@ -73,7 +73,7 @@ def load(file: PolicyFile) -> tuple[Policy, ...]:
 
 
 def _registered_by(file: PolicyFile) -> list[Policy]:
-    """Run a file, and return the policies that it registers; none stays where it fails."""
+    """Run a file and return the policies that it registers; if it fails, none stays registered."""
     before = {id(policy) for policy in registry.all_policies()}
     try:
         _run(file)
@@ -88,9 +88,9 @@ def _registered_by(file: PolicyFile) -> list[Policy]:
 
 
 def digests_of(policy: str, problem: str) -> list[str]:
-    """Return the digests of the files that register a policy, or a part of it, as in ``mine+lcpf``.
+    """Return the digests of the files that register a policy or a part of it, as in ``mine+lcpf``.
 
-    Nothing where it is the house's own.
+    Empty for policies of the problem's own.
     """
     parts = {policy, *policy.split("+")}
     return [
@@ -101,7 +101,7 @@ def digests_of(policy: str, problem: str) -> list[str]:
 
 
 def load_only(files: Iterable[PolicyFile]) -> None:
-    """Forget the policies of all other files: for processes that serve one bench after another."""
+    """Remove the policies of all other files, in processes that run one benchmark after another."""
     kept = {file.path for file in files}
     for path in [path for path in _LOADED if path not in kept]:
         _unload(path)
@@ -117,7 +117,7 @@ def _forget(policies: Iterable[Policy]) -> None:
 
 
 class _Loader(InspectLoader):
-    """Runs a text as a module; tracebacks and `inspect` find its lines."""
+    """Runs a text as a module, so that tracebacks and `inspect` find its lines."""
 
     def __init__(self, file: PolicyFile) -> None:
         self._file = file
@@ -152,7 +152,7 @@ def _run(file: PolicyFile) -> None:
 
 
 def _with_located_errors(run: Callable[..., Any], path: str) -> Callable[..., Any]:
-    """Return a policy's function, whose failures are one line with the place."""
+    """Return a policy's function with errors reported in one line with their place."""
 
     @wraps(run)
     def guarded(*args: Any, **options: Any) -> Any:

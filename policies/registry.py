@@ -1,4 +1,4 @@
-"""The register of policies: a name, what it applies to, where it comes from, its options."""
+"""The registry of policies: name, problem, source and options of each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,24 +16,24 @@ from schedopt.instances.options import Option
 
 
 class NotApplicableError(Exception):
-    """A policy does not apply to an instance; the message says why in one line."""
+    """A policy does not apply to an instance; the message gives the reason in one line."""
 
 
 def single_night(nights: int, who: str) -> None:
-    """Raise `NotApplicableError` if there are several nights, and ``who`` is for one."""
+    """Raise `NotApplicableError` if there are several nights and the policy is for one."""
     if nights > 1:
         raise NotApplicableError(f"{who} is for a single night, and there are {nights}")
 
 
 class UnstableError(NotApplicableError):
-    """A queue grows without bound under a policy; the message names each class's load."""
+    """A queue grows without bound under a policy; the message gives the load of each class."""
 
 
 def as_array(found: Any, who: str, what: str, kind: type, *sizes: int) -> NDArray[Any]:
-    """Return what a user's policy returned as an array of shape (size,) for one of ``sizes``.
+    """Return what a user's policy returned as an array of shape (size,).
 
-    ``kind`` is bool or float; ``what`` says what the numbers are of, such as ``job``. `InputError`
-    if it is no such array, or has a NaN.
+    ``kind`` is bool or float; ``what`` names what the numbers are for, such as ``job``.
+    `InputError` if it is no such array or has a NaN.
     """
     words = "a truth value" if kind is bool else "a number"
     expected = f"{words} for each {what} ({' or '.join(map(str, sizes))}) from {quote(who)}"
@@ -64,24 +64,24 @@ class Policy:
     problem : str
         The problem that it is for.
     run : callable
-        ``run(instance, **options)``, returning the solution record of the problem.
+        ``run(instance, **options)`` returns a solution record of the problem.
     source : str
         Where it is defined: paper and section, or book.
     summary : str
-        What it does, in a line.
+        What it does, in one line.
     options : mapping of str to Option
         Its options.
     random : bool
-        Whether it draws random numbers; then ``run`` takes a ``seed`` too.
+        Whether it draws random numbers; then ``run`` also takes a ``seed``.
     replays : tuple of str
-        What leaves it nothing to draw, so that one seed says all: options, if they are given, and
-        ``beside``, an instance with a table beside it.
+        Options which, if given, leave nothing random, so that one seed suffices. ``beside`` stands
+        for an instance with a table in a file of its own.
     phase : {"", "choose", "dispatch", "both"}
-        Where a problem is solved in two phases: which of them. A policy that chooses and one that
-        dispatches make a third: ``greedy+lcpf``.
+        The phase of the policy in a problem that is solved in two phases. A policy that chooses and
+        one that dispatches can be joined, as in ``greedy+lcpf``.
     suits : {"", "alone", "beside"}
-        Where a problem has instances of two sorts, those that say everything in their own file and
-        those with a table beside it: which of them it is for; both where nothing is said.
+        Whether it is for instances in one file or for those with a table in a file of its own; for
+        both if empty.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Policy:
     suits: Suits = ""
 
     def draws(self, options: Mapping[str, Any], beside: bool) -> bool:
-        """Whether another seed may make another run, on an instance with files beside it or not."""
+        """Return True if another seed can change the result."""
         replayed = any(options.get(name) is not None for name in self.replays)
         return self.random and not (replayed or (beside and "beside" in self.replays))
 
@@ -118,31 +118,31 @@ _HOUSE: dict[str, frozenset[str]] = {}
 
 
 def settle(problem: str) -> None:
-    """Mark all policies so far as the problem's own; later ones are users'."""
+    """Mark all policies registered so far as the problem's own; later ones are the user's."""
     _HOUSE.setdefault(problem, frozenset(_POLICIES.get(problem, {})))
 
 
 def is_own(problem: str, name: str) -> bool:
-    """Tell whether a policy is the problem's own, and not a user's."""
+    """Return whether a policy is the problem's own, and not a user's."""
     return name in _HOUSE.get(problem, ())
 
 
 def forget(policy: Policy) -> None:
-    """Take a policy out again."""
+    """Remove a policy."""
     of_problem = _POLICIES.get(policy.problem, {})
     if of_problem.get(policy.name) is policy:
         del of_problem[policy.name]
 
 
 def all_policies() -> list[Policy]:
-    """Return all policies that are registered so far, of every problem."""
+    """Return all registered policies of every problem."""
     return [policy for of_problem in _POLICIES.values() for policy in of_problem.values()]
 
 
 def registered(problem: str) -> Mapping[str, Policy]:
-    """Return the policies of a problem by name, in the order in which they were registered.
+    """Return the policies of a problem by name, in the order of registration.
 
-    What is registered later is there too.
+    The mapping includes policies that are registered later.
     """
     _import(problem)
     return MappingProxyType(_POLICIES.setdefault(problem, {}))

@@ -1,4 +1,4 @@
-"""hesrpt as a model: how to share servers between parallelizable jobs."""
+"""Models of hesrpt: how to share servers between parallelizable jobs."""
 
 from schedopt.formulations.hesrpt.allocation import Allocation
 

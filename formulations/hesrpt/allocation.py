@@ -1,4 +1,4 @@
-"""Allocation: how to share servers between parallelizable jobs, as a convex program."""
+"""The formulation `Allocation`: the shares of servers over time as a convex program."""
 
 from __future__ import annotations
 
@@ -43,55 +43,54 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 RuleRow = tuple[Bound, "cp.Constraint"]
-"""A bound, and the row of the program that states it."""
+"""A limit on shares, and the row of the program that enforces it."""
 Value = Callable[["cp.Variable"], "Floats | float"]
-"""Gives the value of a variable."""
+"""Returns the value of a variable."""
 MOST_SEGMENTS = 2_000
-"""The most segments of a speedup that are stated as rows."""
+"""Most segments of a speedup that become rows of the program."""
 
 
 class Allocation:
-    """Share the servers so that jobs complete early: the program for one completion order.
+    """Share servers to minimize flow times: the convex program of one completion order.
 
     Parameters
     ----------
     instance : Instance
-        Servers and jobs; its side constraints are taken over.
+        Servers and jobs, with side constraints.
     order : str or sequence of str, optional
-        The jobs, the first to complete first, as a sequence or with commas between. Without one,
-        `solve` searches all orders, and the program here is that of Smith's order.
+        The jobs from the first to complete to the last, as a sequence or separated by commas.
+        Without it `solve` searches all orders, and the program here is that of Smith's order.
     arrived : mapping of str to int
-        For jobs that arrive after time 0: how many jobs complete before each arrives; none where
-        not given.
+        For each job that arrives after time 0, the number of jobs that complete before; 0 by
+        default.
 
     Attributes
     ----------
     model : cvxpy.Problem
-        For constraints and an objective of one's own; another may be set in its place.
+        The program. Users may add constraints, or change or replace the objective.
     time : cvxpy.Expression
-        How long each epoch lasts, shape (E,). An epoch ends at a completion or an arrival.
+        The duration of each epoch, shape (E,). An epoch ends with a completion or an arrival.
     used : cvxpy.Expression
-        Share times time of each job in each epoch in which it is in the system, shape (n,), for the
-        pairs (job, epoch) of ``pairs``.
+        Share times duration, shape (n,), for the pairs (job, epoch) in ``pairs``.
     completion : dict of str to cvxpy.Expression
-        When each job completes.
+        The completion time of each job.
 
     Raises
     ------
     InputError
-        If an order or a constraint is not right.
+        If an order or a constraint is wrong.
 
     Notes
     -----
-    With d_e the duration of epoch e and a_je = theta_je·d_e::
+    With d_e the duration of epoch e and a_je = theta_je d_e::
 
         minimize    sum_e W_e d_e
         subject to  sum_e d_e s_j(N a_je / d_e) >= x_j      for each job,
                     sum_j a_je <= d_e                       for each epoch,
 
-    where job j works in no epoch after its own and W_e is the cost rate of the jobs in the system.
-    It is not asked that jobs complete no earlier than the order says: the least value over all
-    orders is the optimum. Source: heSRPT paper, section 3, with Theorem 3 for constant shares.
+    where job j has no share after its own epoch, and W_e is the total weight of the jobs in the
+    system. Jobs may complete earlier than the order says, since the least value over all orders is
+    the optimum. Source: heSRPT paper, section 3, with Theorem 3 for constant shares.
     """
 
     problem: ClassVar[str] = "hesrpt"
@@ -131,17 +130,17 @@ class Allocation:
 
     @cached_property
     def epochs(self) -> Epochs:
-        """The epochs of the order: who is in the system in each, and what ends it."""
+        """The epochs of the order: the present jobs, and the event that ends each epoch."""
         return epochs_of(self.instance, self.last_first, self.arrived)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """Each job with each epoch in which it is in the system."""
+        """The pairs (job, epoch) in which the job is present."""
         return [(j, e) for e, jobs in enumerate(self.epochs.present) for j in jobs]
 
     @cached_property
     def unit(self) -> float:
-        """The unit of time in which rows and solvers measure: then the objective is about 1."""
+        """The unit of time of rows and solvers, in which the objective is about 1."""
         instance = self.instance
         everyone = np.arange(len(instance.jobs))
         even = np.full(len(everyone), instance.servers / len(everyone))
@@ -164,22 +163,22 @@ class Allocation:
 
     @property
     def time(self) -> cp.Variable:
-        """How long each epoch lasts, shape (E,)."""
+        """The duration of each epoch, shape (E,)."""
         return self._d
 
     @property
     def used(self) -> cp.Variable:
-        """Share times time of each pair, shape (n,)."""
+        """Share times duration of each pair, shape (n,)."""
         return self._a
 
     @cached_property
     def _scaled(self) -> tuple[cp.Expression, cp.Expression]:
-        """Time and share times time in `unit`: what the rows are written in."""
+        """Durations, and shares times durations, in `unit`: the variables of the rows."""
         return self._d / self.unit, self._a / self.unit
 
     @cached_property
     def completion(self) -> dict[str, cp.Expression]:
-        """When each job completes."""
+        """The completion time of each job."""
         import cvxpy as cp
 
         return {
@@ -190,7 +189,7 @@ class Allocation:
 
     @cached_property
     def levels(self) -> Floats:
-        """W_e, the cost rate of each epoch, shape (E,)."""
+        """W_e, the total weight in each epoch, shape (E,)."""
         if self.instance.objective == "makespan":
             return np.ones(len(self.epochs.present))
         return np.array([self.instance.costs[jobs].sum() for jobs in self.epochs.present])
@@ -233,9 +232,9 @@ class Allocation:
         return self._is_built and self._native.goal_changed
 
     def program(self, names: Collection[str]) -> cp.Problem:
-        """Return a new program as it stands, with some of its side constraints, by name.
+        """Return a new program with only the named side constraints.
 
-        Its objective is divided by what `worth` multiplies with.
+        Its objective is divided by the factor of `worth`.
         """
         side = self.side_constraints()
         gone = (row for name in side if name not in names for row in side[name])
@@ -248,7 +247,7 @@ class Allocation:
         return cp.Minimize(self.levels @ self._d)
 
     def _declared_rows(self) -> list[cp.Constraint]:
-        """Return what is declared: work, servers, arrivals and side constraints."""
+        """Return the declared rows: work, servers, arrivals and side constraints."""
         import cvxpy as cp
 
         instance, count = self.instance, len(self.pairs)
@@ -278,7 +277,7 @@ class Allocation:
         work: cp.Expression,
         sizes: Floats,
     ) -> list[cp.Constraint]:
-        """State the work of pairs of one speedup: at most d s(N a / d) by each job's size."""
+        """Return rows for the work of pairs with one speedup, at most d s(N a / d), by job size."""
         import cvxpy as cp
 
         from schedopt.formulations.hesrpt.cones import amdahl_work, power_work, table_work
@@ -300,7 +299,7 @@ class Allocation:
         return [*rows, work == cp.multiply(scale, done)]
 
     def add(self, *constraints: Constraint | cp.Constraint) -> Self:
-        """Add side constraints, or native ones of CVXPY; `InputError` if one cannot be taken."""
+        """Add side constraints or CVXPY constraints; `InputError` if one is not supported."""
         began = time.perf_counter()
         declared = [c for c in constraints if isinstance(c, Constraint)]
         natives = [c for c in constraints if not isinstance(c, Constraint)]
@@ -319,7 +318,7 @@ class Allocation:
         return self
 
     def side_constraints(self) -> dict[str, list[cp.Constraint]]:
-        """Return the CVXPY constraints behind each side constraint, native ones too, by name."""
+        """Return the CVXPY constraints of each side constraint and of the user, by name."""
         changed = self.changed
         rows: dict[str, list[cp.Constraint]] = {name: [] for name in self.rules.names}
         if not changed and not (rows and installed("cvxpy")):  # before all pairs are laid out
@@ -331,7 +330,7 @@ class Allocation:
         return rows
 
     def _rules_are_kept(self) -> list[RuleRow]:
-        """State what side constraints ask of the shares of those in the system."""
+        """Return rows for the side constraints on the shares of the present jobs."""
         import cvxpy as cp
 
         fresh = self.rules.bounds[self._stated :]
@@ -348,33 +347,33 @@ class Allocation:
         return self._rows
 
     def worth(self, goal: float) -> float:
-        """Return the cost that a scaled objective stands for, which is about 1."""
+        """Return the cost of a scaled objective value."""
         return goal * self.scale * self.unit
 
     def decodable(self, program: cp.Problem) -> bool:
-        """Tell whether an allocation can be read from a program: it has its variables."""
+        """Return True if an allocation can be read from a program, which needs its variables."""
         variables = {variable.id for variable in program.variables()}
         return {self._d.id, self._a.id} <= variables
 
     def ordered(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> Allocation:
-        """Return the program of another order (positions, from the last), with the same rules."""
+        """Return the program of another order (positions, from the last job)."""
         names = [self.instance.jobs[j].name for j in reversed([int(i) for i in order])]
         program = Allocation(self.instance, order=names, arrived=arrived).add(*self.added)
         program.given = self.given
         return program
 
     def hint(self, solution: Allocated) -> Iterable[tuple[cp.Variable, float]]:
-        """Yield nothing: an interior-point method has no use for a start."""
+        """Yield nothing: an interior-point method does not use a warm start."""
         del solution
         return ()
 
     def decode(self, value: Value) -> Allocated:
-        """Return the allocation given by values of the variables, played to the end."""
+        """Return the allocation of the variables' values, simulated until all jobs complete."""
         d, a = (np.asarray(value(of)) / self.unit for of in (self._d, self._a))
         return self.read(d, a)
 
     def read(self, d: Floats, a: Floats) -> Allocated:
-        """Return the allocation of durations (E,) and share times time (n,), both in `unit`."""
+        """Return the allocation of durations (E,) and shares times durations (n,) in `unit`."""
         durations = self.unit * np.maximum(d, 0.0)
         used = np.zeros((len(d), len(self.instance.jobs)))
         at = [e for _, e in self.pairs], [j for j, _ in self.pairs]

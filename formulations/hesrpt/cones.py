@@ -1,6 +1,7 @@
-"""Work as cones: the work of a share over a time is jointly concave in both.
+"""Work as second-order cones: it is jointly concave in the duration and the share times duration.
 
-With a = (share)·(time) and d = (time), work is d·s(N a/d), the perspective of a concave function.
+With a = (share) (duration) and d = (duration), the work is d s(N a/d), the perspective of a concave
+function.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 def power_work(
     p: float, a: cp.Expression, d: cp.Expression, work: cp.Expression
 ) -> list[cp.Constraint]:
-    """Return work <= a^p d^(1-p), entry by entry, as a tower of second-order cones."""
+    """Return work <= a^p d^(1-p), elementwise, as a tower of second-order cones."""
     import cvxpy as cp
 
     floors = cone_chain(p)
@@ -33,7 +34,7 @@ def power_work(
 
 
 def _below_mean(z: cp.Expression, x: cp.Expression, y: cp.Expression) -> cp.Constraint:
-    """Return z² <= x·y for x, y >= 0, entry by entry."""
+    """Return z^2 <= x y for x, y >= 0, elementwise."""
     import cvxpy as cp
 
     return cp.SOC(x + y, cp.vstack([2 * z, x - y]), axis=0)
@@ -42,10 +43,10 @@ def _below_mean(z: cp.Expression, x: cp.Expression, y: cp.Expression) -> cp.Cons
 def amdahl_work(
     f: float, typical: float, a: cp.Expression, d: cp.Expression, work: cp.Expression
 ) -> list[cp.Constraint]:
-    """Return work <= d·s(a/d) for Amdahl's law; ``a`` is in servers times time.
+    """Return work <= d s(a/d) for Amdahl's law; ``a`` is in servers times time.
 
-    With U = d/(1 - f) and V = a/f, d·s(a/d) = U·V/(U + V), so U² <= (U + V)(U - work). The two
-    factors are brought to one size at a typical number of servers, lest digits are lost.
+    With U = d/(1 - f) and V = a/f, d s(a/d) = U V/(U + V), so U^2 <= (U + V)(U - work). Both
+    factors are scaled to the same size at a typical number of servers, to keep digits.
     """
     if f == 1:
         return [work <= a]
@@ -57,9 +58,9 @@ def amdahl_work(
 def table_work(
     points: tuple[Floats, Floats], a: cp.Expression, d: cp.Expression, work: cp.Expression
 ) -> list[cp.Constraint]:
-    """Return work <= d·s(a/d) for a speedup through points, the first (0, 0), constant at the end.
+    """Return work <= d s(a/d) for a piecewise linear speedup, constant after its last point.
 
-    ``a`` is in servers times time; there is one row for each segment.
+    The first point is (0, 0). ``a`` is in servers times time; there is one row for each segment.
     """
     k, s = points
     slopes = np.diff(s) / np.diff(k)
@@ -70,15 +71,15 @@ def table_work(
 MOST_DENOMINATOR = 1 << 20
 A, D, WORK = 0, 1, 2
 Tower = list[tuple[int, int, int]]
-"""Triples (z, x, y) that state z² <= x·y; each is `A`, `D`, `WORK` or an auxiliary."""
+"""Triples (z, x, y) with z^2 <= x y; each is `A`, `D`, `WORK` or an auxiliary variable."""
 
 
 def cone_chain(p: float) -> Tower:
-    """Return the cones that state work <= a^p d^(1-p), 0 < p <= 1; none for p = 1, where work <= a.
+    """Return the cones for work <= a^p d^(1-p), 0 < p <= 1; none for p = 1, where work <= a.
 
-    With p = num/q and 2^L >= q, work^(2^L) <= a^num · d^(q-num) · work^(2^L-q) is halved again and
-    again: two equal factors make one of the next level, two different ones x and y make a z with z²
-    <= x·y. The fraction has a denominator of 2^20 at most, which is within 1e-12 of p.
+    With p = num/q and 2^L >= q, the product work^(2^L) <= a^num d^(q-num) work^(2^L-q) is halved
+    repeatedly: two equal factors give one factor of the next level, two different ones x and y give
+    a z with z^2 <= x y. The fraction has a denominator of at most 2^20, which is within 1e-12 of p.
     """
     fraction = Fraction(p).limit_denominator(MOST_DENOMINATOR)
     if fraction >= 1:

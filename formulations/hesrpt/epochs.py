@@ -1,6 +1,6 @@
-"""The epochs of a timeline: the jobs in each, the event that ends it, and bounds on the shares.
+"""Epochs of a timeline: the jobs in each, the event that ends it, and limits on the shares.
 
-A timeline follows from an order of completions; side constraints bound shares within an epoch.
+A timeline follows from a completion order. Side constraints limit the shares in each epoch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from schedopt.instances.hesrpt import Instance
 from schedopt.instances.options import Option
 
 Order = NDArray[np.int64]
-"""Positions of jobs, the last to complete first, shape (M,)."""
+"""Positions of jobs from the last to complete to the first, shape (M,)."""
 
 ORDER = Option(
     default=None,
@@ -27,9 +27,9 @@ ORDER = Option(
 
 
 def positions(instance: Instance, order: str | Sequence[str]) -> Order:
-    """Return a completion order from job names, the first to complete first, or one text of them.
+    """Return a completion order from names of jobs, as a sequence or separated by commas.
 
-    `InputError` says which job is missing, named twice or unknown.
+    `InputError` names a job that is missing, repeated or unknown.
     """
     if isinstance(order, str | int | float):
         order = [name.strip() for name in str(order).split(",")]
@@ -44,7 +44,7 @@ def positions(instance: Instance, order: str | Sequence[str]) -> Order:
 
 
 def smiths_order(instance: Instance) -> Order:
-    """Return the order by time over weight at even shares: Smith's rule on divided servers."""
+    """Return Smith's order: by processing time over weight with equal shares."""
     order: Order | None = instance.__dict__.get("_smiths")
     if order is None:
         count = len(instance.jobs)
@@ -56,14 +56,14 @@ def smiths_order(instance: Instance) -> Order:
 
 
 Timeline = tuple[list[int], dict[str, int]]
-"""An order from the last job to complete, and how many complete before each arrival."""
+"""An order from the last job to complete, and the number of completions before each arrival."""
 
 
 class Epochs(NamedTuple):
-    """The epochs of a completion order, one after the other.
+    """The epochs of a completion order.
 
-    ``present`` holds the positions of the jobs in the system in each epoch, ``ends`` the event that
-    ends it: the ``completion`` or the ``arrival`` of a job.
+    ``present`` holds the positions of the jobs that are present in each epoch, ``ends`` the event
+    that ends it: the ``completion`` or the ``arrival`` of a job.
     """
 
     present: list[list[int]]
@@ -73,7 +73,7 @@ class Epochs(NamedTuple):
 def epochs_of(instance: Instance, last_first: Order, arrived: Mapping[str, int]) -> Epochs:
     """Return the epochs of an order, given from the last job to complete to the first.
 
-    ``arrived`` says after how many completions each job arrives, 0 where it does not.
+    ``arrived`` is the number of completions before each job arrives, 0 for jobs present at first.
     """
     waiting = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
     here = {j for j, r in enumerate(instance.arrivals) if r == 0}
@@ -97,7 +97,7 @@ Ints = NDArray[np.int64]
 
 
 class Bound(NamedTuple):
-    """Bounds on the total share of some jobs, by position; 0 and 1 where nothing is asked."""
+    """Limits on the total share of some jobs, by position; 0 and 1 are no limits."""
 
     name: str
     jobs: tuple[int, ...]
@@ -107,15 +107,15 @@ class Bound(NamedTuple):
 
 @runtime_checkable
 class CustomShareConstraint(Protocol):
-    """A user's own kind of side constraint, which states its bounds on shares."""
+    """A user's constraint kind that limits shares."""
 
     def bounds(self, instance: Instance, name: str) -> Iterable[Bound]:
-        """Return its bounds with all jobs in the system; each holds for those that are."""
+        """Return its limits with all jobs present; each applies to the jobs that are present."""
         ...
 
 
 class Rules:
-    """The side constraints of an instance, as bounds on shares with all jobs in the system."""
+    """The side constraints of an instance, as limits on shares with all jobs present."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -123,7 +123,7 @@ class Rules:
         self.bounds: list[Bound] = []
 
     def take(self, constraint: Constraint, name: str) -> None:
-        """Add a side constraint; `InputError` if shares of servers cannot express its kind."""
+        """Add a side constraint; `InputError` if its kind does not limit shares."""
         self.names.append(name)
         if isinstance(constraint, Shares):
             most = 1.0 if constraint.at_most is None else constraint.at_most
@@ -146,7 +146,7 @@ class Rules:
             )
 
     def only(self, names: Collection[str]) -> Rules:
-        """Return only the rules of some side constraints."""
+        """Return the rules of the named side constraints."""
         some = Rules(self._instance)
         some.names = [name for name in self.names if name in names]
         some.bounds = [bound for bound in self.bounds if bound.name in names]
@@ -154,14 +154,14 @@ class Rules:
 
 
 def without_floors(rules: Rules) -> Rules:
-    """Return the relaxation without floors."""
+    """Return the relaxation without minimum shares."""
     some = rules.only(rules.names)
     some.bounds = [bound._replace(at_least=0.0) for bound in some.bounds]
     return some
 
 
 def in_force(bounds: Iterable[Bound], present: Sequence[int]) -> Iterator[Bound]:
-    """Yield bounds on those of their jobs that are in the system, if there are any."""
+    """Yield the limits for the present jobs, if there are any."""
     here = set(present)
     for bound in bounds:
         jobs = tuple(j for j in bound.jobs if j in here)
@@ -170,11 +170,11 @@ def in_force(bounds: Iterable[Bound], present: Sequence[int]) -> Iterator[Bound]
 
 
 class Bounds(NamedTuple):
-    """Side constraints as bounds on each job and on disjoint teams, for prices.
+    """Side constraints as limits of each job and of disjoint teams, for prices.
 
-    Bounds of jobs are of shape (M,), those of teams of shape (G,). ``teams`` is the team of each
-    job, -1 for none; a team's bounds hold while any of its jobs is there. ``whole`` is False where
-    the rules ask for more than these bounds say.
+    Limits of jobs have shape (M,), limits of teams (G,). ``teams`` is the team of each job, -1 for
+    none. The limits of a team apply while any of its jobs is present. ``whole`` is False if the
+    rules contain more than these limits.
     """
 
     leasts: Floats
@@ -186,7 +186,7 @@ class Bounds(NamedTuple):
 
 
 def bounds_of(rules: Rules, jobs: int) -> Bounds:
-    """Return the bounds on single jobs, and on teams in order while they are disjoint."""
+    """Return the limits of single jobs and of teams; the teams in order while they are disjoint."""
     leasts, mosts = np.zeros(jobs), np.ones(jobs)
     teams = np.full(jobs, -1, dtype=np.int64)
     bounded: dict[tuple[int, ...], list[float]] = {}

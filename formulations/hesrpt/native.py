@@ -1,4 +1,4 @@
-"""The CVXPY program that users hold: it can be changed in place, and changes are noticed."""
+"""The CVXPY program of an allocation, which users may change; changes are detected."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -9,9 +9,10 @@ import numpy as np
 
 
 class Program(cp.Problem):  # type: ignore[misc]  # CVXPY's stubs are skipped
-    """A problem whose objective and constraints can be changed in place.
+    """A CVXPY problem whose objective and constraints can be changed in place.
 
-    CVXPY's own hands out copies of its constraints, so that what is appended to them is lost.
+    CVXPY's own class returns copies of its constraints, so that an appended constraint would be
+    lost.
     """
 
     @property
@@ -31,7 +32,7 @@ class Program(cp.Problem):  # type: ignore[misc]  # CVXPY's stubs are skipped
 
 
 class Native:
-    """The CVXPY program that users hold, and a digest of what was declared of it."""
+    """The CVXPY program and a digest of its declared part."""
 
     def __init__(self, goal: cp.Minimize, rows: Sequence[cp.Constraint]) -> None:
         self.program = Program(goal, rows)
@@ -44,21 +45,21 @@ class Native:
 
     @property
     def changed(self) -> bool:
-        """Whether anything was changed."""
+        """Whether the user has changed anything."""
         return self.goal_changed or digest(*self.program.constraints) != self._rows
 
     @property
     def goal_changed(self) -> bool:
-        """Whether the objective was."""
+        """Whether the user has changed the objective."""
         return digest(self.program.objective) != self._goal
 
     @property
     def added(self) -> list[cp.Constraint]:
-        """The rows that were not declared."""
+        """The rows that the user added."""
         return [row for row in self.program.constraints if id(row) not in self._declared]
 
     def state(self, rows: Sequence[cp.Constraint]) -> None:
-        """Add rows that are declared."""
+        """Add declared rows."""
         changed = self.changed
         self.program.constraints.extend(rows)
         if not changed:
@@ -69,12 +70,12 @@ class Native:
         self.program = Program(program.objective, program.constraints)
 
     def whole(self, side: Mapping[str, Sequence[cp.Constraint]]) -> set[str]:
-        """Return the names of side constraints of which no row was taken out."""
+        """Return the names of the side constraints whose rows are all present."""
         here = {id(row) for row in self.program.constraints}
         return {name for name, rows in side.items() if here.issuperset(map(id, rows))}
 
     def without(self, rows: Iterable[cp.Constraint], scale: float) -> cp.Problem:
-        """Return a new program that lacks some of the rows; its objective is divided by a scale."""
+        """Return a new program without some of the rows; its objective is divided by a scale."""
         gone = {id(row) for row in rows}
         kept = [row for row in self.program.constraints if id(row) not in gone]
         goal = self.program.objective
@@ -82,7 +83,7 @@ class Native:
 
 
 def digest(*roots: Any) -> str:
-    """Return a digest of all that constraints, or an objective, say."""
+    """Return a digest of constraints or of an objective."""
     sums = sha256()
     waiting = list(roots)
     while waiting:

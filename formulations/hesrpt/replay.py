@@ -1,4 +1,4 @@
-"""From a program's shares to an allocation in which jobs leave when they are done."""
+"""Convert a program's shares to an allocation in which every job completes."""
 
 from collections.abc import Iterator
 
@@ -13,22 +13,23 @@ Floats = NDArray[np.float64]
 Jobs = NDArray[np.intp]
 
 ROUNDS, EXACT, KEPT = 500, 1e-10, 1e-8
-"""Rounds of repair, and tolerances within which shares keep side constraints: aim, and limit."""
+"""Most rounds of repair, and the tolerances of side constraints: aim, and limit."""
 NEGLIGIBLE = 1e-7
 """In epochs shorter than this fraction of the makespan, shares are rounding errors."""
 COINCIDENT = 1e-5
-"""Completions closer than this fraction of the makespan are merged if no shares between them could
-keep the side constraints."""
+"""Completion times closer than this fraction of the makespan are merged if no shares between them
+can satisfy the side constraints.
+"""
 
 
 def planned_allocation(
     instance: Instance, epochs: Epochs, durations: Floats, used: Floats, rules: Rules
 ) -> Allocated:
-    """Let jobs complete when their epochs end, in the given order, all epochs a little longer.
+    """Return the allocation in which jobs complete at the ends of their epochs, in the given order.
 
-    A job whose work is done before its turn keeps what it has till then: completing earlier would
-    be another order, and others might then break a side constraint. ``durations`` is of shape (E,),
-    ``used`` (share times time) of shape (E, M).
+    Epochs are lengthened as needed. A job whose work is done before its turn keeps its share until
+    then: completing earlier would be another order, in which others might violate a side
+    constraint. ``durations`` has shape (E,), ``used`` (share times duration) shape (E, M).
     """
     long = _lasting_epochs(instance, epochs, durations)
     durations = np.where(long, durations, 0.0)
@@ -74,7 +75,7 @@ def planned_allocation(
 def _lasting_epochs(instance: Instance, epochs: Epochs, durations: Floats) -> Bools:
     """Return which epochs have shares above rounding errors.
 
-    Time before an arrival passes, however little it is: there one epoch lasts in any case.
+    The time before an arrival passes in any case, so that one of its epochs is kept.
     """
     long: Bools = durations > NEGLIGIBLE * 1e-3 * durations.sum()
     for span, length in _stretches_between_arrivals(instance, epochs):
@@ -86,7 +87,7 @@ def _lasting_epochs(instance: Instance, epochs: Epochs, durations: Floats) -> Bo
 def _stretches_between_arrivals(
     instance: Instance, epochs: Epochs
 ) -> Iterator[tuple[slice, float]]:
-    """Yield the epochs between arrivals, and how long they last together."""
+    """Yield the epochs between two arrivals, and their total length."""
     first, start = 0, 0.0
     for e, (what, job) in enumerate(epochs.ends):
         if what == "arrival":
@@ -97,10 +98,10 @@ def _stretches_between_arrivals(
 def _sufficient_lengths(
     instance: Instance, epochs: Epochs, long: Jobs, durations: Floats, rates: Floats
 ) -> Floats:
-    """Return how long epochs must last so that each job is done when its own ends.
+    """Return lengths of the epochs such that each job completes by the end of its own epoch.
 
-    What a job lacks it gets in the last epoch in which it is served; the others stay as they are,
-    but for the last before an arrival.
+    A job receives its missing work in the last epoch in which it is served. The lengths of the
+    other epochs are kept, except for the last before an arrival.
     """
     durations = durations.copy()
     spans = [
@@ -120,7 +121,7 @@ def _sufficient_lengths(
 
 
 def _repair(shares: Floats, bounds: list[Bound]) -> bool:
-    """Repair in place what a solver's tolerance leaves wrong; tell whether all bounds hold."""
+    """Correct violations within a solver's tolerance in place; return True if all limits hold."""
     floors = np.zeros(len(shares))
     for bound in bounds:
         if len(bound.jobs) == 1:
@@ -154,9 +155,9 @@ def _repair(shares: Floats, bounds: list[Bound]) -> bool:
 def _least_shares(
     instance: Instance, job: int, durations: Floats, shares: Floats, here: Bools
 ) -> Floats:
-    """Return a job's shares, none below the least level at which all of its work is done.
+    """Return a job's shares, at least the smallest level at which all of its work is done.
 
-    Shares so small that a solver does not see them can be all that a job needs.
+    Shares below the accuracy of the solver can be all that a job needs.
     """
     jobs = np.full(len(durations), job)
 
@@ -177,7 +178,7 @@ def _least_shares(
 
 
 def _serve_one_by_one(instance: Instance, epochs: Epochs) -> Allocated:
-    """Serve jobs one after the other, each with all servers."""
+    """Serve jobs one after another, each with all servers."""
     everyone = np.arange(len(instance.jobs))
     servers = np.full(len(everyone), float(instance.servers))
     lengths = instance.sizes / instance.each("at", everyone, servers)

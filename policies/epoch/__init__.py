@@ -1,4 +1,4 @@
-"""epoch policies: what the 1994 paper proposes. Importing registers them."""
+"""Policies of epoch, from the paper of 1994. Importing this module registers them."""
 
 from schedopt.policies import registry
 from schedopt.policies.epoch import heuristics

@@ -1,8 +1,8 @@
-"""The closed system of section 5.2: J jobs, a new one for each that completes, fluid quanta.
+"""The closed system of section 5.2: J jobs, each replaced when it completes, with fluid quanta.
 
 Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, section 5.2. The printed
-static speedup equals S_dynamic(n)·N/(n·ceil(N/n)), which is used here. Quanta are so short beside
-jobs that a job runs at S(A_j)·f_j throughout, f_j its share of the quantum.
+static speedup equals S_dynamic(n) N/(n ceil(N/n)), which is used here. Quanta are so short compared
+with jobs that a job runs at S(A_j) f_j throughout, where f_j is its share of the quantum.
 """
 
 from typing import Any
@@ -14,10 +14,10 @@ from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum
 from schedopt.policies.epoch.kernels import CODES, Arrivals, simulate_closed_system
 
 SHORT, LONG = 400.0, 4000.0
-"""Mean demands of the two classes of jobs, equally likely, in units of CPU time."""
+"""Mean demands of the two classes of jobs, which are equally likely, in units of CPU time."""
 
 BETA = (30.0, 300.0)
-"""The range over which the speedup parameter β of a job is uniform."""
+"""The range of the uniform distribution of a job's speedup parameter."""
 
 
 def arrivals(seed: int, nodes: int, jobs: int, load: float, completions: int) -> Arrivals:
@@ -39,8 +39,8 @@ def simulate(
 ) -> tuple[float, float]:
     """Return the mean response time after the warm-up, and J over the throughput (Little's law).
 
-    The policy is one of `kernels.CODES`; a job that completes is replaced by the next of ``work``.
-    ``static`` jobs cannot repartition their N threads; the first ``warm`` completions do not count.
+    The policy is one of `kernels.CODES`. A job that completes is replaced by the next of ``work``.
+    ``static`` jobs cannot repartition their N threads. The first ``warm`` completions do not count.
     """
     completions = len(work.demand) - work.jobs
     responses, elapsed = simulate_closed_system(CODES[policy], work, inequity, warm, static)

@@ -1,8 +1,8 @@
-"""EQUI-EPOCH and HEURISTIC-EPOCH(k); BUDDY, BUDDY* and HYBRID(k); the paper's search for OPT-EPOCH.
+"""EQUI-EPOCH, HEURISTIC-EPOCH(k), BUDDY, BUDDY*, HYBRID(k), and the paper's search for OPT-EPOCH.
 
 Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994: section 4 for epochs,
 section 3 for rectangles, whose widths are powers of two. A width is the **maximum** of the smallest
-power of two that holds the job and the width (N/J)·2^x that the lowest segment forces: the text's
+power of two that holds the job and the width (N/J) 2^x that the lowest segment forces: the text's
 "minimum" and the sign of its exponent contradict its own Figure 3.
 """
 
@@ -16,19 +16,19 @@ from schedopt.policies.registry import NotApplicableError, Policy, register
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
 Packing = Callable[[Instance], Sequence[Sequence[int]]]
-"""From an instance to the jobs of each epoch, by position."""
+"""A function from an instance to the jobs of each epoch, by position."""
 
 MOST_LOOKED_AT = 10_000_000
-"""The search gives up after so many slots of assignments: some seconds."""
+"""Number of slots of assignments after which the search ends, which takes some seconds."""
 
 MOST_JOBS = 400
-"""The most jobs of the search."""
+"""Most jobs of the search."""
 
 
 def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Packing]:
-    """Register a function from an instance to the positions of each epoch's jobs as a policy.
+    """Register a function from an instance to the positions of the jobs of each epoch.
 
-    An epoch's nodes are shared out as the instance's inequity allows; ``name``, ``source`` and
+    The nodes of an epoch are divided as the instance's inequity allows. ``name``, ``source`` and
     ``summary`` are those of a `Policy`.
     """
 
@@ -43,7 +43,7 @@ def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Pack
 
 
 def _run_heuristic(name: str, instance: Instance) -> tuple[Plan, int]:
-    """Return what a policy plans for the jobs by non-increasing minimum, and what it tested."""
+    """Return a policy's plan for the jobs in decreasing order of minima, and what it tested."""
     minima = instance.minima[instance.descending].tolist()
     built = Plan(*([0] * len(minima) for _ in Plan._fields))
     code, nodes, k = CODES.get(name, BUDDY), instance.nodes, instance.inequity
@@ -124,7 +124,7 @@ _TABLE = (
         "OPT-EPOCH(k) by the paper's recursive search; counts the assignments it tests",
     ),
 )
-"""Each policy, what runs it, its section of the paper, and its summary."""
+"""For each policy: its function, its section of the paper, and its summary."""
 for _name, _run, _section, _summary in _TABLE:
     _source = f"{PAPER}, section {_section}"
     register(Policy(_name, "epoch", partial(_run, _name), _source, _summary))

@@ -1,7 +1,7 @@
-"""The policies of the 1994 paper, written once: compiled for many sets of jobs, else run as Python.
+"""The policies of the 1994 paper, compiled for many sets of jobs, or run as Python.
 
-Each plans the quantum of jobs by non-increasing minimum. Lengths and starts are counted in 1/J of
-the quantum, so that all are whole numbers.
+Each plans the quantum for jobs in decreasing order of minima. Lengths and starts are integers, in
+units of 1/J of the quantum.
 """
 
 from typing import Any, NamedTuple
@@ -27,14 +27,14 @@ CODES = {
 }
 
 UNLIMITED = 2**62
-"""No limit to a search."""
+"""Limit of a search without a limit."""
 
 
 class Plan(NamedTuple):
-    """What jobs get, by non-increasing minimum: arrays of shape (J,), or lists.
+    """The plan of the jobs in decreasing order of minima: arrays of shape (J,), or lists.
 
     ``nodes`` is A_j; ``length`` and ``start`` are in 1/J of the quantum; ``first`` is the first
-    node, nodes being contiguous; ``turn`` has the jobs in the order in which they were planned.
+    node of contiguous nodes; ``turn`` has the jobs in the order in which they were planned.
     """
 
     nodes: Any
@@ -45,10 +45,10 @@ class Plan(NamedTuple):
 
 
 def plan(code: int, minima: Any, total: int, k: int, most: int, made: Plan) -> int:
-    """Plan a quantum; return how many assignments were tested, 0 where nothing is searched.
+    """Plan a quantum; return the number of assignments tested, 0 without a search.
 
     Minima do not increase. ``total`` is N, a power of two for `BUDDY` and `HYBRID`; ``k`` is the
-    inequity. Where a search looks at more than ``most`` slots of assignments it ends: -1.
+    inequity. Returns -1 if a search visits more than ``most`` slots of assignments.
     """
     if code == OPT:
         return _search_epochs(minima, total, k, most, made)
@@ -71,8 +71,8 @@ def plan(code: int, minima: Any, total: int, k: int, most: int, made: Plan) -> i
 def _buddy(minima: Any, begin: int, end: int, total: int, made: Plan) -> None:
     """Schedule jobs begin..end, 2^i of them, by BUDDY in their share of the quantum.
 
-    Each job goes above the left edge of the min-seg: the segment of the frontier whose height, in
-    units of 1/2^i, has the fewest factors of two.
+    Each job is placed above the left edge of the min-seg: the segment of the frontier whose height,
+    in units of 1/2^i, has the fewest factors of two.
     """
     size, done = end - begin, len(minima) - end
     frontier = [(0, total, 0)]  # (left, width, height)
@@ -101,13 +101,13 @@ def _buddy(minima: Any, begin: int, end: int, total: int, made: Plan) -> None:
 
 
 def _divisors(total: int) -> Any:
-    """Return the divisors of N, the largest first."""
+    """Return the divisors of N in decreasing order."""
     small = [h for h in range(1, int(total**0.5) + 1) if total % h == 0]
     return [total // h for h in small] + [h for h in small[::-1] if h * h < total]
 
 
 def _equi(minima: Any, total: int, made: Plan) -> None:
-    """Put into each epoch, from the smallest jobs on, as many as can have equal allotments."""
+    """Fill each epoch, from the smallest jobs on, with as many as can have equal allotments."""
     divisors, end = _divisors(total), len(minima)
     while end > 0:
         i = 0
@@ -119,11 +119,10 @@ def _equi(minima: Any, total: int, made: Plan) -> None:
 
 
 def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
-    """Schedule the jobs before `end` by HEURISTIC-EPOCH(k).
+    """Schedule the jobs before ``end`` by HEURISTIC-EPOCH(k).
 
-    The largest job that is left opens an epoch; then each job, the largest first, is given
-    max(M, largest - k, 1) nodes if as many are left. With k = 0 the largest job alone decides how
-    many fit.
+    The largest remaining job opens an epoch. Then each job in decreasing order gets max(M, largest
+    - k, 1) nodes if as many are left. With k = 0 the largest job alone decides how many fit.
     """
     divisors, remaining, done = _divisors(total), list(range(end)), len(minima) - end
     while len(remaining) > 0:
@@ -152,7 +151,7 @@ def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
 
 
 def _allot_epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -> None:
-    """Share all nodes among some jobs, after `done` others, as `epoch.even_shares` does."""
+    """Divide all nodes among some jobs, after ``done`` others, as `epoch.even_shares` does."""
     count = len(members)
     low, high = 1, total // count + 1
     if max(minima[members[0]], minima[members[-1]]) < high:
@@ -177,10 +176,10 @@ def _allot_epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -
 
 
 def _search_epochs(minima: Any, total: int, k: int, most: int, made: Plan) -> int:
-    """Search for OPT-EPOCH(k) as section 4.2 does, its recursion as a stack.
+    """Search for OPT-EPOCH(k) as in section 4.2, with a stack in place of the recursion.
 
-    Each level is an epoch that holds the largest job that is left: some epoch of an optimal
-    schedule holds it, and the order of epochs is free.
+    Each level is an epoch that holds the largest remaining job: some epoch of an optimal schedule
+    holds it, and the order of epochs does not matter.
     """
     jobs = len(minima)
     epoch, best = [jobs] * jobs, [0] * jobs  # the level of each job; J where it is left
@@ -228,10 +227,10 @@ def _search_epochs(minima: Any, total: int, k: int, most: int, made: Plan) -> in
 
 
 def cut(slots: Any, at: int, count: int, total: int, k: int) -> bool:
-    """Step to the next way to cut N nodes into allotments that differ by at most k, if any.
+    """Step to the next way to divide N nodes into allotments that differ by at most k, if any.
 
-    They are slots[at:at + count] and do not increase; before the first way slots[at] is 0. With
-    k <= 1 there is one way at most. Table 1 counts them, over all counts.
+    The allotments are slots[at:at + count] and do not increase; before the first way slots[at] is
+    0. With k <= 1 there is at most one way. Table 1 counts them, over all counts.
     """
     widest = slots[at]
     if widest > 0 and k <= 1:
@@ -257,7 +256,7 @@ def cut(slots: Any, at: int, count: int, total: int, k: int) -> bool:
 
 
 def _largest_filling_jobs(minima: Any, left: Any, slots: Any, at: int, count: int) -> Any:
-    """Return the largest jobs that fill all slots; none unless the largest of all is among them."""
+    """Return the largest jobs that fill all slots; none unless they include the largest of all."""
     taken, i = left[:0], 0
     for p in range(at, at + count):
         while i < len(left) and minima[left[i]] > slots[p]:
@@ -276,9 +275,9 @@ def _empty_plan(jobs: int) -> Plan:
 
 @kernel()
 def overheads(code: int, minima: Ints, total: int, k: int) -> tuple[Floats, Ints, Ints]:
-    """Return Σ A_j, assignments tested, and epochs, of each of many sets of jobs.
+    """Return sum A_j, assignments tested, and epochs, of each of many sets of jobs.
 
-    Minima are of shape (trials, J); no row increases.
+    Minima have shape (trials, J); no row increases.
     """
     trials, jobs = minima.shape
     sums, tested = np.zeros(trials), np.zeros(trials, np.int64)
@@ -292,10 +291,10 @@ def overheads(code: int, minima: Ints, total: int, k: int) -> tuple[Floats, Ints
 
 
 class Arrivals(NamedTuple):
-    """Jobs in the order in which they start: the same for every policy.
+    """Jobs in the order in which they start, which is the same for every policy.
 
-    ``jobs`` is J, how many are in the system at any time; ``demand``, ``beta`` and ``minimum`` are
-    of shape (starts,).
+    ``jobs`` is J, the number of jobs in the system; ``demand``, ``beta`` and ``minimum`` have shape
+    (starts,).
     """
 
     nodes: int
@@ -311,8 +310,8 @@ def simulate_closed_system(
 ) -> tuple[float, float]:
     """Run the closed system of section 5.2; see `closed_system.simulate`.
 
-    Returns the sum of the response times after the first `warm` completions, and how long these
-    completions took.
+    Returns the sum of the response times after the first ``warm`` completions, and the time that
+    these completions took.
     """
     total, jobs, demand, beta, minimum = work
     slot = np.arange(jobs)
@@ -351,7 +350,7 @@ def simulate_closed_system(
 
 
 def speedup(nodes: int, beta: float, total: int, static: bool) -> Any:
-    """Return S(n): (1 + β)n/(β + n); static jobs lose what N threads on n nodes leave idle."""
+    """Return S(n) = (1 + beta) n/(beta + n), less what N threads leave idle for static jobs."""
     dynamic = (1.0 + beta) * nodes / (beta + nodes)
     if static:
         return dynamic * total / (nodes * -(-total // nodes))

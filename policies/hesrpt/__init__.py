@@ -1,4 +1,4 @@
-"""hesrpt policies: how people share servers. Importing this registers them."""
+"""Share policies of hesrpt. Importing this module registers them."""
 
 from schedopt.policies import registry
 from schedopt.policies.hesrpt import concave, shares

@@ -1,7 +1,6 @@
 """Policies of 2025 and 2026 for any concave speedup, as their abstracts define them.
 
-Of both papers the abstract and the first page were read, not the algorithms: what is computed here
-follows from the properties that are named there.
+They follow from the properties that the abstract and the first page of each paper state.
 """
 
 import numpy as np
@@ -24,10 +23,10 @@ HALVINGS = 200
     summary="for one concave speedup: shares whose marginal speedups keep their ratios",
 )
 def smartfill(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """Return shares that fill all servers at prices of work, lambda_j s'(k_j) equal where k_j > 0.
+    """Return shares that use all servers at work prices with equal lambda_j s'(k_j) where k_j > 0.
 
-    The prices follow from the last job to complete: with each further one all can earn just what
-    they cost together. So the ratios of derivatives stay as they are until a job completes.
+    The prices follow from the last job to complete: with each further job, the value of work equals
+    the total weight. So the ratios of derivatives are constant until a job completes.
     """
     from schedopt.solvers.hesrpt.earning_kernels import best_shares
     from schedopt.solvers.hesrpt.price_kernels import prices_of
@@ -53,10 +52,10 @@ def smartfill(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     summary="each job its best width at the price of servers at which all are taken",
 )
 def wham(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """Return the k_j with the least (w_j + price k_j) / s_j(k_j), at the price that fills all.
+    """Return the k_j with the least (w_j + price k_j) / s_j(k_j), at the price that uses all.
 
-    A job alone that pays for its servers costs (w_j + price k) x_j / s_j(k): its size decides
-    nothing. Where widths jump at the price, the smaller jobs take the wider one.
+    A job alone that pays for its servers costs (w_j + price k) x_j / s_j(k), whose minimum does not
+    depend on its size. If widths jump at the price, the smaller jobs use the larger width.
     """
     del left
     low, high = 0.0, 1.0
@@ -77,7 +76,7 @@ def wham(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
 
 
 def widths(instance: Instance, jobs: Jobs, price: float) -> Floats:
-    """Return the servers that each job takes at a price, N at the most, shape (m,)."""
+    """Return the servers that each job uses at a price, at most N, shape (m,)."""
     costs = np.maximum(instance.costs[jobs], 1e-12 * instance.costs.max())
     each = instance.each("width", jobs, costs / price)
     return np.minimum(each, float(instance.servers))
@@ -88,7 +87,7 @@ def _policy_at_price(price: float) -> ShareFunction:
 
 
 def best_price(instance: Instance) -> float:
-    """Return the price of servers with the least cost, by trying prices on ever finer grids."""
+    """Return the price of servers with the least cost, by a search on refined grids."""
     jobs, servers, price = np.arange(len(instance.jobs)), float(instance.servers), 1.0
     while widths(instance, jobs, price).min() < servers and price > 1e-12:
         price /= 4.0
@@ -112,7 +111,7 @@ def best_price(instance: Instance) -> float:
     setting=lambda instance: {"price": best_price(instance)},
 )
 def fw_cam(instance: Instance, jobs: Jobs, left: Floats, price: float) -> Floats:
-    """Return each job's width at a price while servers last, in order of arrival and file."""
+    """Return each job's width at a price while servers are left, in order of arrival."""
     del left
     wide = widths(instance, jobs, price) / instance.servers
     order = np.lexsort((jobs, instance.arrivals[jobs]))

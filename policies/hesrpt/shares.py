@@ -1,6 +1,6 @@
-"""Sharing policies: each is a function from the jobs in the system to their shares.
+"""Share policies: each is a function from the present jobs to their shares.
 
-Jobs come by remaining size, the least first, and of equal ones in the file's order.
+Jobs are ordered by increasing remaining size, and equal ones by their position in the file.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ from schedopt.solvers.hesrpt.direct import least_makespan
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 MANY = 1_000
-"""Jobs beyond which closed forms are used, if there are any: epochs would fill files."""
+"""Number of jobs beyond which closed forms are used if they exist: epochs would fill files."""
 Times = Callable[[Floats, float, float], tuple[Floats, Floats]]
 
 
@@ -45,21 +45,21 @@ def share_policy(
     times: Times | None = None,
     setting: Callable[[Instance], dict[str, float]] | None = None,
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
-    """Register a share function as a policy: ``shares(instance, jobs, left)``.
+    """Register a share function ``shares(instance, jobs, left)`` as a policy.
 
-    It is given the positions of the jobs in the system and what is left of each, shape (present,),
-    the least first, and returns their shares, which sum to at most 1.
+    Its arguments are the positions of the present jobs and their remaining sizes, shape (present,),
+    in increasing order. It returns their shares, whose sum is at most 1.
 
     Parameters
     ----------
     name, source, summary : str
     options : mapping of str to Option
-        Of the share function, which takes them as keywords.
+        Options of the share function, which receives them as keywords.
     times : callable, optional
-        ``times(sizes, p, servers)``: completion times, and the logarithms of the proportions in
-        which jobs share at all times, where all have one speedup k^p.
+        ``times(sizes, p, servers)`` returns completion times and the logarithms of the constant
+        proportions of the shares, for one speedup k^p.
     setting : callable, optional
-        ``setting(instance)``: values of options that were not given, found once for a run.
+        ``setting(instance)`` returns values of options that were not given, once for a run.
     """
 
     def decorate(function: Callable[..., Floats]) -> Callable[..., Floats]:
@@ -94,7 +94,7 @@ def share_policy(
 
 
 def allocation_under(instance: Instance, shares: ShareFunction) -> Allocated:
-    """Return the allocation of a share function; `NotApplicableError` if jobs are never served."""
+    """Return the allocation of a share function; `NotApplicableError` if a job is never served."""
     try:
         return allocated(instance, *simulate(instance, shares))
     except StalledError as error:
@@ -180,8 +180,8 @@ def equi(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
 def hell(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     """Serve jobs by the best (s(k)/k)/(x/s(k)), each with its k, while servers are left.
 
-    For k^p that is SRPT from p = 1/2 on, and one server for each job below. The paper does not
-    define the policy further: that servers which no job wants stay idle is our reading.
+    For k^p this is SRPT for p >= 1/2, and one server for each job below. The paper does not say
+    what happens with servers that no job needs; here they stay idle.
     """
     free = instance.servers
     shares = np.zeros(len(jobs))
@@ -198,7 +198,7 @@ def hell(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
 
 
 def _leaders(instance: Instance, jobs: Jobs, waiting: list[int]) -> list[int]:
-    """Return the first waiting job of each speedup: of equals the smallest has the best ratio."""
+    """Return the first waiting job of each speedup: of equals, the smallest has the best ratio."""
     first: dict[int, int] = {}
     for i in waiting:
         first.setdefault(int(instance.kinds[jobs[i]]), i)
@@ -208,7 +208,7 @@ def _leaders(instance: Instance, jobs: Jobs, waiting: list[int]) -> list[int]:
 
 
 def _most_efficient(instance: Instance, job: int, free: int) -> tuple[float, float]:
-    """Return the whole k up to ``free`` with the largest s(k)²/k, the last of equals, and it."""
+    """Return the integer k up to ``free`` with the largest s(k)^2/k, and this value."""
     speedup = instance.speedups[instance.kinds[job]]
     k = speedup.corners(float(free))
     ratio = np.asarray(speedup.at(k)) ** 2 / k
@@ -243,7 +243,7 @@ GRID, ZOOMS = 24, 3
 
 
 def serve_in_order(wanted: Floats, servers: float) -> Floats:
-    """Return what each job gets, the first first, of servers that may not be enough."""
+    """Return what each job receives of ``servers`` that are given to the jobs in order."""
     before = np.concatenate([[0.0], np.cumsum(wanted)[:-1]])
     return np.clip(servers - before, 0.0, wanted)
 
@@ -251,10 +251,10 @@ def serve_in_order(wanted: Floats, servers: float) -> Floats:
 def best_setting(
     instance: Instance, shares: Callable[[float], ShareFunction], low: float, high: float
 ) -> float:
-    """Return the setting with the least cost, by trying settings on ever finer grids.
+    """Return the setting with the least cost, by a search on refined grids.
 
-    ``shares(setting)`` is the share function of a setting from ``low`` to ``high``, which are tried
-    in equal ratios.
+    ``shares(setting)`` is the share function of a setting between ``low`` and ``high``, which are
+    divided in equal ratios.
     """
     best, least = high, np.inf
     names = [job.name for job in instance.jobs]
@@ -271,10 +271,10 @@ def best_setting(
 
 
 def best_alpha(instance: Instance) -> float:
-    """Return KNEE's best threshold, by search.
+    """Return KNEE's best threshold, by a search on refined grids.
 
-    Thresholds between those at which the largest job's knee is all servers and at which the
-    smallest's is a hundredth of its even part are tried.
+    The range: from the threshold at which the largest job's knee is all servers, to that at which
+    the smallest job's knee is a hundredth of its equal share.
     """
     everyone = np.arange(len(instance.jobs))
     sizes, servers = instance.sizes, float(instance.servers)
@@ -296,7 +296,7 @@ def _knees(alpha: float) -> ShareFunction:
 
 
 MOST_SETS = 1 << 12
-"""The most sets of last jobs, those of 12 unlike ones: a plan takes under a second or two."""
+"""Most sets of last jobs (of 12 different jobs): a plan takes at most a second or two."""
 STEP = 0.2
 
 
@@ -308,7 +308,7 @@ STEP = 0.2
 def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     """Return the first shares of the best plan that is found for the remaining sizes.
 
-    Side constraints are not looked at, as by the other policies.
+    It ignores side constraints, like the other policies.
     """
     from schedopt.solvers.hesrpt.order_search import (
         BestOrder,  # and numba, for which `list` need not wait

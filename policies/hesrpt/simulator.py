@@ -1,7 +1,7 @@
-"""Completion times under sharing policies: simulated exactly, and in closed form.
+"""Completion times under share policies, by exact simulation and in closed form.
 
-In the simulator shares change when a job completes or arrives. The closed forms hold for one
-speedup k^p of all jobs, all there from the start.
+In the simulation shares change when a job completes or arrives. The closed forms are for one
+speedup k^p of all jobs, without arrivals.
 """
 
 from collections.abc import Callable
@@ -14,26 +14,30 @@ from schedopt.instances.hesrpt import Instance
 Floats = NDArray[np.float64]
 Jobs = NDArray[np.intp]
 ShareFunction = Callable[[Instance, Jobs, Floats], Floats]
-"""``shares(instance, jobs, left)``: the share of each job in the system.
+"""``shares(instance, jobs, left)`` returns the share of each present job, shape (m,).
 
-``jobs`` are positions and ``left`` their remaining sizes, by remaining size and, where these are
-equal, by the file's order; all of shape (m,). What is returned is too, and sums to 1 at most.
+``jobs`` are positions and ``left`` their remaining sizes, in increasing order and, if equal, in the
+order of the file. The sum of the shares is at most 1.
 """
 Outcome = tuple[Floats, list[tuple[float, float, Jobs, Floats]]]
 TOGETHER = 1e-12
-"""Completions within this relative distance coincide: only rounding separates them."""
+"""Relative difference below which completion times count as equal."""
 
 
 class StalledError(ArithmeticError):
-    """No job in the system makes progress, and none is to come."""
+    """No present job makes progress, and none will arrive."""
 
 
 def simulate(instance: Instance, share_function: ShareFunction, *, record: bool = True) -> Outcome:
-    """Play a share function until all jobs are done; return completion times and epochs.
+    """Simulate a share function until all jobs complete; return completion times and epochs.
 
-    Completion times are of shape (M,). An epoch is its start, its end, the jobs that have a share
-    above 0 and their shares; there are none unless they are to be recorded. `StalledError` if
-    nothing is served and nothing arrives any more.
+    Completion times have shape (M,). An epoch is its start, its end, the jobs with a positive share
+    and their shares; epochs are empty unless they are recorded.
+
+    Raises
+    ------
+    StalledError
+        If no job is served and none will arrive.
     """
     remaining, completion = instance.sizes.copy(), np.zeros(len(instance.jobs))
     coming = np.argsort(instance.arrivals, kind="stable")
@@ -69,7 +73,7 @@ def simulate(instance: Instance, share_function: ShareFunction, *, record: bool 
 
 
 def _next_event(now: float, need: float, until: float) -> tuple[float, float]:
-    """Return when a job completes or the next arrives, and how long that is from now."""
+    """Return the next completion or arrival, and the time until it."""
     if need == np.inf and until == np.inf:
         raise StalledError("jobs are left, and none of them is ever served")
     if until - now <= need:
@@ -82,10 +86,10 @@ NOTHING = 50.0
 
 
 def hesrpt_shares(count: int, p: float) -> Floats:
-    """Return the shares of heSRPT, the job of the least remaining size first, shape (m,).
+    """Return the shares of heSRPT for jobs in increasing order of remaining size, shape (m,).
 
-    theta_i = (i/m)^c - ((i-1)/m)^c with c = 1/(1-p) and i = 1 for the largest job, as
-    (i/m)^c·(-expm1(c·log1p(-1/i))), which neither cancels nor overflows.
+    theta_i = (i/m)^c - ((i-1)/m)^c with c = 1/(1-p) and i = 1 for the largest job, computed as
+    (i/m)^c (-expm1(c log1p(-1/i))), without cancellation or overflow.
 
     Source: heSRPT paper, Theorem 7.
     """
@@ -112,11 +116,11 @@ def hesrpt_total(sizes: Floats, p: float, servers: float) -> float:
 
 
 def hesrpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]:
-    """Return heSRPT's completion times and the logarithms of its proportions, shape (M,) each.
+    """Return heSRPT's completion times and the logarithms of its proportions, each of shape (M,).
 
-    Job k of the falling sizes runs at a rate in proportion to u_k^p, u_k = k^c - (k-1)^c; so with
-    y_k = x_k/(-expm1(c·log1p(-1/k)))^p the epoch of k jobs lasts (y_k - y_{k+1}·(k/(k+1))^(c·p))
-    by s(N).
+    Job k in decreasing order of size runs at a rate proportional to u_k^p, u_k = k^c - (k-1)^c.
+    With y_k = x_k/(-expm1(c log1p(-1/k)))^p, the epoch of k jobs lasts (y_k - y_{k+1} (k/(k+1))^(c
+    p)) / s(N).
     """
     rising = np.argsort(sizes, kind="stable")
     order = rising[::-1]  # of equal sizes the first completes first
@@ -148,9 +152,9 @@ def hesrpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Float
 
 
 def equi_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]:
-    """Return EQUI's completion times and the logarithms of its proportions, shape (M,) each.
+    """Return EQUI's completion times and the logarithms of its proportions, each of shape (M,).
 
-    With m jobs left each has done (N/m)^p a unit of time.
+    With m jobs left each does (N/m)^p work per unit of time.
     """
     order = np.argsort(sizes, kind="stable")
     x = sizes[order]
@@ -161,7 +165,7 @@ def equi_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]
 
 
 def srpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]:
-    """Return SRPT's completion times, and the logarithms of proportions that amount to it."""
+    """Return SRPT's completion times, and logarithms of proportions that are equivalent to it."""
     order = np.argsort(sizes, kind="stable")
     completion, logs = np.empty(len(sizes)), np.empty(len(sizes))
     completion[order] = np.cumsum(sizes[order]) / servers**p

@@ -13,7 +13,7 @@ NEAR = 1e-6  # the gap up to which an interior-point method's answer may be call
 
 
 def asks(instance: Instance, formulation: str | None) -> Mapping[str, Any]:
-    """Return the options that change what is asked, with their defaults: none is all orders."""
+    """Return the options that change the question, with their defaults; no order stands for all."""
     del instance
     return {"order": None} if formulation else {}
 

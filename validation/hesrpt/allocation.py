@@ -1,6 +1,6 @@
-"""The checker for allocations: remaining sizes are recomputed epoch by epoch from the shares.
+"""Checker of allocations: recomputes remaining sizes epoch by epoch from the shares.
 
-Everything is recomputed from the instance's raw fields; nothing is shared with what made them.
+It uses the instance's raw fields alone, and shares no code with the solvers.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -58,7 +58,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check an allocation, and add what is wrong to the report."""
+    """Check an allocation, and report what is wrong."""
     done = _check_completions(instance, solution, claim, report)
     if done is None:
         return
@@ -77,7 +77,7 @@ def check(
 def _check_completions(
     instance: Instance, solution: Allocated, claim: Document, report: Report
 ) -> Floats | None:
-    """Check names, times and the order; return when each job completes, None where that is not."""
+    """Check names, times and the order; return the completion time of each job, or None."""
     ends = solution.completion
     of = _positions(instance, ends)
     if len(of) != len(instance.jobs) or (of < 0).any():
@@ -107,7 +107,7 @@ def _positions(instance: Instance, names: Collection[str]) -> Places:
 
 
 def _is_completion_order(instance: Instance, order: Sequence[str], done: Floats) -> bool:
-    """Tell whether an order is that in which jobs complete, of all of them."""
+    """Return True if ``order`` is the order in which all jobs complete."""
     of = _positions(instance, order)
     if len(of) != len(done) or not np.array_equal(np.sort(of), np.arange(len(done))):
         return False
@@ -136,7 +136,7 @@ def _check_certificate(solution: Allocated, claim: Document, report: Report) -> 
 
 
 def _check_epochs(instance: Instance, solution: Allocated, done: Floats, report: Report) -> bool:
-    """Check that epochs follow each other from 0, whose shares they are, and the work done."""
+    """Check that epochs follow each other from 0, the owners of their shares, and the work done."""
     epochs = solution.epochs
     names = list(chain.from_iterable(epoch.share for epoch in epochs))
     share = np.fromiter(chain.from_iterable(e.share.values() for e in epochs), float, len(names))
@@ -223,10 +223,10 @@ def _check_rule(
 
 
 def _check_proportional(instance: Instance, solution: Allocated, report: Report) -> None:
-    """Check completions under shares in fixed proportions, without writing shares out.
+    """Check completion times under shares in constant proportions, without writing shares.
 
-    With one speedup k^p, job i runs at N^p (u_i/U)^p, U the sum over the jobs in the system: in a
-    time of its own that runs as N^p/U^p, each job runs at u_i^p throughout.
+    With one speedup k^p, job i runs at N^p (u_i/U)^p, where U is the sum over the present jobs. In
+    a time scale that runs as N^p/U^p, each job runs at u_i^p throughout.
     """
     one = instance.jobs[0].speedup or instance.speedup
     alike = all((job.speedup or instance.speedup) == one for job in instance.jobs)

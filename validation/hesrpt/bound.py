@@ -1,11 +1,11 @@
-"""Re-prove a bound on an allocation's cost from prices of work, in intervals, without a solver.
+"""Prove a bound on an allocation's cost again from work prices, in interval arithmetic.
 
-For one completion order let W_k be the cost rate of the k last jobs. Prices of work, not negative,
-under which no shares of the servers let the k last earn more than W_k in a unit of time, for every
-k, show that no policy of that order costs less than the sum of price times size. Where jobs differ
-in size alone, a price for each place in the order holds for all orders: the least sum pairs the
-highest price with the smallest job. Numbers are decimals as the file writes them; a claim may be
-above what is shown by 1e-9 of it.
+For one completion order let W_k be the total weight of the last k jobs. Let nonnegative work prices
+be such that, for every k, no shares of the servers give the last k jobs work of a value above W_k
+per unit of time. Then no policy with that order costs less than the sum of price times size. If
+jobs differ in size alone, prices by position in the order hold for all orders: the least sum pairs
+the highest price with the smallest job. Numbers are decimals as in the file; a claim may exceed the
+proven bound by a relative 1e-9.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,11 +27,11 @@ MOST_JOBS = 2_500
 
 
 class NotShownError(ValueError):
-    """A step that does not follow; the message says which."""
+    """A step of a proof that does not follow; the message names it."""
 
 
 class Ranks(CertificateRecord, frozen=True, tag="ranks"):
-    """A price for each place in the order, from the last: where jobs differ in size alone."""
+    """Prices by position in the order, from the last job, for jobs that differ in size alone."""
 
     prices: list[float]
 
@@ -42,7 +42,7 @@ def reprove(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> str | None:
-    """Re-prove a claimed bound: see `validation.documents`."""
+    """Prove a claimed bound again: see `validation.documents`."""
     try:
         ranks = msgspec.convert(certificate, Ranks, strict=True)
         with np.errstate(all="ignore"):  # prices beyond all numbers show nothing
@@ -60,7 +60,7 @@ def reprove(
 def proven_bound(
     instance: Instance, constraints: Sequence[Constraint], ranks: Ranks, claim: Document
 ) -> float:
-    """Return the bound that prices by place prove for all orders; raise where they prove none."""
+    """Return the bound that prices by position prove for all orders; raise if they prove none."""
     if claim.sense != "minimize":
         raise NotShownError(f"cost is minimized, not {claim.sense}d")
     if claim.formulation != "allocation":

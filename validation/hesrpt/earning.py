@@ -1,12 +1,11 @@
-"""The most that jobs of one speedup can earn at given prices of work, from above, in intervals.
+"""Upper bounds on the value of work of jobs with one speedup at given prices, in intervals.
 
-At a rent m of a server, job j earns at most lambda_j s(k) - m k beyond its rent, over all k that it
-may have: so what all earn is at most
+At a server rent m, job j gains at most max_k (lambda_j s(k) - m k). So the value of all work is at
+most
 
-    m N + sum over jobs max_k (lambda_j s(k) - m k).
+    m N + sum over jobs max_k (lambda_j s(k) - m k)
 
-That holds for any rent: it is found by halving in plain floats, and only the sum is computed in
-intervals.
+for every rent. The rent is found by bisection in floats, and only the sum is computed in intervals.
 """
 
 from math import inf
@@ -22,9 +21,9 @@ HALVINGS = 60
 def gain_bounds(
     above: Above, price: Floats, rent: Floats, k0: Floats, ends: tuple[float, float]
 ) -> Floats:
-    """Return bounds on the most of price s(k) - rent k between two ends, by lines above s.
+    """Return bounds on the maximum of price s(k) - rent k between two ends, by lines above s.
 
-    ``above`` are value and slopes at ``k0``, which lies between the ends; arrays are of shape (n,).
+    ``above`` are value and slopes at ``k0``, which lies between the ends; arrays have shape (n,).
     """
     value, right, left = above
     lam, r, start = (Interval.exactly(x) for x in (price, rent, k0))
@@ -40,9 +39,9 @@ def gain_bounds(
 
 
 def earnings_bounds(curve: Curve, servers: float, prices: Floats) -> Floats:
-    """Return, for each n, an upper bound on what jobs at the first n prices earn together.
+    """Return for each n an upper bound on the value of work of the jobs with the first n prices.
 
-    ``prices`` are not negative. Both arrays have shape (M,).
+    Prices are nonnegative. Both arrays have shape (M,).
     """
     rents = _clearing_rents(curve, servers, prices)
     gains = np.zeros((len(prices), len(prices)))  # by number of jobs, and job
@@ -55,7 +54,7 @@ def earnings_bounds(curve: Curve, servers: float, prices: Floats) -> Floats:
 
 
 def _clearing_rents(curve: Curve, servers: float, prices: Floats) -> Floats:
-    """Return about the rents at which the first n jobs take all servers; 0 where they never do."""
+    """Return about the rents at which the first n jobs use all servers; 0 if they never do."""
     alone = float(np.max(curve.upper_lines(np.array([servers]))[0]))
     scale = np.maximum(np.maximum.accumulate(prices), 1e-250) * max(alone / servers, 1e-250)
     low, high = np.log(scale) - 60.0, np.log(scale) + 60.0
@@ -68,7 +67,7 @@ def _clearing_rents(curve: Curve, servers: float, prices: Floats) -> Floats:
 
 
 def _excess_demand(curve: Curve, servers: float, prices: Floats, rents: Floats) -> Floats:
-    """Return about how many servers the first n jobs take at the n-th rent beyond those there."""
+    """Return about the demand of the first n jobs at the n-th rent, minus the number of servers."""
     taken = np.zeros(len(prices))
     for j in np.flatnonzero(prices > 0).tolist():
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

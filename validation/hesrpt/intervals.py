@@ -1,8 +1,8 @@
 """Floating-point intervals that contain the true value under any rounding.
 
-The four operations of floats are exact but for the last bit (IEEE 754), so stepping to the next
-float outwards bounds them. Logarithm and exponential are computed here from these alone, by series
-whose errors are bounded in advance; no library's are trusted.
+The four operations on floats are exact up to the last bit (IEEE 754), so they are bounded by the
+next floats outwards. Logarithm and exponential are computed from these alone, by series with a
+priori error bounds; no library function is trusted.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 LN2 = 0.6931471805599453
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""ln 2 in two parts; the product of the first with whole numbers up to 2^20 is exact."""
+"""ln 2 in two parts; the product of the first with integers up to 2^20 is exact."""
 LOG_ERROR, EXP_ERROR = 2.0**-46, 2.0**-48
-"""Relative errors of the series below, generously: the analysis beside each finds a quarter."""
+"""Relative errors of the series below, about four times those of the analysis at each."""
 MOST_EXPONENT = 690.0
 
 
@@ -45,7 +45,7 @@ class Interval:
 
     @staticmethod
     def decimals(x: Floats | float) -> Interval:
-        """Return intervals around floats that contain the decimals they were written as."""
+        """Return intervals around floats that contain the decimals of the file."""
         array = np.asarray(x, dtype=np.float64)
         whole = array == np.round(array)  # whole numbers up to 2^53 are what was written
         whole &= np.abs(array) < 2.0**53
@@ -80,7 +80,7 @@ class Interval:
         return self * Interval(_round_down(1.0 / other.high), _round_up(1.0 / other.low))
 
     def total(self, axis: int = -1) -> Interval:
-        """Return sums along an axis: n numbers lose n - 1 last bits of the sum of their sizes."""
+        """Return sums along an axis; n - 1 last bits of the sum of absolute values are lost."""
         sizes = np.maximum(np.abs(self.low), np.abs(self.high)).sum(axis=axis)
         count = self.low.shape[axis]
         error = _round_up(sizes * (count * 2.0**-51))

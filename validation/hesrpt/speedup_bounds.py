@@ -1,6 +1,6 @@
-"""Speedups from above, in intervals: values and slopes that bound them at any servers.
+"""Upper bounds on speedups, in intervals: values and slopes at any number of servers.
 
-A concave speedup lies below its tangents. Each function here returns, for servers k0, bounds with
+A concave speedup lies below its tangents. Each function returns, for servers k0, bounds with
 s(k) <= value + right (k - k0) for k >= k0 and s(k) <= value + left (k - k0) for k <= k0.
 """
 
@@ -18,14 +18,14 @@ Above = tuple[Floats, Floats, Floats]  # value, right and left slope, each of th
 
 
 class Curve(Protocol):
-    """A speedup as the proofs need it: `demand` is a guess, the others are rigorous."""
+    """A speedup for the proofs: ``demand`` is an estimate, the other methods are rigorous."""
 
     def demand(self, steepness: Floats) -> Floats:
         """Return about the k at which the slope is ``steepness``."""
         ...
 
     def upper_lines(self, k0: Floats) -> Above:
-        """Return value and slopes from above."""
+        """Return upper bounds of value and slopes."""
         ...
 
     def values(self, k: Floats) -> Interval:
@@ -87,7 +87,7 @@ class AmdahlCurve:
 
 
 class TableCurve:
-    """A speedup through points, linear between them and level after the last."""
+    """A piecewise linear speedup, constant after the last point."""
 
     def __init__(self, servers: Interval, speeds: Interval) -> None:
         self.k, self.s = servers, speeds
@@ -104,13 +104,13 @@ class TableCurve:
         self.guess = 0.5 * (slopes.low + slopes.high)
 
     def demand(self, steepness: Floats) -> Floats:
-        """Return the point beyond which slopes are no steeper."""
+        """Return the point after which slopes are at most ``steepness``."""
         falling = -np.minimum.accumulate(self.guess)
         at = np.searchsorted(falling, -np.asarray(steepness), side="left")
         return np.asarray(self.k.high[np.minimum(at, len(self.k.high) - 1)])
 
     def upper_lines(self, k0: Floats) -> Above:
-        """Return the value on the segment of k0, and slopes that no later or earlier one beats."""
+        """Return the value on the segment of k0, and bounds of all later and earlier slopes."""
         last = len(self.k.low) - 1
         at = np.clip(np.searchsorted(self.k.high, k0, side="right") - 1, 0, last)
         point = k0 == self.k.high[at]
@@ -145,7 +145,7 @@ def curve_of(instance: Instance) -> Curve:
 
 
 def _time_shared(curve: Curve, servers: int) -> TableCurve:
-    """Return the speedup of time shared by the whole numbers of servers around."""
+    """Return the speedup for time shared between the two nearest integers of servers."""
     if servers > MOST_WHOLE:
         raise ValueError(f"more than {MOST_WHOLE} whole servers")
     k = np.arange(servers + 1.0)
