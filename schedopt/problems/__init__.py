@@ -1,4 +1,4 @@
-"""The problems, by name: everything else in the application asks their records."""
+"""The records of the problems, by name."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -23,7 +23,7 @@ def problem(name: str) -> Problem:
 
 
 def problem_of(instance: AnyInstance) -> Problem:
-    """Return the record of the problem that an instance is of."""
+    """Return the record of an instance's problem."""
     return problem(problem_name(instance))
 
 

@@ -1,4 +1,4 @@
-"""The record of a problem: its formulations, engines, policies, converters, tables and pictures.
+"""The record of a problem: formulations, engines, policies, converters, tables and pictures.
 
 Each problem's folder has a subclass of `Problem`, which overrides the methods whose defaults do
 not suit it. Methods import what they need when they are called, so that a record costs nothing.
@@ -43,7 +43,7 @@ LOG = "an instance of a log"
 
 @dataclass(frozen=True)
 class Question(Generic[I]):
-    """The question that a policy is measured against, and what its optimum bounds."""
+    """The problem whose optimum a policy is compared with."""
 
     instance: I
     formulation: str | None = None  # the default one
@@ -54,7 +54,7 @@ class Question(Generic[I]):
 
 @dataclass(frozen=True)
 class Converter:
-    """What makes instances of files of another format."""
+    """A module that makes instances of files in another format."""
 
     home: str  # the module, which has ``OPTIONS`` and ``convert(path, *, name, **options)``
     several: bool = False  # whether ``convert`` makes one instance of a sequence of paths
@@ -62,7 +62,7 @@ class Converter:
 
 
 class Problem(Generic[I]):
-    """A problem, as the application knows it."""
+    """A problem: its formulations, policies, converters, and the display of its results."""
 
     name: ClassVar[str]  # in files and on the command line
     title: ClassVar[str]  # the question that it asks
@@ -95,11 +95,11 @@ class Problem(Generic[I]):
 
     @property
     def sense(self) -> Sense:
-        """What is done with the objective: ``maximize`` or ``minimize``."""
+        """Whether the objective is maximized or minimized: ``maximize`` or ``minimize``."""
         return self.formulation().sense
 
     def goal(self, instance: I) -> str:
-        """Return what an instance's objective is, and which way it is better."""
+        """Return the objective of an instance in words, and whether more or less is better."""
         what = self.objectives.get(str(getattr(instance, "objective", "")), self.objective)
         return f"{what}; {'more' if self.sense == 'maximize' else 'less'} is better"
 
@@ -110,7 +110,7 @@ class Problem(Generic[I]):
         return registered(self.name)
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
-        """Return a policy by name, for these side constraints; `InputError` if there is none."""
+        """Return a policy by name, given additional side constraints."""
         policies = self.policies()
         return policies[pick_name(name, policies, f"a policy of {self.name}")]
 
@@ -129,18 +129,18 @@ class Problem(Generic[I]):
         return kinds[pick_name(name or next(iter(kinds)), kinds, f"a generator of {self.name}")]
 
     def known_converters(self) -> Mapping[str, Converter]:
-        """Return the converters by format; those of plug-ins by the ending of files."""
+        """Return the converters by format; those of plug-ins by the ending of the file."""
         more = plugins.of("converters", self.name)
         return {**self.converters, **{f".{end}": Converter(p.value) for end, p in more.items()}}
 
     def constraint_kinds(self) -> dict[str, type[Constraint]]:
-        """Return the kinds of side constraints that instances may have, by name."""
+        """Return the kinds of side constraints of the problem, by name."""
         union = import_module(module_path("instances", self.name)).SideConstraint
         more = [plugins.load(point) for point in plugins.of("constraints", self.name).values()]
         return {kind.kind(): kind for kind in (*(get_args(union) or (union,)), *more)}
 
     def commented(self) -> bytes:
-        """Return a small instance file to begin from, with comments: its folder's ``new.json``."""
+        """Return a small instance file with comments to start from."""
         from importlib.resources import files
 
         file = files(module_path("problems", self.name)) / "new.json"
@@ -149,7 +149,7 @@ class Problem(Generic[I]):
     # How it is solved.
 
     def engines(self, formulation: str) -> Sequence[Engine]:
-        """Return the table of engines of a formulation, in the order in which it is walked."""
+        """Return the engines of a formulation, in the order in which they are tried."""
         from schedopt.solvers.door import engines
 
         return engines(self.name, formulation)
@@ -157,10 +157,21 @@ class Problem(Generic[I]):
     def solve(
         self, model: Formulation, solver: str | None, limits: Limits, known: Any | None = None
     ) -> Result:
-        """Solve a formulation with the first engine of its table that takes it, or a named one.
+        """Solve a formulation with its engines in order, or with a named engine.
 
-        ``known``: a solution to start from, which keeps all rules.
-        `InputError` if no engine has that name, or it does not take the formulation.
+        Parameters
+        ----------
+        model : Formulation
+        solver : str or None
+            The name of an engine.
+        limits : Limits
+        known : solution record, optional
+            A feasible solution to start from.
+
+        Raises
+        ------
+        InputError
+            If no engine has that name, or it does not accept the formulation.
         """
         from schedopt.solvers import door
         from schedopt.solvers.clock import now
@@ -187,16 +198,19 @@ class Problem(Generic[I]):
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
     ) -> dict[str, Any] | None:
-        """Return a certificate of a result's bound; None where there is none.
+        """Return a certificate of a result's bound, or None.
 
-        It may raise `NoCertificateError`, which says why there is none.
+        Raises
+        ------
+        NoCertificateError
+            If there is no certificate; the message says why.
         """
         from schedopt.solvers import door
 
         return door.certificate(model, result, limits)
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Solve a formulation again by another method than a result's, None where there is none."""
+        """Solve a formulation again with another engine; None if there is none."""
         from schedopt.solvers import door
 
         return door.confirm(model, result, limits)
@@ -212,27 +226,27 @@ class Problem(Generic[I]):
         raise InputError("a problem with prices", found=f"one of {self.name}")
 
     def expect_explained(self, model: Formulation) -> None:
-        """Raise `InputError` if nothing is known of a formulation's prices."""
+        """Raise `InputError` if a formulation cannot be explained."""
         if model.name not in self.explained:
             expected = "a selection, a schedule or a season of dssp: of others no prices are known"
             raise InputError(expected, found=f"{self.name} {model.name}", parameter="explain")
 
     def quantity(self, text: str, instance: Any) -> float:
-        """Return ``12h``, or a time by the clock, as a number; `InputError` if there are none."""
+        """Return ``12h`` or a time of day as a number; `InputError` if the problem has no times."""
         raise InputError("a number", found=quote(text))
 
     def carry(self, *args: Any, **options: Any) -> list[Constraint]:
-        """Return fair shares with the use of earlier results: see `schedopt.verbs.carry`."""
+        """Return fair shares with the usage of earlier results: see `schedopt.verbs.carry`."""
         raise InputError("results of a problem with fair shares", found=f"one of {self.name}")
 
     # How policies are run, and what they are measured against.
 
     def settings(self, instance: I, settings: Options) -> dict[str, Any]:
-        """Return a policy's options as documents tell them."""
+        """Return a policy's options as result documents write them."""
         return dict(settings)
 
     def measured_by(self, policy: Policy) -> Options:
-        """Return the options of the formulation that change what a policy is measured against."""
+        """Return the options of the formulation that change the reference of a policy."""
         return self.formulation().known_options
 
     def question(
@@ -242,15 +256,16 @@ class Problem(Generic[I]):
         options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[I] | None:
-        """Return what a policy with these options is measured against, None where nothing is known.
+        """Return the problem that a policy with these options is compared with, or None.
 
-        ``options``: those of the formulation count; ``constraints``: beyond the instance's.
+        ``options`` may contain options of the formulation; ``constraints`` are beyond the
+        instance's.
         """
         own = self.measured_by(policy)
         return Question(instance, options={k: v for k, v in options.items() if k in own})
 
     def comparable(self, result: Result, reference: Result) -> bool:
-        """Tell whether a policy's result answers the question that its reference answers."""
+        """Return True if a policy's result and its reference solve the same problem."""
         return True
 
     # How a result is shown and drawn.
@@ -264,7 +279,7 @@ class Problem(Generic[I]):
         return {}
 
     def done(self, instance: I, result: Result) -> str:
-        """Return how many jobs complete on time, in words; empty if that is no question."""
+        """Return how many jobs complete on time, in words, or an empty text."""
         return ""
 
     def lines(self, instance: I, result: Result) -> summary.Lines:
@@ -303,7 +318,7 @@ class Problem(Generic[I]):
         return ""
 
     def carried_out(self, instance: I, result: Result) -> Result | None:
-        """Return a result with times, dispatched where it has none; None without a solution."""
+        """Return a result with times, dispatched if it has none; None without a solution."""
         return None if result.solution is None else result
 
     has_plans: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""What a problem tells about a result, as data that a terminal or a page renders."""
+"""Plans, tables, sections and explanations of results, as data for the terminal and for pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Tables = Iterable[Table]
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page."""
+    """A section of a page."""
 
     title: str
     words: str = ""  # what the part is about, in a sentence or two; plain text
@@ -45,16 +45,16 @@ class Section:
 # Plans.
 
 FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
-"""Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
+"""Columns of every plan; the groupings are between ``reward`` and ``processors``."""
 KINDS: Mapping[str, type] = {
     **dict.fromkeys(("job", "reason", "start_time", "end_time", "was_time", "change"), str),
     **dict.fromkeys(("reward", "start", "end", "late", "chance", "was", "bill"), float),
     **dict.fromkeys(("night", "processors", "rank"), int),
     "run": bool,
 }
-"""What stands in the columns of plans; in those of groupings texts."""
+"""Types of the columns of plans; groupings are text."""
 CLOCK = {"start": "start_time", "end": "end_time", "was": "was_time"}
-"""Columns of times, and those of the same by the clock."""
+"""Columns of times, and the columns with the same times by the clock."""
 WRITERS = {str: tables.text, float: tables.number, int: tables.number, bool: tables.flag}
 
 Cell = str | float | int | bool | None  # a cell of a plan; None if empty
@@ -65,8 +65,8 @@ PlanRow = dict[str, Any]  # of one job, by title
 class Plan:
     """A plan: a row for each job, and the titles of its columns in order.
 
-    ``carried`` returns what a script has beside jobs: rows of submissions of tasks, under
-    ``release``, and of drops of capacity, under ``drop``. It is None where no times are known.
+    ``carried`` returns the other rows of a script: submissions of tasks under ``release``, and
+    drops of capacity under ``drop``. It is None if no times are known.
     """
 
     titles: Sequence[str]
@@ -75,7 +75,7 @@ class Plan:
 
     @classmethod
     def of(cls, plan: Plan | pl.DataFrame) -> Plan:
-        """Return a plan itself, or the plan that a frame holds."""
+        """Return a plan, or the plan in a data frame."""
         return plan if isinstance(plan, Plan) else cls(plan.columns, plan.to_dicts())
 
     def columns(self) -> dict[str, list[Cell]]:
@@ -83,11 +83,14 @@ class Plan:
         return {title: [row[title] for row in self.rows] for title in self.titles}
 
     def table(self, unit: float = 1.0) -> Table:
-        """Return the plan as a table to read, with times by the clock where it is known.
+        """Return the plan as a table for people, with times by the clock if they are known.
 
-        Groupings come last: they may be many, and a page or a terminal is narrow.
+        Groupings come last, since pages and terminals are narrow and there may be many.
 
-        ``unit``: the plan's unit of time, in seconds.
+        Parameters
+        ----------
+        unit : float
+            The plan's unit of time, in seconds.
         """
         shown = [title for title in self.titles if title not in CLOCK.values()]
         shown.sort(key=lambda title: title not in KINDS)
@@ -99,7 +102,7 @@ class Plan:
         return Table.of("plan", heads, rows)
 
     def frame(self) -> pl.DataFrame:
-        """Return the plan as a frame."""
+        """Return the plan as a data frame."""
         require("polars")
         import polars as pl
 
@@ -107,7 +110,7 @@ class Plan:
 
 
 def clock_cells(stamps: Iterable[str]) -> dict[str, tables.Cell]:
-    """Return ISO times as cells with the time of day; with the date if they span a day or more."""
+    """Return ISO times as cells with the time of day, and the date if they span a day or more."""
     moments = {stamp: datetime.fromisoformat(stamp) for stamp in stamps}
     dated = bool(moments) and max(moments.values()) - min(moments.values()) >= timedelta(1)
     cells = {}
@@ -118,7 +121,7 @@ def clock_cells(stamps: Iterable[str]) -> dict[str, tables.Cell]:
 
 
 def _shown(title: str, row: PlanRow, clock: Mapping[str, tables.Cell], unit: float) -> Value:
-    """Return a cell of a plan as a table shows it."""
+    """Return the cell of a plan for people."""
     if stamp := row.get(CLOCK.get(title, "")):
         return clock[stamp]
     value: Value = row[title]
@@ -136,16 +139,16 @@ def schema(titles: Sequence[str]) -> dict[str, Any]:
 
 
 def same_time(was: float, now: float) -> bool:
-    """Tell whether two times differ by rounding at most."""
+    """Return True if two times differ by rounding at most."""
     return isclose(was, now, rel_tol=1e-9, abs_tol=1e-9)
 
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a job, its reason, and its start and end in the old plan and in the new one.
+    """The change of a job in a new plan, its reason, and its old and new start and end.
 
-    ``was`` and ``now`` are in the night's unit, and None where the job does not run. ``was_time``
-    and ``now_time`` are the same by the clock, where it is known.
+    ``was`` and ``now`` are in the night's unit, and None if the job does not run. ``was_time`` and
+    ``now_time`` are the same by the clock.
     """
 
     job: str
@@ -158,7 +161,7 @@ class Change:
 
 
 def changes_table(changes: Iterable[Change]) -> Table:
-    """Return the jobs that are not kept, each with when it was planned and when it is now."""
+    """Return the table of the jobs that changed, with old and new times."""
     changed = [of for of in changes if of.change != "kept"]
     times = [time for of in changed for time in (of.was_time, of.now_time) if time]
     clock = clock_cells(stamp for time in times for stamp in time)
@@ -182,7 +185,7 @@ Solve = Callable[..., "Result"]  # the verb, with limits
 
 @dataclass(frozen=True, eq=False)
 class Tonight:
-    """A night that is planned."""
+    """A plan with its night, its result, and the settings of the farm."""
 
     instance: AnyInstance
     result: Result  # of the formulation ``schedule``, checked; under risk of ``selection``
@@ -198,7 +201,7 @@ NAMES = 6  # jobs that are named in a cell; of more, how many
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why one job is left out."""
+    """The reason why a job is left out."""
 
     job: str
     reason: str  # as in a plan
@@ -214,7 +217,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class RulePrice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a rule costs."""
+    """The cost of a rule."""
 
     rule: str
     cost: float | None  # the optimum without it, less the optimum; None: not known
@@ -237,7 +240,7 @@ class SmallestChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Explanation of an answer."""
+    """Why jobs are left out, the cost of each rule, and the smallest changes that let a job run."""
 
     left_out: tuple[LeftOut, ...]  # one for each job that is left out, in the file's order
     rules: tuple[RulePrice, ...]

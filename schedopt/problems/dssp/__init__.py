@@ -1,4 +1,4 @@
-"""What the application knows of dssp: which jobs to run by the deadline, and when."""
+"""The record of dssp: which jobs to run by the deadline, and when."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ class Dssp(Problem["Instance"]):
         return Selection
 
     def default_formulation(self, instance: Instance) -> str:
-        """Return the formulation of an instance where none is named: that of several nights."""
+        """Return ``season`` for several nights, otherwise ``selection``."""
         return "season" if instance.nights > 1 else super().default_formulation(instance)
 
     def trivial(self, model: Any) -> tuple[Any | None, float | None]:
-        """Return jobs by reward for their demand, as far as the rules allow, and a weak bound."""
+        """Return a greedy selection by reward per demand, and a weak bound."""
         from schedopt.solvers.dssp.trivial import trivial
 
         chooses = model.name in ("selection", "season") and not getattr(model, "sample", None)
         return trivial(model) if chooses else (None, None)
 
     def expect_explained(self, model: Formulation) -> None:
-        """Raise `InputError` if nothing is known of prices, as under risk."""
+        """Raise `InputError` if a formulation cannot be explained, such as one under risk."""
         super().expect_explained(model)
         if risk := model.options.get("risk"):
             expected = "a question without --risk: under it no prices are known"
@@ -85,7 +85,7 @@ class Dssp(Problem["Instance"]):
         return explain(model, result, limits, progress)
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
-        """Return a policy by name; two joined by ``+`` choose and then dispatch."""
+        """Return a policy by name; two names joined by ``+`` select and then dispatch."""
         from schedopt.problems.dssp.two_phase import two_phase, with_seats
 
         if "+" in name:
@@ -93,7 +93,7 @@ class Dssp(Problem["Instance"]):
         return with_seats(super().policy(name), constraints)
 
     def quantity(self, text: str, instance: Instance) -> float:
-        """Return a length of time, such as ``12h``, or a time by the clock, in the file's unit."""
+        """Return a duration such as ``12h``, or a time of day, in the instance's unit."""
         from schedopt.instances.dssp.clock import dates_of, time_of
 
         unit, start = instance.unit, instance.start
@@ -102,7 +102,7 @@ class Dssp(Problem["Instance"]):
     has_plans: ClassVar = True
 
     def carry(self, *args: Any, **options: Any) -> list[Constraint]:
-        """Return fair shares with the use of earlier results."""
+        """Return fair shares with the usage of earlier results."""
         from schedopt.planning.carry import carry
 
         return carry(*args, **options)
@@ -192,14 +192,14 @@ class Dssp(Problem["Instance"]):
         return draw(results, instance)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
-        """Return a policy's options, with the number for a fill that is given in words."""
+        """Return a policy's options, with the number of a ``fill`` that is given as a word."""
         settled = dict(settings)
         if "fill" in settled:
             settled["fill"] = instance.fill(settled["fill"])
         return settled
 
     def measured_by(self, policy: Policy) -> Options:
-        """Return no options for schedules, whose bound depends on no choice."""
+        """Return no options for dispatchers, since the bound of schedules has none."""
         return {} if _dispatches(policy) else super().measured_by(policy)
 
     def question(
@@ -209,7 +209,7 @@ class Dssp(Problem["Instance"]):
         options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
-        """Return the best choice under the same options; for schedules, in the bounding night."""
+        """Return the optimal selection; for dispatchers, that of the bounding night."""
         from schedopt.instances.dssp import bounding
 
         if _dispatches(policy) and bounding(instance) is not instance:

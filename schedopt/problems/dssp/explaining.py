@@ -1,8 +1,8 @@
-"""The prices behind a selection, a schedule or a season, each found by solving again.
+"""Explanations of a selection, a schedule or a season, each computed by solving again.
 
-A job that is left out is asked for, and the optimum with it says what it lacks: its reward and the
-reward that asking for it loses. A rule is left out, and the optimum without it says what it costs.
-What cannot be solved to a proof in the time that there is, is said to be unproven.
+For a job that is left out, the optimum with the job gives the reward at which it would run. The
+optimum without a rule gives the cost of the rule. What cannot be solved to a proof within the time
+limit is reported as unproven.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,14 +25,14 @@ from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stopped
 
 EACH, TOGETHER = 10.0, 120.0
-"""Seconds for each further solve, and for all of them, where no time limit is given."""
+"""Seconds for each further solve, and for all of them, without a time limit."""
 Progress = Callable[[int, int], None]
 Model = Selection | Schedule | Season
 
 
 @dataclass(frozen=True)
 class _Optimum:
-    """What a further solve found."""
+    """The result of a further solve."""
 
     worth: Fraction | None = None
     chosen: frozenset[str] = frozenset()
@@ -44,7 +44,7 @@ class _Optimum:
 def explain(
     model: Model, result: Result, limits: Limits, progress: Progress | None = None
 ) -> Explanation:
-    """Return why jobs are left out, and what each rule costs."""
+    """Return why jobs are left out, and the cost of each rule."""
     night, began, quick = model.instance, now(), reasons(model.instance, result)
     rules = [
         rule if rule.name else msgspec.structs.replace(rule, name=label(rule, i))
@@ -86,7 +86,7 @@ def _solve_each(
     limits: Limits,
     progress: Progress | None,
 ) -> Iterator[_Optimum]:
-    """Yield the optimum of the night under other rules, for each list of them."""
+    """Yield the optimum of the night for each list of rules."""
     bare = msgspec.structs.replace(model.instance, constraints=())
     end = now() + (TOGETHER if limits.time_limit is None else limits.time_limit)
     for n, rules in enumerate(questions):
@@ -106,14 +106,14 @@ def _solve_each(
 
 
 def _other_rules(model: Model, bare: Instance, rules: Sequence[Constraint]) -> Model:
-    """Return the model of a night under other rules."""
+    """Return the model of a night with other rules."""
     if isinstance(model, Schedule):
         return Schedule(bare).add(*rules)
     return type(model)(bare, fill=model.fill).add(*rules)
 
 
 def _able(model: Model) -> Sequence[bool]:
-    """Tell which jobs can run at all."""
+    """Return which jobs can run at all."""
     night = model.instance
     if not isinstance(model, Schedule):
         return list(selectable(night, model.fill))
@@ -121,7 +121,7 @@ def _able(model: Model) -> Sequence[bool]:
 
 
 def _optimum(night: Instance, result: Result) -> _Optimum:
-    """Return what a result has found."""
+    """Return the optimum of a result."""
     chosen = frozenset(result.solution.selected if result.solution else ())
     paid_in_part = as_written(result.objective or 0.0)
     worth = paid_in_part if night.late else _total(night, "reward", chosen)
@@ -135,7 +135,7 @@ def _total(night: Instance, objective: str, chosen: frozenset[str]) -> Fraction:
 
 
 def _price(name: str, best: _Optimum, other: _Optimum, index: dict[str, int]) -> RulePrice:
-    """Return what a rule costs, from the optimum without it."""
+    """Return the cost of a rule, from the optimum without it."""
     if other.worth is None or best.worth is None:
         return RulePrice(rule=name, cost=None, proven=False)
     return RulePrice(

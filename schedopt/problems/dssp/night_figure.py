@@ -1,4 +1,4 @@
-"""Picture of a night that was carried out: planned and real use of processors, job by job."""
+"""Picture of a night that was carried out: planned and real processors of each job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 40  # jobs that are drawn
 
 
 def draw(report: CarriedOut) -> Figure:
-    """Draw how many processors each job was to hold (above its line) and held (below)."""
+    """Draw the planned processors of each job above its line, and the real ones below."""
     night, jobs = report.night, report.jobs[:MOST]
     figure, axes = style.single_panel((9, 1.4 + 0.55 * max(1, len(jobs))))
     spans = [*report.planned.values(), *report.real.values()]
@@ -53,7 +53,7 @@ def draw(report: CarriedOut) -> Figure:
 
 
 def _changes(spans: Iterable[Span]) -> tuple[list[float], list[int]]:
-    """Return the times at which the number of tasks changes, and the number from then on."""
+    """Return the times at which the number of tasks changes, and the new numbers."""
     changes = sorted([(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans])
     return [time for time, _ in changes], [*accumulate(change for _, change in changes)]
 

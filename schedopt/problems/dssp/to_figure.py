@@ -1,4 +1,4 @@
-"""Pictures of nights and seasons: jobs; shares of the capacity; schedules as Gantt charts."""
+"""Pictures of nights and seasons: jobs, shares of the capacity, and schedules as Gantt charts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,14 +51,14 @@ def jobs(night: Instance) -> Figure:
 
 
 def results(documents: Documents, night: Instance | None = None) -> Figure:
-    """Draw schedules as they run where all results have one, else the shares of the capacity."""
+    """Draw schedules if all results have one, otherwise the shares of the capacity."""
     if all(isinstance(document.solution, Scheduled) for document in documents):
         return schedule(documents, night)
     return draw_shares(documents, night)
 
 
 def draw_shares(documents: Documents, night: Instance | None = None) -> Figure:
-    """Draw the shares of the capacity, by night where there are several."""
+    """Draw the shares of the capacity, by night if there are several."""
     if any(document.solution is None for document in documents):
         raise ValueError("results without a solution are not drawn")
     if all(has_several_nights(document) for document in documents):
@@ -72,7 +72,7 @@ def draw_shares(documents: Documents, night: Instance | None = None) -> Figure:
 
 
 def _shares(documents: Documents, night: Instance | None) -> Figure:
-    """Draw the share of the capacity that each group gets in each selection, and asks for."""
+    """Draw the share of the capacity of each group in each selection, and its demand."""
     by_grouping = _groups(documents)
     look = colours(style.keys(documents))
     lines = [*map(len, by_grouping.values())]
@@ -97,7 +97,7 @@ def _shares(documents: Documents, night: Instance | None) -> Figure:
 
 
 def _groups(documents: Documents) -> dict[str, list[str]]:
-    """Return the groups to draw of each grouping: of many, those with the largest shares."""
+    """Return the groups to draw of each grouping; of many, those with the largest shares."""
     most: dict[str, dict[str, float]] = {}
     for document in documents:
         for by, groups in document.solution.shares.items():
@@ -119,7 +119,7 @@ def _share(solution: Any, by: str, group: str) -> float:
 def _caps(
     axes: Axes, by: str, groups: Sequence[str], documents: Documents, night: Instance | None
 ) -> None:
-    """Mark the caps and floors of fair shares of the capacity, but for what remembers others."""
+    """Mark caps and floors of fair shares without memory."""
     rules = [rule for document in documents for rule in document.constraints]
     for rule in [*rules, *(() if night is None else night.constraints)]:
         if not isinstance(rule, FairShare) or (rule.by, rule.of) != (by, "capacity"):
@@ -133,7 +133,7 @@ def _caps(
 
 
 def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
-    """Draw, for each result, the share of the capacity that each group has on each night."""
+    """Draw for each result the share of the capacity of each group on each night."""
     solutions: list[Any] = [document.solution for document in documents]
     by = next(iter(solutions[0].nights[0].shares), "")
     size, share = (8, 1 + 2.2 * len(documents)), {"sharex": True, "sharey": True}
@@ -155,7 +155,7 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
 
 
 def schedule(documents: Documents, night: Instance | None = None) -> Figure:
-    """Draw schedules below each other: each task as a bar on its processor."""
+    """Draw schedules below each other, with each task as a bar on its processor."""
     figure, grid = style.panels((9, 1 + 3.2 * len(documents)), len(documents))
     longest = max((document.solution.makespan for document in documents), default=1.0)
     deadline = None if night is None else night.deadline
@@ -184,7 +184,7 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
 
 
 def _standing(result: Result) -> Standing | None:
-    """Return the state of the night of a replanned result; None of another result."""
+    """Return the state of the night of a replanned result, or None."""
     asked = result.asked
     if asked is None or asked.instance is None or not asked.history:
         return None
@@ -192,7 +192,7 @@ def _standing(result: Result) -> Standing | None:
 
 
 def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> None:
-    """Draw every task as a bar on its processor; very many are drawn as pixels, without edges."""
+    """Draw every task as a bar on its processor, or as pixels if there are very many."""
     on_each = [(task, on) for task in document.solution.tasks for on in task.on]
     labels = {task.job: task.job for task, _ in on_each} if night is None else _labels(night)
     colour = colours(dict.fromkeys(labels.values()))
@@ -222,7 +222,7 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
 
 
 def _machine(axes: Axes, night: Instance, unit: float) -> None:
-    """Draw the processors by pool, where their number changes."""
+    """Draw the processors by pool if their number changes."""
     first = 0.0
     for steps in night.machine.by_number.values():
         times = [float(time) / unit for time in steps.times]
@@ -233,7 +233,7 @@ def _machine(axes: Axes, night: Instance, unit: float) -> None:
 
 
 def _labels(night: Instance) -> Mapping[str, str]:
-    """Return each job's group in the first grouping with few enough groups, or its name."""
+    """Return each job's group in the first grouping with few groups, or its name."""
     for by, groups in night.groups.items():
         if len(groups) <= len(COLOURS):
             return {job.name: job.groups.get(by, "none") for job in night.jobs}

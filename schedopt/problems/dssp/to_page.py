@@ -1,4 +1,4 @@
-"""The parts of a page of a result: when jobs run, who gets what, and what is left out and why."""
+"""Sections of a result's page: when jobs run, shares of groups, and jobs that are left out."""
 
 from collections.abc import Iterator
 
@@ -71,7 +71,7 @@ def sections(
 def _times_section(
     instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows.Run
 ) -> Section:
-    """Return when jobs run: every task of a night, or who is late on each of several."""
+    """Return the section of times: every task of a night, or the late jobs of several nights."""
     late = {
         name
         for schedule in plan_rows.schedules_of(run)

@@ -1,4 +1,4 @@
-"""The terminal's lines and tables on a result of dssp: jobs, shares, nights and times."""
+"""Lines and tables of results of dssp: jobs, shares, nights and times."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,12 +23,13 @@ from schedopt.tables import Table, Value
 
 MOST = 40  # groups of a table; of more, those with the largest shares are shown
 MOST_BY_NIGHT = 8
-"""Groups with columns of their own; of more, those with the largest shares are shown."""
+"""Most groups with columns of their own; of more, those with the largest shares."""
 NEAR = 0.005  # a share this close to its cap or its floor is said to be at it
 ROUNDED = 1 + 1e-9
-"""A share that is beyond its cap or its floor by less than this factor is rounded."""
+"""A share beyond its cap or floor by less than this factor is a rounding error."""
 REASONED, MANY, FEW = 1_000, 20_000, 20
-"""Jobs left out whose reasons are worked out; and of how many jobs on, how few."""
+"""Most jobs whose reasons are computed; the number of jobs from which on fewer are, and how many.
+"""
 UNTRIED = f"not tried with more than {plan_rows.PLAINLY:,} tasks: see --output plan.csv"
 COLUMNS = (
     column.text("group"),
@@ -40,7 +41,7 @@ COLUMNS = (
 
 
 def lines(instance: Instance, result: Result[plan_rows.Chosen]) -> Lines:
-    """Yield how many jobs are run, on how many nights, and how many complete in time."""
+    """Yield how many jobs run, on how many nights, and how many complete on time."""
     chosen = result.solution
     if isinstance(chosen, SelectedNights):
         used = sum(night.demand for night in chosen.nights) / fsum(chosen.capacities)
@@ -52,7 +53,7 @@ def lines(instance: Instance, result: Result[plan_rows.Chosen]) -> Lines:
 
 
 def jobs_in_time(instance: Instance, result: Result[plan_rows.Chosen]) -> str:
-    """Say how many of the jobs of a night that was run are in time."""
+    """Return how many jobs of a dispatched night complete on time, in words."""
     run = result.solution
     return plan_rows.in_time(instance, run) if isinstance(run, Scheduled) else ""
 
@@ -99,7 +100,7 @@ def _night_lines(night: Instance, result: Result[plan_rows.Chosen], solution: Se
 
 
 def caution(instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows.Run) -> str:
-    """Say how many chosen jobs cannot be run in time; empty if all can."""
+    """Return how many selected jobs would be late, in words; empty if none."""
     lost = sum(
         len(plan_rows.unpaid_jobs(instance, schedule)) for schedule in plan_rows.schedules_of(run)
     )
@@ -111,7 +112,7 @@ def caution(instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows
 
 
 def left_out_table(night: Instance, result: Result) -> Table | None:
-    """Return a table of the jobs that are left out and why, the most rewarding first."""
+    """Return the table of jobs that are left out and why, in order of decreasing reward."""
     if not isinstance(result.solution, Selected | SelectedNights):
         return None
     out = int(_left_out(night, result.solution).sum()) - len(twins_of(night))
@@ -140,14 +141,14 @@ def left_out_table(night: Instance, result: Result) -> Table | None:
 
 
 def _left_out(night: Instance, left_out: Selected | SelectedNights) -> NDArray[np.bool_]:
-    """Tell which jobs are left out, shape (J,)."""
+    """Return which jobs are left out, shape (J,)."""
     mask = np.ones(len(night.jobs), dtype=np.bool_)
     mask[night.positions(left_out)] = False
     return mask
 
 
 def tables(instance: Instance, result: Result[plan_rows.Chosen]) -> Tables:
-    """Yield a table for each grouping: what each group asked for, and got, on each night."""
+    """Yield a table for each grouping with demand and share of each group on each night."""
     chosen = result.solution
     if isinstance(chosen, SelectedNights):
         yield from _by_night(instance, chosen)
@@ -156,7 +157,7 @@ def tables(instance: Instance, result: Result[plan_rows.Chosen]) -> Tables:
 
 
 def _by_night(season: Instance, solution: SelectedNights) -> Tables:
-    """Yield a row for each night, and a last one for all of them."""
+    """Yield a row for each night, and a row of totals."""
     nights, rooms = solution.nights, solution.capacities
     for by in season.groups or {"": {}}:
         groups = largest_groups(solution, by) if by else []
@@ -175,7 +176,7 @@ def _by_night(season: Instance, solution: SelectedNights) -> Tables:
 
 
 def largest_groups(solution: SelectedNights, by: str) -> list[str]:
-    """Return the groups of a grouping that get most over all nights, in alphabetical order."""
+    """Return the groups with the largest shares over all nights, in alphabetical order."""
     total: Counter[str] = Counter()
     for night in solution.nights:
         total.update(night.shares.get(by, {}))
@@ -183,7 +184,7 @@ def largest_groups(solution: SelectedNights, by: str) -> list[str]:
 
 
 def shares(result: Result[plan_rows.Chosen]) -> dict[str, dict[str, float]]:
-    """Return the shares of all groups in the capacity of all nights."""
+    """Return the share of each group in the capacity of all nights."""
     nights = () if result.solution is None else nights_of(result.solution)
     return {
         by: {group: fsum(night.shares[by][group] for night in nights) / len(nights) for group in of}
@@ -211,7 +212,7 @@ def _by_group(night: Instance, result: Result[plan_rows.Chosen], solution: Selec
 
 
 def _bound_reached(share: float, cap: float | None, floor: float | None, asked: float) -> str:
-    """Say whether a share is held by its cap or its floor, or breaks it."""
+    """Return whether a share is at its cap or floor, or violates it, in words."""
     words = []
     if cap is not None and share > cap - NEAR:
         words.append("above its cap" if share > cap * ROUNDED else "at its cap")
@@ -225,7 +226,7 @@ def _bound_reached(share: float, cap: float | None, floor: float | None, asked: 
 def _bounds(
     rules: Iterable[Constraint], by: str, groups: Iterable[str]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the tightest caps and floors on each group by rules of tonight's capacity alone."""
+    """Return the tightest caps and floors of each group by rules without memory."""
     caps: dict[str, float] = {}
     floors: dict[str, float] = {}
     for rule in rules:

@@ -1,4 +1,4 @@
-"""Policies of two phases, by name: ``greedy+lcpf``, ``selection+lcpf``."""
+"""Policies of two phases, such as ``greedy+lcpf`` and ``selection+lcpf``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEAR = 1e-6  # largest relative gap of an unproven selection that is still dispa
 
 
 def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
-    """Return a policy that chooses, or a formulation, and then one that dispatches."""
+    """Return a policy that selects jobs, by a policy or a formulation, and then dispatches them."""
     from schedopt.policies.dssp import two_phase as joined
 
     known, problem = record.policies(), record.name
@@ -39,7 +39,7 @@ def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()
 
 
 def with_seats(policy: Policy, constraints: Sequence[Constraint]) -> Policy:
-    """Return a policy that knows of the seats, beyond the instance's, that running tasks hold."""
+    """Return a policy that obeys additional rules of seats."""
     seats = tuple(rule for rule in constraints if isinstance(rule, Seats))
     if not seats or (policy.phase == "choose" and "dispatcher" not in policy.options):
         return policy
@@ -52,7 +52,7 @@ def with_seats(policy: Policy, constraints: Sequence[Constraint]) -> Policy:
 
 
 def _by_formulation(constraints: Sequence[Constraint]) -> Policy:
-    """Return a policy that chooses as the optimal selection does."""
+    """Return a policy that selects by the optimal selection."""
     from schedopt.formulations.dssp import Selection
     from schedopt.policies.registry import NotApplicableError, Policy
 

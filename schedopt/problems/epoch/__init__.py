@@ -1,4 +1,4 @@
-"""What the application knows of epoch: how to pack memory-bound jobs into epochs."""
+"""The record of epoch: how to pack memory-bound jobs into epochs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Epoch(Problem["Instance"]):
         return start(model, seconds)
 
     def comparable(self, result: Result, reference: Result) -> bool:
-        """Tell whether both hold epochs; rectangles answer another question."""
+        """Return True unless one has epochs and the other rectangles."""
         rectangles = hasattr(result.solution, "rectangles")
         return not (rectangles and hasattr(reference.solution, "epochs"))
 

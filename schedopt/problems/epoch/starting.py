@@ -1,4 +1,4 @@
-"""The best schedule of the policies, to start a search from."""
+"""The best schedule of the policies, as a warm start."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,17 +9,17 @@ from schedopt.instances.epoch import Instance, Partitioned, Rectangle, Scheduled
 from schedopt.policies.registry import NotApplicableError, registered
 
 STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-star",)}
-"""For each formulation, policies whose schedules are of its kind."""
+"""Policies whose schedules suit each formulation."""
 
 FEW = {"heuristic-epoch": 5_000, "buddy-star": 30_000}
-"""Jobs up to which a policy takes about a second: its time grows with their square, or nearly."""
+"""Jobs up to which a policy takes about a second; its time is nearly quadratic."""
 
 A_SECOND = 50_000  # most jobs of a policy for each second left
 MOST_AT_ONCE = 500  # the same where no time is left
 
 
 def start(model: Formulation, seconds: float | None = None) -> Partitioned | Scheduled | None:
-    """Return the best heuristic schedule that keeps all side constraints, None if there is none."""
+    """Return the best heuristic schedule that satisfies all side constraints, or None."""
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
     schedules: list[Partitioned | Scheduled] = []
@@ -52,7 +52,7 @@ def _keeps(solution: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bo
 
 
 def _rotation(instance: Instance) -> Scheduled:
-    """Give each job the whole machine in turn: what is always possible (section 4)."""
+    """Return the schedule that gives each job the whole machine in turn (section 4)."""
     total, nodes = len(instance.jobs), instance.nodes
     times = [i / total for i in range(total + 1)]
     turns = zip(instance.names, times, times[1:], strict=False)

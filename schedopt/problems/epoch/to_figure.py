@@ -18,11 +18,11 @@ from schedopt.pictures.style import names as called
 MANY = 64  # jobs from which on names would not be readable
 
 Bar = tuple[str, float, float, float, float]
-"""A job's name, its first node and how many, from when in the quantum and for how long."""
+"""A job's name, its first node and number of nodes, its start and its duration."""
 
 
 def jobs(instance: Instance) -> Figure:
-    """Draw each job's minimum, the largest first, and the load."""
+    """Draw each job's minimum in decreasing order, and the load."""
     figure, axes = single_panel((8, 4))
     minima = instance.minima[instance.descending]
     axes.bar(range(1, len(minima) + 1), minima, color=BLUE)
@@ -35,7 +35,7 @@ def jobs(instance: Instance) -> Figure:
 
 
 def results(documents: Sequence[Any], instance: Instance | None = None) -> Figure:
-    """Draw schedules beside each other: one box for each job, as wide as its nodes."""
+    """Draw schedules beside each other: one box for each job, with the width of its nodes."""
     columns = min(3, len(documents))
     rows = ceil(len(documents) / columns)
     figure, boxes = panels((5 * columns, 4 * rows), rows, columns)
@@ -55,7 +55,7 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
 
 
 def filling(document: Any, counts: Sequence[int]) -> Figure:
-    """Draw a schedule of BUDDY after so many of its jobs, for each count, have been placed."""
+    """Draw a schedule of BUDDY after each number of jobs in ``counts``."""
     figure, (row,) = panels((3.2 * len(counts), 3.4), 1, len(counts))
     everyone = list(document.solution.rectangles)
     colour = colours(everyone)
@@ -72,7 +72,7 @@ def _boxes(
     minimum: Mapping[str, int],
     some: Sequence[str] | None = None,
 ) -> int:
-    """Draw all boxes, or those of some jobs, and in each a line as long as the job's minimum."""
+    """Draw all boxes, or those of some jobs, each with a line as long as the job's minimum."""
     nodes = _nodes(solution)
     axes.set(xlim=(0, nodes), ylim=(0, 1))
     for name, first, width, start, height in _bars(solution):
@@ -90,7 +90,7 @@ def _boxes(
 
 
 def _nodes(solution: Any) -> int:
-    """Return N: what any epoch, or the pieces at any instant, use together."""
+    """Return N, the total nodes of an epoch, or of the rectangles at a time."""
     if hasattr(solution, "rectangles"):
         pieces = solution.rectangles.values()
         total: float = sum(p.nodes * (p.end - p.start) for p in pieces)
@@ -99,7 +99,7 @@ def _nodes(solution: Any) -> int:
 
 
 def _bars(solution: Any) -> Iterator[Bar]:
-    """Yield the boxes: one for a job, or several where its nodes are no neighbours."""
+    """Yield the boxes: one for each job, or several if its nodes are not contiguous."""
     if hasattr(solution, "rectangles"):
         yield from _pieces(solution.rectangles, _nodes(solution))
         return
@@ -113,7 +113,7 @@ def _bars(solution: Any) -> Iterator[Bar]:
 
 
 def _pieces(rectangles: dict[str, Any], nodes: int) -> Iterator[Bar]:
-    """Yield the boxes of rectangles; where the nodes are not said, the first that are free."""
+    """Yield the boxes of rectangles; if the nodes are not given, the first free ones."""
     free_from = [0.0] * nodes
     for name, piece in sorted(rectangles.items(), key=lambda item: item[1].start):
         start, height = piece.start, piece.end - piece.start

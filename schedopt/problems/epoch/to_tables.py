@@ -1,4 +1,4 @@
-"""The terminal's lines and tables on a result of epoch: the epochs and their nodes."""
+"""Lines and tables of results of epoch: the epochs and their nodes."""
 
 from schedopt import tables as column
 from schedopt.formats import count_of
@@ -11,14 +11,14 @@ MOST = 20  # epochs of the table
 
 
 def lines(instance: Instance, result: Result[Partitioned | Scheduled]) -> Lines:
-    """Yield the overhead per node; the objective is that of all nodes together."""
+    """Yield the overhead per node; the objective is that of all nodes."""
     if result.objective is not None:
         each = result.objective / instance.nodes
         yield "overhead", f"{each:.3g} reallocations per node and quantum"
 
 
 def tables(instance: Instance, result: Result[Partitioned | Scheduled]) -> Tables:
-    """Yield the epochs: how long they last, and how many nodes each of their jobs gets."""
+    """Yield the table of epochs: durations, and the nodes of each job."""
     if not isinstance(result.solution, Partitioned):
         return
     epochs = result.solution.epochs

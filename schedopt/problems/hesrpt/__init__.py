@@ -1,4 +1,4 @@
-"""What the application knows of hesrpt: how to share servers between parallelizable jobs."""
+"""The record of hesrpt: how to share servers between parallelizable jobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Result
 
 STARTS = ("hesrpt", "equi")
-"""Policies that are tried one after the other for a start; the last always applies."""
+"""Policies that are tried in turn for a warm start; the last always applies."""
 MOST_AT_ONCE = 1_000  # jobs up to which one of them is an answer where no search had time for any
 
 
@@ -45,7 +45,7 @@ class Hesrpt(Problem["Instance"]):
         return Allocation
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
-        """Return what the first policy that applies makes; policies see no side constraints."""
+        """Return the allocation of the first policy that applies; None with side constraints."""
         from schedopt.policies.registry import NotApplicableError, registered
 
         if model.side_constraints():
@@ -58,7 +58,7 @@ class Hesrpt(Problem["Instance"]):
         return None
 
     def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
-        """Return what a policy makes: of many jobs its shares would be too many numbers."""
+        """Return a policy's allocation, unless there are too many jobs to write their shares."""
         few = len(model.instance.jobs) <= MOST_AT_ONCE
         has_order = getattr(model, "given", False)
         return (self.hint(model) if few and not has_order else None), None

@@ -1,4 +1,4 @@
-"""Pictures of hesrpt: the jobs and their speedups; who has which share of the servers when."""
+"""Pictures of hesrpt: jobs and their speedups, and shares over time."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ MANY = 24  # jobs up to which each has a colour and a name of its own
 
 
 def jobs(instance: Instance) -> Figure:
-    """Draw the jobs' sizes, and their speedups up to all servers."""
+    """Draw the sizes of the jobs, and their speedups up to all servers."""
     figure, ((left, right),) = panels((9, 4), 1, 2)
     order = np.argsort(instance.sizes, kind="stable")
     few = len(order) <= MANY
@@ -39,7 +39,7 @@ def jobs(instance: Instance) -> Figure:
 
 
 def results(documents: Sequence[Any], instance: Instance | None = None) -> Figure:
-    """Draw the shares of each result over time, and beside them who is left when."""
+    """Draw the shares of each result over time, and the number of incomplete jobs."""
     size, share = (9, 2.6 * len(documents) + 0.6), {"sharex": True, "width_ratios": [3, 2]}
     figure, rows = panels(size, len(documents), 2, **share)
     names = list(documents[0].solution.order)
@@ -61,7 +61,7 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
 
 
 def _shares(axes: Axes, solution: Any, names: list[str], colour: dict[str, str]) -> None:
-    """Draw stacked shares; where there are only proportions, nothing but the completions."""
+    """Draw stacked shares; if there are only proportions, the completions."""
     epochs = solution.epochs
     axes.set_ylim(0, 1)
     decorate(axes, y="share of the servers", shares="y")
@@ -80,7 +80,7 @@ def _shares(axes: Axes, solution: Any, names: list[str], colour: dict[str, str])
 
 
 def _incomplete(axes: Axes, solution: Any) -> None:
-    """Draw how many jobs are still to complete over time."""
+    """Draw the number of incomplete jobs over time."""
     ends = np.sort(np.array(list(solution.completion.values())))
     left = np.arange(len(ends), -1, -1)
     axes.step(np.concatenate([[0.0], ends]), left, where="post", color="black")

@@ -1,4 +1,4 @@
-"""The terminal's lines and tables on a result of hesrpt: completion times, and the proof."""
+"""Lines and tables of results of hesrpt: completion times, and the proof."""
 
 from schedopt import tables as column
 from schedopt.instances.hesrpt import Allocated, Instance
@@ -12,13 +12,13 @@ PROVEN = {"all": "over all completion orders", "given": "for this completion ord
 
 
 def lines(instance: Instance, result: Result[Allocated]) -> Lines:
-    """Yield over which completion orders the optimum is proven."""
+    """Yield the completion orders over which the optimum is proven."""
     if result.solution is not None and result.solution.certified:
         yield "proven", PROVEN[result.solution.certified]
 
 
 def tables(instance: Instance, result: Result[Allocated]) -> Tables:
-    """Yield the jobs in the order in which they complete, with their shares at the start."""
+    """Yield the table of jobs in order of completion, with their initial shares."""
     solution = result.solution
     if solution is None:
         return

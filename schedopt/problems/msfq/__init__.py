@@ -1,4 +1,4 @@
-"""What the application knows of msfq: when a queue of multiserver jobs should switch class."""
+"""The record of msfq: when a queue of multiserver jobs should switch class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUICK = {
     "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
     "weighted": ((3, 0.6), (4, 0.5)),
 }
-"""For each objective servers, and the load up to which their optimal policy takes seconds."""
+"""For each objective: servers, and the load up to which the optimal policy takes seconds."""
 
 SOME = 128  # servers up to which the exact curve is quick; beyond, it is approximated by area
 
@@ -77,7 +77,7 @@ class Msfq(Problem["Instance"]):
         return trivial(model)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
-        """Return a policy's options, with a site's own policy as JSON in place of its file."""
+        """Return a policy's options, with the content of a priority file in place of its name."""
         from schedopt.instances.msfq.site import inline
 
         return {
@@ -92,7 +92,7 @@ class Msfq(Problem["Instance"]):
         options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
-        """Return the optimal policy where it is quick, else the best threshold; of a log bounds."""
+        """Return the optimal policy if it is fast, else the best threshold; for logs the bound."""
         if instance.log is not None:
             return Question(instance, "bound")
         if instance.one_or_all is None or not instance.memoryless or instance.load >= 1:
@@ -110,7 +110,7 @@ class Msfq(Problem["Instance"]):
         return Question(instance, options=own, bounding=policy.name == "msfq" and exact)
 
     def comparable(self, result: Result, reference: Result) -> bool:
-        """Tell whether both know the same about sizes."""
+        """Return True unless only one of the two knows the sizes of jobs."""
         knows = result.options.get("estimates") == "exact"
         return reference.formulation != "optimal-policy" or not knows
 
