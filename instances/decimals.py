@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import fsum, gcd, lcm
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -179,14 +179,3 @@ def whole_total(numbers: Floats) -> int | None:
     """Return the sum of whole numbers, exactly; None of others, and where it is too large."""
     total = float(np.add.reduce(numbers))
     return int(total) if total < LARGEST and np.array_equal(np.rint(numbers), numbers) else None
-
-
-def rounded_total(numbers: Floats, *, whole: bool = False) -> float:
-    """Return what `math.fsum` does of numbers that are not negative, whole ones sooner.
-
-    ``whole``: whether they are known to be whole, and to sum to less than 2^52.
-    """
-    if whole:
-        return float(np.add.reduce(numbers))
-    total = whole_total(numbers)
-    return fsum(numbers.tolist()) if total is None else float(total)

@@ -216,26 +216,12 @@ def mix_hashes(before: Words, more: Words | np.uint64) -> Words:
     return both ^ (both >> TURN)
 
 
-def slots(numbers: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return each hash's slot, of four times as many, and one entry of each slot (-1: none)."""
-    bits = max(len(numbers).bit_length() + 2, 4)
-    slot = ((numbers * MIX) >> np.uint64(64 - bits)).astype(np.int64)
-    holder = np.full(1 << bits, -1, dtype=np.int64)
-    holder[slot] = np.arange(len(slot))
-    return slot, holder
-
-
-def group_equal_rows(rows: Iterable[NDArray[Any]]) -> tuple[Positions, Positions] | None:
+def group_equal_rows(columns: Iterable[NDArray[Any]]) -> tuple[Positions, Positions] | None:
     """Return one row of each kind, and each row's kind; None if most differ. No number is -0.0."""
-    listed = list(rows)
-    numbers = np.zeros(len(listed[0]) if listed else 0, dtype=np.uint64)
-    for row in listed:
-        numbers = mix_hashes(numbers, row.view(np.uint64))
-    slot, holder = slots(numbers)
-    first = np.flatnonzero(holder >= 0)
-    some = holder[slot]
-    if 2 * len(first) > len(slot) or any((row[some] != row).any() for row in listed):
-        return None
-    number = np.zeros(len(holder), dtype=np.intp)
-    number[first] = np.arange(len(first))
-    return holder[first], number[slot]
+    listed = list(columns)
+    hashes = np.zeros(len(listed[0]) if listed else 0, dtype=np.uint64)
+    for column in listed:
+        hashes = mix_hashes(hashes, column.view(np.uint64))
+    _, first, kind = np.unique(hashes, return_index=True, return_inverse=True)
+    collided = any((column[first][kind] != column).any() for column in listed)
+    return None if 2 * len(first) > len(kind) or collided else (first, kind)

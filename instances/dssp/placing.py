@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
 from schedopt.instances.constraints import Constraint, FairShare, Seats
-from schedopt.instances.decimals import as_written, rounded_total
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import answers
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.planned import FORGIVEN, Floats, Ints
@@ -35,7 +35,7 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Sele
         shares[by] = {g: fsum(part) / capacity for g, part in zip(groups, parts, strict=True)}
     return answers.Selected(
         selected=names,
-        demand=rounded_total(demands, whole=night.whole),
+        demand=fsum(demands.tolist()),
         capacity=capacity,
         shares=shares,
         objectives=UNSET if len(night.objectives) < 2 else worths(night, picked.tolist()),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances import constraints as kinds
-from schedopt.instances.decimals import as_written, common_scale, rounded_total, whole_total
+from schedopt.instances.decimals import as_written, common_scale
 from schedopt.instances.declarations import Count, Name, NonNegative, Share
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
@@ -258,11 +258,6 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return self._floats(job.planned_critical_path for job in self.jobs)
 
     @cached_property
-    def whole(self) -> bool:
-        """Whether rewards and demands are whole, and sum to less than 2^52 each."""
-        return None not in (whole_total(self.rewards), whole_total(self.demands))
-
-    @cached_property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
         return self.column("release").copy()
@@ -414,7 +409,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         if isinstance(solution, Scheduled):
             done = zip(rewards.tolist(), run.tolist(), solution.selected, strict=True)
             return fsum(r * self.worth(j, solution.completion[name]) for r, j, name in done)
-        return rounded_total(rewards, whole=self.whole)
+        return fsum(rewards.tolist())
 
     def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
         """Return the position of each job that is run, in the order of `selected`."""

@@ -26,6 +26,11 @@ FLAGS = {
 """Parameters of Python functions whose flag has another name."""
 
 
+def flag_of(parameter: str) -> str:
+    """Return the flag of a parameter of a Python function."""
+    return f"--{FLAGS.get(parameter, parameter).rstrip('_').replace('_', '-')}"
+
+
 class Verbs(TyperGroup):
     """All verbs: messages name flags; Ctrl-C and a closed pipe have their own exit status."""
 
@@ -35,8 +40,7 @@ class Verbs(TyperGroup):
             return super().invoke(ctx)
         except InputError as error:
             if error.parameter:
-                name = FLAGS.get(error.parameter, error.parameter)
-                error.parameter = f"--{name.rstrip('_').replace('_', '-')}"
+                error.parameter = flag_of(error.parameter)
             raise
         except BrokenPipeError:  # as `head` closes it
             discard()

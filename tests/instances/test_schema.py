@@ -4,7 +4,6 @@ import copy
 import gzip
 import json
 import random
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from builders import effort
 
 from schedopt.instances import files, schema
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import FormatError, InputError
 from schedopt.instances.examples import examples
 from schedopt.instances.files import PROBLEMS
 
@@ -34,17 +33,6 @@ def test_every_record_refuses_other_keys(problem: str) -> None:
 
 
 # --- agreement with loading ---------------------------------------------------------------------
-
-ACROSS = re.compile(
-    r"the name of a job|a name of its own|a grouping that|a group of|a need of its own"
-    r"|at most \d+, (the nodes there are|all servers)|finite sums|a finite"
-    r"|at most [\d.e+-]+, the (group|job)'?s'? own `at_most`|a concave table|\d, with no server"
-    r"|a point with servers|0, the deadline itself|a delay over|a fraction from|`stages`, or both"
-    r"|`at_most` or `at_least`|either `jobs`|`window` or|a number >= 1, or `pools`|a `speedup`"
-    r"|no `\w+`: here|a class or more|classes or a log|a file that exists|the name of a file"
-    r"|a name that ends|at most 10000000, with classes|an instance of a log|a log, where"
-)
-"""What only loading can refuse: references, names, sums, one number beside another."""
 
 POOL: list[Any] = [
     *(None, True, 0, 1, -1, 2, 0.5, 1.0, 2.0, 1.5, 1e-300, 1e300, -0.0, 10**30, "", "x", "fx"),
@@ -71,7 +59,8 @@ def agrees(problem: str, document: Any) -> bool:
     try:
         files.parse(json.dumps(document).encode())
     except InputError as error:
-        assert not valid or ACROSS.match(error.expected), (str(error), document)
+        # Beyond the schema: references, names, sums, one number compared with another.
+        assert not valid or not isinstance(error, FormatError), (str(error), document)
         return False
     assert valid, document
     return True

@@ -8,14 +8,18 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from builders.cli import COMMAND, ROOT, invoked, process, refused, run, started
 from builders.refusals import refusal
+from typer.main import get_command
 
 import schedopt
+from schedopt.cli.app import app, flag_of
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import PROBLEMS, dump, load, parse
 from schedopt.problems import problem, problems
@@ -300,17 +304,29 @@ def test_completion_is_installed(tmp_path: Path) -> None:
     assert "schedopt" in process("bash", "-c", f"source {script} && complete -p schedopt").stdout
 
 
-def test_flags_are_those_of_the_functions() -> None:
-    shown = " ".join(invoked("solve", "--help").split())
-    flags = {"--formulation", "--time-limit", "--option", "--confirm", "--threads", "--risk"}
-    assert flags <= set(re.findall(r"--[a-z-]+", shown))
-    assert "--watch" not in shown
-    assert "--many" not in shown
+ONLY_PYTHON = {"watch", "stop", "progress", "tell", "many", "start"}
 
 
-def test_an_error_names_the_parameter_in_python_and_the_flag_on_the_command_line() -> None:
-    for options in ({"time_limit": -1}, {"threads": 0}, {"gap": -1}):
-        ((name, value),) = options.items()
-        assert str(refusal(schedopt.solve, NIGHT, **options)).startswith(f"{name}: found {value}")
-    refusals = refused("solve", NIGHT, "--threads", 0), refused("solve", NIGHT, "--gap", -1)
-    assert [text.split(": ")[0] for text in refusals] == ["--threads", "--gap"]
+@pytest.mark.parametrize(
+    "name",
+    [
+        "solve",
+        "evaluate",
+        "bench",
+        "whatif",
+        "generate",
+        "convert",
+        "plan",
+        "replan",
+        "ready",
+        "carry",
+        "start_times",
+        "check_starts",
+    ],
+)
+def test_each_keyword_of_a_function_is_a_flag_of_its_verb(name: str) -> None:
+    verbs: Any = get_command(app)
+    flags = {flag for one in verbs.commands[name.replace("_", "-")].params for flag in one.opts}
+    parameters = signature(getattr(schedopt, name)).parameters.values()
+    keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY} - ONLY_PYTHON
+    assert {flag_of(keyword) for keyword in keywords} <= flags
