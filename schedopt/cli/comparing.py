@@ -156,10 +156,7 @@ def summary(
 @verb("schedopt whatif night.json --vary processors=900,1000 --vary deadline=12h,13h")
 def whatif(
     file: shared.InstanceFile,
-    vary: Annotated[
-        list[str],
-        Option(help="PLACE=VALUES, such as deadline=8h,9h; repeatable."),
-    ],
+    vary: Annotated[list[str], Option(help="PLACE=VALUES, such as deadline=8h,9h; repeatable.")],
     json: shared.Json = False,
     output: Annotated[File, Option("--output", "-o", help="Rows as .jsonl; resumable.")] = None,
     formulation: shared.Formulation = None,

@@ -53,13 +53,9 @@ def plan(
         Option("--pool", help="NAME=N, or NAME=TIME=N,...: processors of a pool; repeatable."),
     ] = None,
     cap: Annotated[
-        Texts,
-        Option(help="A share such as team:fx=40%, * for all; repeatable."),
+        Texts, Option(help="A share such as team:fx=40%, * for all; repeatable.")
     ] = None,
-    floor: Annotated[
-        Texts,
-        Option(help="A least share such as team:fx=20%; repeatable."),
-    ] = None,
+    floor: Annotated[Texts, Option(help="A least share such as team:fx=20%; repeatable.")] = None,
     must: Annotated[Texts, Option(help="A job that runs; repeatable.")] = None,
     forbid: Annotated[Texts, Option(help="A job that does not run; repeatable.")] = None,
     column: Annotated[Texts, Option(help="FIELD=TITLE: see `explain table`; repeatable.")] = None,
@@ -133,10 +129,7 @@ def plan(
 
 @verb("schedopt replan plan.json --at 23:30 --state state.csv -o new.json")
 def replan(
-    plan: Annotated[
-        Path,
-        Argument(help="The plan document in hand (.json)."),
-    ],
+    plan: Annotated[Path, Argument(help="The plan document in hand (.json).")],
     at: Annotated[str, Option(help="The time: now, 6h, 02:00, an ISO time, or a number.")],
     state: Annotated[File, Option(help="What has happened: a CSV, or sacct -XP.")] = None,
     add: Annotated[File, Option(help="New jobs, in the columns of the night.")] = None,
