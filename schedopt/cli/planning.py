@@ -32,60 +32,68 @@ from schedopt.verbs.solve import solve
 def plan(
     context: Context,
     table: Annotated[Path, Argument(help="A table of jobs, an instance, or example:NAME.")],
-    farm: Annotated[File, Option(help="Settings of every night, as JSON; flags go first.")] = None,
-    save_farm: Annotated[File, Option(help="Write that file from the flags.")] = None,
+    farm: Annotated[
+        File, Option(help="Settings of every night, as JSON; flags override it.")
+    ] = None,
+    save_farm: Annotated[File, Option(help="Write the settings to this file.")] = None,
     past: Annotated[File, Option(help="What `carry` wrote of earlier nights.")] = None,
     output: shared.PlanFiles = None,
     template: shared.Template = None,
     report: shared.PlanReport = None,
     json: shared.Json = False,
-    processors: Annotated[int | None, Option(help="How many there are.")] = None,
+    processors: Annotated[int | None, Option(help="Processors of the machine.")] = None,
     from_: Annotated[Text, Option("--from", help="When the night starts.")] = None,
     until: Annotated[Text, Option(help="When jobs are due, after which nothing runs.")] = None,
-    capacity: Annotated[Texts, Option(help="TIME=N processors from then on; repeatable.")] = None,
-    seats: Annotated[Texts, Option(help="NAME=N seats of a column seats:NAME; repeatable.")] = None,
+    capacity: Annotated[Texts, Option(help="TIME=N: processors from then on; repeatable.")] = None,
+    seats: Annotated[
+        Texts, Option(help="NAME=N: seats of a column seats:NAME; repeatable.")
+    ] = None,
     resources: Annotated[
         Texts,
-        Option("--resource", help="NAME=N, or NAME=TIME=N,...: how much there is; repeatable."),
+        Option("--resource", help="NAME=N or NAME=TIME=N,...: of a column holds:NAME; repeatable."),
     ] = None,
     pools: Annotated[
         Texts,
-        Option("--pool", help="NAME=N, or NAME=TIME=N,...: processors of a pool; repeatable."),
+        Option("--pool", help="NAME=N or NAME=TIME=N,...: processors of a pool; repeatable."),
     ] = None,
-    cap: Annotated[
-        Texts, Option(help="A share such as team:fx=40%, * for all; repeatable.")
+    cap: Annotated[Texts, Option(help="Largest share of a group: team:fx=40%; repeatable.")] = None,
+    floor: Annotated[Texts, Option(help="Least share of a group: team:fx=20%; repeatable.")] = None,
+    must: Annotated[Texts, Option(help="A job that must run; repeatable.")] = None,
+    forbid: Annotated[Texts, Option(help="A job that must not run; repeatable.")] = None,
+    column: Annotated[
+        Texts, Option(help="FIELD=TITLE of a column: see `explain table`; repeatable.")
     ] = None,
-    floor: Annotated[Texts, Option(help="A least share such as team:fx=20%; repeatable.")] = None,
-    must: Annotated[Texts, Option(help="A job that runs; repeatable.")] = None,
-    forbid: Annotated[Texts, Option(help="A job that does not run; repeatable.")] = None,
-    column: Annotated[Texts, Option(help="FIELD=TITLE: see `explain table`; repeatable.")] = None,
     keep: Annotated[Texts, Option(help="A column to keep, such as an id; repeatable.")] = None,
-    where: Annotated[Texts, Option(help="COLUMN=VALUE,...: only such rows; repeatable.")] = None,
+    where: Annotated[Texts, Option(help="COLUMN=VALUE,...: only these rows; repeatable.")] = None,
     duplicates: Annotated[
-        Text, Option(help="Names given twice: refuse (default) or number.")
+        Text, Option(help="Jobs of the same name: refuse (default) or number.")
     ] = None,
     missing: Annotated[
-        Texts, Option(help="FIELD=VALUE of empty cells, or FIELD=leave-out.")
+        Texts, Option(help="FIELD=VALUE for empty cells, or FIELD=leave-out.")
     ] = None,
     reward: Annotated[
         Text,
         Option(help="priority, strict (level by level), or priority:urgent=8,low=1 for words."),
     ] = None,
     priority: Annotated[
-        Text, Option(help="What is more important: higher (default) or lower.")
+        Text, Option(help="Which is more important: higher (default) or lower.")
     ] = None,
-    groups: Annotated[Text, Option(help="Columns that are groupings: NAME,...")] = None,
-    unit: Annotated[Text, Option(help="What plain numbers are in: s, m, h or d.")] = None,
-    overhead: Annotated[Text, Option(help="What each start costs, such as 30s.")] = None,
+    groups: Annotated[Text, Option(help="Columns that group jobs: NAME,...")] = None,
+    unit: Annotated[Text, Option(help="Unit of plain numbers: s, m, h or d.")] = None,
+    overhead: Annotated[Text, Option(help="Time that starting a task takes, such as 30s.")] = None,
     cloud: Annotated[
-        Text, Option(help="PROCESSORS@PRICE to rent, such as 200@0.05 an hour.")
+        Text, Option(help="PROCESSORS@PRICE an hour to rent, such as 200@0.05.")
     ] = None,
     budget: Annotated[Text, Option(help="The most that rented processors may cost.")] = None,
-    all_: Annotated[bool | None, Option("--all", help="Run every job, at the least bill.")] = None,
+    all_: Annotated[
+        bool | None, Option("--all", help="Run every job on time, at the least bill.")
+    ] = None,
     constraints: shared.Constraints = None,
     risk: Annotated[Text, Option(help="Choose under risk: mean, cvar:Q or chance:Q.")] = None,
-    explain: Annotated[bool, Option("--explain", help="Explain what each rule costs.")] = False,
-    why: Annotated[Texts, Option(help="A job: the smallest changes that let it run.")] = None,
+    explain: Annotated[
+        bool, Option("--explain", help="Explain what rules cost and why jobs are left out.")
+    ] = False,
+    why: Annotated[Texts, Option(help="A job: find the smallest changes that let it run.")] = None,
     time_limit: shared.TimeLimit = planning.TIME_LIMIT,
     seed: shared.Seed = 0,
     threads: shared.Threads = None,
@@ -137,7 +145,7 @@ def replan(
     missing: Annotated[
         Texts, Option(help="FIELD=VALUE of empty cells in the new jobs; repeatable.")
     ] = None,
-    duplicates: Annotated[Text, Option(help="New names given twice: number or refuse.")] = None,
+    duplicates: Annotated[Text, Option(help="New jobs of the same name: number or refuse.")] = None,
     instance: Annotated[File, Option(help="The night of a result without one.")] = None,
     output: shared.PlanFiles = None,
     template: shared.Template = None,

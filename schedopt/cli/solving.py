@@ -39,10 +39,12 @@ def solve(
     option: shared.Options = None,
     risk: shared.Risk = None,
     certificate: Annotated[
-        bool, Option("--certificate", help="Let `check` re-prove the bound.")
+        bool, Option("--certificate", help="Let `check` prove the bound again.")
     ] = False,
     confirm: Annotated[bool, Option("--confirm", help="Solve again by another method.")] = False,
-    explain: Annotated[bool, Option("--explain", help="Explain what each rule costs.")] = False,
+    explain: Annotated[
+        bool, Option("--explain", help="Explain what rules cost and why jobs are left out.")
+    ] = False,
 ) -> None:
     """Find the optimum, prove it, and check it; `explain` says what a formulation's options are.
 
@@ -174,7 +176,7 @@ def check(
         bool,
         Option(
             "--strict",
-            help="Fail where it answers another question than the file, or does not say which.",
+            help="Fail also if the result answers another question than the file, or states none.",
         ),
     ] = False,
 ) -> None:
