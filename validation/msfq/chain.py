@@ -1,7 +1,7 @@
-"""Truncated Markov chains of a one-or-all system, solved as sparse linear systems.
+"""Markov chains of a one-or-all system, solved by matrix-geometric methods.
 
-Independent of what they check: states are spelled out one by one, arrivals at the boundary are
-lost. Only for few servers and moderate loads: at load 0.95 millions of states would be needed.
+The chains are truncated in the number of large jobs only: an arrival without room is lost. The
+states are written out one by one, so the method is for few servers and moderate loads.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from math import ceil, log, nan
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.instances.msfq import Instance, OptimalTable
 
@@ -18,7 +19,11 @@ State = tuple[str, int, int, int]
 """Mode, small jobs waiting (when open: in the system), large jobs, small jobs of a closed batch."""
 Moves = Callable[[State], Iterator[tuple[float, State]]]
 NEGLIGIBLE = 1e-5
-MOST_STATES = 60_000
+MOST_PHASES = 600
+"""The most states with the same number of small jobs."""
+NEVER = 1e-15
+"""The probability below which logarithmic reduction ends."""
+Floats = NDArray[np.floating[Any]]
 
 
 class System(NamedTuple):
@@ -44,11 +49,10 @@ class System(NamedTuple):
         )
 
     @property
-    def most(self) -> tuple[int, int]:
-        """How many small and large jobs to admit, to begin with."""
+    def room(self) -> int:
+        """The number of large jobs that there is room for, to begin with."""
         load = self.l1 / (self.k * self.m1) + self.lk / self.mk
-        length = ceil(log(NEGLIGIBLE) / log(load))
-        return length + 4 * self.k, length + 4
+        return ceil(log(NEGLIGIBLE) / log(load)) + 4
 
     def objective(self, which: str, small: float, large: float) -> float:
         """E[T] or E[T^w]."""
@@ -58,25 +62,25 @@ class System(NamedTuple):
         return (a * small + b * large) / (a + b)
 
 
-def converged_times(times: Callable[[tuple[int, int]], tuple[float, float]], system: System) -> Any:
-    """Return both classes' mean response times on a truncation that is large enough, else None.
+def converged_times(times: Callable[[int], tuple[float, float]], system: System) -> Any:
+    """Return both classes' mean response times with room for enough large jobs, else None.
 
-    The truncation grows until both times change by less than 2e-5, relatively.
+    The room grows until both times change by less than 2e-5, relatively.
     """
-    small, large = system.most
-    before = times((small, large))
-    while (small := ceil(1.5 * small)) * (large := ceil(1.5 * large)) * system.k < MOST_STATES:
-        now = times((small, large))
+    room = system.room
+    before = times(room)
+    while (room := ceil(1.5 * room)) * (system.k + 2) < MOST_PHASES:
+        now = times(room)
         if all(abs(a - b) <= 2e-5 * b for a, b in zip(before, now, strict=True)):
             return now
         before = now
     return None
 
 
-def msfq_times(system: System, l: int, lazy: bool, most: tuple[int, int]) -> tuple[float, float]:
+def msfq_times(system: System, l: int, lazy: bool, most_large: int) -> tuple[float, float]:
     """Return both classes' mean response times under MSFQ."""
     k, l1, lk, m1, mk = system
-    most_small, most_large = most
+    most_small = k + 2  # all servers are busy from k on, and l < k
 
     def decide(mode: str, n: int, large: int, batch: int) -> State:
         if mode == "open":
@@ -109,16 +113,16 @@ def msfq_times(system: System, l: int, lazy: bool, most: tuple[int, int]) -> tup
         elif mode == "closed":
             yield batch * m1, decide("closed", n, large, batch - 1)
 
-    return _response_times(system, transitions)
+    return _response_times(transitions, system, ("empty", 0, 0, 0))
 
 
-def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> tuple[float, float]:
+def table_times(system: System, table: OptimalTable, most_large: int) -> tuple[float, float]:
     """Return both classes' mean response times under a policy's table, for few servers.
 
     A state is what holds after decisions; beyond the table its edge goes on.
     """
     k, l1, lk, m1, mk = system
-    most_small, most_large = most
+    most_small = table.small_most + k + 2
 
     def letter(c: int, i: int, j: int) -> str:
         rows = table.at_empty if c == 0 else table.admit[c - 1]
@@ -145,42 +149,88 @@ def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> t
         elif c:
             yield c * m1, decide(c - 1, i, j)
 
-    return _response_times(system, transitions, ("small", 0, 0, 0))
+    return _response_times(transitions, system, ("small", 0, 0, 0))
 
 
-def _response_times(
-    system: System, moves: Moves, start: State = ("empty", 0, 0, 0)
-) -> tuple[float, float]:
-    """Solve a chain that always comes back to its start; return both times, by Little's law.
+def _response_times(moves: Moves, system: System, start: State) -> tuple[float, float]:
+    """Return both mean response times of a chain that comes back to its start, by Little's law.
 
-    They are NaN beyond some number of states.
+    The level of a state is the number of small jobs in the system. It changes by one at most, and
+    from the last level but one of ``moves`` on all levels are alike. So the stationary law of each
+    further level is that of the level before times a matrix R (matrix-geometric). The levels below
+    are taken out of the chain one by one, from the highest on. Both times are NaN beyond some
+    number of states.
+
+    Notes
+    -----
+    Sources: Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981; Latouche and Ramaswami,
+    Journal of Applied Probability 30, 1993 (logarithmic reduction); Gaver, Jacobs and Latouche,
+    Advances in Applied Probability 16, 1984 (level reduction).
     """
-    from scipy.sparse import csc_matrix
-    from scipy.sparse.linalg import splu
-
-    states, number = [start], {start: 0}
-    rows: list[int] = []
-    columns: list[int] = []
-    rates: list[float] = []
-    for at, state in enumerate(states):  # grows meanwhile
-        for rate, target in moves(state):
-            to = number.setdefault(target, len(states))
-            if to == len(states):
-                states.append(target)
-            rows += (to, at)
-            columns += (at, at)
-            rates += (rate, -rate)
-        if len(states) > 10 * MOST_STATES:
-            return nan, nan
-    balance = csc_matrix((rates, (rows, columns)), shape=(len(states), len(states)))
-    factors = splu(
-        balance[1:, 1:],
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,  # the diagonal dominates
-        options={"SymmetricMode": True},
+    levels = _levels(moves, start)
+    last = len(levels) - 2
+    if max(map(len, levels), default=0) > MOST_PHASES:
+        return nan, nan
+    place = {state: at for level in levels for at, state in enumerate(level)}
+    sizes = [0, *map(len, levels), 0]
+    rates = [
+        {step: np.zeros((sizes[i], sizes[i + step])) for step in (-1, 0, 1)}
+        for i in range(1, len(levels) + 1)
+    ]
+    for i, level in enumerate(levels):
+        for at, state in enumerate(level):
+            for rate, target in moves(state):
+                rates[i][_level(target) - i][at, place[target]] += rate
+                rates[i][0][at, at] -= rate
+    repeated = _rate_matrix(rates[last][1], rates[last][0], rates[last + 1][-1])
+    upward = [repeated]  # R of each level, from the last one on
+    for i in range(last, 0, -1):
+        rates[i][0] += upward[-1] @ rates[i + 1][-1]
+        upward.append(np.linalg.solve(-rates[i][0].T, rates[i - 1][1].T).T)
+    balance = (rates[0][0] + upward[-1] @ rates[1][-1]).T
+    balance[0] = 1.0  # one equation follows from the others
+    law = [np.linalg.solve(balance, np.eye(len(balance))[0])]
+    for matrix in upward[:0:-1]:
+        law.append(law[-1] @ matrix)
+    beyond = np.linalg.solve((np.eye(len(repeated)) - repeated).T, law[-1])  # levels last, ...
+    later = np.linalg.solve((np.eye(len(repeated)) - repeated).T, beyond @ repeated)
+    law[-1] = beyond
+    total = sum(float(part.sum()) for part in law)
+    small = sum(i * float(part.sum()) for i, part in enumerate(law)) + float(later.sum())
+    large = sum(
+        float(part @ [state[2] for state in level])
+        for part, level in zip(law, levels, strict=False)
     )
-    law = np.append(1.0, factors.solve(-balance[1:, [0]].toarray().ravel()))
-    law /= law.sum()
-    small = np.array([n + batch for _, n, _, batch in states])
-    large = np.array([waiting for _, _, waiting, _ in states])
-    return float(law @ small / system.l1), float(law @ large / system.lk)
+    return small / total / system.l1, large / total / system.lk
+
+
+def _level(state: State) -> int:
+    """Return the number of small jobs in the system."""
+    return state[1] + state[3]
+
+
+def _levels(moves: Moves, start: State) -> list[list[State]]:
+    """Return the states that can be reached, by level; in each the same modes come first."""
+    states, known = [start], {start}
+    for state in states:  # grows meanwhile
+        for _, target in moves(state):
+            if target not in known:
+                known.add(target)
+                states.append(target)
+    levels: list[list[State]] = [[] for _ in range(max(map(_level, states)) + 1)]
+    for state in sorted(states, key=lambda state: (state[0], state[2], state[3])):
+        levels[_level(state)].append(state)
+    return levels
+
+
+def _rate_matrix(up: Floats, local: Floats, down: Floats) -> Floats:
+    """Return the least R >= 0 with ``up + R @ local + R @ R @ down = 0``, by log reduction."""
+    one = np.eye(len(local))
+    higher, lower = np.linalg.solve(-local, up), np.linalg.solve(-local, down)
+    first, rest = lower.copy(), higher.copy()  # G: where the level below is entered first
+    while rest.max() > NEVER:
+        back = one - higher @ lower - lower @ higher
+        higher, lower = np.linalg.solve(back, higher @ higher), np.linalg.solve(back, lower @ lower)
+        first += rest @ lower
+        rest = rest @ higher
+    return np.linalg.solve(-(local + up @ first).T, up.T).T
