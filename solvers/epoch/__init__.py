@@ -44,7 +44,7 @@ PARTITION = (
         accepts=readable_items,
         description="together and apart",
         proves="the fewest epochs, in whole numbers, or that nothing keeps the rules",
-        certificate="nodes, leaders, apart or distances",
+        certificate="nodes, leaders or apart",
         confirmed_by="cp-sat",
     ),
     Engine(

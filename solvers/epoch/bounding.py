@@ -24,7 +24,7 @@ def start_and_bound(instance: Instance, packed: Items) -> tuple[list[list[int]] 
     """
     minima = instance.minima[instance.descending].tolist()
     if instance.inequity == 0:
-        counts, _ = blocks(minima, instance.nodes)
+        counts = blocks(minima, instance.nodes)
         ends = list(accumulate(counts))
         epochs = [instance.descending[end - n : end] for n, end in zip(counts, ends, strict=True)]
         plain = all(kind.free for kind in packed.kinds)
@@ -34,8 +34,8 @@ def start_and_bound(instance: Instance, packed: Items) -> tuple[list[list[int]] 
     return None if packed.impossible() else first_fit(packed), least
 
 
-def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]:
-    """Return the sizes of the fewest epochs with equal allotments, and the distances of the path.
+def blocks(descending: Sequence[int], nodes: int) -> list[int]:
+    """Return the sizes of the fewest epochs with equal allotments, from the largest job on.
 
     The jobs in the epoch of the largest leader can be exchanged for larger jobs of other epochs:
     all fit, and the jobs given in exchange are smaller. So the epochs of some optimum are blocks of
@@ -47,13 +47,6 @@ def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]
     descending : sequence of int
         Minima, which must not increase.
     nodes : int
-
-    Returns
-    -------
-    sizes : list of int
-        The number of jobs of each epoch, from the largest job on.
-    distances : list of int
-        The fewest epochs for the i largest jobs.
     """
     jobs = len(descending)
     ways = np.array(divisors(nodes)[::-1])
@@ -69,7 +62,7 @@ def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]
     while done:
         counts.append(int(last[done]))
         done -= counts[-1]
-    return counts[::-1], distance.tolist()
+    return counts[::-1]
 
 
 def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
@@ -147,8 +140,7 @@ def _of_epochs(model: Partition, goal: int) -> Certificate | None:
     for name, rule in model.rules.items():
         if isinstance(rule, Apart) and len(set(rule.jobs)) >= goal:
             return {"kind": "apart", "constraint": name}
-    distances = blocks(minima, instance.nodes)[1] if instance.inequity == 0 else [0]
-    return {"kind": "distances", "distances": distances} if distances[-1] >= goal else None
+    return None
 
 
 def _of_widths(model: Rectangles) -> Certificate:

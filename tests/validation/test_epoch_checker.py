@@ -163,15 +163,9 @@ def forged(draw: st.DrawFn, instance: Instance) -> dict[str, object]:
     falling = st.lists(st.sampled_from(minima) | numbers(17), unique=True, max_size=4).map(
         lambda sizes: sorted(sizes, reverse=draw(st.integers(0, 9)) > 0)
     )
-    kind = draw(st.sampled_from(["leaders", "leaders", "distances", "apart", ""]))
+    kind = draw(st.sampled_from(["leaders", "leaders", "apart", ""]))
     if kind == "leaders":
         return {"kind": kind, "leaders": [[size, draw(numbers(3, 1))] for size in draw(falling)]}
-    if kind == "distances":
-        jobs = len(instance.jobs)
-        steps = draw(st.lists(st.sampled_from([0, 0, 1, 1, 2]), min_size=jobs, max_size=jobs))
-        start = draw(st.sampled_from([0, 0, 0, 0, 1, -1]))
-        path = [start, *(start + sum(steps[: i + 1]) for i in range(jobs))]
-        return {"kind": kind, "distances": path[: draw(st.sampled_from([99, 99, jobs]))]}
     if kind == "apart":
         names = ["apart[0]", "apart[1]", "together[0]", "together[1]", "x"]
         return {"kind": kind, "constraint": draw(st.sampled_from(names))}

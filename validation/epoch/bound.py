@@ -37,12 +37,6 @@ class Clique(CertificateRecord, frozen=True, tag="apart"):
     constraint: str
 
 
-class Distances(CertificateRecord, frozen=True, tag="distances"):
-    """Inequity 0: lower bounds on the fewest epochs for the 0, 1, 2, ... largest jobs."""
-
-    distances: list[int]
-
-
 class Widths(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Widths ruled out together by a prime; where that is 0, by all subset sums of heights."""
 
@@ -56,7 +50,7 @@ class Narrowest(CertificateRecord, frozen=True, tag="widths"):
     steps: list[Widths]
 
 
-Certificate = Nodes | Leaders | Clique | Distances | Narrowest
+Certificate = Nodes | Leaders | Clique | Narrowest
 
 
 def reprove(
@@ -103,7 +97,7 @@ class _NotShownError(ValueError):
 def _fewest_epochs(
     instance: Instance,
     rules: Sequence[Constraint],
-    given: Nodes | Leaders | Clique | Distances,
+    given: Nodes | Leaders | Clique,
 ) -> int:
     """Return the lower bound on the number of epochs that a certificate proves."""
     if isinstance(given, Nodes):
@@ -112,12 +106,10 @@ def _fewest_epochs(
         return -(-taken // instance.nodes)
     if isinstance(given, Leaders):
         return _check_leaders(instance, given.leaders)
-    if isinstance(given, Clique):
-        for position, rule in enumerate(rules):
-            if isinstance(rule, Apart) and label(rule, position) == given.constraint:
-                return len(set(rule.jobs))
-        raise _NotShownError(f"no jobs are kept apart by {given.constraint!r}")
-    return _check_distances(instance, given.distances)
+    for position, rule in enumerate(rules):
+        if isinstance(rule, Apart) and label(rule, position) == given.constraint:
+            return len(set(rule.jobs))
+    raise _NotShownError(f"no jobs are kept apart by {given.constraint!r}")
 
 
 def _bundles(instance: Instance, rules: Iterable[Constraint]) -> Iterable[set[str]]:
@@ -165,29 +157,6 @@ def _check_leaders(instance: Instance, leaders: Sequence[tuple[int, int]]) -> in
             raise _NotShownError(f"leaders: fewer than {times} more of {size} may do")
         before.append((size, times))
     return sum(times for _, times in before)
-
-
-def _check_distances(instance: Instance, distances: Sequence[int]) -> int:
-    """Show, for inequity 0, that a path of blocks is no shorter.
-
-    The epoch of the largest job can take the largest jobs in exchange for others of its own: all
-    fit, and what others get is smaller. So some best partition is a path over the jobs by size, of
-    steps from i to i + h, where h divides N and the next job fits on N/h nodes. Numbers that grow
-    by no more than 1 along every step are no more than the length of the path.
-    """
-    nodes, falling = instance.nodes, sorted((job.minimum for job in instance.jobs), reverse=True)
-    if instance.inequity != 0 or len(distances) != len(falling) + 1 or distances[0] > 0:
-        raise _NotShownError("distances: not those of this instance")
-    ways = [h for h in range(1, min(nodes, len(falling)) + 1) if nodes % h == 0]
-    for i, minimum in enumerate(falling):
-        for h in ways:
-            if i + h > len(falling) or h * minimum > nodes:
-                break
-            if distances[i + h] > distances[i] + 1:
-                raise _NotShownError(
-                    f"distances: {i + h} jobs take no more than {distances[i]} + 1"
-                )
-    return distances[-1]
 
 
 # --- rectangles -----------------------------------------------------------------------------------
