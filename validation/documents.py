@@ -230,7 +230,7 @@ def _judge_bound(
     if report.late and not claimed:
         report.bound = f"believed, from {claim.solver}"
         return
-    wrong = _reprove(judge, instance, constraints, claim.certificate or {}, claim)
+    wrong = _reprove(judge, instance, constraints, claim)
     report.bound = f"believed, from {claim.solver}" if wrong else "re-proved"
     if wrong and (claimed or isinstance(wrong, Refuted)):
         report.violations.append(f"bound: {wrong}")
@@ -238,28 +238,13 @@ def _judge_bound(
         report.unchecked.append(f"bound: {wrong}")
 
 
-def reproves(
-    instance: Any,
-    claim: Document,
-    added: Sequence[Constraint],
-    certificate: Mapping[str, object],
-) -> bool:
-    """Tell whether a certificate re-proves the bound of a result with these added constraints."""
-    judge = _prover_of(claim.problem)
-    rules = [*instance.constraints, *added]
-    return judge is not None and _reprove(judge, instance, rules, certificate, claim) is None
-
-
 def _reprove(
-    judge: Any,
-    instance: Any,
-    constraints: Sequence[Constraint],
-    certificate: Mapping[str, object],
-    claim: Document,
+    judge: Any, instance: Any, constraints: Sequence[Constraint], claim: Document
 ) -> str | None:
-    """Return why a certificate does not prove the claimed bound, None where it does."""
+    """Return None if the claim's certificate proves its bound, else the reason why it does not."""
+    plain = _as_plain_json(claim)
     try:
-        wrong: str | None = judge.reprove(instance, constraints, certificate, _as_plain_json(claim))
+        wrong: str | None = judge.reprove(instance, constraints, claim.certificate or {}, plain)
     except ArithmeticError as error:  # numbers of hundreds of digits exceed a float's range
         return f"the certificate cannot be evaluated: {error}"
     return wrong
