@@ -7,6 +7,7 @@ returned. The bound is the LP bound of a knapsack with the capacity of all night
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from math import inf
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.formulations.dssp.rows import Row
-from schedopt.instances.decimals import Whole
+from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import Instance
 
 SLIP = 1e-9
@@ -50,10 +51,19 @@ def knapsack_bound(night: Instance, able: Mask, fill: float = 1.0) -> float:
     pays = rewards > 0
     order = np.argsort(-rewards[pays] / np.maximum(demands[pays], 1e-300), kind="stable")
     worth, used = np.cumsum(rewards[pays][order]), np.cumsum(demands[pays][order])
-    room = float(night.exact_capacity(fill)) * night.nights * (1 + SLIP)
-    whole = night.windowed or not used.size or used[-1] <= room
+    room = float(_capacity(night, fill)) * (1 + SLIP)
+    whole = not used.size or used[-1] <= room
     last = used.size - 1 if whole else int(np.searchsorted(used, room, "right"))
     return float(worth[last]) * (1 + SLIP) if used.size else 0.0
+
+
+def _capacity(night: Instance, fill: float) -> Fraction | float:
+    """Return what all jobs together may ask for, until the last of their deadlines."""
+    if not night.windowed:
+        return night.exact_capacity(fill) * night.nights
+    if night.nights > 1:
+        return inf
+    return as_written(fill) * night.machine.total.until(as_written(night.horizon))
 
 
 def _jobs(model: Selection | Season) -> Places:

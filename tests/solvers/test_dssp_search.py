@@ -27,6 +27,7 @@ from schedopt.planning import plan_rows
 from schedopt.solvers.dssp.schedule import solving
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
 from schedopt.solvers.dssp.schedule.dispatch_search import DispatchSearch, search
+from schedopt.solvers.dssp.trivial import trivial
 from schedopt.solvers.result import Limits
 from schedopt.solvers.running import Run
 from schedopt.validation.dssp.schedule import check
@@ -91,6 +92,15 @@ def test_bound_without_time_for_the_relaxation_is_not_below_the_optimum(seed: in
     best = solve(model, threads=1)
     if best.objective is not None and quick.bound is not None:
         assert best.objective <= quick.bound * (1 + 1e-12)
+
+
+@tried(200, seed=st.integers(0, 2**31))
+def test_bound_beside_the_greedy_selection_is_not_below_the_optimum(seed: int) -> None:
+    model = contract.selection(Random(seed))  # noqa: S311
+    best = solve(model, threads=1)
+    _, bound = trivial(model)
+    if best.objective is not None and bound is not None:
+        assert best.objective <= bound * (1 + 1e-12)
 
 
 def test_packing_fills_the_end_of_a_night() -> None:

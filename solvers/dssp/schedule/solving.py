@@ -140,14 +140,18 @@ def bounding_selection(model: Schedule) -> Selection:
 
 def solve_relaxation(model: Schedule, limits: Limits) -> Result:
     """Solve the selection that bounds every schedule; take all jobs if its time is too short."""
-    if limits.time_limit is not None:
-        short = RELAXED * len(model.instance.jobs) > PATIENCE * limits.time_limit
-        if short and (every := _all_jobs(model)) is not None:
-            return every
+    if _is_short(model, limits) and (every := _all_jobs(model)) is not None:
+        return every
     selection = bounding_selection(model)
     seconds = LONGEST if limits.time_limit is None else PATIENCE * limits.time_limit
     limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
     return door.solve(selection, limits, trivial=lambda: trivial(selection))
+
+
+def _is_short(model: Schedule, limits: Limits) -> bool:
+    """Return True if building a selection takes longer than the time for the bound."""
+    limit = limits.time_limit
+    return limit is not None and RELAXED * len(model.instance.jobs) > PATIENCE * limit
 
 
 def _all_jobs(model: Schedule) -> Result | None:
@@ -312,12 +316,12 @@ def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]
 def _ruled_selections(model: Schedule, run: Run) -> Iterator[JobMask]:
     """Yield the best selections for reduced capacities, where there are side constraints.
 
-    After half of the time limit none is built.
+    After half of the time limit none is built, and none if building one takes too long.
     """
     from schedopt.formulations.dssp import Selection
 
     night, limits = model.instance, run.limits
-    if not model.rule_rows:
+    if not model.rule_rows or _is_short(model, limits):
         return
     limit = RULED if limits.time_limit is None else min(RULED, max(0.25, 0.04 * limits.time_limit))
     for fill in RULED_FILLS:
