@@ -143,8 +143,6 @@ class Facts:
         Decimals are ordered as the doubles are that stand for them.
         """
         paths = self.night.column("critical_path")
-        if self.deadline != as_written(self.night.deadline):
-            return np.zeros(len(paths), dtype=np.bool_)
         sure: NDArray[np.bool_] = (paths <= self.night.deadline) & ~self._with_own_times
         return sure
 
