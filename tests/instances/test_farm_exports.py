@@ -112,10 +112,13 @@ def test_done_refuses_what_is_neither_frames_nor_a_percentage(text: str) -> None
     assert "how many frames are done" in refusal(done_of, text).expected
 
 
-def test_a_title_says_the_unit_of_plain_numbers(tmp_path: Path) -> None:
-    for title in ("AvgFrameSec", "Frame Time (s)", "frame_time_seconds"):
-        text = f"Job,Pri,Pend,{title}\na,51,3,90.5\n"
-        assert stages(text, tmp_path, unit="h")[0] == pytest.approx((90.5 / 3600,) * 3, rel=1e-15)
+@pytest.mark.parametrize("title", ["AvgFrameSec", "Frame Time (s)", "frame_time_seconds"])
+def test_a_title_says_the_unit_of_plain_numbers(tmp_path: Path, title: str) -> None:
+    text = f"Job,Pri,Pend,{title}\na,51,3,90.5\n"
+    assert stages(text, tmp_path, unit="h")[0] == pytest.approx((90.5 / 3600,) * 3, rel=1e-15)
+
+
+def test_plain_numbers_are_in_the_unit_of_the_night(tmp_path: Path) -> None:
     text = "name,reward,n,t\na,1,3,2\n"
     asked = {"column:frames": "N", "column:frame_time": "T"}
     assert stages(text, tmp_path, unit="m", **asked) == ((2.0, 2.0, 2.0),)
@@ -311,15 +314,14 @@ def test_a_table_is_read_without_polars(tmp_path: Path, monkeypatch: pytest.Monk
     assert table(tmp_path, DEADLINE, **{"seats:houdini": 3}) == night
 
 
-def test_a_table_of_windows_is_read_with_a_note(tmp_path: Path) -> None:
-    text = "name;reward;tasks;team\nStürmisch;5;4x1h;fx\n"
-    for encoding in ("cp1252", "utf-16"):
-        path = tmp_path / "jobs.csv"
-        path.write_bytes(text.encode(encoding))
-        lines: list[str] = []
-        night = convert(path, processors=2, deadline="9h", tell=lines.append)
-        assert night.jobs[0].name == "Stürmisch"
-        assert f"the file is not in UTF-8: it is read as {encoding.replace('utf', 'UTF')}" in lines
+@pytest.mark.parametrize(("encoding", "name"), [("cp1252", "cp1252"), ("utf-16", "UTF-16")])
+def test_a_table_of_windows_is_read_with_a_note(tmp_path: Path, encoding: str, name: str) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_bytes("name;reward;tasks;team\nStürmisch;5;4x1h;fx\n".encode(encoding))
+    lines: list[str] = []
+    night = convert(path, processors=2, deadline="9h", tell=lines.append)
+    assert night.jobs[0].name == "Stürmisch"
+    assert f"the file is not in UTF-8: it is read as {name}" in lines
 
 
 @given(st.text("0123456789-+x:,;. %/ah\u00a0'é", max_size=20), st.sampled_from(",;"))

@@ -80,9 +80,10 @@ def test_what_is_written_is_read_back(tmp_path: Path, log: str) -> None:
     assert {p.name for p in tmp_path.iterdir()} == {"a.json.gz", log}
 
 
+@pytest.mark.parametrize("log", ["a.csv", "a.parquet"])
 @tried(
     30,
-    st.lists(
+    rows=st.lists(
         st.tuples(
             st.floats(0, 1e9), st.integers(1, 9), st.floats(1e-9, 1e9), st.sampled_from("ab ")
         ),
@@ -90,20 +91,18 @@ def test_what_is_written_is_read_back(tmp_path: Path, log: str) -> None:
         max_size=8,
     ),
 )
-def test_no_digit_is_lost_on_the_way(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, int, float, str]]
+def test_read_jobs_returns_what_write_jobs_wrote(
+    tmp_path_factory: pytest.TempPathFactory, log: str, rows: list[tuple[float, int, float, str]]
 ) -> None:
     folder = tmp_path_factory.mktemp("log")
     rows = sorted(rows, key=lambda row: row[0])
     names = [row[3].strip() or None for row in rows]
     jobs = Jobs.of([r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows], user=names)
-    for log in ("a.csv", "a.parquet"):
-        write_jobs(jobs, folder / log)
-        back = read_jobs(folder / log, 9)
-        assert back.submit.tolist() == jobs.submit.tolist()
-        assert back.run.tolist() == jobs.run.tolist()
-        known = [None if c < 0 else back.user.names[c] for c in back.user.codes.tolist()]
-        assert known == names
+    write_jobs(jobs, folder / log)
+    back = read_jobs(folder / log, 9)
+    assert back.submit.tolist() == jobs.submit.tolist()
+    assert back.run.tolist() == jobs.run.tolist()
+    assert [None if c < 0 else back.user.names[c] for c in back.user.codes.tolist()] == names
 
 
 @pytest.mark.parametrize(
@@ -241,13 +240,21 @@ def test_jobs_are_only_there_where_they_were_read() -> None:
     assert "column 'run': found 0; expected a number > 0" in str(refusal(Jobs.of, [0], [1], [0]))
 
 
-def test_types_that_are_no_numbers_or_names_are_refused(tmp_path: Path) -> None:
+ONE_JOB = {"submit": [0], "need": [1], "run": [1]}
+
+
+@pytest.mark.parametrize("wrong", [{"run": [True]}, {"user": [[1]]}, {"queue": [b"x"]}])
+def test_load_refuses_a_column_that_holds_no_numbers_or_names(
+    tmp_path: Path, wrong: dict[str, list[object]]
+) -> None:
     path = logged(tmp_path, log="x.parquet")
-    plain = {"submit": [0], "need": [1], "run": [1]}
-    for wrong in ({"run": [True]}, {"user": [[1]]}, {"queue": [b"x"]}):
-        pl.DataFrame(plain | wrong).write_parquet(tmp_path / "x.parquet")
-        assert "expected a column of" in str(refusal(load, path))
-    pl.DataFrame(plain | {"user": [7], "name": [3]}).write_parquet(tmp_path / "x.parquet")
+    pl.DataFrame(ONE_JOB | wrong).write_parquet(tmp_path / "x.parquet")
+    assert "expected a column of" in str(refusal(load, path))
+
+
+def test_load_takes_numbers_as_names(tmp_path: Path) -> None:
+    path = logged(tmp_path, log="x.parquet")
+    pl.DataFrame(ONE_JOB | {"user": [7], "name": [3]}).write_parquet(tmp_path / "x.parquet")
     jobs = load(path).jobs
     assert (jobs.user.names, jobs.name.tolist()) == (("7",), ["3"])
 

@@ -29,10 +29,12 @@ def night(*jobs: Job, processors: int = 2, deadline: float = 10.0, **more: objec
     return Instance(name="n", processors=processors, deadline=deadline, jobs=jobs, **more)  # type: ignore[arg-type]
 
 
-def test_demand_and_critical_path_follow_section_2_and_predictions_stand_in_planning() -> None:
-    for demand, expected in ((None, 9.0), (20.0, 20.0)):
-        staged = job("a", (2.0, 3.0), (4.0,), demand=demand)
-        assert (staged.planned_demand, staged.planned_critical_path) == (expected, 7.0)
+@pytest.mark.parametrize(("demand", "expected"), [(None, 9.0), (20.0, 20.0)])
+def test_demand_and_critical_path_follow_section_2_or_a_prediction(
+    demand: float | None, expected: float
+) -> None:
+    staged = job("a", (2.0, 3.0), (4.0,), demand=demand)
+    assert (staged.planned_demand, staged.planned_critical_path) == (expected, 7.0)
 
 
 def test_arrays_and_groups_of_an_instance() -> None:
@@ -123,15 +125,13 @@ def test_the_objective_counts_reallocations() -> None:
     assert instance.objective_of(solution) == 16.0
 
 
+@pytest.mark.parametrize(("jobs", "load"), [(8, 1.0), (15, 2.0), (100, 1.0)])
 @pytest.mark.parametrize("name", ["uniform", "binomial"])
-def test_minima_have_the_mean_of_the_load(name: str) -> None:
-    for jobs, load in ((8, 1.0), (15, 2.0), (100, 1.0)):
-        minima = [
-            GENERATORS[name](seed, jobs=jobs, load=load).minima for seed in range(4000 // jobs)
-        ]
-        mean = sum(m.sum() for m in minima) / sum(map(len, minima))
-        assert mean == pytest.approx(128 * load / jobs, rel=0.05)
-        assert max(m.max() for m in minima) <= max(1, 2 * 128 * load / jobs)
+def test_minima_have_the_mean_of_the_load(name: str, jobs: int, load: float) -> None:
+    minima = [GENERATORS[name](seed, jobs=jobs, load=load).minima for seed in range(4000 // jobs)]
+    mean = sum(m.sum() for m in minima) / sum(map(len, minima))
+    assert mean == pytest.approx(128 * load / jobs, rel=0.05)
+    assert max(m.max() for m in minima) <= max(1, 2 * 128 * load / jobs)
 
 
 @pytest.mark.parametrize("inequity", range(7))
