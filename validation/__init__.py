@@ -1,4 +1,4 @@
-"""Checkers, which believe nothing that they are told, and the papers' claims beside our numbers.
+"""Checkers of solutions and bounds, and comparisons with the papers' claims.
 
 A checker recomputes everything from the instance. It imports no formulation and no policy.
 """

@@ -1,4 +1,4 @@
-"""Checks a result document: its own consistency, then its solution by the problem's checker."""
+"""Check a result document: its consistency, and its solution and bound by the problem's checker."""
 
 import importlib
 import importlib.util
@@ -25,8 +25,9 @@ from schedopt.validation.report import OutOfTimeError, Refuted, Report, same
 
 LARGE = 2**20  # bytes of a solution from which its check is skipped where no time is left for it
 OF_ENCODING = 10.0
-"""How many times as long as encoding a solution takes reading, checking and telling it, unless a
-checker says another number as its own ``OF_ENCODING``."""
+"""Reading, checking and reporting a solution take so many times as long as encoding it, unless a
+checker has its own ``OF_ENCODING``.
+"""
 
 
 def check(
@@ -35,11 +36,15 @@ def check(
     constraints: Sequence[Constraint] | None = None,
     seconds: float | None = None,
 ) -> Report:
-    """Recompute a result from the raw instance, without any solver.
+    """Recompute a result from the raw instance, without a solver.
 
-    Side constraints beyond the instance's are read from the document where they are not given. The
-    report says what could not be recomputed in the ``seconds`` that there are. `InputError` if the
-    document is of another instance, or cannot be read.
+    Side constraints beyond the instance's are read from the document if they are not given. The
+    report lists what could not be recomputed within ``seconds``.
+
+    Raises
+    ------
+    InputError
+        If the document is of another instance, or cannot be read.
     """
     for place, ours in (
         ("problem", type(instance).__struct_config__.tag),
@@ -90,7 +95,7 @@ def check(
 
 
 def _without_time(result: Document, report: Report) -> Report:
-    """Return the report of a solution that there was no time to check."""
+    """Return the report of a solution that was not checked because of the time limit."""
     report.late = True
     report.bound = "" if result.bound is None else f"believed, from {result.solver}"
     report.unchecked.append("the solution: no time was left; `schedopt check` has its own")
@@ -100,11 +105,12 @@ def _without_time(result: Document, report: Report) -> Report:
 def _rules_to_judge(
     instance: Any, result: Document, rules: Sequence[Constraint], report: Report
 ) -> Sequence[Constraint]:
-    """Return the side constraints to judge; report where the result answers another question.
+    """Return the side constraints to check; report if the result answers another question.
 
-    These are the file's own and those of the question. A question of this very file that is without
-    one of the file's is a violation, as is one that is not what the document says elsewhere; one of
-    another file of this name, or with further side constraints, is a difference.
+    These are the constraints of the file and of the question. It is a violation if the question is
+    of this very file and lacks one of its constraints, or has one that contradicts the rest of the
+    document. It is a difference if the question is of another file of this name, or has further
+    constraints.
     """
     question = getattr(result, "question", UNSET)
     if not question:
@@ -155,8 +161,8 @@ def _check_origin(result: Document, report: Report) -> None:
 def _options_of(checker: Any, instance: Any, result: Document, report: Report) -> dict[str, Any]:
     """Return the options that a result is judged by: those of its question, or their defaults.
 
-    What a document says of them beside its question is the same, or a violation. A policy's own
-    options are its affair; what a checker reads of them is in its question too.
+    If the document repeats an option outside of its question with another value, that is a
+    violation. Other options of a policy are not checked.
     """
     said = getattr(checker, "asks", None)  # a problem of one's own may have no options
     asks: Mapping[str, Any] = said(instance, result.formulation or None) if said else {}
@@ -192,7 +198,7 @@ def _checker_of(problem: str) -> Any:
 
 
 def _constraint_types(problem: str) -> Any:
-    """Return the type of side constraints that a document may have: plug-ins' kinds too."""
+    """Return the type of the side constraints in a document, with the kinds of plug-ins."""
     more = [plugins.load(point) for point in plugins.of("constraints", problem).values()]
     own = _checker_of(problem).CONSTRAINTS
     union: Any = reduce(or_, more, get_args(own)[0])
@@ -201,10 +207,10 @@ def _constraint_types(problem: str) -> Any:
 
 @cache
 def _prover_of(problem: str) -> Any:
-    """Return the function that re-proves bounds of a problem; None where there is none.
+    """Return the function that proves bounds of a problem again, or None.
 
-    Its ``reprove(instance, constraints, certificate, claim)``, with all side constraints, returns
-    None where the claimed bound holds, else a line that says why it does not follow.
+    ``reprove(instance, constraints, certificate, claim)`` returns None if the claimed bound holds,
+    or else a line that says why it does not follow.
     """
     name = f"{module_path('validation', problem)}.bound"
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
@@ -213,7 +219,7 @@ def _prover_of(problem: str) -> Any:
 def _judge_bound(
     instance: Any, claim: Document, constraints: Sequence[Constraint], report: Report
 ) -> None:
-    """Report whether the bound is re-proved; a certificate that fails to is a violation."""
+    """Report whether the bound was proved again; a certificate that fails is a violation."""
     if claim.bound is None:
         return
     if not isfinite(claim.bound):
@@ -251,7 +257,7 @@ def _reprove(
 
 
 def _as_plain_json(claim: Document) -> Document:
-    """Return a document whose solution is what JSON knows, which a claim's may not be yet."""
+    """Return a document whose solution consists of JSON types."""
     if not isinstance(claim.solution, Struct):
         return claim
     return structs.replace(claim, solution=as_document(claim.solution))
@@ -272,7 +278,7 @@ def result_of(document: Document) -> Result[Any]:
 
 
 def night_of(document: Document) -> Any | None:
-    """Return the instance that a plan document holds; None of any other document."""
+    """Return the instance in a plan document; None for other documents."""
     if not document.night:
         return None
     with at_place("night"):
@@ -287,9 +293,9 @@ def _asked_of(document: Document) -> LazyQuestion | None:
 
 
 def as_record(result: Document, text: bytes | None = None) -> Any:
-    """Return a document's solution as the problem's record, `InputError` if it is none.
+    """Return a document's solution as the problem's record; `InputError` if it is none.
 
-    ``text`` is its JSON, where that is known already.
+    ``text`` is its JSON if it is known already.
     """
     checker = _checker_of(result.problem)
     solution: Any = result.solution
@@ -306,10 +312,10 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
 
 
 def _rebuilt_solution(checker: Any, instance: Any, result: Document) -> Any | None:
-    """Return a solution made anew of its fields, each checked, where these hold no records.
+    """Return a solution built again from its fields, each checked, if these hold no records.
 
-    None where that is not so, or one is wrong: what is wrong is said of the text. Names that the
-    instance itself made of positions are its own, and stay.
+    Returns None otherwise, or if a field is wrong; the message is then about the text. Names that
+    the instance made from positions are kept.
     """
     solution: Any = result.solution
     kind = type(solution)

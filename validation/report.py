@@ -1,4 +1,4 @@
-"""The report of a checker, and the base of certificates."""
+"""The report of a checker, and the base class of certificates."""
 
 import time
 from dataclasses import dataclass, field
@@ -8,22 +8,22 @@ import msgspec
 
 
 class CertificateRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """A certificate as a document holds it; its kind is its tag."""
+    """A certificate in a result document; its kind is its tag."""
 
 
 class OutOfTimeError(Exception):
-    """A check was given up, since no time was left for it."""
+    """The time limit of a check was reached."""
 
 
 class Refuted(str):
-    """Why a claimed bound is wrong, and not merely unproven."""
+    """The reason why a claimed bound is wrong, and not merely unproven."""
 
     __slots__ = ()
 
 
 @dataclass
 class Report:
-    """What is wrong with a result, and what could not be judged: each in a line."""
+    """What is wrong with a result, and what could not be checked, one line each."""
 
     violations: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)  # what was not, or not wholly, recomputed
@@ -37,30 +37,30 @@ class Report:
 
     @property
     def seconds_left(self) -> float:
-        """The seconds left for the check."""
+        """The seconds until the time limit of the check."""
         return inf if self.until is None else max(0.0, self.until - time.perf_counter())
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no violation was found."""
         return not self.violations
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is wrong, and everything that the claim needs was judged."""
+        """Whether no violation was found, and everything that the claim needs was checked."""
         return self.ok and not self.unjudged
 
     def expect_time(self) -> None:
-        """Raise `OutOfTimeError` if no time is left for the check."""
+        """Raise `OutOfTimeError` at the time limit of the check."""
         if not self.seconds_left:
             raise OutOfTimeError
 
     def expect(self, holds: bool, otherwise: str) -> None:
-        """Note a violation unless the condition holds."""
+        """Report a violation unless a condition holds."""
         if not holds:
             self.violations.append(otherwise)
 
 
 def same(a: float, b: float, scale: float | None = None) -> bool:
-    """Tell whether two numbers are the same up to rounding, on the scale of a third, and finite."""
+    """Return True if two numbers are finite and equal up to rounding, relative to ``scale``."""
     return abs(a - b) <= 1e-9 * max(abs(a), abs(b), abs(scale or 0.0)) < inf

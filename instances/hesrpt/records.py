@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 SideConstraint = FairShare | Shares
 Objective = Literal["mean-flow-time", "total-flow-time", "weighted-flow-time", "makespan"]
 LEAST, MOST = 1e-100, 1e100
-"""Sizes and weights within which products and powers of them stay finite."""
+"""Sizes and weights for which products and powers of them are finite."""
 Measure = Annotated[
     float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})
 ]
@@ -122,12 +122,12 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
     @cached_property
     def arrivals(self) -> Floats:
-        """When each job arrives, shape (M,)."""
+        """The arrival time of each job, shape (M,)."""
         return self._floats("arrival")
 
     @cached_property
     def costs(self) -> Floats:
-        """The cost of a unit of each job's flow time, shape (M,); makespan has none."""
+        """The cost of a unit of each job's flow time, shape (M,); not for the makespan."""
         if self.objective == "weighted-flow-time":
             return self.weights
         each = 1.0 / len(self.jobs) if self.objective == "mean-flow-time" else 1.0
@@ -140,7 +140,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
     @cached_property
     def kinds(self) -> NDArray[np.intp]:
-        """Which of the `speedups` each job has, shape (M,)."""
+        """The index in `speedups` of each job's speedup, shape (M,)."""
         return self._distinct[1]
 
     @cached_property
@@ -154,7 +154,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
     @property
     def power(self) -> float | None:
-        """The p of all jobs, if all have one speedup k^p on servers that can be divided."""
+        """The p of a common speedup k^p on divisible servers, or None."""
         first = self.speedups[0]
         return first.p if len(self.speedups) == 1 and isinstance(first, Power) else None
 
@@ -188,7 +188,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
 
 def check_meaning(constraint: Any, place: str) -> None:
-    """Raise `InputError` where a side constraint has no meaning for shares of servers."""
+    """Raise `InputError` if a side constraint is not about shares of servers."""
     if not isinstance(constraint, FairShare):
         return
     for field in ("of", "each", "past", "past_total", "window", "half_life"):

@@ -1,6 +1,6 @@
-"""Speedup functions, and their fits to measured points.
+"""Speedup functions, and fits to measured points.
 
-Each is concave with s(0) = 0, so that sharing servers evenly over time never hurts.
+Each is concave with s(0) = 0, so that sharing servers equally over time does at least as much work.
 """
 
 from math import inf
@@ -19,7 +19,7 @@ MOST_POINTS = 1_000_000  # servers up to which a speedup on whole servers is wri
 
 
 class _Speedup(CheckedRecord, kw_only=True, tag_field="kind"):
-    """What every speedup has: a kind, which is its JSON tag."""
+    """Base class of speedups; its kind is its JSON tag."""
 
 
 class Power(_Speedup, frozen=True, tag="power"):
@@ -47,16 +47,16 @@ class Power(_Speedup, frozen=True, tag="power"):
             return np.asarray(rate, dtype=np.float64) ** (1 / self.p)
 
     def knee(self, size_by_alpha: Any) -> Any:
-        """Return the k at which one more server shortens x/s(k) by alpha, given x/alpha."""
+        """Return the k at which one more server reduces x/s(k) by alpha, given x/alpha."""
         return (self.p * np.asarray(size_by_alpha)) ** (1 / (1 + self.p))
 
     def width(self, cost_by_price: Any) -> Any:
-        """Return the k with the least (c + k)/s(k), given c: what a server's price makes best."""
+        """Return the k with the least (c + k)/s(k), given c."""
         ratio = self.p / (1 - self.p) if self.p < 1 else inf
         return ratio * np.asarray(cost_by_price)
 
     def corners(self, most: float) -> Floats:
-        """Return where s²/k can be largest on [1, most]: an end, by monotony."""
+        """Return where s^2/k can be largest on [1, most]: at an end, since it is monotone."""
         return np.array([most if self.p >= 1 / 2 else 1.0])
 
 
@@ -84,7 +84,7 @@ class Amdahl(_Speedup, frozen=True, tag="amdahl"):
             return np.where(remaining > 0, f * r / remaining, inf)
 
     def knee(self, size_by_alpha: Any) -> Any:
-        """Return the k at which one more server shortens x/s(k) by alpha: x·f/k² = alpha."""
+        """Return the k at which one more server reduces x/s(k) by alpha: x f/k^2 = alpha."""
         return np.sqrt(self.parallel * np.asarray(size_by_alpha))
 
     def width(self, cost_by_price: Any) -> Any:
@@ -93,19 +93,19 @@ class Amdahl(_Speedup, frozen=True, tag="amdahl"):
         return np.sqrt((f / (1 - f) if f < 1 else inf) * np.asarray(cost_by_price))
 
     def corners(self, most: float) -> Floats:
-        """Return where s²/k can be largest on [1, most]: about k = f/(1 - f)."""
+        """Return where s^2/k can be largest on [1, most]: at about k = f/(1 - f)."""
         f = self.parallel
         best = most if f == 1 else min(max(f / (1 - f), 1.0), most)
         return np.unique(np.clip([np.floor(best), np.ceil(best)], 1.0, most))
 
 
 class Table(_Speedup, frozen=True, tag="table"):
-    """Measured points, linear between them, from (0, 0), and level after the last.
+    """Measured points with linear interpolation from (0, 0), constant after the last.
 
     Attributes
     ----------
     points : tuple of (float, float)
-        (servers, speedup), by servers; together with (0, 0) they are concave.
+        Pairs (servers, speedup) in increasing order; together with (0, 0) they are concave.
     """
 
     points: Annotated[tuple[Point, ...], msgspec.Meta(min_length=1)]
@@ -131,7 +131,7 @@ class Table(_Speedup, frozen=True, tag="table"):
             raise InputError("a point with servers", found="(0, 0) alone", place="points")
 
     def breaks(self) -> tuple[Floats, Floats]:
-        """Return servers and speedups with (0, 0) first, shape (n,) each."""
+        """Return servers and speedups of the points, with (0, 0) first, shape (n,) each."""
         points = self.points if self.points[0][0] == 0 else ((0.0, 0.0), *self.points)
         k, s = np.array(points, dtype=np.float64).T
         return k, s
@@ -148,7 +148,7 @@ class Table(_Speedup, frozen=True, tag="table"):
         return np.where(np.asarray(rate) > s[-1], inf, least)
 
     def knee(self, size_by_alpha: Any) -> Any:
-        """Return the least k from which one more server shortens x/s(k) by alpha at most."""
+        """Return the least k from which on one more server reduces x/s(k) by at most alpha."""
         k, s = self.breaks()
         slope = np.diff(s) / np.diff(k)
         wanted = np.atleast_1d(np.asarray(size_by_alpha, dtype=np.float64))
@@ -168,18 +168,18 @@ class Table(_Speedup, frozen=True, tag="table"):
             return k[((c[..., None] + k) / s).argmin(axis=-1)]
 
     def corners(self, most: float) -> Floats:
-        """Return where s²/k can be largest on [1, most]: it is convex on each segment."""
+        """Return where s^2/k can be largest on [1, most]; it is convex on each segment."""
         k, _ = self.breaks()
         return np.unique(np.clip([*np.floor(k), *np.ceil(k), most], 1.0, most))
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """A speedup on servers that are not divided: a fraction is time shared by whole numbers.
+    """A speedup on indivisible servers: a fraction of a server is time shared by integers.
 
     Attributes
     ----------
     base : Power, Amdahl or Table
-        What holds at whole numbers of servers; between them the speedup is linear.
+        The speedup at integers; it is linear between them.
     """
 
     base: Power | Amdahl | Table
@@ -206,7 +206,7 @@ class Whole(msgspec.Struct, frozen=True):
         return self.base.knee(size_by_alpha)
 
     def width(self, cost_by_price: Any) -> Any:
-        """Return the whole k with the least (c + k)/s(k), given c: beside the base's."""
+        """Return the integer k with the least (c + k)/s(k), given c, next to the base's."""
         c = np.asarray(cost_by_price, dtype=np.float64)
         low = np.maximum(np.floor(self.base.width(c)), 1.0)
         better = (c + low) / self.base.at(low) <= (c + low + 1) / self.base.at(low + 1)

@@ -1,4 +1,4 @@
-"""Checkers of epoch: of partitions into epochs, and of schedules of rectangles."""
+"""Checkers of epoch: partitions into epochs, and schedules of rectangles."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,17 +12,17 @@ from schedopt.validation.report import Report
 SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]
 ANSWERS = {"partition": (Partitioned,), "rectangles": (Scheduled,)}
-"""For each formulation the records that its solution may be."""
+"""The solution records of each formulation."""
 
 
 def asks(instance: Instance, formulation: str | None) -> Mapping[str, Any]:
-    """Return the options that change what is asked, with their defaults."""
+    """Return the options that change the question, with their defaults."""
     del instance
     return {"widths": "any"} if formulation == "rectangles" else {}
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Partitioned] | type[Scheduled]:
-    """Return the record type of a solution of this shape."""
+    """Return the record type of a solution."""
     return Scheduled if "rectangles" in solution else Partitioned
 
 

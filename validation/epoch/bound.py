@@ -1,7 +1,7 @@
-"""Re-prove a bound on overhead from a certificate, in whole numbers and without a solver.
+"""Prove a bound on the overhead again from a certificate, in integers and without a solver.
 
-Overhead is N for each epoch, so that a bound on epochs is one on overhead. Each kind of certificate
-is an argument that a reader can follow in the function that checks it.
+The overhead is N for each epoch, so a bound on the number of epochs suffices. Each kind of
+certificate is an argument that the docstring of its checking function explains.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +18,15 @@ from schedopt.solvers.result import Document
 from schedopt.validation.report import CertificateRecord
 
 MOST_UNITS = 1 << 27
-"""The finest grid, in units of the quantum, on which sums of heights are enumerated."""
+"""Finest grid, in units of the quantum, on which sums of heights are enumerated."""
 
 
 class Nodes(CertificateRecord, frozen=True, tag="nodes"):
-    """Each job takes at least its minimum, and in a bundle that of the largest."""
+    """Each job uses at least its minimum, and in a bundle at least that of the largest job."""
 
 
 class Leaders(CertificateRecord, frozen=True, tag="leaders"):
-    """Elementwise lower bounds on any partition's leaders: [minimum, how many]."""
+    """Elementwise lower bounds on the leaders of any partition: pairs of a minimum and a number."""
 
     leaders: list[tuple[int, int]]
 
@@ -38,14 +38,14 @@ class Clique(CertificateRecord, frozen=True, tag="apart"):
 
 
 class Widths(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Widths ruled out together by a prime; where that is 0, by all subset sums of heights."""
+    """Widths that a prime excludes together; prime 0 stands for all subset sums of heights."""
 
     prime: int
     widths: list[int]
 
 
 class Narrowest(CertificateRecord, frozen=True, tag="widths"):
-    """Rectangles: widths that no schedule has, in the order in which they are ruled out."""
+    """For rectangles: widths that no schedule has, in the order in which they are excluded."""
 
     steps: list[Widths]
 
@@ -59,7 +59,7 @@ def reprove(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> str | None:
-    """Re-prove a claimed bound: see `validation.documents`."""
+    """Prove a claimed bound again: see `validation.documents`."""
     try:
         proven = _proven_bound(instance, constraints, certificate, claim)
     except msgspec.ValidationError as error:
@@ -91,7 +91,7 @@ def _proven_bound(
 
 
 class _NotShownError(ValueError):
-    """A step of a certificate that does not follow; the message says which."""
+    """A step of a certificate that does not follow; the message names it."""
 
 
 def _fewest_epochs(
@@ -113,7 +113,7 @@ def _fewest_epochs(
 
 
 def _bundles(instance: Instance, rules: Iterable[Constraint]) -> Iterable[set[str]]:
-    """Yield the jobs that must share an epoch, each job in one set."""
+    """Yield the sets of jobs that must share an epoch; each job is in one set."""
     bundles = [{job.name} for job in instance.jobs]
     for rule in rules:
         if isinstance(rule, Together):
@@ -124,13 +124,13 @@ def _bundles(instance: Instance, rules: Iterable[Constraint]) -> Iterable[set[st
 
 
 def _bundle_minima(instance: Instance, rules: Iterable[Constraint]) -> list[list[int]]:
-    """Return the minima of each bundle, the largest first."""
+    """Return the minima of each bundle in decreasing order."""
     minimum = {job.name: job.minimum for job in instance.jobs}
     return [sorted((minimum[j] for j in b), reverse=True) for b in _bundles(instance, rules)]
 
 
 def _jobs_that_fit(instance: Instance, leader: int, size: int) -> int:
-    """Return how many jobs of some minimum or more an epoch with a largest minimum can hold."""
+    """Return the most jobs of at least a given minimum in an epoch with a given leader."""
     nodes, k = instance.nodes, instance.inequity
     if k == 0:  # all get N/h, which is whole and has room for the leader
         low = [d for d in range(1, isqrt(nodes) + 1) if nodes % d == 0]
@@ -139,12 +139,12 @@ def _jobs_that_fit(instance: Instance, leader: int, size: int) -> int:
 
 
 def _check_leaders(instance: Instance, leaders: Sequence[tuple[int, int]]) -> int:
-    """Show that the i-th largest leader of any partition is at least the i-th given.
+    """Check that the i-th largest leader of any partition is at least the i-th given leader.
 
-    Else only i - 1 epochs hold jobs of that minimum s or more. By induction their leaders are no
-    smaller than those given before, and the larger the leader the fewer jobs an epoch holds; so all
-    these epochs together hold no more than those given before could. They must hold all of s or
-    more, and could not.
+    Suppose not, for a leader with minimum s. Then only i - 1 epochs hold jobs with minimum s or
+    more. By induction their leaders are at least those given before, and an epoch with a larger
+    leader holds fewer jobs. So these epochs hold at most as many jobs as the given leaders could,
+    which is fewer than the number of jobs with minimum s or more.
     """
     minima = np.array([job.minimum for job in instance.jobs])
     before: list[tuple[int, int]] = []
@@ -167,10 +167,14 @@ def least_overhead(
 ) -> int:
     """Return a lower bound on the overhead of rectangles.
 
-    All rectangles have the area N/J, so one of width A lasts N/(J·A); on each node they fill the
-    quantum, so that 1/A sums to J/N over them. A width that no such sum has is in no schedule, and
-    a job's width is one of the others. Jobs that must be together have one width. `ValueError` if a
-    width is dropped that some sum may have.
+    All rectangles have area N/J, so one with width A lasts N/(J A). On each node they fill the
+    quantum, so the sum of 1/A over them is J/N. A width that is in no such sum is in no schedule,
+    and a job has one of the other widths. Jobs that must be together have the same width.
+
+    Raises
+    ------
+    ValueError
+        If a width is excluded that some sum may have.
     """
     nodes, jobs = instance.nodes, len(instance.jobs)
     total, minimum = Fraction(jobs, nodes), {job.name: job.minimum for job in instance.jobs}
@@ -195,11 +199,11 @@ def least_overhead(
 
 
 def _widths_by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
-    """Return the widths that may occur, going by the highest power of a prime alone.
+    """Return the widths that the highest power of a prime does not exclude.
 
-    Where that power p^a is in some widths c·p^a and not in the total's denominator, the sum of 1/c
-    over them is a multiple of p. The least sum of 1/A for each residue is found by adding widths
-    for as long as some sum becomes less.
+    Let that power p^a be in some widths c p^a and not in the total's denominator. Then the sum of
+    1/c over these widths is a multiple of p. The least sum of 1/A for each residue is found by
+    adding widths as long as some sum decreases.
     """
     if prime > max(widths):
         raise ValueError(f"widths: {quote(prime)} is more than any of them")
@@ -229,7 +233,7 @@ def _widths_by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
 
 
 def _widths_in_sums(widths: set[int], total: Fraction) -> set[int]:
-    """Return the widths in any multiset whose 1/A sum to the total."""
+    """Return the widths in any multiset in which the sum of 1/A is the total."""
     whole = lcm(*widths, total.denominator)
     units = int(whole * total)
     if units > MOST_UNITS:

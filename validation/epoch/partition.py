@@ -1,4 +1,4 @@
-"""The checker of partitions, and what it shares with the checker of rectangles."""
+"""Checker of partitions, with functions that the checker of rectangles shares."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +17,9 @@ from schedopt.validation.report import Report, same
 def check_jobs(
     instance: Instance, names: list[str], nodes: list[int], claim: Document, report: Report
 ) -> None:
-    """Check that every job runs once, on no fewer nodes than its minimum.
+    """Check that every job runs once, on at least its minimum of nodes.
 
-    ``nodes`` are each job's A_j, wherever it runs, under its name; the objective is their sum.
+    ``nodes`` has A_j of each job by name; the objective is their sum.
     """
     index, count = instance.index, len(instance.jobs)
     of = np.array([index.get(name, count) for name in names], dtype=np.intp)
@@ -46,11 +46,11 @@ def check_constraints(
     report: Report,
     most_at_once: Callable[[Sequence[str]], int] | None = None,
 ) -> None:
-    """Check side constraints: which jobs share an epoch.
+    """Check which jobs share an epoch.
 
-    ``epoch_of`` is a mark for each job's epoch, which only jobs of one epoch share.
-    ``most_at_once`` tells how many of some jobs run at once at most, where marks do not. A kind of
-    one's own brings a method ``broken(epoch_of)``.
+    ``epoch_of`` has a mark for each job, equal for jobs of one epoch. ``most_at_once`` returns how
+    many of some jobs run at the same time, if marks do not determine it. A user's constraint kind
+    has a method ``broken(epoch_of)``.
     """
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
@@ -78,7 +78,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a partition, and add what is wrong to the report."""
+    """Check a partition, and report what is wrong."""
     epochs = solution.epochs
     names = list(chain.from_iterable(epoch.nodes for epoch in epochs))
     nodes = list(chain.from_iterable(epoch.nodes.values() for epoch in epochs))
@@ -109,7 +109,7 @@ def check(
 def _suspect_epochs(
     instance: Instance, solution: Partitioned, nodes: NDArray[np.int64]
 ) -> list[int]:
-    """Return the epochs that may not be right."""
+    """Return the epochs that may be wrong."""
     many = np.array([len(epoch.nodes) for epoch in solution.epochs], dtype=np.int64)
     if not many.all() or not many.size:
         return list(range(many.size))
@@ -123,7 +123,7 @@ def _suspect_epochs(
 
 
 def check_rules(solution: Partitioned, constraints: Sequence[Constraint], report: Report) -> None:
-    """Check side constraints alone: which jobs share an epoch."""
+    """Check the side constraints: which jobs share an epoch."""
     if not constraints:
         return
     epoch_of = {name: e for e, epoch in enumerate(solution.epochs) for name in epoch.nodes}

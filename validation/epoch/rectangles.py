@@ -1,4 +1,4 @@
-"""The checker of rectangles: areas, and that no node runs two jobs at once."""
+"""Checker of rectangles: areas, and that no node runs two jobs at the same time."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,9 @@ Floats = NDArray[np.float64]
 Columns = tuple[Floats, Floats, Floats]
 ROUNDING = 1e-9  # tolerance on the ends of rectangles, as a fraction of the quantum
 UNEQUAL = ("hybrid",)
-"""Policies that promise equal areas to some of the jobs only; the others share epochs within the
-inequity."""
+"""Policies that give equal areas to some of the jobs only; the others share epochs within the
+inequity.
+"""
 
 
 def check(
@@ -29,10 +30,10 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check rectangles, and add what is wrong to the report.
+    """Check rectangles, and report what is wrong.
 
-    Jobs are together where they run from one instant to another, and apart where no two run at
-    once.
+    Jobs are together if they start and end together, and apart if no two of them run at the same
+    time.
     """
     pieces = solution.rectangles
     check_jobs(instance, list(pieces), [p.nodes for p in pieces.values()], claim, report)
@@ -53,7 +54,7 @@ def check(
 
 
 def check_rules(solution: Scheduled, constraints: Sequence[Constraint], report: Report) -> None:
-    """Check side constraints alone: which jobs start and end together, and which never meet."""
+    """Check the side constraints: which jobs start and end together, and which never meet."""
     pieces = solution.rectangles if constraints else {}
     epoch_of = {name: (round(p.start, 9), round(p.end, 9)) for name, p in pieces.items()}
 
@@ -72,7 +73,7 @@ def _check_areas(
     claim: Document,
     report: Report,
 ) -> None:
-    """Check that each job gets N/J node-quanta; in epochs of jobs, the inequity instead."""
+    """Check that each job gets N/J node-quanta, or that epochs of jobs keep the inequity."""
     fair = instance.nodes / len(instance.jobs)
     unequal: dict[tuple[float, float], list[int]] = defaultdict(list)
     begun, done, nodes = columns
@@ -99,14 +100,14 @@ def _check_areas(
 
 
 def _piece_arrays(pieces: Mapping[str, Rectangle]) -> Columns:
-    """Return when pieces start and end, and their nodes."""
+    """Return starts, ends and nodes of the rectangles."""
     rows = [(piece.start, piece.end, piece.nodes) for piece in pieces.values()]
     start, end, nodes = np.array(rows, dtype=np.float64).reshape(-1, 3).T
     return start, end, nodes
 
 
 def _check_instants(instance: Instance, columns: Columns, report: Report) -> list[float]:
-    """Check that all nodes are busy between any two ends of rectangles; return the instants."""
+    """Check that all nodes are busy between any two ends of rectangles; return the times."""
     start, end, nodes = columns
     times = np.unique(np.concatenate(([0.0, 1.0], start, end)))
     wide = np.flatnonzero(np.diff(times) > 2 * ROUNDING)
@@ -128,7 +129,7 @@ def _check_nodes(
     instants: list[float],
     report: Report,
 ) -> None:
-    """Check that pieces with stated nodes share none."""
+    """Check that rectangles with given nodes share none."""
     waiting = sorted(pieces, key=lambda named: -named[1].start)
     running: list[tuple[str, Rectangle]] = []
     for now in instants:
