@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders import log_oracle
 from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from hypothesis import strategies as st
@@ -26,6 +27,7 @@ from schedopt.policies.msfq.logs.machine import Machine, run_to_end
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measure
 from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.registry import NotApplicableError, forget, registered
+from schedopt.solvers import compiling
 
 SEEDS = st.integers(0, 2**32 - 1)
 POLICIES = registered("msfq")
@@ -54,15 +56,23 @@ def test_compiled_starts_are_those_of_the_definition(
     name: str, options: dict[str, Any], seed: int, estimates: str, several: bool
 ) -> None:
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
-    starts, policy = (
-        registration.replay_log(queue, name, estimates, **options),
-        registration.LOG_POLICIES[name],
-    )
+    starts = registration.replay_log(queue, name, estimates, **options)
     for _, rows, one in queue.parts():
-        machine = registration.machine_for(Machine, one, policy, estimates, options)
-        plain = run_to_end(machine, policy.make(**options))
+        plain = log_oracle.played(one, name, estimates, options)
         assert starts[rows].tolist() == plain.starts
         assert list(plain.size) == pytest.approx(shares(one), rel=1e-14)
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
+def test_kernels_start_the_same_jobs_as_plain_python(
+    name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queues = [random_parts(seed, 25) for seed in range(4)]
+    starts = [registration.replay_log(queue, name, "given", **options) for queue in queues]
+    monkeypatch.setattr(compiling, "COMPILES", False)
+    for queue, compiled in zip(queues, starts, strict=True):
+        plain = registration.replay_log(queue, name, "given", **options)
+        assert plain.tolist() == compiled.tolist()
 
 
 def shares(queue: Instance) -> list[float]:
@@ -98,8 +108,8 @@ def test_released_jobs_start_as_if_they_were_submitted_then(
 @tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
 def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
     jobs, servers = random_jobs(seed)
-    log, policy = queue_of(jobs, servers), registration.LOG_POLICIES[name]
-    machine = run_to_end(registration.machine_for(Machine, log, policy, "given", {}), policy.make())
+    log = queue_of(jobs, servers)
+    machine = log_oracle.played(log, name)
     starts = registration.replay_log(log, name, "given")
     assert all(starts[job] <= time for job, time in machine.promises.items())
     if name == "conservative":
@@ -118,7 +128,7 @@ def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     needs = {"gpu": draw.integers(0, 3, n)} if gpus else None
     jobs = Jobs.of(submit, draw.geometric(0.5, n), run, estimate, needs=needs)
     planned = jobs.planned()
-    rule = rules.order_rule(rules.arrival if key == "arrival" else rules.smallest, "easy")
+    rule = rules.order_rule(log_oracle.KEYS[key], "easy")
     machine = run_to_end(Machine(jobs, servers, planned, 1.0, amounts), rule)
     starts = replay(jobs, servers, Order(key, "easy"), planned, amounts)
     assert starts.tolist() == machine.starts

@@ -1,4 +1,7 @@
-"""Conservative backfilling, compiled: see `rules.Conservative`, its definition.
+"""Conservative backfilling: each job has a reservation, made when it joins the queue, and kept.
+
+When a job has ended earlier than planned, each waiting job in order gives up its reservation for
+the earliest that there is.
 
 How much is free when, by plan, is a step function, the profile, in two arrays: ``room[i]`` of each
 resource from ``times[i]`` to ``times[i + 1]``, and all of it after the last step. Steps lie in
@@ -38,7 +41,7 @@ class Reserved(NamedTuple):
     room: Any
 
 
-def _end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reserved) -> None:
+def end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Free what a job would have held until its planned end."""
     end = machine.starts[job] + log.planned[job]
     if now < end:
@@ -46,7 +49,7 @@ def _end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reserved
         _change_profile(now, end, 1, job, log, own)
 
 
-def _start_jobs(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
+def start_jobs(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Compress, reserve for who comes, and start who is due."""
     whole, at = machine.whole, own.at
     while at[LOW] + 1 < at[HIGH] and own.times[at[LOW] + 1] <= now:
@@ -189,4 +192,4 @@ def _step_has_room(place: int, job: int, log: Log, own: Reserved) -> Any:
     return True
 
 
-conservative = loop_of("conservative", _start_jobs, _end_job)
+conservative = loop_of("conservative", start_jobs, end_job)

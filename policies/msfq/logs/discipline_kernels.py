@@ -25,7 +25,8 @@ from schedopt.policies.msfq.logs.waiting_line_kernels import Line, join, leave, 
 from schedopt.solvers.compiling import kernel, makes_no_arrays
 
 STOP, SKIP, EASY = range(3)
-"""What happens once the first does not fit: see `rules.order_rule`."""
+"""What happens once the first does not fit: nothing starts; others that fit start; or others start
+if by plan they do not delay it."""
 (
     AGE,
     WAIT,
@@ -83,11 +84,12 @@ class ChangingOrder(NamedTuple):
     over: Any
 
 
-def _end_job_fixed(now: float, job: int, log: Log, machine: ReplayState, own: FixedOrder) -> None:
+def end_job_fixed(now: float, job: int, log: Log, machine: ReplayState, own: FixedOrder) -> None:
+    """Take the planned end of a job out of the plan."""
     forget_planned(job, log, machine, own.plan)
 
 
-def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrder) -> None:
+def start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrder) -> None:
     """Start the first jobs while they fit, then those that may backfill."""
     whole, line = machine.whole, own.line
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
@@ -95,7 +97,7 @@ def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrde
         whole[CAME] += 1
         whole[WAITING] += 1
     while True:
-        head = _first_waiting(machine, own)
+        head = first_waiting(machine, own)
         if head < 0:
             return
         if not fits(head, log.need, machine.left):
@@ -119,7 +121,7 @@ def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrde
 
 
 @makes_no_arrays
-def _first_waiting(machine: ReplayState, own: FixedOrder) -> Any:
+def first_waiting(machine: ReplayState, own: FixedOrder) -> Any:
     """Return the first waiting job, or -1."""
     whole, line = machine.whole, own.line
     if not whole[WAITING]:
@@ -131,15 +133,16 @@ def _first_waiting(machine: ReplayState, own: FixedOrder) -> Any:
     return whole[FRONT]
 
 
-def _end_job_changing(
+def end_job_changing(
     now: float, job: int, log: Log, machine: ReplayState, own: ChangingOrder
 ) -> None:
+    """Take the planned end of a job out of the plan, and update usage."""
     forget_planned(job, log, machine, own.plan)
     _decay_usage(now, own)
     own.rates[own.user[job]] -= log.size[job]
 
 
-def _start_jobs_changing(now: float, log: Log, machine: ReplayState, own: ChangingOrder) -> None:
+def start_jobs_changing(now: float, log: Log, machine: ReplayState, own: ChangingOrder) -> None:
     """Start jobs in the current order; those that may backfill pass those that do not fit."""
     whole, line, keys = machine.whole, own.line, own.keys
     _decay_usage(now, own)
@@ -155,7 +158,7 @@ def _start_jobs_changing(now: float, log: Log, machine: ReplayState, own: Changi
     _compute_keys(now, whole[WAITING], log, own)
     time, head = NEVER, -1
     while whole[WAITING] and machine.left[0]:
-        at = _best_place(now, head >= 0, time, log, machine, own)
+        at = best_place(now, head >= 0, time, log, machine, own)
         if at < 0:
             break
         job = line[at]
@@ -214,7 +217,7 @@ def _compute_keys(now: float, waiting: int, jobs: Log, own: ChangingOrder) -> No
 
 
 @makes_no_arrays
-def _best_place(
+def best_place(
     now: float, fill: bool, time: float, log: Log, machine: ReplayState, own: ChangingOrder
 ) -> Any:
     """Return the place of the first in line; when ``fill``, of the first that may start."""
@@ -232,7 +235,10 @@ def _best_place(
 
 @kernel(makes_arrays=False)
 def constant(log: Log, weights: Any, qos: Any, values: Any) -> None:
-    """Fill in the constant part of each job's weighted priority: see `rules.weighted`."""
+    """Fill in the constant part of each job's weighted priority.
+
+    Of waiting times, which all grow alike, only the submit matters.
+    """
     for job in range(log.submit.size):
         size, planned = log.size[job], log.planned[job]
         total = weights[SIZE] * (size / weights[SERVERS]) + weights[NEED] * log10(size)
@@ -243,11 +249,14 @@ def constant(log: Log, weights: Any, qos: Any, values: Any) -> None:
 
 @kernel(makes_arrays=False)
 def f1(submit: Any, size: Any, planned: Any, keys: Any) -> None:
-    """Fill in `rules.f1` of each job, with C's logarithm: numpy's differs."""
+    """Fill in log10(r)·n + 870·log10(s) of each job, with C's logarithm: numpy's differs.
+
+    r is its planned run time and s its submit, in seconds and at least 1; n is its size.
+    """
     for job in range(submit.size):
         r, s = max(planned[job], 1.0), max(submit[job], 1.0)
         keys[job] = log10(r) * size[job] + 870.0 * log10(s)
 
 
-fixed_order = loop_of("fixed_order", _start_jobs_fixed, _end_job_fixed)
-changing_order = loop_of("changing_order", _start_jobs_changing, _end_job_changing)
+fixed_order = loop_of("fixed_order", start_jobs_fixed, end_job_fixed)
+changing_order = loop_of("changing_order", start_jobs_changing, end_job_changing)

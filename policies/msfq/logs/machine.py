@@ -1,4 +1,4 @@
-"""A machine and its queue in plain Python, against which the compiled simulator is tested.
+"""A machine and its queue in plain Python, for rules of a user's own.
 
 At an instant, first all that ends there ends, then all that is submitted there comes, in the log's
 order, and only then does a rule say what starts.
@@ -8,7 +8,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import exp, inf, log
-from typing import TypeVar
 
 import numpy as np
 
@@ -137,7 +136,6 @@ class Machine:
         return self._ends[0][0] if self._ends else inf
 
 
-M = TypeVar("M", bound=Machine)
 Rule = Callable[[Machine], None]
 """Starts what is to start now."""
 
@@ -145,7 +143,7 @@ LONG = "long jobs' servers, limit "
 """How the names of resources begin that stand for limits."""
 
 
-def run_to_end(machine: M, rule: Rule) -> M:
+def run_to_end(machine: Machine, rule: Rule) -> Machine:
     """Replay a machine's log from its first job on; then it knows the ``starts``.
 
     The rule is called after each event.

@@ -13,11 +13,10 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import write_bytes
 from schedopt.instances.msfq import Instance, Replayed
 from schedopt.instances.msfq.logs import Floats, Jobs
-from schedopt.instances.msfq.site import Priority
+from schedopt.instances.msfq.site import WEEK, Priority
 from schedopt.instances.msfq.site import site as read_site
 from schedopt.instances.options import Option, is_number, one_of, text
-from schedopt.policies.msfq.logs import rules
-from schedopt.policies.msfq.logs.machine import M, Machine, Rule, run_to_end, with_limits
+from schedopt.policies.msfq.logs.machine import Machine, Rule, run_to_end
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.replay import FILLS, Order, replay
 from schedopt.policies.registry import NotApplicableError, Policy, register
@@ -41,13 +40,13 @@ ESTIMATES = Option(None, "given or exact", lambda v: v in ("given", "exact"))
 class LogPolicy:
     """A policy for logs.
 
-    ``make`` makes the rule in plain Python from the policy's options, a fresh one for each replay;
-    ``order``, if there is one, what is replayed compiled in its place. ``plans`` says that it uses
+    ``order`` returns what is replayed, from the policy's options. Where there is none, ``make``
+    makes the rule in plain Python, a fresh one for each replay. ``plans`` says that it uses
     estimates.
     """
 
     name: str
-    make: Callable[..., Rule]
+    make: Callable[..., Rule] | None
     order: Callable[..., Order] | None
     plans: bool
 
@@ -93,22 +92,36 @@ def log_policy(
     """
 
     def decorate(make: Callable[..., Rule]) -> Callable[..., Rule]:
-        LOG_POLICIES[name] = LogPolicy(name, make, order, plans)
-        if listed:
-            register(
-                Policy(
-                    name=name,
-                    problem="msfq",
-                    run=partial(run, name),
-                    source=source,
-                    summary=summary,
-                    options={**options, **OPTIONS, **({"estimates": ESTIMATES} if plans else {})},
-                    suits="beside",
-                )
-            )
+        policy = LogPolicy(name, make, order, plans)
+        _add(policy, options, source=source, summary=summary, listed=listed)
         return make
 
     return decorate
+
+
+def _add(
+    policy: LogPolicy,
+    options: Mapping[str, Option],
+    *,
+    source: str,
+    summary: str,
+    listed: bool = True,
+) -> None:
+    """Add a policy for logs, listed under its own name or under that of one for classes."""
+    LOG_POLICIES[policy.name] = policy
+    if listed:
+        estimates = {"estimates": ESTIMATES} if policy.plans else {}
+        register(
+            Policy(
+                name=policy.name,
+                problem="msfq",
+                run=partial(run, policy.name),
+                source=source,
+                summary=summary,
+                options={**options, **OPTIONS, **estimates},
+                suits="beside",
+            )
+        )
 
 
 def run(
@@ -165,21 +178,12 @@ def replay_under(
         for part in queue.parts():
             starts[part.rows] = replay_under(part.queue, policy, order, estimates, own)
         return starts
+    planned = queue.jobs.planned(estimates if policy.plans else "exact")
     if order is None:
-        machine = machine_for(Machine, queue, policy, estimates, own)
+        assert policy.make is not None  # noqa: S101
+        machine = Machine(queue.jobs, queue.servers, planned, WEEK, queue.amounts)
         return np.array(run_to_end(machine, policy.make(**own)).starts)
-    planned = queue.jobs.planned(estimates if policy.plans else "exact")
     return replay(queue.jobs, queue.servers, order, planned, queue.amounts)
-
-
-def machine_for(
-    kind: type[M], queue: Instance, policy: LogPolicy, estimates: str, own: Mapping[str, Any]
-) -> M:
-    """Return a machine in plain Python for a log without partitions, as a policy sees it."""
-    site = Priority() if policy.order is None else policy.order(**own).priority
-    planned = queue.jobs.planned(estimates if policy.plans else "exact")
-    jobs, amounts = with_limits(queue.jobs, queue.servers, planned, queue.amounts, site.limits)
-    return kind(jobs, queue.servers, planned, site.half_life, amounts, site.by)
 
 
 def recorded(
@@ -338,14 +342,6 @@ _LOGS: tuple[tuple[str, Callable[..., Order], str, str, dict[str, Option]], ...]
 """Name, order, summary, source and options of the others."""
 
 
-def _register(
-    name: str, order: Callable[..., Order], summary: str, source: str, **more: Any
-) -> None:
-    """Register an order as a policy: compiled, and by its definition in `rules`."""
-    decorate = log_policy(name, source=source, summary=summary, order=order, **more)
-    decorate(lambda **own: rules.rule_of(order(**own)))
-
-
 register(
     Policy(
         name="recorded",
@@ -359,6 +355,8 @@ register(
 )
 for _name, _key, _fill, _summary, _section in _CLASSES:
     _source = f"{PAPER}, section {_section}"
-    _register(_name, partial(Order, _key, _fill), _summary, _source, plans=False, listed=False)
+    _policy = LogPolicy(_name, None, partial(Order, _key, _fill), plans=False)
+    _add(_policy, {}, source=_source, summary=_summary, listed=False)
 for _name, _order, _summary, _source, _options in _LOGS:
-    _register(_name, _order, _summary, _source, **_options)
+    _policy = LogPolicy(_name, None, _order, plans=True)
+    _add(_policy, _options, source=_source, summary=_summary)

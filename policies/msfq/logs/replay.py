@@ -1,4 +1,4 @@
-"""Replays of a log, compiled: when each job starts under an order and a way to fill."""
+"""Replays of a log: when each job starts under an order and a way to fill."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from schedopt.policies.msfq.logs.machine import accounts, sizes, with_limits
 from schedopt.policies.registry import NotApplicableError
 
 if TYPE_CHECKING:
+    from schedopt.policies.msfq.logs.conservative_kernels import Reserved
+    from schedopt.policies.msfq.logs.discipline_kernels import ChangingOrder, FixedOrder
     from schedopt.policies.msfq.logs.event_loop_kernels import Log, ReplayState
     from schedopt.policies.msfq.logs.planned_end_kernels import Plan
 
@@ -27,7 +29,7 @@ SLICE = 2_000_000
 
 @dataclass(frozen=True)
 class Order:
-    """What a compiled replay plays; `rules` says what each means.
+    """What a replay plays: an order of the jobs, and what happens once the first does not fit.
 
     ``key`` is ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, ``wfp3``,
     ``weighted``, of which ``priority`` tells the weights, or ``conservative``; ``fill`` one of
@@ -65,19 +67,105 @@ def replay(
     planned: Floats | None = None,
     amounts: Sequence[int] = (),
 ) -> Floats:
-    """Return when each job starts, shape (jobs,), on a machine without partitions.
+    """Return when each job starts, shape (jobs,), on a machine without partitions: see `prepare`.
+
+    A job that never starts has an infinite start.
+    """
+    prepared = prepare(jobs, servers, order, planned, amounts)
+    while not prepared.is_over:
+        prepared.run(SLICE)
+    return prepared.starts
+
+
+def prepare(
+    jobs: Jobs,
+    servers: int,
+    order: Order,
+    planned: Floats | None = None,
+    amounts: Sequence[int] = (),
+) -> Replay:
+    """Return a replay that has not begun, on a machine without partitions.
 
     ``planned``, by default the run times, is how long the policy believes that jobs run, never less
     than they do; ``amounts`` is what there is of each resource that jobs need beside servers.
     """
+    from schedopt.policies.msfq.logs import conservative_kernels
+    from schedopt.policies.msfq.logs import discipline_kernels as kernels
+
     runs = jobs.run if planned is None else planned
     jobs, amounts = with_limits(jobs, servers, runs, amounts, order.priority.limits)
     site, log = Site(servers, amounts), log_of(jobs, servers, planned, amounts)
+    machine = machine_of(jobs, site)
+    fixed = kernels.fixed_order, kernels.start_jobs_fixed, kernels.end_job_fixed
+    changing = kernels.changing_order, kernels.start_jobs_changing, kernels.end_job_changing
+    keep = conservative_kernels
+    functions: tuple[Any, Any, Any] = fixed
     if order.key == "conservative":
-        return _replay_conservative(jobs, site, log)
-    if order.key in ("wfp3", "weighted"):
-        return _replay_weighted_order(jobs, site, order, log)
-    return _replay_fixed_order(jobs, site, order, log)
+        functions = keep.conservative, keep.start_jobs, keep.end_job
+        own: Any = _reservations(jobs, machine)
+    elif order.key == "wfp3" or (order.key == "weighted" and _changes(order.priority)):
+        functions, own = changing, _changing_order(jobs, site, order, log)
+    else:
+        own = _fixed_order(jobs, site, order, log)
+    names = jobs.needs.names if jobs.needs else ()
+    return Replay(order, servers, tuple(amounts), names, log, machine, own, *functions)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A log that is replayed under an order: the state of the machine and of the discipline.
+
+    ``loop`` advances it, compiled; ``serve`` and ``note_end`` are the functions of the discipline.
+    """
+
+    order: Order
+    servers: int
+    amounts: tuple[int, ...]
+    names: tuple[str, ...]
+    log: Log
+    machine: ReplayState
+    own: Any
+    loop: Any
+    serve: Any
+    note_end: Any
+
+    def run(self, events: int) -> None:
+        """Replay so many events."""
+        if events:
+            self.loop(self.log, self.machine, self.own, events)
+
+    @property
+    def starts(self) -> Floats:
+        """When each job started; infinite where it has not."""
+        starts: Floats = self.machine.starts
+        return starts
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait."""
+        from schedopt.policies.msfq.logs.event_loop_kernels import WAITING
+
+        return int(self.machine.whole[WAITING])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all jobs have started, or those that wait wait for ever."""
+        from schedopt.policies.msfq.logs.event_loop_kernels import CAME, STUCK
+
+        whole = self.machine.whole
+        return bool(whole[STUCK]) or (whole[CAME] == len(self.log.submit) and not self.waiting)
+
+    @property
+    def next_event(self) -> float:
+        """When a job is next released, ends, or has a reservation that is due."""
+        from schedopt.policies.msfq.logs.event_loop_kernels import CAME, RUNNING
+
+        whole, times = self.machine.whole, [float(self.machine.alarm[0])]
+        if whole[CAME] < len(self.log.submit):
+            times.append(float(self.log.submit[whole[CAME]]))
+        if whole[RUNNING]:
+            times.append(float(self.machine.ends[0]))
+        return min(times)
 
 
 def log_of(
@@ -110,17 +198,19 @@ def keys(log: Log, key: str) -> Floats:
     return known[key]()
 
 
-def _replay_fixed_order(
-    jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None = None
-) -> Floats:
+def _fixed_order(jobs: Jobs, site: Site, order: Order, log: Log) -> FixedOrder:
+    """Return the state of a fixed order."""
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
     from schedopt.policies.msfq.logs.waiting_line_kernels import AGES, BITS, NOBODY, Line
 
     n, resources = log.need.shape
     at: Ints = np.arange(n, dtype=np.int32)
     rank = at
-    if by is not None or order.key != "arrival" or order.fill_key:
-        by = keys(log, order.fill_key or order.key) if by is None else by
+    if order.key != "arrival" or order.fill_key:
+        if order.key == "weighted":
+            by = -_constant_priorities(jobs, site, order, log)
+        else:
+            by = keys(log, order.fill_key or order.key)
         at = np.argsort(by, kind="stable").astype(np.int32)
         rank = np.empty(n, dtype=np.int32)
         rank[at] = np.arange(n, dtype=np.int32)
@@ -128,7 +218,7 @@ def _replay_fixed_order(
     while sizes[-1] > 1:
         sizes.append((sizes[-1] + (1 << BITS) - 1) >> BITS)
     nodes = sum(sizes)
-    own = kernels.FixedOrder(
+    return kernels.FixedOrder(
         line=Line(
             rank,
             at,
@@ -142,7 +232,6 @@ def _replay_fixed_order(
         plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(resources, np.int64),
     )
-    return run_loop(kernels.fixed_order, log, machine_of(jobs, site), own)
 
 
 def machine_of(jobs: Jobs, site: Site) -> ReplayState:
@@ -165,17 +254,6 @@ def _room_for_running(jobs: Jobs, site: Site) -> int:
     return min(len(jobs), site.servers // int(jobs.need.min())) + 1
 
 
-def run_loop(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
-    """Run a compiled loop to its end, and return when each job starts, infinite where it cannot."""
-    from schedopt.policies.msfq.logs.event_loop_kernels import CAME, STUCK, WAITING
-
-    whole = machine.whole
-    while (whole[CAME] < len(log.submit) or whole[WAITING]) and not whole[STUCK]:
-        loop(log, machine, own, SLICE)
-    starts: Floats = machine.starts
-    return starts
-
-
 def _planned_end_buffers(jobs: Jobs, site: Site, fill: str) -> Plan:
     """Return room for the jobs that run at once; none where nobody plans with their ends."""
     from schedopt.policies.msfq.logs.planned_end_kernels import Plan
@@ -184,25 +262,44 @@ def _planned_end_buffers(jobs: Jobs, site: Site, fill: str) -> Plan:
     return Plan(np.empty(most), np.empty(most, np.int32))
 
 
-def _replay_weighted_order(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
+def _changes(site: Priority) -> bool:
+    """Return True if the order of waiting jobs can change as time passes."""
+    w = site.weights
+    return bool(w.age or w.stretch or w.fair_share or w.usage)
+
+
+def _weights(site: Site, order: Order) -> Floats:
+    """Return weights by place, as `discipline_kernels` names them."""
+    own = order.priority
+    numbers = [*astuple(own.weights), own.max_age, own.half_life, site.servers]
+    return np.array(numbers, dtype=np.float64)
+
+
+def _constant_priorities(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
+    """Return the part of each job's weighted priority that does not change."""
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
 
-    n, own, w = len(jobs), order.priority, order.priority.weights
-    weights = np.array([*astuple(w), own.max_age, own.half_life, site.servers], dtype=np.float64)
-    constant, qos = np.empty(n), w.qos * _level_of_each_job(jobs, own.qos_by, own.qos)
+    own, constant = order.priority, np.empty(len(jobs))
     if order.key == "weighted":
-        kernels.constant(log, weights, qos, constant)
-        if not (w.age or w.stretch or w.fair_share or w.usage):
-            return _replay_fixed_order(jobs, site, order, log, -constant)
+        qos = own.weights.qos * _level_of_each_job(jobs, own.qos_by, own.qos)
+        kernels.constant(log, _weights(site, order), qos, constant)
+    return constant
+
+
+def _changing_order(jobs: Jobs, site: Site, order: Order, log: Log) -> ChangingOrder:
+    """Return the state of an order that changes with time."""
+    from schedopt.policies.msfq.logs import discipline_kernels as kernels
+
+    n, own = len(jobs), order.priority
     user, known = accounts(jobs, own.by)
     shares = [own.shares.get(name or "", 1.0) for name in known]
     whole = sum(shares)
     count = len(known)
-    state = kernels.ChangingOrder(
+    return kernels.ChangingOrder(
         weighted=order.key == "weighted",
         fill=FILLS.index(order.fill),
-        weights=weights,
-        constant=constant,
+        weights=_weights(site, order),
+        constant=_constant_priorities(jobs, site, order, log),
         shares=np.array([whole / share for share in shares]),
         by_user=np.zeros(count),
         line=np.zeros(n, np.int32),
@@ -214,7 +311,6 @@ def _replay_weighted_order(jobs: Jobs, site: Site, order: Order, log: Log) -> Fl
         plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(1 + len(site.amounts), np.int64),
     )
-    return run_loop(kernels.changing_order, log, machine_of(jobs, site), state)
 
 
 def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
@@ -226,12 +322,13 @@ def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floa
     return by_code
 
 
-def _replay_conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
-    from schedopt.policies.msfq.logs import conservative_kernels as kernels
+def _reservations(jobs: Jobs, machine: ReplayState) -> Reserved:
+    """Return the state of conservative backfilling."""
+    from schedopt.policies.msfq.logs.conservative_kernels import Reserved
 
-    n, machine = len(jobs), machine_of(jobs, site)
+    n = len(jobs)
     most = 4 * n + 8  # a job makes two steps, and as much room is for what is past
-    own = kernels.Reserved(
+    own = Reserved(
         at=np.array([0, 1, 0]),
         line=np.empty(n, np.int32),
         reserved=np.empty(n),
@@ -239,4 +336,4 @@ def _replay_conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
         room=np.empty((most, len(machine.left)), np.int64),
     )
     own.times[0], own.room[0] = -np.inf, machine.left
-    return run_loop(kernels.conservative, log, machine, own)
+    return own

@@ -1,7 +1,11 @@
-"""The first start of a log that is not a policy's, and why the policy starts that job elsewhere."""
+"""The first start of a log that is not a policy's, and why the policy starts that job elsewhere.
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+The policy is replayed up to that instant, and the instant itself as plain Python, with functions
+that note what the policy considers.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
@@ -9,64 +13,126 @@ import numpy as np
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.msfq.logs import Amounts, Floats
 from schedopt.instances.starts import WrongStart
-from schedopt.policies.msfq.logs.machine import Machine, Rule, run_to_end
-from schedopt.policies.msfq.logs.registration import applicable, machine_for, replay_log
-from schedopt.policies.msfq.logs.rules import Conservative
+from schedopt.policies.msfq.logs import discipline_kernels, planned_end_kernels
+from schedopt.policies.msfq.logs.event_loop_kernels import advance, fits
+from schedopt.policies.msfq.logs.registration import LogPolicy, applicable, replay_log
+from schedopt.policies.msfq.logs.replay import Replay, prepare
+from schedopt.policies.msfq.logs.waiting_line_kernels import AGES
 from schedopt.policies.registry import NotApplicableError
+from schedopt.solvers.compiling import specialized
 
 CLOSE = 1e-6  # difference, in the log's unit, that two equal starts may have from rounding
-NOBODY = -1
-FEW, MANY = 2_000, 5_000
-"""Jobs of a log up to which the plain definition is replayed in full; and, where reservations are
-kept, up to the first wrong start, which takes the square of their number."""
+NONE = -1
 
 
-class Recorded(Machine):
-    """A machine that notes what a rule asks of it at the time ``until``, after which it stops.
+@dataclass
+class Instant:
+    """What a policy considers at an instant of a replay.
 
     Attributes
     ----------
-    idle : dict of int to tuple
-        For each job that the rule considered, in that order, the idle servers and other resources.
-    spare : dict of int to tuple
-        For jobs that would end after the reservation, what is spare beside it.
-    reservation : tuple of int and float
-        The job that others may pass if they do not delay it, and when it can start.
+    happens : bool
+        Whether a job is released, ends, or has a reservation that is due.
+    idle : dict of int to ndarray
+        What is free of each resource when the policy considers a job, in that order.
+    spare : dict of int to ndarray
+        What is spare beside the reservation, for jobs that would end after it.
+    head, time : int, float
+        The job with a reservation, and when it can start.
     """
 
-    until = inf
+    replay: Replay
+    now: float
+    happens: bool = False
+    idle: dict[int, Amounts] = field(default_factory=dict)
+    spare: dict[int, Amounts] = field(default_factory=dict)
+    head: int = NONE
+    time: float = inf
 
-    def go_to(self, now: float) -> None:
-        """Let time pass, but not beyond the time to record."""
-        if now > self.until:
-            raise StopIteration
-        self.idle: dict[int, tuple[int, Sequence[int]]] = {}
-        self.spare: dict[int, tuple[int, Sequence[int]]] = {}
-        self.reservation = (NOBODY, inf)
-        super().go_to(now)
+    def planned_end(self, job: int) -> float:
+        """Return when a job is planned to end if it starts now."""
+        return self.now + float(self.replay.log.planned[job])
 
-    def fits(self, job: int, free: int | None = None, left: Sequence[int] | None = None) -> bool:
-        """Tell whether a job fits, and note into what."""
-        if free is None or left is None:
-            self.idle.setdefault(job, (self.free, self.left))
-        else:
-            self.spare[job] = (free, left)
-        return super().fits(job, free, left)
+    def demand(self, job: int, free: Amounts, what: str = "free") -> str:
+        """Say what a job needs of what there is: of the resource that it lacks, else servers."""
+        needs, names = self.replay.log.need[job], ("processors", *self.replay.names)
+        at = next((r for r, need in enumerate(needs) if need > free[r]), 0)
+        most = (self.replay.servers, *self.replay.amounts)[at]
+        return f"it needs {needs[at]} of {most} {names[at]}, and {free[at]} are {what}"
 
-    def promise(self, job: int, time: float) -> None:
-        """Note a reservation."""
-        self.reservation = (job, time)
-        super().promise(job, time)
+    # What the policy calls in place of the kernels of the same names.
 
-    def demand(self, job: int, free: int, left: Sequence[int]) -> str:
-        """Say what a job needs of what there is: of what it lacks, else of the servers."""
-        names = self.jobs.needs.names if self.jobs.needs else ()
-        rows = [(self.need[job], free, self.servers, "processors")]
-        rows += zip(self.more[job], left, self.amounts, names, strict=True)
-        need, over, most, name = next((row for row in rows if row[0] > row[1]), rows[0])
-        return f"it needs {need} of {most} {name}, and {over} are free"
+    def reserve(self, job: int, log: Any, machine: Any, over: Any, plan: Any) -> Any:
+        """Note the reservation of the first job that does not fit."""
+        self.head = job
+        self.time = float(planned_end_kernels.reserve(job, log, machine, over, plan))
+        return self.time
+
+    def first_waiting(self, machine: Any, own: Any) -> Any:
+        """Note the first waiting job, and what is free."""
+        head = discipline_kernels.first_waiting(machine, own)
+        if head >= 0:
+            self.idle.setdefault(int(head), machine.left.copy())
+        return head
+
+    def next_fitting(  # noqa: PLR0917 - the kernel's
+        self, at: int, left: Any, over: Any, now: float, time: float, line: Any
+    ) -> Any:
+        """Return the first place from ``at`` on whose job may start, by looking at each."""
+        for place in range(at, len(line.order)):
+            if line.shortest[place] < AGES and self._may_start(int(line.order[place]), left, over):
+                return place
+        return -1
+
+    def best_place(  # noqa: PLR0917 - the kernel's
+        self, now: float, fill: bool, time: float, log: Any, machine: Any, own: Any
+    ) -> Any:
+        """Return the place of the first in line; when ``fill``, of the first that may start."""
+        count = self.replay.waiting
+        for place in sorted(range(count), key=lambda i: (own.keys[i], own.line[i])):
+            job = int(own.line[place])
+            if not fill:
+                self.idle.setdefault(job, machine.left.copy())
+                return place
+            if self._may_start(job, machine.left, own.over):
+                return place
+        return NONE
+
+    def _may_start(self, job: int, left: Any, over: Any) -> bool:
+        """Return True if a job may pass the first that does not fit, and note what is free."""
+        self.idle.setdefault(job, left.copy())
+        if not fits(job, self.replay.log.need, left):
+            return False
+        if self.planned_end(job) <= self.time:
+            return True
+        self.spare[job] = over.copy()
+        return bool(fits(job, self.replay.log.need, over))
+
+
+def instant(replay: Replay, expected: Floats, now: float) -> Instant:
+    """Replay a log until an instant, and return what the policy considers then."""
+    submit, ends = replay.log.submit, expected + replay.log.run
+    replay.run(len(np.unique(np.concatenate([submit[submit < now], ends[ends < now]]))))
+    while replay.next_event < now:  # reservations that were due without any other event
+        replay.run(1)
+    found = Instant(replay, now)
+    if replay.next_event > now:
+        return found
+    found.happens = True
+    serve = specialized(
+        replay.serve,
+        "noting",
+        reserve=found.reserve,
+        first_waiting=found.first_waiting,
+        next_fitting=found.next_fitting,
+        best_place=found.best_place,
+    )
+    once = specialized(advance, "noting", serve=serve, note_end=replay.note_end)
+    with np.errstate(all="ignore"):
+        once(replay.log, replay.machine, replay.own, 1)
+    return found
 
 
 def first_wrong_start(
@@ -102,25 +168,10 @@ def first_wrong_start(
         policy = applicable(name, queue, own)
     except NotApplicableError as error:
         raise InputError("a policy that applies", found=str(error)) from None
-
     names = queue.jobs.called()
     queue, own_rows = queue.as_released()
     starts = starts[own_rows]
-
-    def replay_plainly(part: Instance, until: float = inf) -> tuple[Recorded, Rule]:
-        """Replay a machine without partitions by the policy's plain definition."""
-        machine, rule = machine_for(Recorded, part, policy, estimates, own), policy.make(**own)
-        machine.until = until
-        with suppress(StopIteration):
-            run_to_end(machine, rule)
-        return machine, rule
-
-    if len(queue.jobs) > FEW:
-        expected = replay_log(queue, name, estimates, **own)
-    else:
-        expected = np.empty(len(queue.jobs))
-        for part in queue.parts():
-            expected[part.rows] = replay_plainly(part.queue)[0].starts
+    expected = replay_log(queue, name, estimates, **own)
     wrong = np.abs(starts - expected) > max(tolerance, CLOSE)
     if not wrong.any():
         return None
@@ -133,15 +184,17 @@ def first_wrong_start(
     def called(job: int) -> str:
         return str(names[own_rows[part.rows[job]]])
 
-    row = min(at)
-    why = f"its reservation is at {expected[row]:.12g}"
-    if name != "conservative" or len(part.rows) <= MANY:
-        machine, rule = replay_plainly(part.queue, now)
-        considered = list(machine.idle) if machine.now == now else []
-        order = {job: place for place, job in enumerate(considered)}
-        row = min(at, key=lambda row: (order.get(at[row], inf), row))
+    row, why = min(at), ""
+    if now < float(queue.jobs.submit[row]):
+        why = f"it comes at {float(queue.jobs.submit[row]):.12g}"
+    elif policy.order is None:
+        why = f"the policy's rule {'starts it' if expected[row] == now else 'does not start it'}"
+    else:
+        found = instant(prepared(part.queue, policy, estimates, own), expected[part.rows], now)
+        considered = {job: place for place, job in enumerate(found.idle)}
+        row = min(at, key=lambda row: (considered.get(at[row], inf), row))
         reason = _why_job_starts if expected[row] == now else _why_job_waits
-        why = reason(machine, rule, at[row], called)
+        why = reason(found, at[row], called)
     return WrongStart(
         job=called(at[row]),
         policy=name,
@@ -151,48 +204,43 @@ def first_wrong_start(
     )
 
 
-def _why_job_starts(machine: Recorded, rule: Rule, job: int, called: Callable[[int], str]) -> str:
-    """Say why a job starts at the time to record."""
-    now, (free, left) = machine.now, machine.idle[job]
-    why = machine.demand(job, free, left)
-    if isinstance(rule, Conservative):
-        promised = machine.promises[job]
-        moved = "" if promised == now else f", moved forward from {promised:.12g},"
-        return f"its reservation{moved} is due"
-    head, time = machine.reservation
-    order = list(machine.idle)
-    if head == NOBODY or order.index(job) < order.index(head):
+def prepared(queue: Instance, policy: LogPolicy, estimates: str, own: Mapping[str, Any]) -> Replay:
+    """Return the replay of a machine without partitions under a policy with an order."""
+    assert policy.order is not None  # noqa: S101
+    planned = queue.jobs.planned(estimates if policy.plans else "exact")
+    return prepare(queue.jobs, queue.servers, policy.order(**own), planned, queue.amounts)
+
+
+def _why_job_starts(found: Instant, job: int, called: Callable[[int], str]) -> str:
+    """Say why a job starts at the instant."""
+    if found.replay.order.key == "conservative":
+        return "its reservation is due"
+    why, considered = found.demand(job, found.idle[job]), list(found.idle)
+    if found.head == NONE or considered.index(job) < considered.index(found.head):
         return why
-    end = now + machine.planned[job]
-    held = f"the reservation of job {called(head)} at {time:.12g}"
-    if end <= time:
-        return f"{why}; it ends by {end:.12g}, no later than {held}"
-    spare = machine.demand(job, *machine.spare[job]).replace("free", "spare beside it")
-    return f"{why}; it ends by {end:.12g}, after {held}, but {spare}"
+    end, held = found.planned_end(job), f"the reservation of job {called(found.head)}"
+    if end <= found.time:
+        return f"{why}; it ends by {end:.12g}, no later than {held} at {found.time:.12g}"
+    spare = found.demand(job, found.spare[job], "spare beside it")
+    return f"{why}; it ends by {end:.12g}, after {held} at {found.time:.12g}, but {spare}"
 
 
-def _why_job_waits(machine: Recorded, rule: Rule, job: int, called: Callable[[int], str]) -> str:
-    """Say why a job does not start yet at the time to record."""
-    now = machine.until
-    submit = machine.submit[job]
-    if now < submit or machine.now < now:
-        nothing = f"nothing comes, ends or is due at {now:.12g}"
-        return f"it comes at {submit:.12g}" if now < submit else nothing
-    if isinstance(rule, Conservative):
-        reserved = f"its reservation is at {rule.reserved[job]:.12g}"
+def _why_job_waits(found: Instant, job: int, called: Callable[[int], str]) -> str:
+    """Say why a job does not start yet at the instant."""
+    if not found.happens:
+        return f"nothing comes, ends or is due at {found.now:.12g}"
+    if found.replay.order.key == "conservative":
+        reserved = f"its reservation is at {float(found.replay.own.reserved[job]):.12g}"
         return f"{reserved}, the earliest that delays none made before it"
-    if job not in machine.idle:
-        head = next(reversed(machine.idle), NOBODY)
-        if head == NOBODY or machine.fits(head):  # a rule of somebody's own
-            return "the policy's rule does not start it"
-        lacks = machine.demand(head, *machine.idle[head])
+    head = next(reversed(found.idle), job)
+    is_stopped = found.replay.order.fill == "stop" and head != job and job not in found.idle
+    if is_stopped and not fits(head, found.replay.log.need, found.idle[head]):
+        lacks = found.demand(head, found.idle[head])
         return f"job {called(head)} is before it in line and does not fit: {lacks}"
-    head, time = machine.reservation
-    if job not in machine.spare or job == head:
-        return machine.demand(job, *machine.idle[job])
-    end = now + machine.planned[job]
-    over, left = machine.spare[job]
+    if job not in found.spare or job == found.head:
+        return found.demand(job, found.idle.get(job, found.replay.machine.left))
+    spare = found.demand(job, found.spare[job], "spare then")
     return (
-        f"job {called(head)} has a reservation at {time:.12g}, and this one would end at "
-        f"{end:.12g}: {machine.demand(job, over, left).replace('free', 'spare then')}"
+        f"job {called(found.head)} has a reservation at {found.time:.12g}, and this one would end "
+        f"at {found.planned_end(job):.12g}: {spare}"
     )
