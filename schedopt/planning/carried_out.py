@@ -1,4 +1,4 @@
-"""A night that was carried out: planned and real times of its jobs, and the cost of starting."""
+"""Planned and real times of a night that ran on Slurm, and the delay of each start."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from schedopt.formats import count_of
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, PlacedTask
 from schedopt.instances.dssp.clock import dates_of
-from schedopt.instances.times import SECONDS, SPELLED
-from schedopt.planning.release import LATE, Release, Span, TaskKey, releases
+from schedopt.planning.moments import ON_TIME, seconds
+from schedopt.planning.release import Release, Span, TaskKey, releases
 from schedopt.planning.sacct import Attempt
 
 COLUMNS = (
@@ -23,7 +23,7 @@ COLUMNS = (
 
 
 class JobOutcome(NamedTuple):
-    """What became of a job that was planned; times are in the night's unit.
+    """The outcome of a planned job; times are in the night's unit.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class JobOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class CarriedOut:
-    """A night that was carried out.
+    """The outcome of a night that ran on Slurm.
 
     Attributes
     ----------
@@ -87,17 +87,17 @@ class CarriedOut:
 
     @property
     def overhead(self) -> tuple[float, float] | None:
-        """The mean and the longest time that starting a task took; None if nothing started."""
+        """The mean and the largest delay of a start; None if no task started."""
         return (mean(self.delays), max(self.delays)) if self.delays else None
 
     def line(self) -> str:
-        """Return in words how many jobs are in time, and what starting tasks took."""
+        """Return the number of jobs on time and the delays of starts in words."""
         done = len(self.jobs) - len(self.late)
         line = f"{done} of {count_of(len(self.jobs), 'job')} done in time"
         if self.overhead is None:
             return line
-        second = float(SECONDS[SPELLED[self.night.unit]])
-        took, most, planned = (second * value for value in (*self.overhead, self.night.overhead))
+        second = seconds(self.night, 1)
+        took, most, planned = (value / second for value in (*self.overhead, self.night.overhead))
         starting = f"starting a task took {took:.3g} s on average, {most:.3g} s at most"
         return f"{line}; {starting} ({planned:.3g} s were planned in)"
 
@@ -121,7 +121,7 @@ def carried_out(
     rules: Sequence[Constraint] = (),
     fixed: Collection[TaskKey] = (),
 ) -> CarriedOut:
-    """Compare the tasks of a plan with what became of them.
+    """Compare the tasks of a plan with their attempts on Slurm.
 
     ``fixed`` are the tasks that had begun when the plan was made.
     """
@@ -138,7 +138,7 @@ def carried_out(
         status, done = _status(known, len(keys)), [a for a in known if a.status == "done"]
         end = max((a.end or 0.0 for a in done), default=0.0) if status == "done" else None
         due = float(night.deadlines[night.index[name]])
-        late = None if end is None else 0.0 if end <= due * LATE else end - due
+        late = None if end is None else 0.0 if end <= due * ON_TIME else end - due
         waits = [delay for one in own for delay in delays[one.order]]
         jobs.append(
             JobOutcome(
@@ -177,7 +177,7 @@ def _status(known: Sequence[Attempt], tasks: int) -> str:
 def _delays(
     release: Release, given: Sequence[Release], found: Mapping[TaskKey, Attempt]
 ) -> list[float]:
-    """Return how long each task of a release took to start from the moment it could.
+    """Return, for each task of a release, the time between when it could start and its start.
 
     The first tasks could start at the release's begin, or when what it waits for ended if that was
     later; each further one when a place became free.
@@ -198,7 +198,7 @@ def _delays(
 
 
 def _spans(release: Release, found: Mapping[TaskKey, Attempt]) -> list[tuple[float, float | None]]:
-    """Return the starts and ends of the tasks of a release that have started."""
+    """Return the start and the end of each task of a release that has started."""
     keys = ((release.job, release.stage, task) for task in release.tasks)
     known = (found[key] for key in keys if key in found)
     return [(one.start, one.end) for one in known if one.start is not None]

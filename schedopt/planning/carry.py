@@ -1,4 +1,4 @@
-"""Carry over what earlier nights used: fair shares that remember, for the nights to come."""
+"""Usage of earlier nights, carried over into fair shares of the next nights."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ DIGITS = 12  # significant digits of a demand computed from a share, to remove r
 
 @dataclass(frozen=True)
 class Usage:
-    """The use of one night."""
+    """The capacity and the usage of one night."""
 
     capacity: Fraction
     demand: Fraction
@@ -36,7 +36,7 @@ def carry(
     half_life: str | None,
     window: str | None,
 ) -> list[Constraint]:
-    """Return fair shares with the use of the nights of some results, the earliest first.
+    """Return fair shares that include the usage of the nights of some results, the first first.
 
     The rules are those that are given, or those of the last plan: its night's and those that were
     added.
@@ -57,7 +57,7 @@ def carry(
 
 
 def _memory(half_life: str | None, window: str | None) -> tuple[float | None, int | None]:
-    """Return the half-life or the window in nights."""
+    """Return the half-life and the window, in nights; one of them is None."""
     if (half_life is None) == (window is None):
         raise InputError("either --half-life or --window")
     text = (half_life if window is None else window) or ""
@@ -75,7 +75,7 @@ def _memory(half_life: str | None, window: str | None) -> tuple[float | None, in
 
 
 def _nights_of(result: Result) -> Iterator[Usage]:
-    """Yield the use of each night of a result: what a plan ran, or what was selected."""
+    """Yield the usage of each night of a result: of a plan, or of a selection."""
     solution, asked = result.solution, result.asked
     if solution is None:
         raise InputError("results with a solution", found=f"{result.termination} without one")
@@ -101,16 +101,16 @@ def _nights_of(result: Result) -> Iterator[Usage]:
 
 
 def _night_of_plan(result: Result[Scheduled]) -> Usage:
-    """Return what the whole night of a plan uses: what ran, failed attempts too, and is planned."""
+    """Return the usage of the night of a plan: tasks, and failed attempts."""
     plan = PlanInHand.of(result)
-    standing = plan.standing()
-    night = machine_as_known(standing)
+    night_state = plan.night_state()
+    night = machine_as_known(night_state)
     used = {job.name: Fraction(0) for job in night.jobs}
     for name, tasks in plan.tasks().items():
         lengths = (as_written(task.end) - as_written(task.start) for task in tasks.values())
         used[name] = night.jobs[night.index[name]].processors * sum(lengths, Fraction(0))
     for job in night.jobs:
-        failed = standing.progress[job.name].failed
+        failed = night_state.progress[job.name].failed
         lost = sum((as_written(end) - as_written(start) for start, end in failed), Fraction(0))
         used[job.name] += job.processors * lost
     groups = {
@@ -126,7 +126,7 @@ def _night_of_plan(result: Result[Scheduled]) -> Usage:
 def _with_past(
     rule: FairShare, used: Sequence[Usage], half_life: float | None, window: int | None
 ) -> FairShare:
-    """Return a fair share with what was used before; the last night is of age 0 in it."""
+    """Return a fair share with the usage of earlier nights; the last night has age 0."""
     bounded = rule.at_most | rule.at_least
     past = dict.fromkeys(bounded, Fraction(0))  # of these there may be no job on some night to come
     total = Fraction(0)
@@ -149,7 +149,7 @@ def _with_past(
 def with_past(
     rules: Sequence[Constraint], carried: Sequence[Constraint]
 ) -> tuple[list[Constraint], list[Constraint]]:
-    """Return rules with the past of carried ones of the same name, and the other carried rules."""
+    """Return rules with the past of carried rules of the same name, and the other carried rules."""
     shares = {rule.name: rule for rule in carried if isinstance(rule, FairShare)}
     known = {rule.name for rule in rules if isinstance(rule, FairShare)}
 

@@ -1,4 +1,4 @@
-"""The chance of each job to be in time, simulated with the dispatcher that runs a plan.
+"""The probability that each job of a plan is on time, by simulation.
 
 Run times are as long as drawn factors make them. A plan that a dispatcher made is run by it; any
 other, and one that a solver made, by its own order: of the tasks that can run, the one that is
@@ -13,6 +13,7 @@ import numpy as np
 
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.scenarios import DECIDING, MILLION, RUNNING, factors
+from schedopt.planning.moments import ON_TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,12 +23,10 @@ if TYPE_CHECKING:
 DRAWS, FEW, MOST = 400, 24, 2_000_000
 """Scenarios that a plan is simulated in, and by which its dispatcher is chosen; fewer, down to an
 eighth, where they have more tasks in all than this: about a second of simulation."""
-ON_TIME = 1 + 1e-11
-"""A completion that is later than the deadline by less than this factor is rounded."""
 
 
 def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dict[str, float]:
-    """Return the share of drawn scenarios in which each job of a schedule is in time."""
+    """Return the fraction of scenarios in which each job of a schedule is on time."""
     if not any(night.jobs[night.index[name]].spread for name in schedule.completion):
         return {}
     jobs, in_time = jobs_in_time(night, schedule, policy, seed)
@@ -38,7 +37,7 @@ def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dic
 def jobs_in_time(
     night: Instance, schedule: Scheduled, policy: str, seed: int, drawn: Ints | None = None
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """Run a schedule in scenarios, and return its jobs' positions, and which are in time in each.
+    """Simulate a schedule in scenarios; return its jobs, and which are on time in each scenario.
 
     ``policy``: who made it, such as ``selection+lcpf``; ``seed``: of the scenarios, unless they are
     ``drawn``.
@@ -55,7 +54,7 @@ def jobs_in_time(
 
 
 def compared_dispatchers() -> list[str]:
-    """Return the dispatchers of this house whose order is not drawn."""
+    """Return the names of the built-in dispatchers that are deterministic."""
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
     from schedopt.policies.registry import is_own
 
@@ -81,7 +80,7 @@ def _count(night: Instance, draws: int) -> int:
 
 
 def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[np.bool_]:
-    """Tell which jobs a dispatcher gets done in time in scenarios, by its planned keys."""
+    """Return, for each scenario, which jobs a dispatcher with planned keys completes on time."""
     from schedopt.policies.dssp.dispatch import simulate
 
     in_time = np.zeros((len(drawn), len(jobs)), dtype=np.bool_)
@@ -93,7 +92,7 @@ def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[
 
 
 def _planned_starts(night: Instance, schedule: Scheduled) -> Floats:
-    """Return when each task is planned to start."""
+    """Return the planned start of each task, shape (tasks,)."""
     tasks = night.tasks
     starts = np.zeros(len(tasks.lengths))
     for task in schedule.tasks:

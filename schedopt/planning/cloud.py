@@ -1,4 +1,4 @@
-"""The cloud: which jobs run on rented processors, within a budget or at the least bill.
+"""Cloud processors: which jobs run there, within a budget or at the least bill.
 
 The cloud is a pool of processors beside those of the farm. Each job that may go there has a twin
 that runs only there; at most one of the two runs. The rented processor-hours of the twins that run
@@ -42,7 +42,7 @@ HOURS = {"s": Fraction(1, 3600), "m": Fraction(1, 60), "h": Fraction(1), "d": Fr
 
 @dataclass(frozen=True)
 class Offer:
-    """Rented processors.
+    """The processors that can be rented.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Offer:
 def with_cloud(
     night: Instance, rules: Iterable[Constraint], offer: Offer, going: Sequence[str]
 ) -> tuple[Instance, list[Constraint], list[str]]:
-    """Return a night with a cloud beside its processors.
+    """Return a night that has cloud processors in addition to its own.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def with_cloud(
 
 
 def bill_of(night: Instance, names: Iterable[str]) -> float:
-    """Return what the jobs of these that run in the cloud cost together."""
+    """Return the total bill of some jobs."""
     costs = (night.jobs[night.index[name]].values.get(BILL, 0.0) for name in names)
     return float(sum(map(as_written, costs), Fraction(0)))
 
@@ -162,7 +162,7 @@ def twins_of(night: Instance) -> dict[str, str]:
 
 
 def hidden(night: Instance, chosen: Container[str]) -> set[str]:
-    """Return the jobs that a plan does not show: of a job and its twin, one is shown."""
+    """Return the jobs that a plan does not show: one of each job and its twin."""
     pairs = twins_of(night).items()
     return {job if twin in chosen else twin for twin, job in pairs}
 
@@ -194,14 +194,14 @@ def _twin(night: Instance, name: str, twin: str, offer: Offer) -> Job:
 
 
 def _levels(night: Instance) -> Any:
-    """Return the farm's processors as they change: (time, processors) each."""
+    """Return the profile of the farm's processors: pairs of time and processors."""
     (steps,) = night.machine.pools.values()
     levels = [(float(time), int(steps.at(time))) for time in steps.times]
     return levels[0][1] if len(levels) == 1 else tuple(levels)
 
 
 def _tied(night: Instance, rules: Iterable[Constraint]) -> dict[str, str]:
-    """Return the jobs that cannot have a twin, and why."""
+    """Return the jobs that cannot have a twin, with the reason."""
     tied = {job.name: "it waits for another job" for job in night.jobs if job.after}
     tied |= {name: "another job waits for it" for job in night.jobs for name in job.after}
     unpaid = (job.name for job in night.jobs if not job.reward and not job.values)
@@ -215,7 +215,7 @@ def _tied(night: Instance, rules: Iterable[Constraint]) -> dict[str, str]:
 def _for_twins(
     rule: Constraint, night: Instance, twins: Mapping[str, str], farm: Fraction, total: Fraction
 ) -> Constraint:
-    """Return a rule in which twins count as their jobs."""
+    """Return a rule that counts twins as their jobs."""
     if isinstance(rule, FairShare):
         return _on_farm(rule, farm, total)
     if isinstance(rule, Resource | Seats):
@@ -237,7 +237,7 @@ def _for_twins(
 
 
 def _on_farm(rule: FairShare, farm: Fraction, total: Fraction) -> FairShare:
-    """Return a share of the farm as one of the farm and the cloud together."""
+    """Return a share of the farm, scaled to the farm and the cloud together."""
     if rule.of == "selected":
         expected = "a share of the capacity: with --cloud shares are of the farm"
         raise InputError(expected, found=quote("selected"), place=rule.name or rule.kind())

@@ -1,4 +1,4 @@
-"""The plan document: a result, the original night, and the history of what has happened.
+"""Plan documents: a result with the original night and its history.
 
 A plan that was not replanned has an empty history: its result answers the night. After a
 replanning the result answers the rest of the night, which `remaining.RemainingNight` derives from
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.protocol import AnyInstance, identity
-from schedopt.planning.history import History, Key, Standing, as_events
+from schedopt.planning.history import History, Key, NightState, as_events
 from schedopt.planning.remaining import RemainingNight
 from schedopt.solvers.result import LazyQuestion, Result
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PlanInHand:
-    """A plan, ready to be continued.
+    """A plan that can be replanned.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class PlanInHand:
 
     @classmethod
     def of(cls, result: Result, night: Instance | None = None) -> PlanInHand:
-        """Return the plan that a result holds.
+        """Return the plan in a result.
 
         `InputError` if it has no solution, no night, or no times.
         """
@@ -68,12 +68,12 @@ class PlanInHand:
         history = asked.history if asked is not None else None
         return cls(night, as_events(history or ()), result)
 
-    def standing(self) -> Standing:
-        """Return how the night stood at the last replanning."""
-        return Standing.of(self.night, self.history)
+    def night_state(self) -> NightState:
+        """Return the state of the night at the last replanning."""
+        return NightState.of(self.night, self.history)
 
     def tasks(self) -> Mapping[str, Mapping[Key, PlacedTask]]:
-        """Return the tasks of each job, those that have run and those that are planned."""
+        """Return the tasks of each job, past and planned."""
         solution = self.result.solution
         tasks: dict[str, dict[Key, PlacedTask]] = {}
         for task in solution.tasks if solution is not None else ():
@@ -82,7 +82,7 @@ class PlanInHand:
 
 
 def as_plan(result: Result, night: AnyInstance) -> Result:
-    """Return a result that is written as a plan document: with its night and its history."""
+    """Return a result with its night and an empty history, as a plan document has them."""
     asked = result.asked
     if asked is not None and asked.history is not None:
         return result
@@ -94,7 +94,7 @@ def as_plan(result: Result, night: AnyInstance) -> Result:
 
 
 def rest_of(result: Result) -> tuple[RemainingNight, Result] | None:
-    """Return what a replanned result answers: the rest of its night, and its schedule of that.
+    """Return the rest of the night of a replanned result, and its schedule of the rest.
 
     None for a result that was not replanned. `InputError` if its solution is not what its history
     says, or its night is another.
@@ -103,12 +103,12 @@ def rest_of(result: Result) -> tuple[RemainingNight, Result] | None:
     if asked is None or not asked.history:
         return None
     plan = PlanInHand.of(result)
-    standing = plan.standing()
-    rest = RemainingNight(standing, standing.at, result.constraints)
+    night_state = plan.night_state()
+    rest = RemainingNight(night_state, night_state.at, result.constraints)
     solution = plan.result.solution
     assert isinstance(solution, Scheduled)  # noqa: S101  as a plan in hand has
     tasks = {(task.job, task.stage, task.task): task for task in solution.tasks}
-    for name, progress in standing.progress.items():
+    for name, progress in night_state.progress.items():
         for key, run in progress.runs.items():
             task = tasks.get((name, *key))
             if task is None or (task.start, task.end) != (run.start, run.end):

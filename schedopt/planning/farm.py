@@ -1,4 +1,4 @@
-"""The farm: the settings that are the same every night, from flags, keyword arguments or a file.
+"""The farm: settings that are the same every night, from flags, keyword arguments or a file.
 
 `Settings` declares each of them once: they are the keyword arguments of `schedopt.plan`, the flags
 of the command ``plan`` and the keys of a farm's file.
@@ -57,7 +57,7 @@ class Settings(TypedDict, total=False):
 
 
 class Farm(Settings, total=False):
-    """All that a farm's file may say."""
+    """All settings that a farm file may contain."""
 
     constraints: tuple[SideConstraint, ...]
     template: str | None
@@ -79,7 +79,7 @@ REPLACED = ("capacity",)  # a flag replaces the file's in whole; others are join
 
 
 def with_settings(function: F) -> F:
-    """Give a function that takes ``**settings`` of a farm the signature that names each."""
+    """Expand ``**settings`` in the signature of a function to one parameter for each setting."""
     signature = inspect.signature(function)
     first, *others = (p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD)
     named = [
@@ -97,7 +97,7 @@ def with_settings(function: F) -> F:
 
 
 def read(file: str | Path | None) -> Farm:
-    """Return the settings of a farm's file, none without a file; `InputError` names the key."""
+    """Return the settings of a farm file; empty without a file."""
     if file is None:
         return Farm()
     name, kinds = str(file), {key.rstrip("_"): kind for key, kind in get_type_hints(Farm).items()}
@@ -111,12 +111,12 @@ def read(file: str | Path | None) -> Farm:
 
 
 def save(farm: Farm, path: str | Path) -> None:
-    """Write a farm's file."""
+    """Write a farm file."""
     dump({key.rstrip("_"): value for key, value in farm.items() if value}, path, indent=1)
 
 
 def merge(file: Farm, flags: Settings, names: OptionNames) -> Farm:
-    """Return the settings of a file and of flags, which go before it.
+    """Merge the settings of a file and of flags; flags have priority.
 
     Values by name become mappings; those of flags are added to those of the file.
     """
@@ -133,7 +133,7 @@ def merge(file: Farm, flags: Settings, names: OptionNames) -> Farm:
 
 
 def texts_in(settings: Farm | Settings, key: str) -> Sequence[str]:
-    """Return the texts of a setting that may be given several times."""
+    """Return the values of a setting that can be given several times."""
     given: Texts | None = cast("dict[str, Any]", settings).get(key)
     return _texts(given)
 
@@ -143,7 +143,7 @@ def _texts(given: Texts | None) -> Sequence[str]:
 
 
 def pairs(given: Any, place: str, form: str) -> dict[str, Any]:
-    """Return values by name: of a mapping, or of texts such as ``houdini=8``."""
+    """Return the values of a setting by name, from a mapping or texts such as ``houdini=8``."""
     if isinstance(given, Mapping):
         return dict(given)
     amounts: dict[str, Any] = {}
@@ -158,13 +158,13 @@ def pairs(given: Any, place: str, form: str) -> dict[str, Any]:
 
 
 def pairs_of(farm: Farm, key: str) -> dict[str, Any]:
-    """Return a merged farm's values by name."""
+    """Return the values by name of a setting of a merged farm."""
     values: dict[str, Any] = cast("dict[str, Any]", farm).get(key) or {}
     return values
 
 
 def texts_of(farm: Farm, key: str) -> dict[str, str]:
-    """Return a merged farm's values by name, as texts; of a list with commas between."""
+    """Return the values by name of a setting of a merged farm, as texts; lists have commas."""
     values = pairs_of(farm, key)
     return {
         name: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -173,7 +173,7 @@ def texts_of(farm: Farm, key: str) -> dict[str, str]:
 
 
 def as_share(value: Any) -> float | None:
-    """Return a share above 0 and up to 1 that is given as a number or a percentage, else None."""
+    """Return a share in (0, 1] that is given as a number or a percentage; otherwise None."""
     try:
         share = fraction_of(str(value))
     except (ValueError, OverflowError):
@@ -182,7 +182,7 @@ def as_share(value: Any) -> float | None:
 
 
 def as_number(text: Any) -> Any:
-    """Return the number that a text is; anything else as it is."""
+    """Return the number in a text; any other value unchanged."""
     if not isinstance(text, str) or not NUMBER.fullmatch(text.strip()):
         return text
     value = float(text)

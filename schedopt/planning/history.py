@@ -1,9 +1,9 @@
-"""What has happened in a night: events, and how reports become events.
+"""The history of a night: events, and the state of the night that follows from them.
 
 A plan document keeps the original night and its history. An event is a fact with a time: a task
-started, ended or failed, processors came or went, a job was added or cancelled. `Standing.of` folds
-the events of a history into the state of each job. A later event about a task replaces an earlier
-one, so that a report can correct what was assumed from the plan.
+started, ended or failed, processors came or went, a job was added or cancelled. `NightState.of`
+applies the events one after the other. A later event about a task replaces an earlier one, so that
+a report can correct what was assumed from the plan.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Key = tuple[int, int]  # stage and task of a job, counted from 0
 
 
 class Started(Record, tag="started", tag_field="kind"):
-    """A task started at a time, and ends at another as far as is known.
+    """A task started, and ends at ``until`` as far as is known.
 
     ``processors`` are their numbers, where they are known; ``pool`` is empty without pools.
     """
@@ -45,7 +45,7 @@ class Started(Record, tag="started", tag_field="kind"):
 
 
 class Ended(Record, tag="ended", tag_field="kind"):
-    """A task ended, its work done."""
+    """A task completed."""
 
     at: NonNegative
     job: Name
@@ -54,7 +54,7 @@ class Ended(Record, tag="ended", tag_field="kind"):
 
 
 class Failed(Record, tag="failed", tag_field="kind"):
-    """A task failed, or a whole job where none is named: its work is lost and starts anew."""
+    """A task failed, or all tasks of a job; the work is lost and has to be done again."""
 
     at: NonNegative
     job: Name
@@ -63,14 +63,14 @@ class Failed(Record, tag="failed", tag_field="kind"):
 
 
 class Waiting(Record, tag="waiting", tag_field="kind"):
-    """A job has not begun, whatever was assumed before."""
+    """A job has not started; earlier assumptions about it are withdrawn."""
 
     at: NonNegative
     job: Name
 
 
 class Processors(Record, tag="processors", tag_field="kind"):
-    """From a time on there are so many processors until the night's next change, or so many more.
+    """The number of processors changed.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Processors(Record, tag="processors", tag_field="kind"):
 
 
 class Added(Record, tag="added", tag_field="kind"):
-    """A job was added to the night, with the seats that each of its tasks holds, by rule."""
+    """A job was added to the night; ``seats`` are those that each task holds, by rule."""
 
     at: NonNegative
     job: Job
@@ -95,14 +95,14 @@ class Added(Record, tag="added", tag_field="kind"):
 
 
 class Cancelled(Record, tag="cancelled", tag_field="kind"):
-    """A job was cancelled: what runs of it ends, and it is not run any more."""
+    """A job was cancelled; its running tasks end, and its other tasks never start."""
 
     at: NonNegative
     job: Name
 
 
 class ReplannedAt(Record, tag="replanned", tag_field="kind"):
-    """The rest of the night was planned again: whatever happened before is in the history.
+    """The rest of the night was planned again; all earlier events are in the history.
 
     ``without`` are rules that no plan could keep, and that were left out.
     """
@@ -119,7 +119,7 @@ History = tuple[Event, ...]
 
 
 class Run(NamedTuple):
-    """A task that has ended or runs until its end; its processors are counted in their pool."""
+    """A task that has completed or is running. Processors are counted within their pool."""
 
     start: float
     end: float
@@ -129,20 +129,20 @@ class Run(NamedTuple):
 
 @dataclass
 class Progress:
-    """What has become of a job."""
+    """The completed and running tasks of a job, and its failed attempts."""
 
     runs: dict[Key, Run] = field(default_factory=dict)
     failed: list[tuple[float, float]] = field(default_factory=list)  # attempts: start and end
     cancelled: bool = False
 
     def lose(self, keys: Iterable[Key], at: float) -> None:
-        """Move runs to the failed attempts, which end by a time."""
+        """Turn runs into failed attempts that end at a time or earlier."""
         for key in [key for key in keys if key in self.runs]:
             run = self.runs.pop(key)
             self.failed.append((run.start, max(run.start, min(run.end, at))))
 
     def used(self, width: int, until: float | None = None) -> Fraction:
-        """Return the processor time of all runs and failed attempts, up to a time, exactly."""
+        """Return the exact processor time of all runs and failed attempts."""
         spans = [*self.failed, *((run.start, run.end) for run in self.runs.values())]
         if until is not None:
             spans = [(start, min(end, until)) for start, end in spans if start < until]
@@ -151,7 +151,7 @@ class Progress:
 
 
 @dataclass
-class Standing:
+class NightState:
     """The state of a night: its jobs, their progress, and the machine.
 
     Attributes
@@ -178,14 +178,14 @@ class Standing:
     without: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, night: Instance, history: Iterable[Event]) -> Standing:
+    def of(cls, night: Instance, history: Iterable[Event]) -> NightState:
         """Apply a history to a night; `InputError` names the event that contradicts the night."""
         progress = {job.name: Progress() for job in night.jobs}
-        standing = cls(night, progress, [], night.machine.numbers)
+        night_state = cls(night, progress, [], night.machine.numbers)
         for n, event in enumerate(history):
             with at_place(f"history[{n}]"):
-                standing.apply(event)
-        return standing
+                night_state.apply(event)
+        return night_state
 
     def apply(self, event: Event) -> None:
         """Apply one event."""
@@ -197,7 +197,7 @@ class Standing:
             if self.night.pools or event.pool:
                 pick_name(event.pool, self.night.pools, "one of the file's `pools`")
             self.machine.append(event)
-            self.numbers = machine_as_known(self).machine.numbers
+            self.numbers = _numbers(self)
         else:
             pick_name(event.job, self.night.index, "a job of the night")
             self._apply_to_job(event, self.progress[event.job])
@@ -253,31 +253,47 @@ def expect_task(job: Job, stage: int | None, task: int | None) -> None:
         raise InputError(f"a task from 0 to {len(stages[stage]) - 1}", found=found)
 
 
-def machine_as_known(standing: Standing) -> Instance:
-    """Return a night on the machine as it was reported."""
-    night = standing.night
-    if not standing.machine:
+def machine_as_known(night_state: NightState) -> Instance:
+    """Return a night with the machine as reported."""
+    night = night_state.night
+    if not night_state.machine:
         return night
-    own_pools = night.machine.by_number
-    pools = dict(own_pools)
-    for event in standing.machine:
-        own = own_pools[event.pool]
-        pools[event.pool] = _with_processors(pools[event.pool], own, event, night.end)
     points = {}
-    for name, there in pools.items():
+    for name, there in _profiles(night_state).items():
         steps = [(float(t), int(n)) for t, n in zip(there.times, there.amounts, strict=True)]
-        most = int(own_pools[name].most)
+        most = int(night.machine.by_number[name].most)
         if night.end is not None:
             most = max([most, *(job.processors for job in night.jobs)])
         if there.most < most:  # once nothing is paid any more: no job of the file is too wide
             steps.append((1 + max(steps[-1][0], night.horizon, night.end or 0.0), most))
         points[name] = tuple(steps)
+    if not any(n and time < night.deadline for steps in points.values() for time, n in steps):
+        raise InputError("a processor before the deadline", found="none", parameter="state")
     known: Any = {"pools": points} if night.pools else {"changes": points[""]}
     return replace(night, down=tuple(one for one in night.down if one.numbers), **known)
 
 
+def _profiles(night_state: NightState) -> dict[str, Steps]:
+    """Return the profile of each pool as reported."""
+    night = night_state.night
+    own = night.machine.by_number
+    pools = dict(own)
+    for event in night_state.machine:
+        pools[event.pool] = _with_processors(pools[event.pool], own[event.pool], event, night.end)
+    return pools
+
+
+def _numbers(night_state: NightState) -> dict[str, range]:
+    """Return the numbers of each pool's processors on the machine as reported."""
+    night, first, numbers = night_state.night, 0, dict[str, range]()
+    for name, there in _profiles(night_state).items():
+        most = night.machine.by_number[name].most if night.end is None else there.most
+        numbers[name] = range(first, first := first + int(max(most, there.most)))
+    return numbers
+
+
 def _with_processors(there: Steps, own: Steps, event: Processors, end: float | None) -> Steps:
-    """Return a number of processors with what was reported at a time."""
+    """Return the profile of a pool after a report."""
     at = as_written(event.at)
     until = next((time for time in own.times if time > at), None)
     times = sorted({*there.times, at, *([until] if until is not None else [])})
@@ -291,7 +307,7 @@ def _with_processors(there: Steps, own: Steps, event: Processors, end: float | N
 
 
 def as_events(history: Sequence[Any]) -> History:
-    """Decode the history of a document strictly."""
+    """Decode the history of a plan document; unknown keys are errors."""
     from schedopt.instances.decoding import convert
 
     return tuple(convert(history, tuple[Event, ...], "history"))

@@ -1,4 +1,4 @@
-"""The plan with the fewest changes, by CP-SAT; of these the one that ends early what has begun."""
+"""The plan with the fewest changes, by CP-SAT; ties prefer early ends of running jobs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from schedopt.instances.dssp import Scheduled
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule
-    from schedopt.planning.changes import Judge
+    from schedopt.planning.changes import PlanComparison
 
 FOUND: tuple[Any, ...] = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
 
 def nearest(
-    judge: Judge, model: Schedule, hint: Scheduled, least: float, seconds: float
+    comparison: PlanComparison, model: Schedule, hint: Scheduled, least: float, seconds: float
 ) -> Scheduled | None:
-    """Return the schedule with the fewest changes that earns at least so much, if one is found.
+    """Return a schedule with the fewest changes among those that earn enough, or None.
 
     Parameters
     ----------
-    judge : Judge
+    comparison : PlanComparison
         Knows the plan before.
     model : Schedule
         Of the rest of the night; its objective is replaced.
@@ -43,19 +43,19 @@ def nearest(
     for variable, value in model.hint(hint):
         native.add_hint(variable, round(value))
     native.add(model.earned >= ceil(least * model.reward_scale * (1 - 1e-12)) - loss)
-    rest, unchanged = judge.rest, list[Any]()
-    for name in judge.free:
+    rest, unchanged = comparison.rest, list[Any]()
+    for name in comparison.free:
         x = model.x[name]
-        was = judge.was.get(name)
+        was = comparison.was.get(name)
         if was is None:
             unchanged.append(1 - x)
-        elif (same := _same_span(judge, model, name)) is not None:
+        elif (same := _same_span(comparison, model, name)) is not None:
             unchanged.append(same)
     total = sum(unchanged)
     native.maximize(total)
     if solver.solve(native) not in FOUND:
         return None
-    begun = [rest.instance.index[name] for name in judge.begun]
+    begun = [rest.instance.index[name] for name in comparison.begun]
     if begun:
         native.add(total >= round(solver.objective_value))
         ends = [model.ends[j] for j in begun]
@@ -72,14 +72,14 @@ def nearest(
     return decoded
 
 
-def _same_span(judge: Judge, model: Schedule, name: str) -> Any:
-    """Return a literal that says that a job starts and ends when it was to; None if it cannot."""
-    rest, native, (start, end) = judge.rest, model.model, judge.was[name]
+def _same_span(comparison: PlanComparison, model: Schedule, name: str) -> Any:
+    """Return a literal for an unchanged start and end of a job; None if it must change."""
+    rest, native, (start, end) = comparison.rest, model.model, comparison.was[name]
     begun = rest.progress[name].runs
     running = max((run.end for run in rest.running(name).values()), default=None)
-    if begun and abs(min(run.start for run in begun.values()) - start) >= judge.near:
+    if begun and abs(min(run.start for run in begun.values()) - start) >= comparison.near:
         return None
-    if running is not None and running >= end + judge.near:
+    if running is not None and running >= end + comparison.near:
         return None
     same = native.new_bool_var(f"same[{name}]")
     native.add_implication(same, model.x[name])
@@ -87,36 +87,36 @@ def _same_span(judge: Judge, model: Schedule, name: str) -> Any:
     if not begun:
         opening = _tasks(model, parts[0], first=True)
         times = [model.starts[i] for i in opening]
-        _meet(model, same, times, _window(judge, model, start), is_first=True)
-    if running is None or running <= end - judge.near:
+        _meet(model, same, times, _window(comparison, model, start), is_first=True)
+    if running is None or running <= end - comparison.near:
         closing = _tasks(model, parts[-1], first=False) or _tasks(model, parts[0], first=False)
         ends = [model.starts[i] + int(model.grid.lengths[i]) for i in closing]
-        _meet(model, same, ends, _window(judge, model, end), is_first=False)
+        _meet(model, same, ends, _window(comparison, model, end), is_first=False)
     else:  # what runs ends then: the rest has to end by then
         for i in _tasks(model, parts[-1], first=False) or _tasks(model, parts[0], first=False):
             closed = model.starts[i] + int(model.grid.lengths[i])
-            native.add(closed <= _window(judge, model, end)[1]).only_enforce_if(same)
+            native.add(closed <= _window(comparison, model, end)[1]).only_enforce_if(same)
     return same
 
 
 def _tasks(model: Schedule, j: int, *, first: bool) -> list[int]:
-    """Return the tasks of some length of a job's first or last stage."""
+    """Return the tasks of positive length of the first or last stage of a job."""
     tasks = model.instance.tasks
     s = int(tasks.first_stage[j]) if first else int(tasks.first_stage[j + 1]) - 1
     stage = range(int(tasks.first_task[s]), int(tasks.first_task[s + 1]))
     return [i for i in stage if model.grid.lengths[i] > 0]
 
 
-def _window(judge: Judge, model: Schedule, time: float) -> tuple[int, int]:
-    """Return between which units a time counts as the same."""
+def _window(comparison: PlanComparison, model: Schedule, time: float) -> tuple[int, int]:
+    """Return the earliest and the latest time, in units, that count as equal to a time."""
     scale = model.grid.scale
-    return floor((time - judge.near) * scale) + 1, ceil((time + judge.near) * scale) - 1
+    return floor((time - comparison.near) * scale) + 1, ceil((time + comparison.near) * scale) - 1
 
 
 def _meet(
     model: Schedule, same: Any, times: list[Any], window: tuple[int, int], *, is_first: bool
 ) -> None:
-    """State that the first, or else the last, of some times is in a window, if ``same``."""
+    """State that, if ``same`` holds, the first or the last of some times is in a window."""
     native, reached = model.model, list[Any]()
     for time in times:
         literal = native.new_bool_var("")

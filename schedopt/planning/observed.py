@@ -1,10 +1,8 @@
-"""From reports to events: what was observed, and of all else that the plan in hand holds."""
+"""Reports on jobs and tasks, turned into events; without a report the plan is assumed to hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from heapq import heappop, heappush
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from schedopt.instances.dssp import Instance, Job
@@ -15,12 +13,13 @@ from schedopt.planning.history import (
     Event,
     Failed,
     Key,
+    NightState,
     Run,
-    Standing,
     Started,
     Waiting,
     expect_task,
 )
+from schedopt.planning.release import list_schedule, most_at_once
 from schedopt.problems.summary import same_time
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ STATUSES = ("waiting", "running", "done", "failed", "cancelled")
 
 
 class Observed(NamedTuple):
-    """A report on a task, or on a whole job where ``stage`` and ``task`` are None.
+    """A report on a task, or on a whole job if ``stage`` and ``task`` are None.
 
     Attributes
     ----------
@@ -71,18 +70,18 @@ Planned = Mapping[str, Mapping[Key, "PlacedTask"]]  # the tasks of each job that
 
 
 def observe(
-    standing: Standing,
+    night_state: NightState,
     planned: Planned,
     now: float,
     reports: Sequence[Observed] = (),
     *,
     machine: Machine | None = None,
 ) -> tuple[list[Event], list[str]]:
-    """Return the events between the last replanning and now, and the assumptions that were made.
+    """Return the events since the last replanning, and the assumptions behind them.
 
     Parameters
     ----------
-    standing : Standing
+    night_state : NightState
         The night as its history has it. It is not changed.
     planned : mapping
         The tasks of the plan in hand, by job and by stage and task.
@@ -101,15 +100,15 @@ def observe(
     """
     by_job: dict[str, list[Observed]] = {}
     for one in reports:
-        _check_report(standing.night, one, now)
+        _check_report(night_state.night, one, now)
         by_job.setdefault(one.job, []).append(one)
     notes: list[str] = []
     events: list[Event] = []
-    machine = machine or standing.night.machine
-    for job in standing.night.jobs:
+    machine = machine or night_state.night.machine
+    for job in night_state.night.jobs:
         tasks = planned.get(job.name, {}).items()
         runs = {key: _run_of(one, machine) for key, one in tasks}
-        reported = _JobReports(job, standing, runs, now, notes, numbers=machine.numbers)
+        reported = _ReportsOfJob(job, night_state, runs, now, notes, numbers=machine.numbers)
         events += reported.events(by_job.get(job.name, []))
     return events, notes
 
@@ -140,13 +139,13 @@ def _check_report(night: Instance, one: Observed, now: float) -> None:
             raise InputError(f"an end after the start, {one.start:g}", found=f"{one.end:g}")
 
 
-class _JobReports:
-    """Turns the reports on one job into events."""
+class _ReportsOfJob:
+    """Converts the reports on one job into events."""
 
     def __init__(
         self,
         job: Job,
-        standing: Standing,
+        night_state: NightState,
         planned: Mapping[Key, Run],
         now: float,
         notes: list[str],
@@ -154,14 +153,14 @@ class _JobReports:
         numbers: Mapping[str, range],
     ) -> None:
         self.job, self.now, self.notes, self.numbers = job, now, notes, numbers
-        self.before = standing.progress[job.name]
-        pools = [*standing.night.machine.of_job(job)]
+        self.before = night_state.progress[job.name]
+        pools = [*night_state.night.machine.of_job(job)]
         self.home = pools[0] if len(pools) == 1 else ""
         begun = self.before.runs
         self.expected = begun | {key: run for key, run in planned.items() if key not in begun}
 
     def events(self, reports: Sequence[Observed]) -> Iterator[Event]:
-        """Yield what happened to the job since the last replanning."""
+        """Yield the events of the job since the last replanning."""
         if self.before.cancelled:
             return
         if not reports:
@@ -179,18 +178,20 @@ class _JobReports:
             yield from self._task(one)
 
     def _as_planned(self, skip: Iterable[tuple[int | None, int | None]]) -> Iterator[Event]:
-        for key, run in self._begun():
+        for key, run in self._started_tasks():
             if key not in self.before.runs and key not in skip:
                 yield self._started(key, run)
 
-    def _begun(self) -> list[tuple[Key, Run]]:
-        """Return the tasks that started before now, by history and plan."""
+    def _started_tasks(self) -> list[tuple[Key, Run]]:
+        """Return the tasks that started before now, by the history and the plan."""
         return [
             (key, run)
             for key, run in self.expected.items()
-            if key in self.before.runs
-            or (run.start < self.now and not same_time(run.start, self.now))
+            if key in self.before.runs or self._is_past(run.start)
         ]
+
+    def _is_past(self, time: float) -> bool:
+        return time < self.now and not same_time(time, self.now)
 
     def _started(self, key: Key, run: Run, pool: str = "") -> Started:
         pool = pool or run.pool or self.home
@@ -207,7 +208,7 @@ class _JobReports:
         )
 
     def _task(self, one: Observed) -> Iterator[Event]:
-        """Yield what a report on a single task says."""
+        """Yield the events that follow from a report on one task."""
         key = (one.stage or 0, one.task or 0)
         length = (self.job.stages or ())[key[0]][key[1]]
         known = self.expected.get(key)
@@ -215,9 +216,8 @@ class _JobReports:
         start = one.start if one.start is not None else begun.start if begun else None
         if one.status == "waiting":
             if key in self.before.runs:
-                yield Failed(
-                    at=self.before.runs[key].start, job=self.job.name, stage=key[0], task=key[1]
-                )
+                at = self.before.runs[key].start
+                yield Failed(at=at, job=self.job.name, stage=key[0], task=key[1])
             return
         if start is None and one.status == "done":
             end = self.now if one.end is None else one.end
@@ -226,16 +226,10 @@ class _JobReports:
             start = self._now(f"task {key[1]} of stage {key[0]} of {self.job.name}")
         if start is None:
             return  # failed before it started
-        end = (
-            one.end
-            if one.end is not None
-            else (begun.end if begun and start == begun.start else start + length)
-        )
+        planned = begun.end if begun and start == begun.start else start + length
+        end = planned if one.end is None else one.end
         if one.status == "running" and one.end is None and end < self.now:
-            self.notes.append(
-                f"{self.job.name} should have ended at {end:g}: it is taken to end now"
-            )
-            end = self.now
+            end = self._overdue(end)
         if one.status != "running":
             end = min(end, self.now)
         run = Run(start, end, begun.pool if begun else "", begun.processors if begun else ())
@@ -244,47 +238,54 @@ class _JobReports:
             yield Failed(at=end, job=self.job.name, stage=key[0], task=key[1])
 
     def _whole_job(self, one: Observed) -> Iterator[Event]:
-        """Yield what a report on the whole job says."""
+        """Yield the events that follow from a report on the whole job."""
         name, now = self.job.name, self.now
         if one.status == "waiting":
             if self.before.runs:
                 yield Waiting(at=now, job=name)
             return
         with at_place(one.place):
-            tasks = self._stated(one)
+            tasks = self._reported_runs(one)
         if one.status in ("failed", "cancelled"):
             kind = Failed if one.status == "failed" else Cancelled
             for key, run in tasks.items():
-                if run.start < now and not same_time(run.start, now):
+                if self._is_past(run.start):
                     yield self._started(key, run, one.pool)
             yield kind(at=now if one.end is None else one.end, job=name)
             return
         if one.status == "done":
-            yield from (
-                self._started(key, run, one.pool) for key, run in self._all_done(one, tasks)
-            )
+            for key, run in self._all_done(one, tasks):
+                yield self._started(key, run, one.pool)
             return
-        begun = {k: r for k, r in tasks.items() if r.start < now and not same_time(r.start, now)}
+        begun = {key: run for key, run in tasks.items() if self._is_past(run.start)}
         if not begun:  # it starts now
             begun = {key: run for key, run in tasks.items() if same_time(run.start, now)}
         if not begun:
             begun = self._starting(one)
         if one.done is not None:
-            begun = self._with_done(begun, tasks, one.done)
+            begun = self._with_completed(begun, tasks, one.done)
         for key, run in self._running(one, begun).items():
             yield self._started(key, run, one.pool)
 
+    def _overdue(self, end: float) -> float:
+        planned = f"{self.job.name} was expected to end at {end:g}"
+        self.notes.append(f"{planned}; it is assumed to end now")
+        return self.now
+
     def _now(self, what: str) -> float:
-        self.notes.append(f"{what} is taken to start now: the plan does not say since when it runs")
+        self.notes.append(f"{what}: the start is not known, and is assumed to be now")
         return self.now
 
     def _starting(self, one: Observed) -> dict[Key, Run]:
-        """Return the first tasks of a job that is reported to run and was not to run by now."""
-        tasks = _replay(self.job, self._now(self.job.name), one.processors or self.job.processors)
+        """Return the first tasks of a job that was reported to run earlier than planned."""
+        wide = max(1, (one.processors or 0) // self.job.processors)
+        tasks = _list_scheduled(self.job, self._now(self.job.name), wide)
         return {key: run for key, run in tasks.items() if same_time(run.start, self.now)}
 
-    def _with_done(self, begun: dict[Key, Run], tasks: dict[Key, Run], done: int) -> dict[Key, Run]:
-        """Return the tasks that have begun where so many are done, those first that start first."""
+    def _with_completed(
+        self, begun: dict[Key, Run], tasks: dict[Key, Run], done: int
+    ) -> dict[Key, Run]:
+        """Return the started tasks if the first ``done`` tasks are complete."""
         order = sorted(tasks, key=lambda key: (key[0], tasks[key].start, key))
         taken = {}
         for n, key in enumerate(order):
@@ -297,32 +298,24 @@ class _JobReports:
         return taken
 
     def _running(self, one: Observed, begun: dict[Key, Run]) -> dict[Key, Run]:
-        """Return what has begun of a job that runs, with the end that is reported."""
+        """Return the started tasks of a running job, with the reported end."""
         count = sum(map(len, self.job.stages or ()))
-        running = {
-            k: run
-            for k, run in begun.items()
-            if run.end > self.now and not same_time(run.end, self.now)
-        }
+        now = self.now
+        running = {k: r for k, r in begun.items() if r.end > now and not same_time(r.end, now)}
         last = max(begun, key=lambda key: begun[key].end)
         if one.end is not None:
             late = running or {last: begun[last]}
             return begun | {key: run._replace(end=one.end) for key, run in late.items()}
         if not running and len(begun) == count:
-            should = begun[last].end
-            self.notes.append(
-                f"{self.job.name} should have ended at {should:g}: it is taken to end now"
-            )
-            return begun | {last: begun[last]._replace(end=self.now)}
+            return begun | {last: begun[last]._replace(end=self._overdue(begun[last].end))}
         return begun
 
     def _all_done(self, one: Observed, tasks: dict[Key, Run]) -> Iterator[tuple[Key, Run]]:
-        """Yield every task of a job that is done, none of which ends after it."""
+        """Yield all tasks of a completed job; none ends after the job."""
         last = max((run.end for run in tasks.values()), default=self.now)
         end = one.end if one.end is not None else min(last, self.now)
-        every = chain.from_iterable(
-            ((s, i) for i in range(len(stage))) for s, stage in enumerate(self.job.stages or ())
-        )
+        stages = enumerate(self.job.stages or ())
+        every = [(s, i) for s, stage in stages for i in range(len(stage))]
         start = end if one.start is None else one.start
         cut = {key: tasks.get(key, Run(start, end)) for key in every}
         late = max(cut, key=lambda key: cut[key].end)
@@ -330,11 +323,11 @@ class _JobReports:
             until = end if key == late else min(run.end, end)
             yield key, run._replace(start=min(run.start, until), end=until)
 
-    def _stated(self, one: Observed) -> dict[Key, Run]:
-        """Return when each task of the job runs: as known, or as the report has it."""
+    def _reported_runs(self, one: Observed) -> dict[Key, Run]:
+        """Return the runs of all tasks of the job, as known or as reported."""
         known = self.expected
         first = min((run.start for run in known.values()), default=None)
-        wide = _most_at_once(known.values()) * self.job.processors
+        wide = most_at_once((r.start, r.end, self.job.processors) for r in known.values())
         stated = one.processors not in (None, wide) or not (
             one.start is None or (first is not None and same_time(one.start, first))
         )
@@ -351,27 +344,14 @@ class _JobReports:
                 expected = f"at least {self.job.processors} processors, what each task takes"
                 raise InputError(expected, found=str(count))
             count = self.job.processors
-        return _replay(self.job, start, count // self.job.processors)
+        return _list_scheduled(self.job, start, count // self.job.processors)
 
 
-def _most_at_once(runs: Iterable[Run]) -> int:
-    """Return how many runs there are at one time at most."""
-    changes = [(time, step) for run in runs for time, step in ((run.start, 1), (run.end, -1))]
-    now = most = 0
-    for _, step in sorted(changes):
-        now += step
-        most = max(most, now)
-    return most
-
-
-def _replay(job: Job, start: float, wide: int) -> dict[Key, Run]:
-    """Return a job's tasks, stage after stage in the file's order, so many at a time."""
+def _list_scheduled(job: Job, start: float, wide: int) -> dict[Key, Run]:
+    """Return list-scheduled runs of all tasks of a job, stage after stage."""
     runs: dict[Key, Run] = {}
     for s, stage in enumerate(job.stages or ()):
-        free = [start] * min(wide, len(stage))
-        for i, length in enumerate(stage):
-            begin = heappop(free)
-            runs[s, i] = Run(begin, begin + length)
-            heappush(free, begin + length)
-        start = max(free)
+        spans = list_schedule(start, stage, min(wide, len(stage)))
+        runs |= {(s, i): Run(*span) for i, span in enumerate(spans)}
+        start = max(end for _, end in spans)
     return runs

@@ -1,7 +1,7 @@
-"""Continue a plan by hand: every task where it was, else as soon as it can, on real processors.
+"""Continue a plan without a search: keep tasks at their times, else start them early.
 
-This is no search. It keeps what still fits at its time, moves what does not, drops jobs that would
-earn nothing, and adds jobs in gaps that are left.
+Tasks that still fit keep their times. Other tasks move, jobs that would earn nothing are dropped,
+and further jobs are added in the remaining gaps.
 """
 
 from __future__ import annotations
@@ -18,26 +18,18 @@ import numpy as np
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job, Scheduled, scheduled
 from schedopt.instances.dssp.machine import Span, Steps, in_order
+from schedopt.planning.moments import ON_TIME
 
-NEAR = 1 + 1e-11  # rounding within which a task ends when its processor leaves, or is due
 
-
-class Wish(NamedTuple):
-    """When a task was to start, and on which processors; none where that is not known."""
+class Placement(NamedTuple):
+    """The start and the processors of a task; no processors if they are unknown."""
 
     start: float
     processors: tuple[int, ...] = ()
 
 
-class Placed(NamedTuple):
-    """When a task starts, and on which processors."""
-
-    start: float
-    processors: tuple[int, ...]
-
-
 class Placer:
-    """Places the tasks of an instance one by one, in the order in which jobs are given."""
+    """Places jobs on processors one after the other."""
 
     def __init__(self, night: Instance) -> None:
         self.night, machine = night, night.machine
@@ -51,7 +43,7 @@ class Placer:
         self.held: dict[str, list[tuple[float, float, Fraction]]] = {
             name: [] for name in machine.resources
         }
-        self.placed: dict[int, Placed] = {}  # by position of the task
+        self.placed: dict[int, Placement] = {}  # by position of the task
         self.ends: dict[str, float] = {}
         rises = {
             float(t)
@@ -60,8 +52,8 @@ class Placer:
         }
         self.changes = sorted(rises)
 
-    def place(self, job: Job, wishes: Mapping[int, Wish], *, exact: bool) -> bool:
-        """Place all tasks of a job, or none if it would earn nothing.
+    def place(self, job: Job, wishes: Mapping[int, Placement], *, exact: bool) -> bool:
+        """Place all tasks of a job, or no task if the job would earn nothing.
 
         ``wishes`` are by position of the task; ``exact``: whether every task has to start when it
         was to.
@@ -77,7 +69,7 @@ class Placer:
             for i in range(int(tasks.first_task[s]), int(tasks.first_task[s + 1])):
                 length, wish = float(tasks.lengths[i]), wishes.get(i)
                 wanted = opened if wish is None else max(opened, wish.start)
-                if exact and (wish is None or wanted > wish.start * NEAR):
+                if exact and (wish is None or wanted > wish.start * ON_TIME):
                     self._remove(job, mine)
                     return False
                 found = self._earliest(job, wanted, length, wish, last, exact=exact)
@@ -88,7 +80,7 @@ class Placer:
                 mine.append(i)
                 closed = max(closed, found.start + length)
             opened = closed
-        if not self.night.worth(j, opened) and opened > float(self.night.deadlines[j]) * NEAR:
+        if not self.night.worth(j, opened) and opened > float(self.night.deadlines[j]) * ON_TIME:
             self._remove(job, mine)
             return False
         self.ends[job.name] = opened
@@ -102,7 +94,7 @@ class Placer:
         del self.ends[job.name]
 
     def schedule(self) -> Scheduled:
-        """Return the schedule of all placed jobs."""
+        """Return the schedule of the placed jobs."""
         starts = np.zeros(len(self.night.tasks.lengths))
         places = np.zeros(len(starts), dtype=np.int64)
         several: dict[int, tuple[int, ...]] = {}
@@ -114,24 +106,31 @@ class Placer:
         return scheduled(self.night, jobs, starts, places, several=several)
 
     def _earliest(
-        self, job: Job, start: float, length: float, wish: Wish | None, last: float, *, exact: bool
-    ) -> Placed | None:
-        """Return the earliest place from a time on; None if the task ends after ``last``."""
+        self,
+        job: Job,
+        start: float,
+        length: float,
+        wish: Placement | None,
+        last: float,
+        *,
+        exact: bool,
+    ) -> Placement | None:
+        """Return the earliest placement of a task; None if it ends after ``last``."""
         if not length:
-            return Placed(start, ())
+            return Placement(start, ())
         later = self.changes[bisect_right(self.changes, start) :]
         later = sorted({*later, *(e for own in self.busy for _, e in own if start < e < inf)})
         for time in [start] if exact else [start, *later]:
-            if time + length > last * NEAR:
+            if time + length > last * ON_TIME:
                 return None
             if self._has_resources(job, time, time + length):
                 on = self._idle(job, time, time + length, wish)
                 if on:
-                    return Placed(time, on)
+                    return Placement(time, on)
         return None
 
-    def _idle(self, job: Job, start: float, end: float, wish: Wish | None) -> tuple[int, ...]:
-        """Return processors of one pool that are idle: the wished ones, or those idle shortest."""
+    def _idle(self, job: Job, start: float, end: float, wish: Placement | None) -> tuple[int, ...]:
+        """Return idle processors of one pool: the wished ones, else those with the shortest gap."""
         if wish is not None and len(wish.processors) == job.processors:
             pools = [self.pool[name] for name in self.night.machine.of_job(job)]
             inside = any(all(k in pool for k in wish.processors) for pool in pools)
@@ -148,12 +147,12 @@ class Placer:
         return ()
 
     def _idle_until(self, k: int, start: float, end: float) -> float | None:
-        """Return until when a processor is idle; None where it is not from start to end."""
+        """Return the end of a processor's idle gap; None if it is busy in between."""
         busy = self.busy[k]
         i = bisect_right(busy, (start, inf))
         before = busy[i - 1][1] if i else 0.0
         after = busy[i][0] if i < len(busy) else inf
-        return after if before <= start * NEAR and end <= after * NEAR else None
+        return after if before <= start * ON_TIME and end <= after * ON_TIME else None
 
     def _has_resources(self, job: Job, start: float, end: float) -> bool:
         machine = self.night.machine
@@ -167,19 +166,19 @@ class Placer:
         for there, held, need in needs:
             if not need:
                 continue
-            over = [(s, e, a) for s, e, a in held if s < end and start * NEAR < e]
+            over = [(s, e, a) for s, e, a in held if s < end and start * ON_TIME < e]
             times = {
                 start,
                 *(s for s, _, _ in over if s > start),
                 *(t for t in map(float, there.times) if start < t < end),
             }
             for time in times:
-                used = sum((a for s, e, a in over if s <= time and time * NEAR < e), Fraction(0))
+                used = sum((a for s, e, a in over if s <= time and time * ON_TIME < e), Fraction(0))
                 if used + need > there.at(as_written(time)):
                     return False
         return True
 
-    def _add(self, job: Job, i: int, found: Placed, length: float) -> None:
+    def _add(self, job: Job, i: int, found: Placement, length: float) -> None:
         self.placed[i] = found
         end = found.start + length
         for k in found.processors:
@@ -205,7 +204,7 @@ class Placer:
 
 
 def _away(there: Steps, k: int, by_number: Sequence[Span]) -> list[tuple[float, float]]:
-    """Return when the k-th processor of a pool is not there."""
+    """Return the times at which the k-th processor of a pool is not available."""
     spans = sorted(
         [*(span for span in there.spans() if span.amount <= k), *by_number],
         key=attrgetter("start"),
@@ -220,17 +219,17 @@ def _away(there: Steps, k: int, by_number: Sequence[Span]) -> list[tuple[float, 
     return away
 
 
-def continued(
+def continue_plan(
     night: Instance,
     first: Collection[str],
     wanted: Sequence[str],
-    wishes: Mapping[int, Wish],
+    wishes: Mapping[int, Placement],
     keeps: Callable[[Collection[str]], bool],
     *,
     linked: Mapping[str, str],
     begun: Collection[str] = (),
 ) -> Scheduled | None:
-    """Return a schedule near a plan, or None where that breaks a rule.
+    """Return a schedule near a plan; None if it violates a rule.
 
     Parameters
     ----------
@@ -240,7 +239,7 @@ def continued(
         Jobs that have to be in it: those without a task left to start.
     wanted : sequence of str
         Further jobs of the plan.
-    wishes : mapping of int to Wish
+    wishes : mapping of int to Placement
         Where tasks were, by position.
     keeps : callable
         Whether a set of jobs keeps all side constraints.

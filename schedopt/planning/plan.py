@@ -1,4 +1,4 @@
-"""The plan of a night: from a table of jobs, or an instance, to a solved plan and its quality."""
+"""Plan a night: from a table of jobs or an instance to a solved plan."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def plan(
 def _night_of(
     what: Instance | Source, settings: Settings, whole: Farm, names: OptionNames, tell: Tell | None
 ) -> Instance:
-    """Return an instance as it is, or the night of a table."""
+    """Return the night of a table; an instance is returned unchanged."""
     if isinstance(what, Instance):
         for key, value in settings.items():
             if value not in (None, (), []) and key not in ("cap", "floor", "must", "forbid"):
@@ -158,7 +158,7 @@ def _night_of(
 
 
 def _offer(farm: Farm, names: OptionNames) -> cloud.Offer | None:
-    """Return the processors that can be rented; None without any."""
+    """Return the offer of cloud processors; None if there is none."""
     text, budget, everything = farm.get("cloud"), farm.get("budget"), bool(farm.get("all_"))
     if text is None:
         for key in ("budget", "all_"):
@@ -182,7 +182,7 @@ def _with_cloud(
     names: OptionNames,
     tell: Tell | None,
 ) -> tuple[Instance, list[Constraint]]:
-    """Return the night and its rules with a cloud, and tell which jobs stay on the farm."""
+    """Return the night and its rules with cloud processors; report jobs that stay."""
     going = [job.name for job in night.jobs if "cloud" in job.labels]
     if not going:
         expected = "a column 'cloud' that says yes for the jobs that may go"
@@ -196,7 +196,7 @@ def _with_cloud(
 
 
 def in_array_order(night: Instance, run: Result | None) -> Result | None:
-    """Return a schedule of which equal tasks start in the order of their numbers."""
+    """Return a schedule in which equal tasks start in the order of their numbers."""
     if run is None or not isinstance(run.solution, Scheduled):
         return run
     tasks = tuple(tasks_in_order(night, run.solution.tasks))
@@ -233,19 +233,19 @@ def read(table: Source, farm: Farm, names: OptionNames, tell: Tell | None = None
 
 
 def _as_text(values: Any) -> Any:
-    """Return amounts that change over time as texts: ``02:00=20,03:00=30``."""
+    """Return a profile as text: ``02:00=20,03:00=30``."""
     if not isinstance(values, Mapping):
         return values
     return ",".join(f"{key}={value}" for key, value in values.items()) or None
 
 
 def _amounts(values: Any) -> dict[str, Any]:
-    """Return how much there is of each thing, which may change over time."""
+    """Return the amount or the profile of each thing."""
     return {name: farms.as_number(_as_text(amount)) for name, amount in (values or {}).items()}
 
 
 def shares(night: Instance, whole: Farm, given: Farm, names: OptionNames) -> list[FairShare]:
-    """Return the rules of ``cap`` and ``floor``; `InputError` if tonight's own name no group."""
+    """Return the fair shares of ``cap`` and ``floor``."""
     rules = []
     for flag, bound in (("cap", "at_most"), ("floor", "at_least")):
         pairs = _by_title(farms.pairs_of(whole, flag), night)
@@ -272,7 +272,7 @@ def shares(night: Instance, whole: Farm, given: Farm, names: OptionNames) -> lis
 
 
 def _by_title(shares: Mapping[str, Any], night: Instance) -> dict[str, Any]:
-    """Return shares by ``GROUPING:GROUP``, each grouping as the table spells its title."""
+    """Return shares by ``GROUPING:GROUP``, with groupings spelled as in the table."""
     titles = {title.casefold(): title for title in night.groups}
     spelled = {}
     for key, share in shares.items():
@@ -285,7 +285,7 @@ def _by_title(shares: Mapping[str, Any], night: Instance) -> dict[str, Any]:
 def chosen_jobs(
     night: Instance, whole: Farm, given: Settings, names: OptionNames, tell: Tell | None
 ) -> list[Constraint]:
-    """Return the rules of ``must`` and ``forbid``; `InputError` if tonight's own name no job."""
+    """Return the rules of ``must`` and ``forbid``."""
     rules: list[Constraint] = []
     known = {rule.name for rule in night.constraints}
     for key, kind in (("must", Require), ("forbid", Forbid)):
@@ -324,7 +324,7 @@ def with_changes(
     solve: Solve,
     seconds: float | None,
 ) -> Result:
-    """Return a plan whose explanation has what would let some jobs run that it leaves out."""
+    """Return a plan with the smallest changes that would let some jobs run."""
     began, changes = now(), list[SmallestChange]()
     for k, name in enumerate(why):
         if result.solution is not None and name in result.solution.completion:
@@ -342,7 +342,7 @@ def with_changes(
 def rules_tonight(
     rules: Iterable[Constraint], night: Instance, tell: Tell | None
 ) -> list[Constraint]:
-    """Return the rules of every night without the groups of which there is no job tonight."""
+    """Return the rules without groups that have no job tonight."""
     kept: list[Constraint] = []
     for rule in rules:
         if not isinstance(rule, FairShare):
@@ -361,7 +361,7 @@ def rules_tonight(
 
 
 def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
-    """Say in a line how good a plan is, and how good any plan can be."""
+    """Return the quality of a plan in words, with its bound."""
     if run is None or run.solution is None:
         if result.conflict:
             return f"no plan: these rules cannot hold together: {', '.join(result.conflict)}"
@@ -395,7 +395,7 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
 def schedule_chosen(
     night: Instance, result: Result[Selected], solve: Solve, seconds: float
 ) -> Result | None:
-    """Return a choice under risk as the best schedule of its jobs, none of them late, runs it."""
+    """Return the best schedule of the jobs that were selected under risk, all on time."""
     chosen = {*result.solution.selected} if result.solution else set()
     others = tuple(name for name in night.index if name not in chosen)
     rules = [*result.constraints, *([Forbid(name="not chosen", jobs=others)] if others else [])]

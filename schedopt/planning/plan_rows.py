@@ -1,4 +1,4 @@
-"""Plans: which jobs run, on which night, when, on how many processors, and why the others do not.
+"""The rows of a plan: which jobs run, when, and why others do not.
 
 A selection says what is run, not when. Where every job has tasks, the plan dispatches each night by
 the best of all dispatchers (but the random one): the one that earns the most, then with the fewest
@@ -28,10 +28,10 @@ from schedopt.instances.dssp import (
     SelectedNights,
     one_night,
 )
-from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
 from schedopt.planning.cloud import BILL, hidden, twins_of
+from schedopt.planning.moments import ON_TIME, clock
 from schedopt.planning.reasons import reasons
 from schedopt.planning.script_rows import script_rows
 from schedopt.problems.summary import FIXED, KINDS, Plan, PlanRow
@@ -48,19 +48,17 @@ Run = Result[Scheduled | ScheduledNights]
 PLAINLY = 3_000  # tasks up to which simulating takes less time than loading a compiler
 HOPE = " (--formulation schedule looks for a choice that can be)"  # advice about late jobs
 LATE = "late"  # the reason for a chosen job that is not run: it would end too late to earn anything
-ON_TIME = 1 + 1e-11
-"""A completion that is later than the deadline by less than this factor is rounded."""
 
 
 def has_several_nights(result: Result) -> bool:
-    """Tell whether a result is one of several nights."""
+    """Return whether a result has several nights."""
     if result.solution is None:
         return result.formulation == "season"
     return isinstance(result.solution, SelectedNights)
 
 
 def schedules_of(run: Run | None) -> Sequence[Scheduled]:
-    """Return the schedule of each night; none where nothing is said of times."""
+    """Return the schedule of each night; empty without times."""
     if run is None or run.solution is None:
         return ()
     solution = run.solution
@@ -68,7 +66,7 @@ def schedules_of(run: Run | None) -> Sequence[Scheduled]:
 
 
 def lateness(instance: Instance, solution: Scheduled) -> dict[str, float]:
-    """Return by how much each job that is run is late; 0 for those in time."""
+    """Return the lateness of each job that runs; 0 if it is on time."""
     late = {}
     for name, end in solution.completion.items():
         deadline = float(instance.deadlines[instance.index[name]])
@@ -77,14 +75,14 @@ def lateness(instance: Instance, solution: Scheduled) -> dict[str, float]:
 
 
 def unpaid_jobs(instance: Instance, solution: Scheduled) -> list[str]:
-    """Return the jobs that are run and end so late that they earn nothing."""
+    """Return the jobs that run but complete too late to earn anything."""
     ends, index = solution.completion, instance.index
     late = lateness(instance, solution)
     return [name for name in late if late[name] and not instance.worth(index[name], ends[name])]
 
 
 def paid_jobs(instance: Instance, solution: Scheduled) -> list[str]:
-    """Return the jobs that are run and earn something, or are waited for by such."""
+    """Return the jobs that earn a reward, and their predecessors."""
     unpaid = {*unpaid_jobs(instance, solution)}
     paid = [name for name in solution.completion if name not in unpaid]
     if unpaid and instance.features:
@@ -94,7 +92,7 @@ def paid_jobs(instance: Instance, solution: Scheduled) -> list[str]:
 
 
 def in_time(instance: Instance, solution: Scheduled) -> str:
-    """Say how many jobs are in time, and what ends after the file's deadline by one of its own."""
+    """Return in words how many jobs are on time."""
     late, deadline = lateness(instance, solution), instance.deadline
     done = [name for name, by in late.items() if not by]
     after = sum(solution.completion[name] > deadline * ON_TIME for name in done)
@@ -109,7 +107,7 @@ def in_time(instance: Instance, solution: Scheduled) -> str:
 def dispatch_result(
     instance: Instance, result: Result[Chosen], most: int | None = None
 ) -> Result[Any] | None:
-    """Return a result with times: itself, or as the best dispatcher runs it; or None."""
+    """Return a result with times: itself, or the best dispatcher's; None without tasks."""
     chosen = result.solution
     if isinstance(chosen, Scheduled):
         return result
@@ -145,7 +143,7 @@ def dispatch_result(
 def as_dispatched(
     result: Result, how: str, earned: float, solution: Scheduled | ScheduledNights, done: str
 ) -> Result:
-    """Return a result as it is dispatched, of which nothing is proven."""
+    """Return a result with the solution of a dispatcher; nothing is proven about it."""
     run: Result = msgspec.structs.replace(
         result,
         formulation=UNSET,
@@ -167,7 +165,7 @@ def as_dispatched(
 def _each_night(
     instance: Instance, result: Result[Chosen], chosen: Chosen
 ) -> Iterator[tuple[Instance, Selected | SelectedNight]]:
-    """Yield each night as dispatchers take it, with the seats that rules beside it ask for."""
+    """Yield each night as an instance for dispatchers, with all seats."""
     every = (*instance.constraints, *result.constraints)
     if isinstance(chosen, SelectedNights):
         for n, night in enumerate(chosen.nights, start=1):
@@ -199,7 +197,7 @@ def _empty_schedule(capacity: float) -> Scheduled:
 def _best(
     night: Instance, names: Sequence[str], fill: float, seed: int | None
 ) -> tuple[str, Scheduled]:
-    """Return the best dispatcher for some jobs, on average of a seed's scenarios, and its plan."""
+    """Return the best dispatcher for some jobs, and its schedule."""
     from schedopt.planning.chances import compared_dispatchers, steadiest_dispatcher
     from schedopt.policies.dssp.dispatch import schedule_of
     from schedopt.policies.dssp.dispatchers import positions, simulate_dispatcher
@@ -221,7 +219,7 @@ def _best(
 def _score(
     night: Instance, jobs: NDArray[np.int64], completion: NDArray[np.float64]
 ) -> tuple[float, int, float]:
-    """Return a dispatcher's score: the reward, then the fewest late jobs, then the earliest end."""
+    """Return the score of a dispatcher: reward, then few late jobs, then an early end."""
     waiting = np.isnan(completion[jobs])  # on a machine that changes some may never complete
     never, jobs = int(waiting.sum()), jobs[~waiting]
     ends = completion[jobs]
@@ -234,7 +232,7 @@ def _score(
 
 
 def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
-    """Return a row for each job; jobs that earn nothing are not run; no times without ``run``."""
+    """Return the plan with a row for each job; without times if there is no ``run``."""
     chosen, several = result.solution, has_several_nights(result)
     if chosen is None:
         nights = "several nights" if several else "one night"
@@ -299,7 +297,7 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
 
 
 def _chances(instance: Instance, result: Result[Chosen], run: Run | None) -> Mapping[str, float]:
-    """Return how likely each job is to be in time, where run times are said to be uncertain."""
+    """Return the probability that each job is on time, if run times are uncertain."""
     if run is None or not isinstance(run.solution, Scheduled) or result.solution is None:
         return {}
     if result.asked is not None and result.asked.history:  # what has happened is certain
@@ -311,7 +309,7 @@ def _chances(instance: Instance, result: Result[Chosen], run: Run | None) -> Map
 
 
 def _predecessors(instance: Instance, names: Sequence[str]) -> set[str]:
-    """Return the jobs that must complete before some others."""
+    """Return the jobs that have to complete before some jobs."""
     ancestors: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -324,23 +322,15 @@ def _predecessors(instance: Instance, names: Sequence[str]) -> set[str]:
 def _ranks(
     instance: Instance, on: Mapping[str, int], starts: Mapping[str, float]
 ) -> dict[str, int]:
-    """Return the order of release: by night, then start, after predecessors."""
+    """Return the rank of each job in the order of release: by night, start and precedence."""
     order = in_order(instance.jobs, instance.index)[0] if "after" in instance.features else None
     place = {j: at for at, j in enumerate(order or range(len(instance.jobs)))}
     by = sorted(on, key=lambda n: (on[n], starts.get(n, 0.0), place[instance.index[n]]))
     return {name: rank for rank, name in enumerate(by, start=1)}
 
 
-def clock(instance: Instance, **times: float | None) -> dict[str, str | None]:
-    """Return times with their zone by what they are called, where it is known when time 0 is."""
-    if instance.start is None or instance.nights > 1:
-        return {}
-    dates = dates_of(instance.start, instance.unit)
-    return {name: None if time is None else dates.clock(time) for name, time in times.items()}
-
-
 def _starts_and_widths(schedule: Scheduled) -> dict[str, tuple[float, int]]:
-    """Return when each job starts, and the most processors that it holds at once."""
+    """Return the start of each job, and the most processors that it uses at a time."""
     moments: dict[str, list[tuple[float, int]]] = {}
     for task in schedule.tasks:
         wide = len(task.on)
@@ -353,5 +343,5 @@ def _starts_and_widths(schedule: Scheduled) -> dict[str, tuple[float, int]]:
 
 
 def _title(name: str, what: str) -> str:
-    """Return the title of a column: such as ``grouping NAME`` where every plan has such a one."""
+    """Return the title of a column, made distinct from the fixed titles."""
     return f"{what} {name}" if name in KINDS else name

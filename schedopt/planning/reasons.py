@@ -1,4 +1,4 @@
-"""Why a job is left out: it can never be in time, a rule excludes it, or it is outbid.
+"""Why a job is left out: it can never be on time, a rule excludes it, or others are worth more.
 
 ``never``: whatever else is run, it cannot be chosen. ``rule:NAME``: the rule admits it in no
 selection; or it would pay, in room that is left or in place of jobs that are together worth less,
@@ -36,7 +36,7 @@ SLIP = 1e-9
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a job is left out."""
+    """The reason why a job is left out."""
 
     kind: Literal["never", "rule", "overlooked", "outbid"]
     rule: str = ""  # the name of the rule; empty for the other kinds
@@ -48,7 +48,7 @@ class Reason:
 
 
 def reasons(instance: Instance, result: Result, most: int | None = None) -> dict[str, Reason]:
-    """Return why jobs are left out, in the file's order: the ``most`` rewarding, or all."""
+    """Return the reason for each job that is left out, or for the ``most`` rewarding ones."""
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):
         return {}
@@ -57,7 +57,7 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
         found = reasons(rest.instance, on_rest, most)
         for name, one in found.items():
             if rest.keeps_begun(one.rule):
-                found[name] = Reason("outbid", words="what runs already is in its place")
+                found[name] = Reason("outbid", words="running tasks take its place")
         found |= {name: Reason("never", words=why) for name, why in rest.out.items()}
         out = (name for name in rest.night.index if name not in solution.selected)
         return {name: found[name] for name in out if name in found}
@@ -73,7 +73,7 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
 
 
 def _reword(reason: Reason, result: Result) -> Reason:
-    """Return a reason in terms of a schedule, or of risk, where room alone does not suffice."""
+    """Return a reason in terms of a schedule or of risk."""
     if reason.kind != "overlooked":
         return reason
     if isinstance(result.solution, Scheduled) and result.proven:
@@ -85,7 +85,7 @@ def _reword(reason: Reason, result: Result) -> Reason:
 
 
 def _fill(instance: Instance, result: Result, solution: Selected | SelectedNights) -> float:
-    """Return r as the options say it exactly, or else from the capacity, which is rounded."""
+    """Return the selection parameter r, exactly if the options have it."""
     fill, stated = solution.capacity / instance.capacity(), result.options.get("fill")
     if isinstance(stated, int | float) and abs(stated - fill) <= 1e-9 * fill:
         return float(stated)
@@ -95,7 +95,7 @@ def _fill(instance: Instance, result: Result, solution: Selected | SelectedNight
 def left_out(
     model: Selection | Season, solution: Selected | SelectedNights, most: int | None = None
 ) -> dict[str, Reason]:
-    """Return why jobs that are not run are left out: the ``most`` rewarding, or all."""
+    """Return the reason for each job that is left out, or for the ``most`` rewarding ones."""
     instance, run = model.instance, set(solution.selected)
     jobs, numbers = instance.jobs, instance.planned.demands.numbers
     several = isinstance(model, Season)
@@ -123,7 +123,7 @@ def left_out(
 
 
 def _in_one(model: Selection | Season) -> Program:
-    """Return the program, with rewards that stand for all objectives in order."""
+    """Return the program with one reward that stands for all objectives in order."""
     program, night = model.program(), model.instance
     if not model.ordered:
         return program
@@ -161,7 +161,7 @@ def _never_in_time(night: Instance, j: int) -> Reason:
 
 
 class _Exchanges:
-    """Judges what adding a job to those chosen, and dropping others for it, would break."""
+    """Judges exchanges: adding a job, and dropping other jobs for it."""
 
     def __init__(
         self, names: Sequence[str], demands: Sequence[int], program: Program, chosen: set[int]
@@ -187,7 +187,7 @@ class _Exchanges:
                     self.in_row.setdefault(i, []).append(k)
 
     def reason(self, j: int) -> Reason:
-        """Return why a column is not chosen."""
+        """Return the reason why a column is not selected."""
         if alone := self._excluding_rule(j):
             words = f"{quote(alone)} keeps it out of every choice"
             return Reason("rule", alone, words, shut_out=True)
@@ -205,7 +205,7 @@ class _Exchanges:
         return Reason("overlooked", words=words if dropped else "there is room for it")
 
     def _excluding_rule(self, j: int) -> str:
-        """Return the first rule that excludes the job from every selection."""
+        """Return the first rule that no selection with the job can keep."""
         for i, coefficient in self.touching.get(j, ()):
             row = self.program.rows[i]
             over = row.upper is not None and coefficient > row.upper
@@ -214,7 +214,7 @@ class _Exchanges:
         return ""
 
     def _room_for(self, j: int) -> tuple[int, ...] | None:
-        """Return jobs of less total reward whose removal makes room for one, if there are any."""
+        """Return jobs of less total reward whose removal makes room for a job; None if none do."""
         change = self._change([j], ())
         short = [i for i in change if self._is_overfull(i, change)]
         if not short:
@@ -264,12 +264,12 @@ class _Exchanges:
         return float(np.interp(float(asked), freed, least)) * (1 - SLIP)
 
     def _is_overfull(self, i: int, change: dict[int, int]) -> bool:
-        """Tell whether a row of the machine is overfull after a change."""
+        """Return whether a change exceeds a row of the machine."""
         row = self.program.rows[i]
         return not row.name and row.upper is not None and self.used[i] + change[i] > row.upper
 
     def _first_broken_rule(self, j: int, without: Iterable[int]) -> str:
-        """Return the first rule that adding a job breaks, where others are dropped for it."""
+        """Return the first rule that an exchange violates."""
         added, gone = {j}, set(without)
         if self.program.lifting:  # where columns stand for others
             held = set(self.program.with_implied((self.chosen - gone) | {j}))
@@ -279,7 +279,7 @@ class _Exchanges:
         return next((rows[i].name for i in sorted(change) if self._breaks(i, change)), "")
 
     def _change(self, added: Iterable[int], dropped: Iterable[int]) -> dict[int, int]:
-        """Return the change of each row's activity."""
+        """Return the change of the activity of each row."""
         change: dict[int, int] = {}
         for sign, columns in ((1, added), (-1, dropped)):
             for column in columns:
@@ -288,7 +288,7 @@ class _Exchanges:
         return change
 
     def _breaks(self, i: int, change: dict[int, int]) -> bool:
-        """Tell whether a change violates a row of a rule that held before."""
+        """Return whether a change violates a row of a rule that was satisfied before."""
         row, used = self.program.rows[i], self.used[i]
         after = used + change[i]
         over = row.upper is not None and after > row.upper >= used

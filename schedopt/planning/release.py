@@ -1,4 +1,4 @@
-"""Releases: a schedule as the submissions that a farm manager needs to carry it out.
+"""Releases: a schedule as submissions for a cluster manager.
 
 A farm manager such as Slurm knows when a submission may begin, what it waits for, how many of its
 tasks may run at once, and an order. It starts the first in that order that is eligible and fits,
@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
-from itertools import chain
+from itertools import accumulate, chain
 from operator import itemgetter
 
 from msgspec.structs import replace as with_fields
@@ -24,9 +24,9 @@ from schedopt.formats import count_of
 from schedopt.instances.constraints import Constraint, Seats, label
 from schedopt.instances.dssp import Instance, PlacedTask
 from schedopt.instances.dssp.machine import Steps, in_order
+from schedopt.planning.moments import ON_TIME
 
 NEAR = 1e-9  # times that differ by this part are the same: sums of lengths are rounded
-LATE = 1 + 1e-11  # as in `Instance.worth`
 SIMULATED = 3_000  # most tasks of a plan whose release is simulated for the line of a plan
 Span = tuple[float, float]
 TaskKey = tuple[str, int, int]  # job, stage and task, each from 0
@@ -78,7 +78,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Drop:
-    """A time in which a pool has fewer processors than at its most."""
+    """An interval in which a pool has fewer processors than at its maximum."""
 
     start: float
     end: float
@@ -92,7 +92,7 @@ def releases(
     rules: Sequence[Constraint] = (),
     fixed: Collection[TaskKey] = (),
 ) -> list[Release]:
-    """Return the fewest releases that are found for a schedule.
+    """Return the releases of a schedule, as few as are found.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def releases(
 
 
 def _holds(night: Instance, rules: Sequence[Constraint]) -> dict[str, dict[str, float]]:
-    """Return the seats and resources that each task of a job holds, by job."""
+    """Return the seats and resources that each task holds, by job."""
     held: dict[str, dict[str, float]] = {job.name: dict(job.holds) for job in night.jobs}
     for seats, name in seats_of(night, rules):
         for job, count in seats.use.items():
@@ -142,7 +142,7 @@ def _holds(night: Instance, rules: Sequence[Constraint]) -> dict[str, dict[str, 
 
 
 def seats_of(night: Instance, rules: Sequence[Constraint]) -> list[tuple[Seats, str]]:
-    """Return the rules of seats, the instance's and others, each with its name."""
+    """Return all rules of seats with their names."""
     every = [*night.constraints, *(rule for rule in rules if rule not in night.constraints)]
     return [(rule, label(rule, i)) for i, rule in enumerate(every) if isinstance(rule, Seats)]
 
@@ -150,7 +150,7 @@ def seats_of(night: Instance, rules: Sequence[Constraint]) -> list[tuple[Seats, 
 def tasks_in_order(
     night: Instance, tasks: Iterable[PlacedTask], fixed: Collection[TaskKey] = ()
 ) -> list[PlacedTask]:
-    """Return tasks so that of equal ones of a stage the first in number starts first.
+    """Return tasks renumbered so that equal tasks of a stage start in order of number.
 
     ``fixed`` tasks keep their numbers. Job arrays start their tasks in this order.
     """
@@ -177,7 +177,7 @@ def tasks_in_order(
 
 
 def _groups(tasks: Chain) -> list[tuple[Chain, int]]:
-    """Return tasks of a stage and a pool in groups, each with how many run at once."""
+    """Return tasks of a stage and pool in groups, each with its number of concurrent tasks."""
     chains: list[Chain] = []
     ended: dict[float, list[int]] = defaultdict(list)  # chains by the time of their last end
     for task in sorted(tasks):
@@ -196,7 +196,7 @@ def _groups(tasks: Chain) -> list[tuple[Chain, int]]:
 
 
 def _merged(chains: list[Chain]) -> list[tuple[Chain, int]]:
-    """Return chains that begin together as few groups that are list schedules."""
+    """Merge chains that begin together into few groups that are list schedules."""
     tasks = [*chain.from_iterable(chains)]
     if len(chains) == 1 or _is_list_schedule(tasks, len(chains)):
         return [(tasks, len(chains))]
@@ -212,7 +212,7 @@ def _merged(chains: list[Chain]) -> list[tuple[Chain, int]]:
 
 
 def _is_list_schedule(tasks: Chain, wide: int) -> bool:
-    """Return True if tasks in their own order on some processors run as many at each time."""
+    """Return whether tasks have the starts and ends of their own list schedule."""
     ordered = sorted(tasks, key=itemgetter(2))
     begin = min(start for start, _, _ in tasks)
     spans = list_schedule(begin, [end - start for start, end, _ in ordered], wide)
@@ -226,7 +226,7 @@ def _is_list_schedule(tasks: Chain, wide: int) -> bool:
 
 
 def list_schedule(begin: float, lengths: Iterable[float], wide: int) -> list[Span]:
-    """Return when tasks run, in their order, on so many processors from a time on."""
+    """Return the list schedule of tasks on some processors from a time on."""
     free, spans = [begin] * wide, []
     for length in lengths:
         start = heappop(free)
@@ -235,18 +235,24 @@ def list_schedule(begin: float, lengths: Iterable[float], wide: int) -> list[Spa
     return spans
 
 
+def most_at_once(spans: Iterable[tuple[float, float, int]]) -> int:
+    """Return the largest total width of spans at a time; each has a start, an end and a width."""
+    changes = [(time, step) for a, b, wide in spans for time, step in ((a, wide), (b, -wide))]
+    return max(accumulate(step for _, step in sorted(changes)), default=0)
+
+
 def planned_spans(one: Release) -> list[Span]:
-    """Return when each task of a release is to run."""
+    """Return the planned start and end of each task of a release."""
     return list_schedule(one.begin, one.lengths, one.at_once)
 
 
 def same(one: float, other: float) -> bool:
-    """Return True if two times differ by rounding at most."""
+    """Return whether two times differ by rounding only."""
     return abs(one - other) <= NEAR * max(1.0, abs(one), abs(other))
 
 
 def _in_order(night: Instance, found: Iterable[Release]) -> list[Release]:
-    """Return releases numbered by their begin, each with those that it waits for."""
+    """Return releases numbered by their begin, each with its predecessors."""
     places = in_order(night.jobs, night.index)[0]
     place = {night.jobs[j].name: at for at, j in enumerate(places)}
     ordered = sorted(found, key=lambda r: (r.begin, place[r.job], r.stage, r.tasks))
@@ -267,7 +273,7 @@ def _in_order(night: Instance, found: Iterable[Release]) -> list[Release]:
 
 
 def by_priority(night: Instance, given: Sequence[Release]) -> list[Release]:
-    """Return releases without start times: a whole stage at once, in the same order."""
+    """Return releases without start times: each stage at once, in the same order."""
     stages: dict[tuple[str, int, str], list[Release]] = defaultdict(list)
     for one in given:
         stages[one.job, one.stage, one.pool].append(one)
@@ -297,7 +303,7 @@ def simulate(
     lengths: Mapping[TaskKey, float] | None = None,
     rules: Sequence[Constraint] = (),
 ) -> dict[TaskKey, Span]:
-    """Return when each task runs if a farm manager carries out releases.
+    """Simulate a cluster manager that carries out releases; return the span of each task.
 
     At each moment it starts the first task in order that is eligible and fits, until none does. It
     never preempts, and it counts processors, seats and resources.
@@ -350,7 +356,7 @@ def simulate(
 
 
 class _Submission:
-    """A release while it is carried out."""
+    """A release during the simulation."""
 
     def __init__(self, release: Release, lengths: Mapping[TaskKey, float]) -> None:
         self.release = release
@@ -375,7 +381,7 @@ class _Submission:
 
 
 class _Amounts:
-    """Processors by pool, seats and resources: what there is at a time, and what is taken."""
+    """Available and used processors, seats and resources."""
 
     def __init__(self, night: Instance, rules: Sequence[Constraint]) -> None:
         steps = {("", name): there for name, there in night.machine.pools.items()}
@@ -413,11 +419,11 @@ def late_jobs(
     lengths: Mapping[TaskKey, float] | None = None,
     rules: Sequence[Constraint] = (),
 ) -> list[str]:
-    """Return the jobs that are late, or never end, if a farm manager carries out releases."""
+    """Return the jobs that are late, or never complete, when releases are carried out."""
     ran = simulate(night, given, lengths, rules)
     late = set()
     for one in given:
-        due = float(night.deadlines[night.index[one.job]]) * LATE
+        due = float(night.deadlines[night.index[one.job]]) * ON_TIME
         keys = [(one.job, one.stage, task) for task in one.tasks]
         if any(key not in ran or ran[key][1] > due for key in keys):
             late.add(one.job)
@@ -427,7 +433,7 @@ def late_jobs(
 def release_line(
     night: Instance, given: Sequence[Release], rules: Sequence[Constraint] = ()
 ) -> str:
-    """Return how many jobs are late if released by priority alone, and with start times."""
+    """Return the number of late jobs in words, by priority alone and with start times."""
     if not given:
         return ""
     jobs = count_of(len({one.job for one in given}), "job")
@@ -442,7 +448,7 @@ def release_line(
 
 
 def drops(night: Instance, until: float) -> list[Drop]:
-    """Return the times up to ``until`` in which a pool has fewer processors than at its most."""
+    """Return the drops of all pools up to a time."""
     found = []
     for pool, there in night.machine.pools.items():
         for span in there.spans():

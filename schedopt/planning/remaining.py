@@ -28,11 +28,11 @@ from schedopt.instances.dssp.machine import Down, Steps
 from schedopt.instances.dssp.placing import selected as selected_record
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
-from schedopt.planning.history import Key, Progress, Run, Standing, machine_as_known
+from schedopt.planning.history import Key, NightState, Progress, Run, machine_as_known
+from schedopt.planning.moments import ON_TIME
 
 Place = tuple[str, int, int]  # a task of the night: its job, stage and number
 Points = list[tuple[float, float]]  # times, and the amount from each on
-NEAR = 1 + 1e-11  # rounding within which a task ends when its processor leaves
 REQUIRED = "running"  # the rule that requires the jobs without a task left to start
 
 
@@ -60,11 +60,11 @@ class RemainingNight:
     """
 
     def __init__(
-        self, standing: Standing, at: float, rules: Sequence[kinds.Constraint] = ()
+        self, night_state: NightState, at: float, rules: Sequence[kinds.Constraint] = ()
     ) -> None:
         """Build the rest at a time of the night, not before the last replanning."""
-        self.at, self.progress, self.without = at, standing.progress, standing.without
-        self.night = night = machine_as_known(standing)
+        self.at, self.progress, self.without = at, night_state.progress, night_state.without
+        self.night = night = machine_as_known(night_state)
         self._all_rules = (*night.constraints, *rules)
         self.settled = {job.name for job in night.jobs if self._is_settled(job)}
         self.notes: list[str] = []
@@ -134,7 +134,7 @@ class RemainingNight:
         return not progress.cancelled and not _tasks_left(job, progress)
 
     def _end(self, name: str) -> float:
-        """Return when the last task of a job ends that has run or runs; now if there is none."""
+        """Return the last end of the tasks of a job that have started; now if there is none."""
         return max((run.end for run in self.progress[name].runs.values()), default=self.at)
 
     # --- the machine --------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class RemainingNight:
         return [float(time) for time in sorted(times)]
 
     def _held(self, held: Iterable[tuple[Run, float]]) -> Steps:
-        """Return what running tasks hold from now on, each so much."""
+        """Return the total amount that running tasks hold from now on."""
         ends = [(as_written(run.end), as_written(amount)) for run, amount in held]
         now = (as_written(self.at), sum((use for _, use in ends), Fraction(0)))
         return Steps.summed([(Fraction(0), Fraction(0)), now, *((end, -use) for end, use in ends)])
@@ -160,7 +160,7 @@ class RemainingNight:
         ]
 
     def _as_numbered(self, name: str, points: Points, before: int) -> tuple[tuple[float, int], ...]:
-        """Return a pool, so many before now, with as many processors as the night's at some time.
+        """Return a profile that numbers processors as the night does.
 
         So processors have the numbers that they have in the night; those that are not there any
         more come after all is over.
@@ -203,13 +203,13 @@ class RemainingNight:
             idle = {*range(most)}
             for job, key, run in runs:
                 known = {*run.processors}
-                stay = known <= idle and all(leaves[k] * NEAR >= run.end for k in known)
+                stay = known <= idle and all(leaves[k] * ON_TIME >= run.end for k in known)
                 if stay and len(known) == job.processors:
                     on[job.name, *key] = run.processors
                     idle -= known
             for job, key, run in runs:
                 if (job.name, *key) not in on:
-                    able = (k for k in idle if leaves[k] * NEAR >= run.end)
+                    able = (k for k in idle if leaves[k] * ON_TIME >= run.end)
                     taken = sorted(able, key=lambda k: (leaves[k], k))[: job.processors]
                     on[job.name, *key] = sorted(taken)
                     idle -= {*taken}
@@ -223,7 +223,7 @@ class RemainingNight:
         return found
 
     def _leaves(self, number: int, k: int, points: Points) -> float:
-        """Return when a processor leaves that is the k-th of its pool."""
+        """Return the time at which the k-th processor of a pool leaves."""
         away = self.night.machine.away.get(number, ())
         gone = [float(span.start) for span in away if span.end is None or span.end > self.at]
         return min([*gone, *(time for time, count in points if count <= k)], default=inf)
@@ -243,7 +243,7 @@ class RemainingNight:
             self._resources[name] = self._less_held(there, use)
 
     def _less_held(self, there: Steps, use: Mapping[str, float]) -> tuple[tuple[float, float], ...]:
-        """Return an amount less what running tasks hold of it, each as much as its job uses."""
+        """Return an amount minus what running tasks hold of it."""
         held = self._held(
             (run, use[name])
             for name in self.progress
@@ -297,7 +297,7 @@ class RemainingNight:
         return [part, replace(self._rest_of(job, left[1:], end, holds), after=(first,))]
 
     def _settled_job(self, job: Job) -> Job:
-        """Return a job of no length that is worth what a job earns by its end."""
+        """Return a job of length 0 with the reward that a settled job earns."""
         worth = as_written(self.night.worth(self.night.index[job.name], self._end(job.name)))
         return Job(
             name=job.name,
@@ -308,7 +308,7 @@ class RemainingNight:
         )
 
     def _obstacle(self, job: Job, holds: Mapping[str, float], pools: Mapping[str, Points]) -> str:
-        """Return why no task of a job can run any more; empty where one can."""
+        """Return the reason why a job cannot run any more; empty if it can."""
         most = max(count for name in self.night.machine.of_job(job) for _, count in pools[name])
         if job.processors > most:
             return f"takes {job.processors} processors, and there are {int(most)} from now on"
@@ -339,7 +339,7 @@ class RemainingNight:
     def _rest_of(
         self, job: Job, left: Sequence[Sequence[Key]], at: float, holds: dict[str, float]
     ) -> Job:
-        """Return some tasks of a job, from a time on; predictions in proportion."""
+        """Return a job with some of its tasks; predictions are scaled."""
         whole = job.stages or ()
         stages = tuple(tuple(whole[s][i] for s, i in stage) for stage in left) or ((0.0,),)
         fields: dict[str, Any] = {}
@@ -356,7 +356,7 @@ class RemainingNight:
     # --- the rules ----------------------------------------------------------------------------
 
     def _rules(self, rest: Instance) -> list[kinds.Constraint]:
-        """Return the rules of the rest, which count what has begun."""
+        """Return the rules of the rest, which include what has started."""
         rules: list[kinds.Constraint] = []
         for position, stated in enumerate(self._all_rules):
             rule = stated if stated.name else replace(stated, name=kinds.label(stated, position))
@@ -385,7 +385,7 @@ class RemainingNight:
         return rules
 
     def keeps_begun(self, rule: str) -> bool:
-        """Return whether a rule of the rest is not of the night, but about what has begun."""
+        """Return whether a rule of the rest is not one of the night."""
         return rule in self._own_rules
 
     def used(self, by: str) -> dict[str, Fraction]:
@@ -398,7 +398,7 @@ class RemainingNight:
         return used
 
     def _share(self, rule: kinds.FairShare, rest: Instance) -> kinds.FairShare:
-        """Return a fair share that also counts tonight's use."""
+        """Return a fair share that includes tonight's usage so far."""
         counts = weight(1, rule.half_life) if rule.window != 1 else Fraction(0)
         past = {group: counts * as_written(amount) for group, amount in rule.past.items()}
         before = sum(past.values(), Fraction(0))
@@ -431,7 +431,7 @@ class RemainingNight:
     # --- schedules ----------------------------------------------------------------------------
 
     def from_night(self, selected: Collection[str], tasks: Mapping[Place, PlacedTask]) -> Scheduled:
-        """Return the schedule of the rest in which tasks are where they are in the night.
+        """Return the schedule of the rest that keeps the times of planned tasks.
 
         Raises `KeyError` if a task of a selected job is not among them.
         """
@@ -459,7 +459,7 @@ class RemainingNight:
         return scheduled(rest, chosen, starts, places, several=several)
 
     def to_night(self, schedule: Scheduled) -> dict[Place, PlacedTask]:
-        """Return the tasks of the whole night: those that ran, run and are planned."""
+        """Return the tasks of the whole night: past, running and planned."""
         tasks = {
             (name, *key): self._placed_run((name, *key), run)
             for name, progress in self.progress.items()
@@ -522,7 +522,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _tasks_left(job: Job, progress: Progress) -> list[list[Key]]:
-    """Return a job's tasks that have not begun, stage by stage; no empty stages."""
+    """Return the tasks of a job that have not started, in nonempty stages."""
     stages = [
         [(s, i) for i in range(len(stage)) if (s, i) not in progress.runs]
         for s, stage in enumerate(job.stages or ())

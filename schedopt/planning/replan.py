@@ -1,9 +1,8 @@
 """Plan the rest of a night again.
 
-The plan in hand, continued, is the first incumbent, so that the new plan is never worse. With
-nothing new it is the new plan. Otherwise the schedule search improves on it. Among plans that are
-as good, and within what stability may cost, the plan with the fewest changes is taken; then the one
-that ends early what has begun.
+The plan in hand, continued, is the first incumbent, so that the new plan is never worse. Without
+news it is the new plan. Otherwise the schedule search improves it. Among plans with enough reward,
+the plan with the fewest changes is selected; ties prefer early ends of jobs that have started.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.worth import level_of
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed
-from schedopt.planning.changes import Judge, Span, spans, worth_of
+from schedopt.planning.changes import PlanComparison, Span, objective_values, spans
 from schedopt.planning.document import PlanInHand
 from schedopt.planning.farm import Settings
 from schedopt.planning.history import (
     Event,
     Failed,
+    NightState,
     ReplannedAt,
-    Standing,
     Started,
     machine_as_known,
 )
 from schedopt.planning.moments import moment
 from schedopt.planning.observed import observe
-from schedopt.planning.placing import Wish, continued
+from schedopt.planning.placing import Placement, continue_plan
 from schedopt.planning.release import tasks_in_order
 from schedopt.planning.remaining import RemainingNight, whole_schedule
 from schedopt.planning.state import read_jobs, read_state, read_time
@@ -46,6 +45,7 @@ from schedopt.problems.summary import same_time
 from schedopt.solvers.clock import now as seconds_now
 from schedopt.solvers.result import LazyQuestion, Result, gap
 from schedopt.solvers.stopping import stopped
+from schedopt.validation.dssp.schedule import violations_of
 
 if TYPE_CHECKING:
     from schedopt.instances.tables import Source
@@ -61,22 +61,22 @@ SAME = 1 - 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Replanning:
-    """The rest of a night, planned again.
+    """The new plan of the rest of a night.
 
     Attributes
     ----------
     night : Instance
-        The night with added jobs, on the machine as it is known to be.
+        The night with added jobs and the machine as reported.
     result : Result
-        The schedule of the whole night; bound and proof are those of its rest.
+        The schedule of the whole night, with the bound and the proof of its rest.
     rest : RemainingNight
-        What was solved.
+        The problem that was solved.
     was : mapping
-        When each job of the plan before was to start and end.
+        The start and the end of each job in the plan before.
     said : mapping
-        The status that was reported, by job.
+        The reported status of each job in the report.
     notes : sequence of str
-        What had to be taken for granted or left out.
+        Assumptions, and rules that were left out.
     """
 
     night: Instance
@@ -101,22 +101,22 @@ def replan(
 ) -> Replanning:
     """Plan the rest of a night again: see `schedopt.verbs.replan.replan`."""
     until = inf if time_limit is None else seconds_now() + time_limit
-    before = plan.standing()
+    before = plan.night_state()
     now = read_time(plan.night, str(at))
     _expect_time_left(before, now)
     said = read_state(before, state, now, plan.tasks())
     added = read_jobs(before, add, now, table or {})
-    standing = Standing.of(plan.night, (*plan.history, *added))
+    night_state = NightState.of(plan.night, (*plan.history, *added))
     machine = machine_as_known(before).machine
-    events, notes = observe(standing, plan.tasks(), now, said.reports, machine=machine)
-    expected, _ = observe(standing, plan.tasks(), now, machine=machine)
+    events, notes = observe(night_state, plan.tasks(), now, said.reports, machine=machine)
+    expected, _ = observe(night_state, plan.tasks(), now, machine=machine)
     so_far = [*plan.history, *added, *events, *said.machine]
     old = list(plan.result.constraints)
     rules = [*old, *(rule for rule in constraints if rule not in old)]
 
     def rest_without(names: Sequence[str]) -> RemainingNight:
         history = (*so_far, ReplannedAt(at=now, without=tuple(names)))
-        return RemainingNight(Standing.of(plan.night, history), now, rules)
+        return RemainingNight(NightState.of(plan.night, history), now, rules)
 
     if said.machine:
         so_far += _lost_tasks(rest_without(before.without), notes)
@@ -129,10 +129,11 @@ def replan(
     else:
         replanner = _Replanner(plan, rest_without, solve, stay, until)
         result, rest = replanner.run()
-        notes += [*rest.notes, *(f"{name} cannot be kept: left out" for name in rest.without)]
+        broken = [f"rule {name} cannot be satisfied any more; left out" for name in rest.without]
+        notes += [*rest.notes, *broken]
     shared = {rule.by for rule in rules if isinstance(rule, FairShare)}
     notes += [
-        f"added jobs without a column {by!r} are in no group of it: no cap or floor counts them"
+        f"the added jobs have no column {by!r}; caps and floors of its groups do not count them"
         for by in sorted(shared)
         if any(by not in one.job.groups for one in added)
     ]
@@ -141,7 +142,7 @@ def replan(
             "strict order: added jobs have the rewards of their own table, which are compared with "
             "those of the night"
         )
-    history = (*so_far, *_placed_anew(rest), ReplannedAt(at=now, without=rest.without))
+    history = (*so_far, *_processor_events(rest), ReplannedAt(at=now, without=rest.without))
     return Replanning(
         rest.night,
         _of_whole_night(plan, rest, result, rules, history),
@@ -157,10 +158,10 @@ def _alike(events: Sequence[Event], others: Sequence[Event]) -> bool:
 
 
 def _lost_tasks(rest: RemainingNight, notes: list[str]) -> list[Event]:
-    """Return failures of running tasks for which the reported processors do not suffice.
+    """Return failures of running tasks that exceed the reported processors.
 
-    Nothing says which tasks ran on processors that are gone: those that started last are taken,
-    which loses the least work.
+    No report says which tasks ran on the processors that are gone. The tasks that started last are
+    assumed to have failed, which loses the least work.
     """
     failed: list[Event] = []
     for pool, there in rest.night.machine.pools.items():
@@ -178,14 +179,14 @@ def _lost_tasks(rest: RemainingNight, notes: list[str]) -> list[Event]:
             of = f" of {pool}" if pool else ""
             tasks = ", ".join(f"{count} of {name}" for name, count in lost.items())
             notes.append(
-                f"{float(most):g} processors{of} are left, and nothing says which tasks failed: "
-                f"those that started last are taken to start anew: {tasks}"
+                f"{float(most):g} processors{of} are left, and no report says which tasks failed; "
+                f"the tasks that started last are assumed to start again: {tasks}"
             )
     return failed
 
 
-def _placed_anew(rest: RemainingNight) -> Iterator[Event]:
-    """Yield where running tasks run of which the history does not say it, or where they cannot."""
+def _processor_events(rest: RemainingNight) -> Iterator[Event]:
+    """Yield events for running tasks whose processors are new to the history."""
     numbers = rest.night.machine.numbers
     for (name, stage, task), on in rest.on.items():
         run = rest.progress[name].runs[stage, task]
@@ -202,8 +203,8 @@ def _placed_anew(rest: RemainingNight) -> Iterator[Event]:
             )
 
 
-def _expect_time_left(before: Standing, now: float) -> None:
-    """Raise `InputError` if a time is before the last replanning, or not before the night's end."""
+def _expect_time_left(before: NightState, now: float) -> None:
+    """Raise `InputError` unless a time is between the last replanning and the deadline."""
     night = before.night
     if before.at <= now < night.deadline:
         return
@@ -214,7 +215,7 @@ def _expect_time_left(before: Standing, now: float) -> None:
 
 
 def _expect_room(rest: RemainingNight) -> None:
-    """Raise `InputError` if more tasks run than there were processors since they started."""
+    """Raise `InputError` if more tasks run than there have been processors."""
     for pool, there in rest.night.machine.pools.items():
         runs = [(job.name, job.processors, run.start) for job, _, run in rest.running_on(pool)]
         used, since = sum(wide for _, wide, _ in runs), min((run[2] for run in runs), default=0.0)
@@ -224,16 +225,16 @@ def _expect_room(rest: RemainingNight) -> None:
             of, counts = f" of {pool}" if pool else "", Counter[str]()
             for name, wide, _ in runs:
                 counts[name] += wide
-            expected = f"at most {float(most):g} processors{of} at work: say what failed or waits"
+            expected = f"at most {float(most):g} processors{of} in use; report what failed or waits"
             works = ", ".join(f"{name} on {count}" for name, count in counts.items())
-            raise InputError(expected, found=f"{used} at work ({works})", parameter="state")
+            raise InputError(expected, found=f"{used} in use ({works})", parameter="state")
 
 
 # --- the plan in hand, continued --------------------------------------------------------------
 
 
 def _unchanged_schedule(plan: PlanInHand, rest: RemainingNight) -> Scheduled | None:
-    """Return the plan in hand as a schedule of the rest, where it still is one."""
+    """Return the plan in hand as a schedule of the rest; None if it is infeasible."""
     places = {
         (task.job, *key): task for tasks in plan.tasks().values() for key, task in tasks.items()
     }
@@ -248,30 +249,11 @@ def _unchanged_schedule(plan: PlanInHand, rest: RemainingNight) -> Scheduled | N
         schedule = rest.from_night({*plan.result.solution.selected} - rest.settled, places)  # type: ignore[union-attr]
     except KeyError:
         return None
-    return schedule if not _violations(rest, schedule) else None
-
-
-def _violations(rest: RemainingNight, schedule: Scheduled) -> tuple[str, ...]:
-    """Return what the checker finds wrong with a schedule of the rest."""
-    from schedopt.validation.documents import check
-
-    value = rest.instance.objective_of(schedule)
-    claim: Result[Scheduled] = Result(
-        instance=rest.instance.name,
-        problem="dssp",
-        formulation="schedule",
-        solver="search",
-        termination="completed",
-        solution_status="feasible",
-        sense="maximize",
-        objective=value,
-        solution=schedule,
-    )
-    return tuple(check(rest.instance, claim.written(question=False), ()).violations)
+    return schedule if not violations_of(rest.instance, schedule) else None
 
 
 class _Replanner:
-    """Solves the rest of a night, and takes the nearest of the best plans."""
+    """Solves the rest of a night, and selects the best plan with the fewest changes."""
 
     def __init__(
         self,
@@ -288,7 +270,7 @@ class _Replanner:
         return None if self.until == inf else max(0.0, self.until - seconds_now())
 
     def run(self) -> tuple[Result, RemainingNight]:
-        """Return the new plan as a result on the rest, and the rest, without rules if need be."""
+        """Return the new plan of the rest, and the rest; rules that cannot hold are left out."""
         without: tuple[str, ...] = ()
         while True:
             rest = self.rest_without(without)
@@ -307,24 +289,24 @@ class _Replanner:
             return best, rest
         return self._nearest(rest, best, start), rest
 
-    def _wishes(self, rest: RemainingNight) -> dict[int, Wish]:
-        """Return where the tasks of the rest were in the plan in hand."""
-        night, wishes = rest.instance, dict[int, Wish]()
+    def _wishes(self, rest: RemainingNight) -> dict[int, Placement]:
+        """Return the planned starts and processors of the tasks of the rest."""
+        night, wishes = rest.instance, dict[int, Placement]()
         was = {(name, *key): t for name, own in self.plan.tasks().items() for key, t in own.items()}
         for j, job in enumerate(night.jobs):
             i = int(night.tasks.first_task[night.tasks.first_stage[j]])
             for place in (place for stage in rest.places.get(job.name, ()) for place in stage):
                 if place in was and was[place].start >= rest.at:
-                    wishes[i] = Wish(was[place].start, was[place].on)
+                    wishes[i] = Placement(was[place].start, was[place].on)
                 i += 1
         return wishes
 
     def _continued(self, rest: RemainingNight) -> Scheduled | None:
-        """Return the plan in hand, mended."""
+        """Return a repaired version of the plan in hand."""
         night, solution = rest.instance, self.plan.result.solution
         wanted = [n for n in (solution.selected if solution else ()) if n not in rest.settled]
         keeps, names = _rules_of(Schedule(night)), np.array(night.names, dtype=object)
-        schedule = continued(
+        schedule = continue_plan(
             night,
             rest.settled,
             wanted,
@@ -333,33 +315,33 @@ class _Replanner:
             linked={part: name for name, part in rest.parts.items()},
             begun={name for name in wanted if rest.progress[name].runs},
         )
-        return None if schedule is None or _violations(rest, schedule) else schedule
+        return None if schedule is None or violations_of(rest.instance, schedule) else schedule
 
     def _nearest(self, rest: RemainingNight, best: Result, start: Scheduled | None) -> Result:
-        """Return the plan with the fewest changes among those that are good enough."""
-        night, judge = rest.instance, Judge(self.plan, rest)
+        """Return the plan with the fewest changes among those with enough reward."""
+        night, comparison = rest.instance, PlanComparison(self.plan, rest)
         found: Scheduled = best.solution  # type: ignore[assignment]
-        if start is not None and worth_of(night, start) > worth_of(night, found):
+        if start is not None and objective_values(night, start) > objective_values(night, found):
             found = start  # time ran out before the search knew it
-        top = worth_of(night, found)
+        top = objective_values(night, found)
         sure = sum(night.jobs[night.index[name]].reward for name in rest.settled)
         least = (top[0] - self.stay * (top[0] - sure), *(() if self.stay else top[1:]))
         chosen = found
-        if start is not None and _reaches(worth_of(night, start), least):
-            chosen = min((found, start), key=judge.key)
+        if start is not None and _reaches(objective_values(night, start), least):
+            chosen = min((found, start), key=comparison.key)
         left = self._seconds_left()
         small = len(night.tasks.lengths) <= NEAREST and len(top) == 1 and installed("ortools")
-        if small and judge.key(chosen)[0] and left != 0:
+        if small and comparison.key(chosen)[0] and left != 0:
             from schedopt.planning.nearest import nearest
 
             seconds = NEAREST_SECONDS if left is None else min(NEAREST_SECONDS, left)
-            exact = nearest(judge, Schedule(night), chosen, least[0] * SAME, seconds)
-            if exact is not None and _reaches(worth_of(night, exact), least):
-                chosen = min((chosen, exact), key=judge.key)
-        if chosen is best.solution or _violations(rest, chosen):
+            exact = nearest(comparison, Schedule(night), chosen, least[0] * SAME, seconds)
+            if exact is not None and _reaches(objective_values(night, exact), least):
+                chosen = min((chosen, exact), key=comparison.key)
+        if chosen is best.solution or violations_of(rest.instance, chosen):
             return best
         value = night.objective_of(chosen)
-        proven = best.proven and _reaches(worth_of(night, chosen), top)
+        proven = best.proven and _reaches(objective_values(night, chosen), top)
         given_up = best.proven and not proven
         return replace(
             best,
@@ -372,7 +354,7 @@ class _Replanner:
 
 
 def _reaches(worth: tuple[float, ...], least: tuple[float, ...]) -> bool:
-    """Return whether a schedule is worth as much as is asked, in the order of the objectives."""
+    """Return whether a value reaches a lower limit, in the order of the objectives."""
     first = max(worth[0], least[0]) if worth[0] >= least[0] * SAME else worth[0]
     return (first, *worth[1 : len(least)]) >= least
 
@@ -387,7 +369,7 @@ def _rules_of(model: Schedule) -> Callable[[np.ndarray], bool]:
 
 
 def _as_schedule(result: Result[Scheduled], kept: Scheduled) -> Result[Scheduled]:
-    """Return the plan in hand as a result on the rest: the bound of a schedule holds as before."""
+    """Return the plan in hand as a result on the rest."""
     bound = result.bound if result.formulation == "schedule" else None
     distance = gap(result.objective, bound)
     proven = distance is not None and distance <= 1e-9
@@ -412,7 +394,7 @@ def _of_whole_night(
     rules: Sequence[Constraint],
     history: Sequence[Event],
 ) -> Result:
-    """Return a result on the rest as one of the whole night."""
+    """Return a result on the rest as a result on the whole night."""
     solution = result.solution
     if solution is not None:
         selected = {*solution.selected} & {*rest.night.index}

@@ -1,4 +1,4 @@
-"""Slurm's account of a night: which tasks ran when, from ``sacct -XP``.
+"""The output of ``sacct -XP``: which tasks of a night ran, and when.
 
 The template ``slurm`` calls a submission ``JOB:STAGE``, with stages from 1, and submits job arrays
 whose numbers are the stage's tasks, from 1. So a row's job name and job id say which task it is.
@@ -17,8 +17,8 @@ from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import InputError, at_place, decode_utf8, quote
 from schedopt.instances.files import read_bytes
 from schedopt.instances.slurm import parse_job_id, status_of
-from schedopt.instances.times import SECONDS, SPELLED
-from schedopt.planning.history import Standing
+from schedopt.planning.history import NightState
+from schedopt.planning.moments import seconds
 from schedopt.planning.observed import Observed, Planned
 
 COLUMNS = ("JobID", "JobName", "State", "Start", "End")
@@ -27,7 +27,7 @@ EARLY = 60.0  # seconds before the night's start from which on a row is one of a
 
 
 class Attempt(NamedTuple):
-    """A task as Slurm accounts for it: times in the night's unit, None where there are none."""
+    """A task in Slurm's accounting; times are in the night's unit, or None."""
 
     job: str
     stage: int
@@ -41,7 +41,7 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True)
 class Account:
-    """What Slurm knows of a night's tasks.
+    """The attempts of a night's tasks.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class Account:
 
     attempts: list[Attempt]
 
-    def observed(self, planned: Planned, standing: Standing) -> list[Observed]:
-        """Return a report on each task, also on those that Slurm has not accounted for.
+    def observed(self, planned: Planned, night_state: NightState) -> list[Observed]:
+        """Return a report on each task, including tasks that Slurm does not know yet.
 
         Slurm leaves out what is not eligible yet. A task of the plan without a row is waiting if
         what it waits for is not done, or if it was to start after the first start in the account.
@@ -67,7 +67,7 @@ class Account:
         first = min((one.start for one in self.attempts if one.start is not None), default=0.0)
         for job, tasks in planned.items():
             for (stage, task), one in tasks.items():
-                if (job, stage, task) in known or (stage, task) in standing.progress[job].runs:
+                if (job, stage, task) in known or (stage, task) in night_state.progress[job].runs:
                     continue
                 if (job, stage - 1) in open_stages or one.start >= first:
                     reports.append(Observed(job, stage, task, "waiting"))
@@ -75,7 +75,7 @@ class Account:
 
 
 def read_sacct(file: str | Path, night: Instance) -> Account:
-    """Read what ``sacct -XP`` printed of a night's submissions.
+    """Read the attempts of a night's tasks from the output of ``sacct -XP``.
 
     Rows of other jobs are left out. `InputError` if a column is missing, if no row is of the
     night's jobs, or if a row cannot be of this night.
@@ -103,13 +103,13 @@ def read_sacct(file: str | Path, night: Instance) -> Account:
 
 
 def is_sacct(file: str | Path) -> bool:
-    """Return True if a file begins as what ``sacct -P`` prints."""
+    """Return whether a file looks like the output of ``sacct -P``."""
     head = read_bytes(file)[:4096].split(b"\n", 1)[0].decode("utf-8", "replace")
     return "|" in head and not {*COLUMNS}.isdisjoint(head.strip().split("|"))
 
 
 def _counts_more(one: Attempt, other: Attempt) -> bool:
-    """Return True if an attempt says more of a task: that it is done, or that of a later id."""
+    """Return whether an attempt replaces another one of the same task."""
     rank = {"done": 2, "running": 1}
     sides = [(rank.get(a.status, 0), int(a.id or 0), a.status != "waiting") for a in (one, other)]
     return sides[0] >= sides[1]
@@ -134,16 +134,16 @@ def _rows(text: str) -> Iterator[dict[str, str]]:
 
 
 def _names_stage(name: str, night: Instance) -> bool:
-    """Return True if a submission is called as a stage of one of the night's jobs."""
+    """Return whether a submission is named like a stage of one of the night's jobs."""
     job, _, digits = name.rpartition(":")
     return job in night.index and digits.isdecimal()
 
 
 def _is_early(row: dict[str, str], night: Instance) -> bool:
-    """Return True if a row is of an earlier night: rows of jobs of the same name are left out."""
+    """Return whether a row belongs to an earlier night."""
     with at_place(row["place"]):
         start = _time(row, "Start", night)
-    return start is not None and start * float(SECONDS[SPELLED[night.unit]]) < -EARLY
+    return start is not None and start < -seconds(night, EARLY)
 
 
 def _attempts(row: dict[str, str], night: Instance) -> Iterator[Attempt]:
@@ -176,7 +176,7 @@ def _attempts(row: dict[str, str], night: Instance) -> Iterator[Attempt]:
 
 
 def _job_id(text: str) -> tuple[str, Sequence[int]]:
-    """Return the id of a submission, and the numbers of its tasks: of ``7_[1-3%2]`` 1, 2, 3."""
+    """Return the id of a submission and its task numbers: 1, 2, 3 for ``7_[1-3%2]``."""
     found = parse_job_id(text)
     if found is None or found.component or found.step:
         raise InputError(
@@ -186,7 +186,7 @@ def _job_id(text: str) -> tuple[str, Sequence[int]]:
 
 
 def _time(row: dict[str, str], title: str, night: Instance) -> float | None:
-    """Return a time in the night's unit: sacct prints that of this machine's zone."""
+    """Return a time of sacct, which is in this machine's zone, in the night's unit."""
     text = row[title]
     if text in ("", "Unknown", "None"):
         return None

@@ -1,17 +1,16 @@
-"""Rows of a script beside a plan's jobs: submissions of tasks, and drops of capacity."""
+"""Rows for the script of a plan: submissions of tasks, and drops of capacity."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from itertools import chain
 from math import ceil, floor
 from typing import NamedTuple
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
-from schedopt.instances.dssp.clock import dates_of
-from schedopt.instances.times import SECONDS, SPELLED
+from schedopt.planning.moments import clock, seconds
 from schedopt.planning.release import (
     NEAR,
     Drop,
@@ -19,6 +18,7 @@ from schedopt.planning.release import (
     Span,
     TaskKey,
     drops,
+    most_at_once,
     planned_spans,
     releases,
     seats_of,
@@ -32,7 +32,7 @@ MARGIN = 0.25
 
 @dataclass(frozen=True)
 class Queue:
-    """What is in Slurm's queue when a plan changes.
+    """Slurm's queue when a plan changes.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Queue:
     planned: Mapping[TaskKey, Span] = field(default_factory=dict)
 
     def keeps(self, night: Instance, job: str, waiting: Mapping[TaskKey, Span]) -> bool:
-        """Return True if the tasks of a job that wait can stay in the queue as they are."""
+        """Return whether the waiting tasks of a job can stay in the queue."""
         known = {key: one for key, one in self.attempts.items() if key[0] == job}
         if any(one.status == "failed" for one in known.values()):
             return False
@@ -57,7 +57,7 @@ class Queue:
         was = {key: self.planned[key] for key in queued & {*self.planned}}
         if not queued == {*waiting} == {*was}:
             return False
-        near = 1 / float(SECONDS[SPELLED[night.unit]])  # equal tasks may have changed places
+        near = seconds(night, 1)  # equal tasks may have changed places
         one, other = (
             sorted((stage, *span) for (_, stage, _), span in spans.items())
             for spans in (was, waiting)
@@ -66,12 +66,12 @@ class Queue:
         return all(abs(before - now) <= near for before, now in pairs)
 
     def ids(self, job: str, stage: int) -> str:
-        """Return the submissions of a stage that are known to wait."""
+        """Return the submissions of a stage that wait."""
         own = (one for key, one in self.attempts.items() if key[:2] == (job, stage))
         return " ".join(dict.fromkeys(one.id for one in own if one.status == "waiting" and one.id))
 
     def unfinished(self, job: str, stage: int, *, waiting: bool) -> list[str]:
-        """Return the ids of tasks of a stage that run, and of those that wait if asked for."""
+        """Return the ids of the running, and perhaps the waiting, tasks of a stage."""
         return [
             f"{one.id}_{key[2] + 1}"
             for key, one in self.attempts.items()
@@ -113,7 +113,7 @@ def script_rows(
     changing = [task for job, own in tasks.items() if job not in kept for task in own]
     given = releases(night, changing, rules)
     away = drops(night, max((one.end for one in given), default=0.0))
-    minute = 60 / float(SECONDS[SPELLED[night.unit]])  # in the night's unit
+    minute = seconds(night, 60)  # in the night's unit
     seats = {name for _, name in seats_of(night, rules)}
     stages = sorted({key[:2] for key in queue.planned if key not in queue.begun})
     changed = [
@@ -144,7 +144,7 @@ def script_rows(
             "pool": one.pool,
         }
         times = {"start_time": one.begin, "end_time": one.end, "due_time": due + minutes * minute}
-        found["release"].append(row | _clock(night, times))
+        found["release"].append(row | clock(night, **times))
     limits = {
         one.order: row["minutes"] * minute for one, row in zip(given, found["release"], strict=True)
     }
@@ -158,12 +158,12 @@ def script_rows(
         times = {"start_time": drop.start, "end_time": drop.end}
         row = {"number": number, "processors": drop.processors, "pool": drop.pool}
         row |= {"start": drop.start, "end": drop.end}
-        found["drop"].append(row | _clock(night, times))
+        found["drop"].append(row | clock(night, **times))
     return found
 
 
 def _ids_before(one: Release, night: Instance, queue: Queue, kept: Collection[str]) -> list[str]:
-    """Return the ids of what a release waits for and is in the queue already."""
+    """Return the ids of queued predecessors of a release."""
     if one.stage:
         return queue.unfinished(one.job, one.stage - 1, waiting=False)
     before = night.jobs[night.index[one.job]].after
@@ -173,7 +173,7 @@ def _ids_before(one: Release, night: Instance, queue: Queue, kept: Collection[st
 
 
 class _Run(NamedTuple):
-    """A task as planned, and the time up to which Slurm expects that it may run."""
+    """A planned task, with the time up to which Slurm expects it to run."""
 
     start: float
     end: float
@@ -183,7 +183,7 @@ class _Run(NamedTuple):
 
 
 def _delays_a_task(night: Instance, drop: Drop, runs: Iterable[_Run]) -> bool:
-    """Return True if reserving the processors of a drop might delay a task as planned.
+    """Return whether a reservation for a drop might delay a planned task.
 
     A reservation chooses its processors in advance. A task whose limit reaches into it needs one of
     the others, and finds none if tasks that end before it have taken too many of them. Slurm fills
@@ -198,28 +198,18 @@ def _delays_a_task(night: Instance, drop: Drop, runs: Iterable[_Run]) -> bool:
     first = min(run.start for run in across)
     since = min([first, *(run.start for run in others if run.end > first * (1 + NEAR))])
     most = int(night.machine.pools[drop.pool].most)
-    return _most_at_once(across, 0.0) > most - drop.processors or (
-        _most_at_once(others, since) > drop.processors
+    return most_at_once(
+        (run.start, run.end, run.width) for run in across
+    ) > most - drop.processors or (
+        most_at_once(
+            (max(run.start, since), run.end, run.width) for run in others if run.end > since
+        )
+        > drop.processors
     )
 
 
-def _most_at_once(runs: Iterable[_Run], since: float) -> int:
-    """Return the most processors that tasks hold together at a time from some time on."""
-    spans = [(max(run.start, since), run.end, run.width) for run in runs if run.end > since]
-    changes = sorted([(s, 1, w) for s, _, w in spans] + [(e, 0, -w) for _, e, w in spans])
-    return max(accumulate(width for _, _, width in changes), default=0)
-
-
-def _clock(night: Instance, times: Mapping[str, float]) -> dict[str, str]:
-    """Return times with their zone, where it is known when time 0 is."""
-    if night.start is None:
-        return {}
-    dates = dates_of(night.start, night.unit)
-    return {name: dates.clock(time) for name, time in times.items()}
-
-
 def _array(one: Release) -> str:
-    """Return the numbers of tasks, from 1, as Slurm has them: ``1-8,11%4``."""
+    """Return task numbers from 1 in Slurm's notation: ``1-8,11%4``."""
     parts: list[list[int]] = []
     for task in one.tasks:
         if parts and parts[-1][1] == task:
@@ -231,7 +221,7 @@ def _array(one: Release) -> str:
 
 
 def _time_limit(one: Release, away: Sequence[Drop], overhead: float, minute: float) -> int:
-    """Return a limit for each task, in whole minutes, as Slurm has them.
+    """Return the time limit of each task in whole minutes.
 
     It is longer than planned by a margin, but does not reach into a drop of capacity before which
     the task ends as planned: a reservation would keep the task from starting.

@@ -1,4 +1,4 @@
-"""Read what is reported in the night: a table of states, and a table of jobs to add."""
+"""Read reports: a table of job states, and a table of jobs to add."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from schedopt.instances.errors import InputError, at_parameter, at_place, quote
 from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Column, Row, Source, Table
 from schedopt.planning.farm import Settings
-from schedopt.planning.history import Added, Processors, Standing
+from schedopt.planning.history import Added, NightState, Processors
 from schedopt.planning.observed import STATUSES, Observed, Planned
 from schedopt.planning.sacct import is_sacct, read_sacct
 
@@ -53,14 +53,14 @@ _CHANGE = re.compile(r"[+-]\d+", re.ASCII)
 
 @dataclass(frozen=True)
 class State:
-    """What a table reports of jobs and of the machine."""
+    """The reports on jobs and on the machine."""
 
     reports: Sequence[Observed] = ()
     machine: Sequence[Processors] = ()
 
 
 def read_time(night: Instance, text: str) -> float:
-    """Return the time ``at``, as people write it or ``now``, in units after the night's start."""
+    """Return a time such as ``23:30`` or ``now``, in units after the night's start."""
     times = _Times(night)
     if text == NOW:
         if times.dates is None:
@@ -72,7 +72,7 @@ def read_time(night: Instance, text: str) -> float:
 
 
 class _Times:
-    """Reads times in a night's unit, by its clock where it has one."""
+    """Reads times in a night's unit, by the clock if the night has a start."""
 
     def __init__(self, night: Instance) -> None:
         self.unit = night.unit
@@ -83,8 +83,10 @@ class _Times:
         return time_of(text, self.unit, self.dates)
 
 
-def read_state(standing: Standing, source: Source | None, now: float, planned: Planned) -> State:
-    """Read a state: rows of jobs of which something is said, and without a job of the machine.
+def read_state(
+    night_state: NightState, source: Source | None, now: float, planned: Planned
+) -> State:
+    """Read the reports on jobs and on the machine.
 
     A table with other columns is a farm's own export, of which the columns ``name``, ``status``,
     ``done``, ``frames`` and ``chunk`` are taken by the titles that `plan` recognizes. Jobs that are
@@ -93,9 +95,9 @@ def read_state(standing: Standing, source: Source | None, now: float, planned: P
     if source is None:
         return State()
     if isinstance(source, str | Path) and is_sacct(source):
-        return State(read_sacct(source, standing.night).observed(planned, standing))
+        return State(read_sacct(source, night_state.night).observed(planned, night_state))
     file = str(source) if isinstance(source, str | Path) else None
-    night, reports, machine = standing.night, dict[str, Observed](), list[Processors]()
+    night, reports, machine = night_state.night, dict[str, Observed](), list[Processors]()
     with at_place(file=file):
         table = Table.read(source)
         is_export = not {*table.titles} <= {*COLUMNS}
@@ -122,7 +124,7 @@ def _plain(title: str) -> str:
 
 
 def _recognized(title: str) -> str:
-    """Return the column that a title of a farm's export names, else the title itself."""
+    """Return the field of a title of a farm's export; unknown titles are marked."""
     plain = _plain(title)
     for key in ("name", "status", "done", "frames", "chunk"):
         if plain == key or plain in FIELDS[key].titles:
@@ -179,7 +181,7 @@ def _report(night: Instance, row: Row, name: str) -> Observed | None:
 
 
 def _done(row: Row, count: int) -> int:
-    """Return how many tasks of a job are done.
+    """Return the number of completed tasks of a job.
 
     Where the export says how many frames there are, those that are not done are tasks of the night:
     others were done before it began.
@@ -196,9 +198,9 @@ def _done(row: Row, count: int) -> int:
 
 
 def read_jobs(
-    standing: Standing, source: Source | None, now: float, table: Settings
+    night_state: NightState, source: Source | None, now: float, table: Settings
 ) -> list[Added]:
-    """Read jobs to add to a night: a table as `plan` reads one, with the night's unit and start.
+    """Read a table of jobs to add to a night, in its unit and from its start.
 
     Groupings have the night's spelling. Without a column of seats or of a resource, jobs hold none.
     ``table`` has the settings of a farm that say how to read the table.
@@ -210,7 +212,7 @@ def read_jobs(
             if value:
                 raise InputError("a table of jobs to add beside it", parameter=key)
         return []
-    night = standing.night
+    night = night_state.night
     titles = {_plain(title) for title in Table.read(source).titles}
     has_names = bool(titles & {"seats", *FIELDS["seats"].titles})
     seats_of = {

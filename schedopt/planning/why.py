@@ -41,7 +41,7 @@ Question = tuple[Instance, Sequence[Constraint]]
 
 
 class OutOfTimeError(Exception):
-    """The time for a search is over."""
+    """The time limit of the search was reached."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def smallest_changes(
 
 
 class _Search:
-    """The search for the smallest number of steps of a lever."""
+    """Searches for the smallest number of steps of a lever."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class _Search:
         self.enough: int | None = None
 
     def run(self) -> SmallestChange:
-        """Return the smallest change, and whether it is proven to be."""
+        """Return the smallest change, and whether it is proven."""
         in_time = True
         try:
             self.enough = self._smallest()
@@ -175,7 +175,7 @@ class _Search:
         )
 
     def _smallest(self) -> int | None:
-        """Return the smallest number of steps after which a best plan runs the job."""
+        """Return the smallest number of steps with which a best plan runs the job."""
         low, target = 0, self.best[0]
         while (c := self._first(low, target)) is not None:
             if c and self.lever.is_bonus:
@@ -189,7 +189,7 @@ class _Search:
         return None
 
     def _first(self, low: int, target: Result) -> int | None:
-        """Return the first number of steps, from a given one on, whose plans reach a target."""
+        """Return the first number of steps whose plans reach a target; None if none does."""
         most = self.lever.most
         if not self.lever.is_monotone:
             return next((c for c in range(low, most + 1) if self._reaches(c, target)), None)
@@ -209,7 +209,7 @@ class _Search:
         return high
 
     def _reaches(self, c: int, target: Result) -> bool:
-        """Return True if a plan with the job is known to be as good as the target after c steps."""
+        """Return whether a plan with the job is as good as the target after c steps."""
         night, found = self.lever.change(c)[0], self._with_job_after(c)
         wanted = _value(night, target.solution)
         if found.solution is None:
@@ -224,7 +224,7 @@ class _Search:
         return reached
 
     def _confirm(self, c: int) -> None:
-        """Solve the night after the change of a reward, which the search did not need to."""
+        """Solve the night with the changed reward, to confirm the change."""
         night = self.lever.change(c)[0]
         most, found = self._best_after(c), self.with_job[0]
         self.is_proven &= most.proven and (
@@ -269,7 +269,7 @@ class _Search:
 
 
 def _value(night: Instance, solution: Scheduled | None) -> tuple[Fraction, ...]:
-    """Return the exact value of a schedule for each objective of a night; () without one."""
+    """Return the exact value of a schedule for each objective; () without a schedule."""
     if solution is None:
         return ()
     if night.late:
@@ -283,7 +283,7 @@ def _value(night: Instance, solution: Scheduled | None) -> tuple[Fraction, ...]:
 
 
 def levers_of(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
-    """Yield the changes of a night that may let a job run."""
+    """Yield the levers of a night for a job."""
     machine, job = night.machine, night.jobs[j]
     if any(machine.pools[name].most >= job.processors for name in machine.of_job(job)):
         yield _later_deadline(night, rules, j)
@@ -296,7 +296,7 @@ def levers_of(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[
 
 
 def _later_deadline(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
-    """Return the lever of a job's deadline; only the job runs after the end of the night."""
+    """Return the lever of a later deadline; other jobs keep the end of the night."""
     grid, job = Grid.of(night), night.jobs[j]
     unit = Fraction(max(grid.step, 1)) / Fraction(grid.scale)  # divides all starts and ends
     today = as_written(float(night.deadlines[j]))
@@ -334,7 +334,7 @@ def _later_deadline(night: Instance, rules: Sequence[Constraint], j: int) -> Lev
 
 
 def _clock(night: Instance, time: float) -> str:
-    """Return a time of day, with its date unless the night has that; the number without a start."""
+    """Return a time of day, with the date if it is another day."""
     text = moment(night, time)
     if not night.start:
         return text
@@ -344,7 +344,7 @@ def _clock(night: Instance, time: float) -> str:
 
 
 def _more_processors(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
-    """Yield the lever of the processors, or of each pool that the job may use, at all times."""
+    """Yield a lever of more processors for each pool that the job may use."""
     shares = [rule for rule in (*night.constraints, *rules) if isinstance(rule, FairShare)]
     floors = any(rule.floors(night.groups.get(rule.by, {})) for rule in shares)
     at_once = sum(job.processors * max(map(len, job.stages or ((),))) for job in night.jobs)
@@ -381,7 +381,7 @@ def _raised(size: int | Counts, c: int) -> int | Counts:
 
 
 def _higher_caps(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:
-    """Yield a lever for each cap of a group of the job, in steps of one percent."""
+    """Yield a lever for the cap of each group of the job, in steps of 1%."""
     every = [*night.constraints, *rules]
     for i, rule in enumerate(every):
         if not isinstance(rule, FairShare):
@@ -413,14 +413,14 @@ def _higher_caps(night: Instance, rules: Sequence[Constraint], j: int) -> Iterat
 
 
 def _with_cap(rule: FairShare, group: str, share: float) -> FairShare:
-    """Return a fair share with another cap of a group, which keeps its floor."""
+    """Return a fair share with a new cap of a group."""
     least = rule.floors([group]).get(group)
     floors = rule.at_least if least is None else {**rule.at_least, group: least}
     return with_fields(rule, at_most={**rule.at_most, group: share}, at_least=floors)
 
 
 def _higher_reward(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
-    """Return the lever of a job's reward, in steps of the last digit of all rewards."""
+    """Return the lever of a higher reward, in steps of the last digit of all rewards."""
     whole, job = Whole.of(night.rewards), night.jobs[j]
     today = as_written(job.reward)
 
@@ -446,7 +446,7 @@ def _higher_reward(night: Instance, rules: Sequence[Constraint], j: int) -> Leve
 
 
 def _higher_priority(night: Instance, rules: Sequence[Constraint], j: int) -> Lever:
-    """Return the lever of a job's priority: the levels that there are, and one above them."""
+    """Return the lever of a higher priority, up to one above all."""
     job, levels = night.jobs[j], levels_of(night)
     own = levels.index(level_of(job))
     lower = levels[0].endswith(LOWER)

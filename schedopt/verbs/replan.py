@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import load
-from schedopt.planning import plan_rows
 from schedopt.planning.document import PlanInHand
+from schedopt.planning.moments import clock
 from schedopt.planning.plan import quality_line
 from schedopt.planning.script_rows import NOTHING_QUEUED, Queue, script_rows
 from schedopt.problems import problem_of
@@ -56,24 +56,24 @@ class Replanned(NightPlan):
     @cached_property
     def whole(self) -> Plan:
         """The plan; `InputError` where there is none."""
-        from schedopt.planning.changes import change, nearness, spans
+        from schedopt.planning.changes import change, spans, time_tolerance
 
         plan, night = super().whole, self.replanning.night
         rest, was = self.replanning.rest, self.replanning.was
-        now, near = spans(night, self.result.solution), nearness(night)
+        now, near = spans(night, self.result.solution), time_tolerance(night)
         rows: list[PlanRow] = []
         for row in plan.rows:
             name = row["job"]
             kind = change(was.get(name), now.get(name) if row["run"] else None, near)
             before = was[name][0] if name in was else None
-            times = plan_rows.clock(night, was_time=before)
+            times = clock(night, was_time=before)
             begun = bool(rest.progress[name].runs)
             rank = None if begun else row["rank"]  # nobody has to release it
             rows.append({**row, "rank": rank, "was": before, **times, "change": kind})
         waiting = [row for row in rows if row["rank"] is not None]
         for rank, row in enumerate(sorted(waiting, key=lambda row: row["rank"]), start=1):
             row["rank"] = rank
-        times = plan_rows.clock(night, was_time=None)
+        times = clock(night, was_time=None)
         carried = None
         if self.result.solution is not None:
             given = self.result.constraints, self.result.solution, rows

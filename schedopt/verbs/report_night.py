@@ -47,11 +47,11 @@ def report_night(plan: NightPlan | Result | str | Path, sacct: str | Path) -> Ca
                 "a plan, as `plan --output plan.json` writes it", found=quote(type(held).__name__)
             )
         in_hand = PlanInHand.of(held, night)
-    standing, solution = in_hand.standing(), in_hand.result.solution
-    account = read_sacct(sacct, standing.night)
+    night_state, solution = in_hand.night_state(), in_hand.result.solution
+    account = read_sacct(sacct, night_state.night)
     tasks = solution.tasks if solution is not None else ()
-    begun = {(name, *key) for name, one in standing.progress.items() for key in one.runs}
-    return carried_out(standing.night, tasks, account.attempts, held.constraints, begun)
+    begun = {(name, *key) for name, one in night_state.progress.items() for key in one.runs}
+    return carried_out(night_state.night, tasks, account.attempts, held.constraints, begun)
 
 
 def document(report: CarriedOut) -> dict[str, Any]:

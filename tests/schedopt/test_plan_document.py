@@ -10,7 +10,7 @@ import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.document import PlanInHand
-from schedopt.planning.history import Event, Standing, as_events
+from schedopt.planning.history import Event, NightState, as_events
 from schedopt.planning.observed import Observed, observe
 
 
@@ -24,7 +24,7 @@ def two_jobs() -> Instance:
 
 def reported(*reports: Observed, now: float = 2.0) -> tuple[list[Event], list[str]]:
     plan = PlanInHand.of(schedopt.plan(two_jobs()).result)
-    return observe(plan.standing(), plan.tasks(), now, reports)
+    return observe(plan.night_state(), plan.tasks(), now, reports)
 
 
 def test_plan_document_holds_the_night_and_an_empty_history(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_reported_end_of_a_running_task_replaces_the_planned_one() -> None:
 
 def test_task_that_should_have_ended_is_taken_to_end_now() -> None:
     events, notes = reported(Observed("b", 0, 0, status="running"))
-    assert notes == ["b should have ended at 1: it is taken to end now"]
+    assert notes == ["b was expected to end at 1; it is assumed to end now"]
     assert [e.until for e in events if (e.job, e.task) == ("b", 0)] == [2.0]
 
 
@@ -107,7 +107,7 @@ def test_report_that_cannot_be_names_its_place(report: Observed, says: str) -> N
 def test_running_task_that_the_plan_has_not_started_is_taken_to_start_now() -> None:
     late = Observed("b", 1, 0, status="running", place="line 7")
     events, notes = reported(late, now=1.5)
-    assert "taken to start now" in notes[0]
+    assert "assumed to be now" in notes[0]
     assert [e.at for e in events if e.stage == 1] == [1.5]
     events, notes = reported(late._replace(start=1.25), now=1.5)
     assert not notes
@@ -131,14 +131,14 @@ def test_history_that_contradicts_the_night_names_the_event(
     history: list[dict[str, Any]], says: str
 ) -> None:
     with pytest.raises(InputError, match=says) as caught:
-        Standing.of(two_jobs(), as_events(history))
+        NightState.of(two_jobs(), as_events(history))
     assert "history[0]" in str(caught.value)
 
 
 def test_failed_job_loses_its_work_and_keeps_its_use() -> None:
     plan = PlanInHand.of(schedopt.plan(two_jobs()).result)
-    events, _ = observe(plan.standing(), plan.tasks(), 2.0, [Observed("a", status="failed")])
-    standing = Standing.of(two_jobs(), events)
-    assert not standing.progress["a"].runs
-    assert standing.progress["a"].used(1) == 2.0
-    assert standing.progress["b"].used(1) == 2.0
+    events, _ = observe(plan.night_state(), plan.tasks(), 2.0, [Observed("a", status="failed")])
+    night_state = NightState.of(two_jobs(), events)
+    assert not night_state.progress["a"].runs
+    assert night_state.progress["a"].used(1) == 2.0
+    assert night_state.progress["b"].used(1) == 2.0

@@ -134,6 +134,28 @@ def test_running_task_gets_another_processor_where_its_own_is_lost() -> None:
         judged(None, document)
 
 
+@pytest.mark.parametrize(("processors", "running"), [("", 1), ("4", 2)])
+def test_wide_job_that_runs_early_starts_as_many_tasks_as_its_processors_allow(
+    processors: str, running: int
+) -> None:
+    jobs = (Job(name="w", reward=1, stages=((4, 4),), processors=2, release=2),)
+    instance = Instance(name="n", processors=4, deadline=12, jobs=jobs)
+    plan = chain(instance, (1, state(f"w,running,,{processors}")))
+    history = plan.result.document().history
+    started = {event["task"] for event in history if event["kind"] == "started"}
+    assert len(started) == running
+
+
+@pytest.mark.parametrize("pools", [False, True])
+def test_machine_without_any_processor_is_refused_by_its_report(pools: bool) -> None:
+    jobs = (Job(name="a", reward=1, stages=((2,),)),)
+    size: Any = {"pools": {"p": 1}} if pools else {"processors": 1}
+    plan: Any = schedopt.plan(Instance(name="n", deadline=4, jobs=jobs, **size))
+    lost = state(",,,0,,p" if pools else ",,,0")
+    with pytest.raises(InputError, match="state: found none; expected a processor before"):
+        schedopt.replan(plan, at=0, state=lost)
+
+
 def test_late_rewards_are_counted_exactly() -> None:
     late = ((0, 1), (2, 0.5))
     jobs = (
@@ -244,7 +266,7 @@ def test_rule_that_no_plan_can_keep_is_left_out_and_named_and_stays_out() -> Non
     rule = AtLeast(name="two", jobs=("a", "b"), count=2)
     plan: Any = schedopt.plan(instance, constraints=[rule])
     plan = schedopt.replan(plan, at=4, state=state("b,failed"))
-    assert "two cannot be kept: left out" in plan.notes
+    assert "rule two cannot be satisfied any more; left out" in plan.notes
     assert schedopt.check(instance, plan.result).whole
     again = schedopt.replan(plan, at=5)
     assert times(again) == times(plan) == {"a": (0, 9)}
@@ -267,7 +289,7 @@ def test_running_job_that_ends_too_late_is_not_in_the_plan() -> None:
         (("a,running,2,x",), "a whole number", "row 1, column 'processors'"),
         (("a,running,noon",), "a finite number", "row 1, column 'start'"),
         ((",failed",), "a job", "row 1, column 'job'"),
-        (("d,running",), "at most 2 processors at work: say what failed", "state"),
+        (("d,running",), "at most 2 processors in use; report what failed", "state"),
     ],
 )
 def test_state_that_cannot_be_is_refused(rows: tuple[str, ...], says: str, place: str) -> None:
@@ -356,9 +378,7 @@ def test_jobs_are_added_to_groups_in_any_case_and_without_a_column_of_seats(
     more.write_text(f"name,reward,tasks,{title or 'status'}\nz,9,1x2h,fx\n")
     new = schedopt.replan(plan, at="21:00", add=more)
     assert kinds(new).get("z") == (None if title else "added")
-    assert any("added jobs without a column 'Pool'" in note for note in new.notes) is not bool(
-        title
-    )
+    assert any("added jobs have no column 'Pool'" in note for note in new.notes) is not bool(title)
 
 
 def test_tasks_that_started_last_are_taken_to_have_run_on_processors_that_are_gone() -> None:

@@ -30,13 +30,10 @@ def check(
     report: Report,
 ) -> None:
     """Check a schedule under all rules; `InputError` if its ``fill`` is no number above 0."""
-    ends, slack = check_tasks(night, solution, claim, constraints, report)
+    ends, slack = check_tasks(facts_of(night, claim), solution, constraints, report)
     least, most = earned_interval(night, ends, slack)
     if claim.formulation:  # which runs no job for nothing; a rule that asks for it is kept in time
-        due = {job.name: job.deadline or night.deadline for job in night.jobs}
-        last = night.late[-1][0] if night.late else 0.0
-        far = [n for n, end in ends.items() if end - slack > (due[n] + last) * (1 + 1e-11)]
-        _report_first(report, "complete too late to be paid", far)
+        _check_paid(night, ends, slack, report)
     report.expect(not claim.risk, "risk: said of a question that asks for none")
     objective = claim.objective
     near = objective is not None and (
@@ -45,15 +42,26 @@ def check(
     report.expect(near, f"objective: the schedule earns {most:.12g}, not {objective}")
 
 
+def violations_of(night: Instance, schedule: Scheduled) -> list[str]:
+    """Return the violations of a schedule of the formulation `schedule`, whatever it is worth."""
+    report = Report()
+    ends, slack = check_tasks(Facts(night, 1.0), schedule, night.constraints, report)
+    _check_paid(night, ends, slack, report)
+    return report.violations
+
+
+def _check_paid(night: Instance, ends: dict[str, float], slack: float, report: Report) -> None:
+    due = {job.name: job.deadline or night.deadline for job in night.jobs}
+    last = night.late[-1][0] if night.late else 0.0
+    far = [n for n, end in ends.items() if end - slack > (due[n] + last) * (1 + 1e-11)]
+    _report_first(report, "complete too late to be paid", far)
+
+
 def check_tasks(
-    night: Instance,
-    solution: Scheduled,
-    claim: Document,
-    constraints: Sequence[Constraint],
-    report: Report,
+    facts: Facts, solution: Scheduled, constraints: Sequence[Constraint], report: Report
 ) -> tuple[dict[str, float], float]:
     """Check all but the objective; return when each job ends, and the error of times."""
-    facts = facts_of(night, claim)
+    night = facts.night
     chosen = check_chosen(solution, facts, constraints, report)
     check_objectives(solution, facts, chosen, report)
     slack = ROUNDING * max((abs(task.end) for task in solution.tasks), default=0.0)

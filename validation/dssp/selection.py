@@ -156,7 +156,9 @@ def _check_schedules(
         )
         if names:
             tonight = one_night(season, names, constraints, n)
-            ends, slack = schedule.check_tasks(tonight, ran, claim, tonight.constraints, own)
+            ends, slack = schedule.check_tasks(
+                facts_of(tonight, claim), ran, tonight.constraints, own
+            )
             low, high = schedule.earned_interval(tonight, ends, slack)
             least, most = least + low, most + high
         else:

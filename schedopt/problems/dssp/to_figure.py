@@ -15,7 +15,7 @@ from schedopt.instances.dssp import Instance, Scheduled, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.pictures import style
 from schedopt.pictures.style import COLOURS, GREEN, PALE, RED, colours, decorate, label
-from schedopt.planning.history import Standing, as_events, machine_as_known
+from schedopt.planning.history import NightState, as_events, machine_as_known
 from schedopt.planning.plan_rows import has_several_nights
 from schedopt.problems.dssp.to_tables import largest_groups
 from schedopt.solvers.result import Result
@@ -161,10 +161,10 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
     deadline = None if night is None else night.deadline
     unit, word = style.time_unit(longest if deadline is None else deadline)
     for axes, document, who in zip(grid[:, 0], documents, style.names(documents), strict=True):
-        standing = _standing(document)
-        known = night if standing is None else machine_as_known(standing)
-        if standing is not None and standing.at:
-            axes.axvline(standing.at / unit, label="replanned", **REPLANNED)
+        night_state = _night_state(document)
+        known = night if night_state is None else machine_as_known(night_state)
+        if night_state is not None and night_state.at:
+            axes.axvline(night_state.at / unit, label="replanned", **REPLANNED)
         _gantt(axes, document, known, unit)
         axes.set_xlim(0, 1.02 * max(longest, deadline or 0.0, 1e-9) / unit)
         decorate(
@@ -183,12 +183,12 @@ def schedule(documents: Documents, night: Instance | None = None) -> Figure:
     return figure
 
 
-def _standing(result: Result) -> Standing | None:
+def _night_state(result: Result) -> NightState | None:
     """Return the state of the night of a replanned result, or None."""
     asked = result.asked
     if asked is None or asked.instance is None or not asked.history:
         return None
-    return Standing.of(asked.instance, as_events(asked.history))
+    return NightState.of(asked.instance, as_events(asked.history))
 
 
 def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> None:
