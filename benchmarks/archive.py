@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.archive [GROUP ...]`` (``make archive-solve``) solves each such instance for
 at most a minute. A better solution is kept with the best known bound, and a better bound with the
-best known solution. The instances never change.
+best known solution. An optimum that has no certificate is confirmed by a second engine. The
+instances never change.
 """
 
 import hashlib
@@ -18,10 +19,12 @@ from schedopt.archive.judging import NEEDS_NONE
 from schedopt.instances import packed
 from schedopt.instances.examples import groups, packed_group
 from schedopt.instances.files import encode, write_bytes
-from schedopt.solvers.result import Document, better, gap, snap_bound
+from schedopt.problems import problem
+from schedopt.solvers import door
+from schedopt.solvers.result import Document, Limits, better, gap, snap_bound
 from schedopt.solvers.stopping import ENDING, finishing, stoppable, stopped
-from schedopt.validation.documents import check
-from schedopt.verbs.solve import solve
+from schedopt.validation.documents import check, result_of
+from schedopt.verbs.solve import CONFIRMED, solve, with_confirmation
 
 SECONDS = 60.0
 CLOSER = 1e-9
@@ -40,7 +43,11 @@ def improve(group: str) -> None:
             improved = solve_again(group, entry)
             if improved is not None:
                 recorded[name], files[f"results/{name}.json"] = improved
-            print(f"{name}: {'improved' if improved else 'no better than what is known'}")
+            by = "" if improved or entry.status != "proven" else second_engine(group, entry)
+            if by:
+                recorded[name] = structs.replace(entry, confirmed_by=by)
+            no_better = f"confirmed by {by}" if by else "no better than what is known"
+            print(f"{name}: {'improved' if improved else no_better}")
             if stopped():
                 raise KeyboardInterrupt
     finally:
@@ -92,6 +99,18 @@ def solve_again(group: str, entry: Entry) -> tuple[Entry, bytes] | None:
         result=hashlib.sha256(text).hexdigest(),
     )
     return improved, text
+
+
+def second_engine(group: str, entry: Entry) -> str:
+    """Return the name of a second engine that finds the same optimum; empty if there is none."""
+    kind = problem(entry.problem).formulation(entry.formulation)
+    model = kind(entries.instance_of_entry(group, entry), **entry.options)
+    known = result_of(entries.document(group, entry))
+    other = door.confirm(model, known, Limits(time_limit=SECONDS, threads=1))
+    if other is None or not other.proven:
+        return ""
+    message = str(with_confirmation(structs.replace(known, message=UNSET), other).message)
+    return message.removeprefix(f"{CONFIRMED} ") if message.startswith(CONFIRMED) else ""
 
 
 def _is_better(sense: str, value: float | None, than: float | None) -> bool:

@@ -131,6 +131,20 @@ def test_a_better_solution_or_bound_replaces_the_known_one(copied: Path) -> None
     assert entry.objective == known[0][1].objective
 
 
+def test_an_optimum_without_a_certificate_is_confirmed_by_a_second_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = "epoch-rectangles-6"
+    shutil.copy(ROOT / "archive" / f"{group}.zip", tmp_path)
+    monkeypatch.setenv(examples.PLACE, str(tmp_path))
+    relined(tmp_path / f"{group}.zip", lambda e: e | {"confirmed_by": ""})
+    (verdict, *_) = archive.verify_entries([group])
+    assert (verdict.status, verdict.wrong) == ("believed", [])
+    improve(group)
+    (verdict, *_) = archive.verify_entries([group])
+    assert (verdict.status, verdict.wrong) == ("confirmed", [])
+
+
 def test_an_entry_that_a_second_engine_confirmed_says_so() -> None:
     (verdict,) = archive.verify_entries(["dssp-fairshare-2388/dssp-fairshare-2388-01"])
     assert (verdict.status, verdict.bound, verdict.wrong) == ("confirmed", "confirmed by scip", [])
