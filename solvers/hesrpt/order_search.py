@@ -36,8 +36,8 @@ MOST_LEAVES = 20_000
 """Most leaves that branch and bound keeps for convex programs."""
 REPLAYS = 12
 """Most times that the order of completions is simulated again with its own prices."""
-WORK = 200_000
-"""Nodes times jobs cubed between two checks of the clock."""
+WORK, MOST_GROWTH = 200_000, 16
+"""Nodes times jobs cubed between the first checks of the clock, and how far they grow."""
 ROUNDING = 1e-12
 """Relative difference of completion times below which they count as equal."""
 
@@ -279,9 +279,10 @@ class BestOrder(OrderSearch):
         """Run branch and bound; return True if it has ended."""
         searched, status = self._tree, kernels.PAUSED
         searched.best[0] = self.value
-        nodes = max(1, WORK // len(self.sizes) ** 3)
+        least = nodes = max(1, WORK // len(self.sizes) ** 3)
         while status == kernels.PAUSED:
             status = kernels.advance_search(self.curves, self._data, searched, nodes)
+            nodes = min(2 * nodes, MOST_GROWTH * least)  # a long search goes on compiled
             if now() >= until:
                 break
         if searched.best[0] < self.value:

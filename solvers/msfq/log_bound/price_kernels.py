@@ -24,7 +24,7 @@ def cell(grid: Any, time: int) -> int:
     return last_at_most(grid, 0, grid.size, time)
 
 
-@kernel(python_up_to=10_000)
+@kernel()
 def find_cheapest_starts(
     jobs: LogJobs, unit: int, grid: Any, prices: Any, paid: Any, costs: Any, starts: Any
 ) -> Any:
@@ -69,7 +69,7 @@ def find_cheapest_starts(
     return seen
 
 
-@kernel(python_up_to=10_000)
+@kernel()
 def add_usage(starts: Any, need: Any, run: Any, grid: Any, used: Any) -> None:
     """Put the server-time that jobs use in each cell, and beyond the grid, into `used`."""
     cells = grid.size - 1
