@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 import msgspec.inspect
 from typing_extensions import dataclass_transform
 
-from schedopt.instances.encoding import to_json
+from schedopt.instances.decoding import validation_error
 from schedopt.instances.errors import InputError, quote
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -109,7 +108,7 @@ def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
         try:
             seen = msgspec.convert(given, shape)
         except msgspec.ValidationError:
-            return _decode_as_file(record, given)
+            return _converted(record, given)
     for key, value in given.items():  # whole numbers become what a file gives: one identity
         plain = isinstance(value, int | dict) or (
             isinstance(value, tuple) and dict not in set(map(type, value))
@@ -117,23 +116,17 @@ def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
         if key in holders or plain:
             given[key] = getattr(seen, key, value)
     if not all(isinstance(rule, Constraint) for rule in given.get("constraints", ())):
-        return _decode_as_file(record, given)
+        return _converted(record, given)
     return given
 
 
-def _decode_as_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return fields as if read from a file, which nearly always refuses them."""
-    from schedopt.instances.decoding import decode
-
-    for key, value in given.items():
-        if isinstance(value, float) and not isfinite(value):  # JSON has none
-            raise InputError("a finite number", found=quote(value), place=key)
+def _converted(record: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return fields as the reader of files takes them; most often it refuses them."""
     names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
     try:
-        data = to_json({names.get(key, key): value for key, value in given.items()})
-    except (TypeError, ValueError, OverflowError, RecursionError) as failure:
-        raise InputError("values that a file can hold", found=str(failure)) from None
-    read = decode(data, record)
+        read = msgspec.convert({names.get(key, key): given[key] for key in given}, record)
+    except msgspec.ValidationError as failure:
+        raise validation_error(failure) from None
     return {key: getattr(read, key) for key in given}
 
 

@@ -58,7 +58,7 @@ def _decode(data: bytes, wanted: Any) -> Any:
         return msgspec.json.decode(data, type=wanted)
     except msgspec.ValidationError as failure:
         if "got `float`" not in str(failure):
-            raise _validation_error(failure) from None
+            raise validation_error(failure) from None
         first = failure
     except RecursionError:
         raise FormatError("JSON is nested too deeply") from None
@@ -68,9 +68,9 @@ def _decode(data: bytes, wanted: Any) -> Any:
     try:
         return msgspec.convert(json.loads(data, parse_float=_number), wanted)
     except msgspec.ValidationError as failure:
-        raise _validation_error(failure) from None
+        raise validation_error(failure) from None
     except (ValueError, RecursionError):
-        raise _validation_error(first) from None
+        raise validation_error(first) from None
 
 
 def _number(text: str) -> int | float:
@@ -81,7 +81,7 @@ def _number(text: str) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def _validation_error(failure: msgspec.ValidationError) -> InputError:
+def validation_error(failure: msgspec.ValidationError) -> InputError:
     """Return the error of a value that is not of its type; msgspec puts the place last."""
     what, separator, path = str(failure).rpartition(" - at ")
     place = path.replace("`", "").replace("$.", "").replace("$", "") if separator else ""

@@ -238,7 +238,7 @@ def test_a_kind_of_ones_own_is_taken_and_checked() -> None:
 
 
 def test_what_no_file_can_hold_is_refused() -> None:
-    with raises(InputError, match="expected values that a file can hold"):
+    with raises(InputError, match="reward: Expected `float`, got `object`"):
         Job(**JOB, reward=object())  # type: ignore[arg-type]
     with raises(TypeError, match="rewar"):
         Job(**JOB, rewar=1)  # type: ignore[call-arg]
