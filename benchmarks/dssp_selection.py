@@ -65,8 +65,8 @@ def knapsack() -> Measured:
     yield f"(b), (d) plain knapsacks, R = 1,000: core best of 5, others once, {LIMIT:.0f} s at most"
     for family, jobs in product(("uncorrelated", "weakly-correlated"), (1_000, 10_000, 100_000)):
         night = knapsack_of(family, jobs)
-        solve(night, solver="core")  # compiles
-        whole, result = best_of(5, partial(solve, night, solver="core"))
+        solve(night, solver="knapsack")  # compiles
+        whole, result = best_of(5, partial(solve, night, solver="knapsack"))
         core = result.seconds.solve
         theirs = highs_alone(Selection(night))
         branch, value = best_of(1, partial(_branch_and_bound, night))

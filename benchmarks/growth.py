@@ -100,7 +100,7 @@ KINDS = {
     "knapsack": Kind(
         "jobs",
         (100, *JOBS),
-        lambda size: solved(draw_instance("dssp", "uncorrelated", jobs=size), solver="core"),
+        lambda size: solved(draw_instance("dssp", "uncorrelated", jobs=size), solver="knapsack"),
     ),
     "fair shares": Kind("jobs", (100, *JOBS), shares),
     "dispatch": Kind("tasks", (4 * 10**3, 4 * 10**4, 4 * 10**5, 4 * 10**6), dispatch),

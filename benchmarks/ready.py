@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.tables import Measured, agree, cpu, cpu_time, measurement, row, run
 from schedopt.instances.ready import Integers
-from schedopt.solvers.few_row_ip.lexicographic import best_in_order
+from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.verbs.ready import Ready, ready
 
 LIMIT = 10.0

@@ -1,7 +1,8 @@
-"""A 0-1 program in integers, to which exact answers refer.
+"""The integer program of a selection or a season, to which exact answers refer.
 
-Rows are in lowest terms: coefficients without a common divisor, bounds rounded inwards to whole
-numbers. So two rows that mean the same to whole selections are the same row.
+`IntegerProgram` stores it in arrays; `Program` is the same program row by row, for code that looks
+at single rows. Rows are in lowest terms: coefficients have no common divisor, bounds are rounded
+inwards to integers.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import ceil, floor, gcd, inf, isfinite
 from typing import Any, NamedTuple
 
@@ -24,10 +25,10 @@ Number = float | Fraction
 
 
 class WholeRow(NamedTuple):
-    """lower <= sum of coefficient·x_column <= upper, in lowest terms; None where there is no bound.
+    """lower <= sum of coefficient·x_column <= upper, in lowest terms; None without a bound.
 
-    ``key`` is what the row is called in certificates, ``name`` the side constraint that it is a
-    part of, empty where it is the formulation's own. Columns ascend, and no coefficient is 0.
+    ``key`` is the name of the row in certificates, ``name`` that of its side constraint; empty for
+    a row of the formulation. Columns ascend, and no coefficient is 0.
     """
 
     key: str
@@ -40,11 +41,10 @@ class WholeRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Maximise the rewards of the columns that are 1, under rows.
+    """Maximize the rewards of the columns that are 1, under rows.
 
-    `columns` are names, `rewards` whole numbers in units of 1/`scale`. `open` are the columns that
-    can be 1 at all; `rows` are over these alone. In `lifting` are the columns that stand for "one
-    of each of these is 1": 1 lifts a row.
+    `columns` are names, `rewards` integers in units of 1/`scale`. `open` are the columns that can
+    be 1; `rows` are over these alone. `lifting` is as in `IntegerProgram`.
     """
 
     columns: tuple[str, ...]
@@ -133,12 +133,6 @@ def finite(number: Number) -> bool:
 def exact(number: Number) -> Fraction:
     """Return a number as the decimal that it stands for."""
     return number if isinstance(number, Fraction) else as_written(number)
-
-
-def whole_rewards(rewards: Sequence[Fraction]) -> tuple[tuple[int, ...], Fraction]:
-    """Return rewards as whole numbers without a common divisor, and the units in a reward of 1."""
-    whole, scale = lowest(rewards)
-    return tuple(whole), scale
 
 
 Bounds = tuple[Number, Number]
@@ -308,6 +302,33 @@ class IntegerProgram:
             owners=[self.owners[i] for i in rows],
         )
 
+    def by_rows(self) -> Program:
+        """Return the same program row by row."""
+        columns, values = self.column.tolist(), self.coefficient.tolist()
+        ends = pairwise(self.first.tolist())
+        bounds = zip(
+            ends, self.lower.tolist(), self.upper.tolist(), self.reach.tolist(), strict=True
+        )
+        rows = [
+            WholeRow(
+                self.labels[i],
+                self.owners[i],
+                tuple(columns[a:b]),
+                tuple(values[a:b]),
+                None if lower < -reach else lower,
+                None if upper > reach else upper,
+            )
+            for i, ((a, b), lower, upper, reach) in enumerate(bounds)
+        ]
+        return Program(
+            tuple(self.columns),
+            tuple(self.rewards.tolist()),
+            self.scale,
+            tuple((self.high > 0).tolist()),
+            tuple(rows),
+            self.lifting,
+        )
+
     def violated_rows(self, x: IntArray) -> IntArray:
         """Return the rows that x violates."""
         used = self.activities(x)
@@ -350,13 +371,14 @@ class ProgramWriter:
 
     def __init__(self, columns: Sequence[str], can_be_1: NDArray[np.bool_]) -> None:
         self.columns, self.can_be_1 = list(columns), can_be_1.tolist()
-        self._open = can_be_1
+        self._open, self._width = can_be_1, len(self.columns)
         self._lifting: dict[int, tuple[tuple[int, ...], ...]] = {}
         self._places: list[IntArray] = []
         self._values: list[IntArray] = []
         self._ends: list[tuple[int, int]] = []
         self._labels: list[str] = []
         self._owners: list[str] = []
+        self._known: dict[str, int] = {}
 
     def add(
         self,
@@ -377,14 +399,16 @@ class ProgramWriter:
         kept = self._open[at] & (numbers != 0)
         if not kept.all():
             at, numbers = at[kept], numbers[kept]
-        if len(at) > 1 and (np.diff(np.sort(at)) == 0).any():
+        if (np.diff(at) <= 0).any():
             at, numbers = _merged(at, numbers)
         if lifting:
             least = exact_sum(np.minimum(numbers, 0))
             relaxed = max(0, ceil(exact(bounds[0]) * scale) - least)
             column = self._lifting_column(names, lifting)
             if column is not None and relaxed:
-                at, numbers = np.append(at, column), np.append(numbers, relaxed)
+                wide = relaxed.bit_length() > SUM_BITS
+                numbers = np.append(numbers.astype(object) if wide else numbers, relaxed)
+                at = np.append(at, column)
         self._write(names, at, numbers, bounds, scale)
 
     def _lifting_column(
@@ -394,6 +418,8 @@ class ProgramWriter:
         label, owner = names
         column = len(self.columns)
         sets = tuple(tuple(j for j in columns if self.can_be_1[j]) for columns in lifting)
+        while label in self._known or label in self.columns[self._width :]:
+            label = f"{label}'"
         self.columns.append(label)
         self.can_be_1.append(all(sets))
         self._lifting[column] = sets
@@ -402,6 +428,7 @@ class ProgramWriter:
         for columns in sets:
             values = np.array([1] + [-1] * len(columns), dtype=np.int64)
             at = np.array([column, *columns], dtype=np.int64)
+            at, values = _merged(at, values)
             name = f"{label}: {self.columns[columns[0]]}"
             self._write((name, owner), at, values, (-inf, 0), 1)
         return column
@@ -415,11 +442,21 @@ class ProgramWriter:
         lower, upper = bounds
         low = ceil(exact(lower) * scale / common) if finite(lower) else -reach
         top = floor(exact(upper) * scale / common) if finite(upper) else reach
+        values = values // common if common > 1 else values
+        ends = max(-reach, min(low, reach)), max(-reach, min(top, reach))
+        label, owner = names
+        while label in self._known:  # a kind of one's own may use a name twice
+            k = self._known[label]
+            same = np.array_equal(self._places[k], at) and np.array_equal(self._values[k], values)
+            if same and (self._ends[k], self._owners[k]) == (ends, owner):
+                return
+            label = f"{label}'"
+        self._known[label] = len(self._labels)
         self._places.append(at)
-        self._values.append(values // common if common > 1 else values)
-        self._ends.append((max(-reach, min(low, reach)), max(-reach, min(top, reach))))
-        self._labels.append(names[0])
-        self._owners.append(names[1])
+        self._values.append(values)
+        self._ends.append(ends)
+        self._labels.append(label)
+        self._owners.append(owner)
 
     def program(self, rewards: Whole) -> IntegerProgram:
         """Return the program with the rewards of its first columns; others have none."""
@@ -450,11 +487,11 @@ class ProgramWriter:
 
 
 def _merged(at: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return each column once, with the sum of its coefficients, if that is not 0."""
+    """Return the columns in order, each once, with the sum of its coefficients if that is not 0."""
     sums: dict[int, int] = {}
     for j, value in zip(at.tolist(), values.tolist(), strict=True):
         sums[j] = sums.get(j, 0) + value
-    sums = {j: value for j, value in sums.items() if value}
+    sums = {j: sums[j] for j in sorted(sums) if sums[j]}
     kind = values.dtype if values.dtype == object else np.int64
     return np.array(list(sums), dtype=np.int64), np.array(list(sums.values()), dtype=kind)
 

@@ -104,8 +104,20 @@ def solve(
     if result.termination == "completed" and remaining_limits(limits, began).time_limit == 0:
         result = msgspec.structs.replace(result, termination="time-limit")
     result = _with_fallback(model, result, trivial)
+    if solver is not None:
+        result = _with_new_name(model, solver, result)
     near: float = getattr(model, "tolerance", 0.0)
     return with_alarm(result, "" if model.changed else alarm(result, result, near))
+
+
+def _with_new_name(model: Formulation, solver: str, result: Result) -> Result:
+    """Return a result with a note if the engine was named by an old name."""
+    for engine in engines(model.problem, model.name):
+        if solver in engine.old_names:
+            note = f"the engine {solver} is now called {engine.name}"
+            note = f"{note}; {result.message}" if result.message else note
+            return msgspec.structs.replace(result, message=note)
+    return result
 
 
 def _out_of_time(model: Formulation, limits: Limits) -> Result:
@@ -204,7 +216,7 @@ def _candidates(model: Formulation, limits: Limits, began: float) -> Iterator[tu
 def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
     """Return the engine of that name, with what it reads of a formulation that it accepts."""
     table = engines(model.problem, model.name)
-    engine = next((engine for engine in table if engine.name == solver), None)
+    engine = next((one for one in table if solver in (one.name, *one.old_names)), None)
     if engine is None:
         names = listing([engine.name for engine in table])
         raise InputError(

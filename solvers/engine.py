@@ -120,6 +120,8 @@ class Engine:
         The engine of the table that is the second method; empty: there is none.
     needs : str
         The package of an extra that must be installed; empty: none.
+    old_names : tuple of str
+        Names of earlier versions, which ``--solver`` still takes.
     """
 
     name: str
@@ -131,6 +133,7 @@ class Engine:
     certificate: str = ""
     confirmed_by: str = ""
     needs: str = ""
+    old_names: tuple[str, ...] = ()
 
     @property
     def available(self) -> bool:

@@ -46,7 +46,7 @@ def test_doctor_finds_every_engine_well() -> None:
     findings = {finding.name: finding for finding in doctor()}
     assert False not in [finding.ok for finding in findings.values()]
     tried = {name.split(" ")[1] for name in findings if name.startswith("engine ")}
-    assert tried >= {"core", "highs", "scip", "cp-sat", "clarabel", "model"}
+    assert tried >= {"knapsack", "highs", "scip", "cp-sat", "clarabel", "model"}
 
 
 def test_doctor_says_what_is_ill(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,14 +55,17 @@ def test_doctor_says_what_is_ill(monkeypatch: pytest.MonkeyPatch) -> None:
         if solver == "highs":
             raise ImportError("no such engine")
         found = solve(tiny, solver=solver, **how)
-        return structs.replace(found, objective=5.0) if solver == "tree" else found
+        return structs.replace(found, objective=5.0) if solver == "branch-and-bound" else found
 
     monkeypatch.setattr(examining, "problems", lambda: [problem("dssp")])
     monkeypatch.setattr(examining, "solve", ill)
     findings = {finding.name: finding for finding in doctor()}
     assert "no such engine" in findings["engine highs of selection"].detail
     bad = {name.split(" of ")[0] for name, found in findings.items() if found.ok is False}
-    assert bad >= {"engine highs", "engine tree"}  # and who solves by HiGHS, or as it does
+    assert bad >= {
+        "engine highs",
+        "engine branch-and-bound",
+    }  # and who solves by HiGHS, or as it does
 
 
 PROGRAMS = {

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property
-from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,17 +19,12 @@ from schedopt.formulations.dssp.rows import Choice, Name, Row
 from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.program import (
     IntegerProgram,
-    Number,
     Program,
     ProgramWriter,
-    WholeRow,
-    exact,
-    whole_rewards,
-    whole_row,
 )
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, check_added, label
-from schedopt.instances.decimals import Whole, as_written
+from schedopt.instances.decimals import Whole
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, refuse_nights
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option, check_options
@@ -46,27 +39,6 @@ PART = 0.01
 """How far a choice may be from 0 or 1: far beyond what tolerances of solvers leave."""
 
 
-def selection_program(choice: Choice) -> Program:
-    """Return a choice as a program: its columns, then one for each row that can be waived."""
-    names, rewards, capacity, open_, stated = choice
-    called = [n if isinstance(n, str) else f"{n[0]}, night {n[1]}" for n in names]
-    writer = _Writer(called, list(open_))
-    for row in capacity:  # equation 2
-        body = {j: c for j, c in zip(row.jobs, row.coefficients, strict=True) if open_[j]}
-        writer.write(row.what, "", body, row.lower, row.upper)
-    for name, row in stated:
-        writer.state(name, row)
-    worth, scale = whole_rewards([as_written(reward) for reward in rewards])
-    return Program(
-        columns=tuple(writer.columns),
-        rewards=worth + (0,) * (len(writer.columns) - len(worth)),
-        scale=scale,
-        open=tuple(writer.open),
-        rows=tuple(writer.rows.values()),
-        lifting=writer.lifting,
-    )
-
-
 def integer_program(choice: Choice) -> IntegerProgram:
     """Return a choice as an integer program: its columns, then those that relax rows."""
     names, rewards, capacity, open_, stated = choice
@@ -78,45 +50,6 @@ def integer_program(choice: Choice) -> IntegerProgram:
         names, bounds = (f"{name}: {row.what}", name), (row.lower, row.upper)
         writer.add(names, row.jobs, row.coefficients, bounds, row.lifting)
     return writer.program(Whole.of(np.asarray(rewards, dtype=np.float64)))
-
-
-class _Writer:
-    """Writes rows over the open columns, each under a key of its own."""
-
-    def __init__(self, columns: list[str], open_: list[bool]) -> None:
-        self.columns, self.open = columns, open_
-        self.rows: dict[str, WholeRow] = {}
-        self.lifting: dict[int, tuple[tuple[int, ...], ...]] = {}
-
-    def write(
-        self, key: str, name: str, body: Mapping[int, Number], lower: Number, upper: Number
-    ) -> None:
-        row = whole_row(key, name, body, lower, upper)
-        while self.rows.get(key, row) != row:  # a kind of one's own may use a name twice
-            row = row._replace(key=(key := f"{key}'"))
-        self.rows[key] = row
-
-    def state(self, name: str, row: Row) -> None:
-        """Write a row of a side constraint, with a column that waives it where it can be waived."""
-        key = f"{name}: {row.what}"
-        body: dict[int, Number] = {}
-        for j, c in zip(row.jobs, row.coefficients, strict=True):
-            if self.open[j]:
-                body[j] = exact(c) if j not in body else exact(body[j]) + exact(c)
-        if row.lifting and key not in self.rows:
-            lifted = len(self.columns)
-            self.columns.append(key)
-            sets = [tuple(j for j in columns if self.open[j]) for columns in row.lifting]
-            self.open.append(all(sets))
-            self.lifting[lifted] = tuple(sets)
-            if self.open[lifted]:
-                for columns in sets:
-                    one_of = {lifted: 1.0} | dict.fromkeys(columns, -1.0)
-                    what = f"{key}: {self.columns[columns[0]]}"
-                    self.write(what, name, one_of, -inf, 0.0)
-                least = sum((exact(c) for c in body.values() if c < 0), Fraction(0))
-                body[lifted] = max(Fraction(0), exact(row.lower) - least)
-        self.write(key, name, body, row.lower, row.upper)
 
 
 class Declared:
@@ -236,8 +169,8 @@ class Declared:
         return Choice(names, rewards, self.capacity, self.open.tolist(), self.stated)
 
     def program(self) -> Program:
-        """Return the declared model, without native changes, as an integer program."""
-        return selection_program(self._choice_of_columns())
+        """Return the declared model, without native changes, row by row."""
+        return self.integer_program().by_rows()
 
     def integer_program(self) -> IntegerProgram:
         """Return the declared model, without native changes, as an integer program."""

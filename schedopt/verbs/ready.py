@@ -10,7 +10,7 @@ from schedopt.instances import ready as reading
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, expect, quote
 from schedopt.solvers.clock import now
-from schedopt.solvers.few_row_ip.lexicographic import LexicographicOptimum, best_in_order
+from schedopt.solvers.priced_core.in_order import OrderedOptimum, best_in_order
 
 LARGEST = 2.0**60  # largest sum of a column, in units of its last digit
 
@@ -95,7 +95,7 @@ def _choose(
     *,
     until: float,
     start: Sequence[reading.Floats] = (),
-) -> LexicographicOptimum:
+) -> OrderedOptimum:
     """Choose jobs, so many of each kind, whose columns are whole numbers at some scale."""
     for column, values in numbers.items():
         _check_sum(column, values, counts)
@@ -122,7 +122,7 @@ def _names_of_counts(jobs: reading.Jobs, x: reading.Integers) -> tuple[str, ...]
 
 
 def _starts(
-    names: tuple[str, ...], choice: LexicographicOptimum, scales: Sequence[int], began: float
+    names: tuple[str, ...], choice: OrderedOptimum, scales: Sequence[int], began: float
 ) -> Starts:
     return Starts(
         start=names,

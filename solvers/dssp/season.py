@@ -1,6 +1,6 @@
-"""Seasons: branching in whole numbers, and MIP solvers, over the columns of all nights."""
+"""Seasons: the priced core and MIP solvers, over the columns of all nights."""
 
-from schedopt.solvers.dssp.selection import HIGHS, MODEL, SCIP, TREE
+from schedopt.solvers.dssp.selection import BRANCH_AND_BOUND, HIGHS, MODEL, PRICED_CORE, SCIP
 
-ENGINES = (TREE, HIGHS, SCIP, MODEL)
-"""Read from the top: the first that accepts a season, and is worth trying, answers."""
+ENGINES = (PRICED_CORE, BRANCH_AND_BOUND, HIGHS, SCIP, MODEL)
+"""The first engine that accepts a season, and is worth trying, solves it."""

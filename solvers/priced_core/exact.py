@@ -72,12 +72,18 @@ def solve_by_cp_sat(
     if limits.time_limit is not None:
         solver.parameters.max_time_in_seconds = max(limits.time_limit, 1e-3)
     solver.best_bound_callback = lambda bound: note(None, round(bound))
+
+    class Watcher(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            """Report the solution."""
+            note(round(self.objective_value), round(self.best_objective_bound))
+
     run = Run(limits)
     status: Any = cp_model.UNKNOWN
 
     def work() -> None:
         nonlocal status
-        status = solver.solve(model)
+        status = solver.solve(model, Watcher())
 
     run.in_thread(work, solver.stop_search)
     best = bound = None

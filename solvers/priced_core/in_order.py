@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -10,13 +10,20 @@ import numpy as np
 
 from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum
 from schedopt.solvers.clock import expired, now
-from schedopt.solvers.few_row_ip.dominance import useful_counts
+from schedopt.solvers.priced_core.dominance import FEW, useful_counts
+from schedopt.solvers.priced_core.greedy import greedy_choice
 from schedopt.solvers.priced_core.relaxation import Floats
-from schedopt.solvers.priced_core.search import DEFAULTS, PricedCoreParams, Search
+from schedopt.solvers.priced_core.search import (
+    DEFAULTS,
+    Note,
+    PricedCoreParams,
+    Search,
+    ignore,
+)
 from schedopt.solvers.result import Limits
 
 MANY_COLUMNS = 2_000
-"""Columns from which on dominated ones are removed first."""
+"""Columns from which on dominated ones are removed first, by default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +39,8 @@ class OrderedOptimum:
         Whether all bounds are met.
     prices : list of ndarray
         Prices of the rows for the first objective, to start a similar program from.
+    has_solution : bool
+        Whether `x` is a solution. If not, and `proven`, the program is infeasible.
     """
 
     x: IntArray
@@ -39,6 +48,7 @@ class OrderedOptimum:
     bounds: list[int]
     proven: bool
     prices: list[Floats]
+    has_solution: bool = True
 
 
 def best_in_order(
@@ -49,6 +59,8 @@ def best_in_order(
     *,
     until: float = inf,
     start: Sequence[Floats] = (),
+    many_columns: int = MANY_COLUMNS,
+    compared: int = FEW,
 ) -> OrderedOptimum:
     """Choose how often to take each column, under ``uses @ x <= room`` and ``0 <= x <= counts``.
 
@@ -62,6 +74,8 @@ def best_in_order(
         When to return the best so far, by `clock.now`.
     start : sequence of ndarray, optional
         Prices of a similar program.
+    many_columns, compared : int, optional
+        Columns from which on dominated ones are removed, and how many each is compared with.
     """
     most = counts.copy()
     for row, amount in zip(uses, room.tolist(), strict=True):
@@ -69,8 +83,8 @@ def best_in_order(
         most[often] = amount // row[often]
     columns = np.flatnonzero(most)
     goals, rows, most = objectives[:, columns], uses[:, columns], most[columns]
-    if len(columns) > MANY_COLUMNS:
-        most = useful_counts(list(goals), list(rows), room, most)
+    if len(columns) > many_columns:
+        most = useful_counts(list(goals), list(rows), room, most, compared=compared)
         kept = np.flatnonzero(most)
         columns, goals, rows, most = columns[kept], goals[:, kept], rows[:, kept], most[kept]
     order, first = _equal_columns([*goals, *rows])
@@ -80,7 +94,8 @@ def best_in_order(
     program = IntegerProgram.of_dense(goals[0, kinds], rows[:, kinds], room, high)
     limit = None if until == inf else until - now()
     limits = Limits(time_limit=limit, threads=1)
-    found = maximize_in_order(program, goals[:, kinds], limits, start=start)
+    greedy = greedy_choice(goals[:, kinds], rows[:, kinds], room, high)
+    found = maximize_in_order(program, goals[:, kinds], limits, x=greedy, start=start)
     before = np.cumsum(most[order]) - most[order]
     before -= before[first][kind]
     x = np.zeros(len(counts), dtype=np.int64)
@@ -98,10 +113,6 @@ def _equal_columns(keys: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     return order, np.flatnonzero(new)
 
 
-def _ignore(value: int | None, bound: int | None) -> None:
-    """Take no note of progress."""
-
-
 def maximize_in_order(
     program: IntegerProgram,
     objectives: Sequence[IntArray] | IntArray,
@@ -110,9 +121,9 @@ def maximize_in_order(
     x: IntArray | None = None,
     start: Sequence[Floats] = (),
     params: PricedCoreParams = DEFAULTS,
-    note: Callable[[int | None, int | None], None] = _ignore,
+    note: Note = ignore,
 ) -> OrderedOptimum:
-    """Maximize the objectives of a program with a solution, each with those before it held.
+    """Maximize the objectives of a program in order, each with those before it held.
 
     ``note`` is called with values and bounds of the first objective.
     """
@@ -132,9 +143,11 @@ def maximize_in_order(
             x=x,
             start=None if k or not start else start[0],
             params=params,
-            note=_ignore if k else note,
+            note=ignore if k else note,
         ).run()
         x = search.x
+        if x is None and search.proven:
+            return OrderedOptimum(program.low, [], [], True, [], has_solution=False)
         values.append(_value(objective, x))
         bound = search.bound
         if bound is None:
@@ -142,10 +155,10 @@ def maximize_in_order(
         bounds.append(step * bound)
         if not k and search.price is not None:
             prices.append(search.price.multipliers / search.price.scale * step)
-        if search.proven and x is not None:
+        if search.proven and x is not None and k + 1 < len(objectives):
             program = _holding(program, search, values[-1] // step)
     point = program.low if x is None else x
-    return OrderedOptimum(point, values, bounds, values == bounds, prices)
+    return OrderedOptimum(point, values, bounds, values == bounds, prices, x is not None)
 
 
 def _value(objective: IntArray, x: IntArray | None) -> int:

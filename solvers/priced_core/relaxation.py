@@ -13,19 +13,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import gcd, inf
-from typing import NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum
 from schedopt.solvers.clock import now
 from schedopt.solvers.mip import Matrix
-from schedopt.solvers.mip.highs import load_highs
 from schedopt.solvers.priced_core.bounds import PricedBound
 from schedopt.solvers.priced_core.open_part import open_part
+
+if TYPE_CHECKING:
+    import highspy
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +38,8 @@ OUTWARDS = 1e-2
 """How far the bounds of a blurred row are moved: more than columns 1e-8 off can cause."""
 ALWAYS_SHARP = 10**7
 """Integer coefficients up to this never differ by less than 1e-7 of themselves."""
-SHARP_REWARD = 1e-3
-"""The least unit of scaled rewards that HiGHS tells apart."""
+REWARD_TOLERANCE = 9e-4
+"""By how much bounds of scaled rewards may be off."""
 
 
 class LinearOptimum(NamedTuple):
@@ -75,11 +76,10 @@ class ScaledProgram:
         return np.array(marks, dtype=np.bool_)
 
     @property
-    def has_sharp_rewards(self) -> bool:
-        """Whether HiGHS can tell the least difference of two rewards from none."""
-        program = self.program
-        unit = Fraction(gcd(*program.rewards.tolist()) or 1, 1 << self.reward_shift)
-        return unit >= max(SHARP_REWARD, 4e-7 * program.n_columns)
+    def reward_tolerance(self) -> Fraction:
+        """How far bounds of MIP solvers may be off, in units: thousands of their tolerances."""
+        scaled = max(REWARD_TOLERANCE, 4e-7 * self.program.n_columns)
+        return Fraction(scaled) * (1 << self.reward_shift)
 
     def matrix(self, *, unit: float = 1.0, offset: float = 0.0, inwards: bool = False) -> Matrix:
         """Return the program for a MIP solver.
@@ -113,6 +113,8 @@ class ScaledProgram:
 
     def relaxation(self, seconds: float) -> highspy.Highs:
         """Return the linear relaxation in HiGHS, ready to run."""
+        from schedopt.solvers.mip.highs import load_highs
+
         program, (lower, upper, values) = self.program, self._rows()
         return load_highs(
             -_shifted(program.rewards, self.reward_shift),
@@ -177,6 +179,8 @@ def relax(program: IntegerProgram, seconds: float = inf) -> LinearOptimum | None
     if not program.n_rows:
         values = np.where(program.rewards > 0, program.high, program.low).astype(float)
         return LinearOptimum(True, np.zeros(0), values)
+    import highspy
+
     scaled = ScaledProgram(program)
     engine = scaled.relaxation(seconds)
     engine.run()

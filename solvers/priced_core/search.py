@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import gcd, inf
+from math import floor, gcd, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,13 @@ from schedopt.solvers.priced_core.relaxation import (
     relax_by_samples,
 )
 from schedopt.solvers.result import Limits
+
+Note = Callable[[float | None, float | None], None]
+"""Takes note of the best reward and of the bound; None where there is none."""
+
+
+def ignore(value: float | None, bound: float | None) -> None:
+    """Take no note of progress."""
 
 
 class Look(NamedTuple):
@@ -133,7 +140,7 @@ class Search:
         Prices close to those of the relaxation, such as those of a similar program.
     params : PricedCoreParams
     note : callable
-        Called with the best reward and the bound, in units, when one of them is new.
+        Called with the best reward and the bound when one of them may be new.
 
     Attributes
     ----------
@@ -161,7 +168,7 @@ class Search:
         bound: int | None = None,
         start: Floats | None = None,
         params: PricedCoreParams = DEFAULTS,
-        note: Callable[[int | None, int | None], None] = lambda value, bound: None,
+        note: Note = ignore,
     ) -> None:
         self.limits, self.params, self.start, self.note = limits or Limits(), params, start, note
         limit = self.limits.time_limit
@@ -187,7 +194,7 @@ class Search:
         value = self.program.reward_of(x)
         if self.x is None or value > self.value:
             self.x, self.value, self.found_by = x.copy(), value, found_by
-            self.note(value, self.bound)
+            self.report()
         return True
 
     def close(self, proved_by: str) -> None:
@@ -200,9 +207,20 @@ class Search:
         bound = bound // self.step * self.step
         if self.bound is None or bound < self.bound:
             self.bound = bound
-            self.note(None if self.x is None else self.value, bound)
+            self.report()
         if self.x is not None and self.value >= self.bound:
             self.close(proved_by)
+
+    def report(self, value: float | None = None, bound: float | None = None) -> None:
+        """Report progress: what is known, or what a solver found, in units, if that is better."""
+        scale = self.whole.scale
+        values = [v for v in (value, None if self.x is None else self.value) if v is not None]
+        bounds = [b for b in (bound, self.bound) if b is not None]
+        best, least = max(values, default=None), min(bounds, default=None)
+        self.note(
+            None if best is None else float(Fraction(best) / scale),
+            None if least is None else float(Fraction(least) / scale),
+        )
 
     @property
     def target(self) -> int:
@@ -559,7 +577,7 @@ class Search:
             seconds = self.params.core_seconds
             if self.limits.time_limit is not None:
                 seconds = min(seconds, self.params.core_share * self.limits.time_limit)
-            self._run_mip("highs", self.open.with_bounds(low, high), seconds)
+            self._run_mip("highs", self.open.with_bounds(low, high), seconds, is_core=True)
             self._fix()
 
     # --- the rest
@@ -597,8 +615,8 @@ class Search:
         """Let CP-SAT solve the open part."""
 
         def note(value: int | None, bound: int | None) -> None:
-            best = None if self.x is None else self.value
-            self.note(best, self.bound if bound is None else bound + part.reward)
+            found = (None if one is None else one + part.reward for one in (value, bound))
+            self.report(*found)
 
         start = None if self.x is None else part.part_of(self.x)
         answer = solve_by_cp_sat(part.program, start, self._limits(seconds), note)
@@ -635,8 +653,12 @@ class Search:
         *,
         presolve: bool = True,
         inwards: bool = False,
+        is_core: bool = False,
     ) -> int | None:
-        """Let a MIP solver choose among the open columns; return its bound, in units."""
+        """Let a MIP solver choose among the open columns; return its bound, in units.
+
+        Of a core, a part of the open columns, the bound is not reported.
+        """
         part, engine = open_part(program), engine_of(name)
         own = part.program
         if not own.n_columns:
@@ -647,7 +669,12 @@ class Search:
         matrix = scaled.matrix(
             unit=unit, offset=float(part.reward / Fraction(unit)), inwards=inwards
         )
-        run = MatrixRun(self._limits(seconds), matrix=matrix)
+
+        def watch(_: float, value: float | None, bound: float | None) -> None:
+            found = (None if one is None else one * unit for one in (value, bound))
+            self.report(next(found), None if is_core else next(found))
+
+        run = MatrixRun(replace(self._limits(seconds), watch=watch), matrix=matrix)
         start = None if self.x is None else part.part_of(self.x)
         known = None
         if start is not None:
@@ -660,8 +687,7 @@ class Search:
         if answer.bound is None or not np.isfinite(answer.bound):
             return None
         bound = Fraction(answer.bound) * Fraction(unit)
-        rounding = abs(bound) / 10**12 + Fraction(own.n_columns << scaled.reward_shift, 10**7)
-        return (bound + rounding).__floor__()
+        return floor(bound + abs(bound) / 10**12 + scaled.reward_tolerance)
 
 
 ROUNDS_OF_FILLING, FILLED_AT_ONCE = 4, 100

@@ -108,24 +108,40 @@ def test_constraints_are_validated_when_they_are_added() -> None:
         selection.add(Require(jobs=("j0",), name="no"))
 
 
-def test_core_is_the_default_without_side_constraints_and_only_then() -> None:
+def test_knapsack_is_the_default_without_side_constraints_and_only_then() -> None:
     few = night([(5, 5), (4, 5), (3, 5)])
-    assert solve(few).solver == "tree", "a few jobs need no compiled code"
+    assert solve(few).solver == "priced-core", "a few jobs need no compiled code"
     many = night([(5 + i % 7, 5 + i % 3) for i in range(FEW + 1)], capacity=40)
-    assert solve(many).solver == "core"
+    assert solve(many).solver == "knapsack"
     ruled = night([(5, 5), (4, 5), (3, 5)], constraints=[Require(jobs=("j2",))])
-    assert solve(ruled).solver == "tree"
-    assert "no side constraints" in str(refusal(solve, ruled, solver="core"))
+    assert solve(ruled).solver == "priced-core"
+    assert "no side constraints" in str(refusal(solve, ruled, solver="knapsack"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("core", "knapsack"),
+        ("shares", "priced-core"),
+        ("columns", "priced-core"),
+        ("crossing", "priced-core"),
+        ("tree", "branch-and-bound"),
+    ],
+)
+def test_old_name_of_an_engine_is_taken_with_a_note(old: str, new: str) -> None:
+    result = solve(night([(5, 5), (4, 5), (3, 5)]), solver=old)
+    assert (result.solver, result.objective) == (new, 9)
+    assert f"{old} is now called {new}" in str(result.message)
 
 
 def test_a_plain_selection_is_confirmed_by_highs() -> None:
     model = Selection(night([(5, 5), (4, 5), (3, 5)]))
-    first = door.solve(model, solver="core")
+    first = door.solve(model, solver="knapsack")
     again = RECORD.confirm(model, first, Limits())
     assert (again.solver, again.objective, again.proven) == ("highs", first.objective, True)
     third = RECORD.confirm(model, again, Limits())
     assert (third.objective, third.proven) == (first.objective, True)
-    assert third.solver in ("scip", "highs", "tree")
+    assert third.solver in ("scip", "highs", "branch-and-bound")
 
 
 def a_night(

@@ -15,7 +15,7 @@ from schedopt.formulations.dssp import Selection
 from schedopt.formulations.msfq import OptimalPolicy, Threshold
 from schedopt.instances.errors import InputError
 from schedopt.solvers import mip
-from schedopt.solvers.dssp.selection import few_row_ip
+from schedopt.solvers.dssp.selection import priced_core
 from schedopt.solvers.mip import engine_of
 from schedopt.verbs.solve import solve
 
@@ -109,7 +109,7 @@ def test_a_failing_solver_leaves_the_objectives_of_a_model_as_they_were(
 
     failing = SimpleNamespace(name="highs", title="HiGHS", version=str, run=fail_second)
     monkeypatch.setattr(mip, "engine_of", lambda _: failing)
-    monkeypatch.setattr(few_row_ip, "engine_of", lambda _: failing)
+    monkeypatch.setattr(priced_core, "engine_of", lambda _: failing)
     with pytest.raises(OSError, match="no licence"):
         solve(model, solver="model")
     assert not model.changed

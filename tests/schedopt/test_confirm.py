@@ -97,7 +97,7 @@ def test_selecting_again_is_right(seed: int) -> None:
     best = best_exactly(night)
     found = door.solve(Selection(night), solver="highs")
     second = door.confirm(Selection(night), found, Limits())
-    assert second is not None and second.solver in ("scip", "highs", "tree")
+    assert second is not None and second.solver in ("scip", "highs", "branch-and-bound")
     found = second
     if best is None:
         assert found.termination == "infeasible"

@@ -1,22 +1,23 @@
 """Two methods agree, smallest conflicts are those of all subsets, and the loop of every search."""
 
 from collections.abc import Iterable
-from fractions import Fraction
 from itertools import combinations, product
 from math import inf
 from random import Random
 
+import numpy as np
 import pytest
 from builders import agree
 from builders.effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedopt.formulations.program import Program, whole_row
+from schedopt.formulations.program import IntegerProgram, ProgramWriter
+from schedopt.instances.decimals import Whole
 from schedopt.instances.files import load
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
-from schedopt.solvers.dssp.selection.branch_and_bound.solving import conflict_oracle
+from schedopt.solvers.dssp.selection.priced_core import conflict_oracle
 from schedopt.solvers.result import Limits, Termination
 from schedopt.solvers.running import Run, drive
 from schedopt.verbs.solve import solve
@@ -137,10 +138,10 @@ def test_without_time_for_reducing_it_the_conflict_is_said_to_be_unreduced() -> 
         assert {"lighting-floor", "fx-floor", "trailer-tonight"} <= set(result.conflict)
 
 
-def contradictory(rng: Random) -> Program:
+def contradictory(rng: Random) -> IntegerProgram:
     """Return a small program with up to seven side constraints of a row or two each."""
     columns = rng.randint(1, 6)
-    rows = []
+    writer = ProgramWriter([str(j) for j in range(columns)], np.ones(columns, dtype=np.bool_))
     for i in range(rng.randint(1, 7)):
         for part in range(rng.choice([1, 1, 2])):
             terms = {j: rng.randint(-4, 5) for j in range(columns) if rng.random() < 0.6}
@@ -148,23 +149,21 @@ def contradictory(rng: Random) -> Program:
             below = rng.randint(low, high) if rng.random() < 0.5 else -inf
             above = rng.randint(low, high) - (rng.random() < 0.3) if rng.random() < 0.6 else inf
             name = f"rule {i}" if rng.random() < 0.9 else ""
-            rows.append(whole_row(f"{i}.{part}", name, terms, below, above))
-    every = range(columns)
-    return Program(
-        tuple(map(str, every)), (0,) * columns, Fraction(1), (True,) * columns, tuple(rows), {}
-    )
+            names = f"{i}.{part}", name
+            writer.add(names, list(terms), list(terms.values()), (below, above))
+    return writer.program(Whole.of(np.zeros(columns)))
 
 
 def test_conflicts_of_selections_are_smallest() -> None:
     rng, found = Random(3), 0  # noqa: S311
     for _ in range(examples(600)):
         program = contradictory(rng)
-        points = product((0, 1), repeat=len(program.columns))
+        points = product((0, 1), repeat=program.n_columns)
         broken = [
-            {row.name for row in program.breaks(j for j, x in enumerate(point) if x)}
+            {program.owners[i] for i in program.violated_rows(np.array(point)).tolist()}
             for point in points
         ]
-        names = sorted({row.name for row in program.rows} - {""})
+        names = sorted({*program.owners} - {""})
 
         def refuted(asked: Iterable[str], broken: list[set[str]] = broken) -> bool:
             return not any("" not in rows and rows.isdisjoint(asked) for rows in broken)

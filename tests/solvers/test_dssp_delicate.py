@@ -1,6 +1,5 @@
 """Selections that rounding could spoil: what is claimed of them holds in rationals."""
 
-import re
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +15,8 @@ from schedopt.formulations.dssp.selection import Selection
 from schedopt.instances.constraints import Apart, Constraint, FairShare, Forbid, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.solvers.mip import Answer, MatrixRun
+from schedopt.solvers.priced_core.relaxation import nearly_multiples
+from schedopt.solvers.priced_core.search import Search
 from schedopt.solvers.result import Limits, Result
 from schedopt.validation.documents import check
 from schedopt.verbs.evaluate import evaluate
@@ -102,28 +103,8 @@ def test_row_bound_far_below_its_coefficients_is_infeasible_and_does_not_overflo
 def test_rewards_in_proportion_to_size_fill_the_machine() -> None:
     season = generate("dssp", seed=1, options={"nights": 8, "processors": 4500, "reward": "size"})
     result = solve(season)
-    assert (result.solver, result.solution_status) == ("core", "optimal")
+    assert (result.solver, result.solution_status) == ("knapsack", "optimal")
     assert result.objective == season.capacity()
-
-
-def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
-    from schedopt.solvers.dssp import selection
-    from schedopt.solvers.dssp.selection.branch_and_bound import solving
-
-    monkeypatch.setattr(solving, "PATIENCE", 0.0)
-    monkeypatch.setattr(solving, "SMALL", 0)
-    monkeypatch.setattr(selection, "SMALL", 0)
-    draw = np.random.default_rng(4)
-    rewards, demands = (draw.random(40) + 0.5).tolist(), draw.integers(1, 99, 40).tolist()
-    jobs = [(r, float(d), "a") for r, d in zip(rewards, demands, strict=True)]
-    instance = night(700.0, jobs, SLACK)
-    result = solve(instance)
-    assert (result.termination, result.solution_status) == ("completed", "feasible")
-    assert re.search("too close for (HiGHS|SCIP) to tell apart", str(result.message))
-    assert result.objective < result.bound < result.objective * (1 + 1e-6)
-    monkeypatch.undo()
-    assert solve(instance).proven
-    assert result.violations == ()
 
 
 @pytest.mark.parametrize(
@@ -137,25 +118,16 @@ def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.Monkey
     ],
 )
 def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
-    from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import nearly_multiples
-
     assert nearly_multiples(np.array(sizes)) is near
     assert nearly_multiples(np.array([-size for size in sizes])) is near
 
 
 def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver
-
     instance, right = CASES[ONE]
     false = Answer("infeasible", None, None)
     monkeypatch.setattr("schedopt.solvers.mip.highs.Highs.run", lambda *_: false)
     result = solve(instance, solver="highs")
     assert result.proven and worth(instance, result) == right
-    monkeypatch.setattr(Solver, "branch", lambda *_: None)
-    undecided = solve(instance, solver="highs")
-    assert (undecided.termination, undecided.solution_status) == ("completed", "feasible")
-    assert undecided.conflict == ()
-    assert "HiGHS finds that nothing keeps the rules" in str(undecided.message)
 
 
 def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,8 +148,6 @@ def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_selection_that_is_nearly_proven_is_dispatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    from schedopt.solvers.dssp.selection.branch_and_bound import solving
-
     draw = np.random.default_rng(5)
     jobs = tuple(
         Job(name=f"j{i}", reward=draw.random(), stages=((float(length),),))
@@ -186,8 +156,7 @@ def test_a_selection_that_is_nearly_proven_is_dispatched(monkeypatch: pytest.Mon
     farm = Instance(name="farm", processors=3, deadline=200, jobs=jobs)
     plain = evaluate(farm, "selection+lcpf")
     assert plain.solution is not None and not plain.message
-    monkeypatch.setattr(solving, "PATIENCE", 0.0)
-    monkeypatch.setattr(solving, "SMALL", 0)
+    monkeypatch.setattr(Search, "close", lambda *_: None)  # nothing is ever proven
     result = evaluate(farm, "selection+lcpf")
     assert (result.termination, result.objective) == ("completed", plain.objective)
     assert "not proven" in str(result.message)

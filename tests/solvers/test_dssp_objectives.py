@@ -28,8 +28,7 @@ from schedopt.solvers.door import TRIVIAL
 from schedopt.solvers.dssp.selection.scenario_search import ScenarioSearch
 from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
 from schedopt.solvers.dssp.trivial import trivial
-from schedopt.solvers.few_row_ip import dominance, lexicographic
-from schedopt.solvers.few_row_ip.lexicographic import best_in_order
+from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -79,7 +78,7 @@ def test_engine_and_declared_model_reach_the_best_in_order(seed: int) -> None:
         result = schedopt.solve(night, solver=solver)
         assert result.solution.objectives == pytest.approx(best, abs=1e-12)
         assert result.proven and result.checked and not result.violations
-        assert result.proved_by == (solver or "columns")
+        assert result.proved_by == (solver or "priced-core")
 
 
 def test_a_forged_total_and_a_missing_one_are_found() -> None:
@@ -109,7 +108,7 @@ def test_objectives_that_say_nothing_are_refused(objectives: tuple[str, ...], wo
 
 def test_engine_of_one_objective_refuses_several() -> None:
     night = random_night(1)
-    assert "columns" in str(refusal(schedopt.solve, night, solver="highs"))
+    assert "priced-core" in str(refusal(schedopt.solve, night, solver="highs"))
     staged = msgspec.structs.replace(
         night, jobs=tuple(msgspec.structs.replace(j, stages=((1.0,),)) for j in night.jobs)
     )
@@ -157,14 +156,13 @@ def enumerated(objectives, uses, room, counts) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(examples(2_000) // 50))
-def test_it_is_the_best_in_both_orders(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    if seed % 2:  # what is done with many columns is done with few
-        monkeypatch.setattr(lexicographic, "NEAR", 0)
-        monkeypatch.setattr(dominance, "FEW", int(1 + seed % 3))
+def test_it_is_the_best_in_both_orders(seed: int) -> None:
+    # Every second time the few columns are treated as many.
+    how = {"many_columns": 0, "compared": 1 + seed % 3} if seed % 2 else {}
     for part in range(50):
         objectives, uses, room, counts = random_problem(50 * seed + part)
         for order in (objectives, objectives[::-1]):
-            found = best_in_order(order, uses, room, counts)
+            found = best_in_order(order, uses, room, counts, **how)
             assert found.values == enumerated(order, uses, room, counts)
             assert found.proven
             assert (uses @ found.x <= room).all()
@@ -175,7 +173,7 @@ def test_it_is_the_best_in_both_orders(seed: int, monkeypatch: pytest.MonkeyPatc
 def test_time_that_is_over_leaves_the_bound_of_the_relaxation() -> None:
     options = {"bounds": "profits", "family": "weakly-correlated", "jobs": 4_000, "groups": 7}
     night = schedopt.generate("dssp", "group-fair", seed=0, options=options)
-    result = schedopt.solve(night, solver="columns", time_limit=1.0)
+    result = schedopt.solve(night, solver="priced-core", time_limit=1.0)
     assert result.objective <= 1_043_890 and result.bound >= 1_043_855  # bound and value in 10 s
     assert not result.violations
 
@@ -316,7 +314,7 @@ def test_too_many_rows_are_given_to_no_engine(name: str, monkeypatch: pytest.Mon
         season = msgspec.structs.replace(season, nights=1, jobs=jobs)
     rules = [Apart(jobs=tuple(job.name for job in season.jobs[i : i + 3])) for i in (0, 2, 9)]
     best = solve(season, constraints=rules, threads=1, gap=0.01)
-    for limit in ("WRITTEN", "WRITTEN_A_SECOND", "APART", "SMALL"):
+    for limit in ("WRITTEN", "WRITTEN_A_SECOND", "APART"):
         monkeypatch.setattr(f"schedopt.solvers.dssp.selection.{limit}", 0)
     result = solve(season, constraints=rules, time_limit=5.0)
     assert result.termination == "time-limit"

@@ -1,25 +1,17 @@
-"""Engines for shares of disjoint groups and for rules that cross, beside HiGHS and all subsets."""
-
-from functools import cache
+"""Selections under shares of groups and rules that cross, beside HiGHS and all subsets."""
 
 import msgspec
 import numpy as np
 import pytest
 from builders.dssp import best as best_subset
 from builders.effort import ALL
-from builders.refusals import refusal
 
 from schedopt.formulations.dssp import Selection
-from schedopt.instances.constraints import FairShare, Resource
-from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.constraints import FairShare
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.families import BOUNDED
-from schedopt.instances.extras import installed
-from schedopt.solvers.dssp.selection.branch_and_bound import lagrangian
-from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
-from schedopt.solvers.dssp.selection.group_caps import search as searching
-from schedopt.solvers.dssp.selection.group_caps.reading import Groups, group_caps
-from schedopt.solvers.dssp.selection.group_caps.search import GroupCapsSearch
-from schedopt.solvers.engine import EngineTask, Partial
+from schedopt.solvers.dssp.selection import priced_core
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -49,63 +41,18 @@ def drawn(seed: int) -> Selection:
     return Selection(night).add(*rules)
 
 
-@pytest.mark.parametrize("rounds", [((1, 1), (2, 2)), ((1, 100),), ((1, 2),)])
-def test_lists_that_are_too_short_make_no_false_proof(
-    rounds: tuple[tuple[int, int], ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(searching, "ROUNDS", rounds)
-    open_ones = 0
-    for seed in range(200):
-        model = drawn(seed)
-        groups = group_caps(model)
-        if groups is None:
-            continue
-        search = GroupCapsSearch(groups)
-        search.advance(10.0)
-        best = _best(seed)
-        if best is None:
-            assert search.value is None
-            continue
-        if search.bound is not None:
-            assert search.bound >= best - 1e-9
-        if search.value is not None:
-            assert search.value <= best + 1e-9
-        open_ones += not search.proven
-    assert open_ones
-
-
-@cache
-def _best(seed: int) -> float | None:
-    """Return the optimum of a drawn selection by trying all subsets."""
+@pytest.mark.parametrize("seed", range(60))
+def test_caps_and_floors_of_teams_match_all_subsets(seed: int) -> None:
     model = drawn(seed)
-    return best_subset(model.instance, model.added)
+    best = best_subset(model.instance, model.added)
+    result = priced_core.solve(model, EngineTask(Limits(), name="priced-core"))
+    if best is None:
+        assert result.termination == "infeasible"
+    else:
+        assert (result.solution_status, result.objective) == ("optimal", pytest.approx(best))
 
 
-def large(teams: int, jobs: int, seed: int = 1) -> Groups:
-    """Draw jobs with whole rewards to 1,000, caps that bind or not, and a few floors."""
-    draw = np.random.default_rng(seed)
-    weights, rewards = draw.integers(1, 10**6, jobs), draw.integers(1, 1000, jobs)
-    owner = draw.integers(0, teams, jobs)
-    demand = np.bincount(owner, weights, minlength=teams)
-    high = (demand * draw.uniform(0.3, 1.2, teams)).astype(np.int64)
-    low = (np.minimum(demand, high) * draw.uniform(0, 0.5, teams)).astype(np.int64)
-    return Groups.of(weights, rewards, owner, (low, high), int(weights.sum()) // 2)
-
-
-def test_what_it_proves_on_many_jobs_keeps_every_bound() -> None:
-    groups = large(teams=200, jobs=20_000)
-    search = GroupCapsSearch(groups)
-    search.advance(60.0)
-    assert search.proven
-    chosen = np.isin(groups.positions, search.chosen())
-    used = np.bincount(groups.owner, groups.weights * chosen)
-    assert (used >= groups.low).all()
-    assert (used <= groups.high).all()
-    assert used.sum() <= groups.room
-    assert search.value == (groups.rewards * chosen).sum()
-
-
-def test_a_floor_that_asks_for_all_of_a_group_leaves_a_search_by_groups() -> None:
+def test_floor_that_asks_for_all_of_a_group_is_kept() -> None:
     night = generate("dssp", seed=1, options={"nights": 8, "stages": False, "teams": 5})
     free = solve(night).solution.shares["team"]
     teams = sorted(free, key=free.__getitem__)
@@ -114,39 +61,21 @@ def test_a_floor_that_asks_for_all_of_a_group_leaves_a_search_by_groups() -> Non
     )
     (row,) = (row for _, row in Selection(night).add(floor).stated if row.lower == len(row.jobs))
     assert len(row.jobs) > 1
-    assert solve(night, constraints=[floor]).proved_by == "shares"
-
-
-def test_by_name_it_takes_nothing_else() -> None:
-    night = generate("dssp", "uncorrelated", seed=1, options={"jobs": 8, "groups": 3})
-    use = dict.fromkeys([job.name for job in night.jobs[:2]], 1)
-    rules = [Resource(name="licences", capacity=1, use=use)]
-    assert "of one grouping" in str(refusal(solve, night, constraints=rules, solver="shares"))
-    share = FairShare(by="team", at_most={"team-01": 0.2})
-    found = solve(night, constraints=[share], solver="shares")
-    assert found.solver == "shares"
-    assert isinstance(found.solution, Selected)
-    confirmed = solve(night, constraints=[share], solver="shares", confirm=True)
-    assert "confirmed by highs" in str(confirmed.message)
+    ours, highs = (solve(night, constraints=[floor], solver=name) for name in (None, "highs"))
+    assert ours.proven and highs.proven
+    assert ours.objective == highs.objective
 
 
 @pytest.mark.parametrize("rules", ["shares", "all"])
 @pytest.mark.parametrize("seed", [1, 2, 3] if ALL else [1, 3])
-def test_a_core_near_the_prices_beside_the_optimum(rules: str, seed: int) -> None:
+def test_rules_that_cross_have_the_optimum_of_highs(rules: str, seed: int) -> None:
     options = {"jobs": 100, "teams": 4, "shows": 3, "rules": rules}
     night = generate("dssp", generator="crossing", seed=seed, options=options)
     best = solve(night, solver="highs", threads=1)
-    assert best.proven
-    model = Selection(night)
-    priced = lagrangian.solve(model, EngineTask(Limits(threads=1), name="crossing"))
-    assert isinstance(priced, Partial)
-    assert priced.bound is not None and priced.result.objective is not None
-    assert 0.98 * best.objective <= priced.result.objective <= best.objective <= priced.bound
-    assert (priced.hints.start != FREE).any()  # what no better selection has
     ours = solve(night, threads=1, certificate=seed == 1)
-    assert ours.proven
+    assert best.proven and ours.proven
     assert ours.objective == best.objective
-    assert ours.proved_by in ("scip" if installed("pyscipopt") else "highs", "tree")
+    assert ours.proved_by == "priced-core"
 
 
 @pytest.mark.parametrize("bounds", BOUNDED)

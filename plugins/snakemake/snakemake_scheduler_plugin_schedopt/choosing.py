@@ -27,7 +27,7 @@ import numpy as np
 
 from schedopt.instances.ready import room_of, whole
 from schedopt.solvers.clock import now
-from schedopt.solvers.few_row_ip.lexicographic import best_in_order
+from schedopt.solvers.priced_core.in_order import best_in_order
 
 FINE = 2.0**40
 """Units in the largest weight of what comes after priorities."""

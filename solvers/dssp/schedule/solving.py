@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from schedopt.formulations.dssp.declared import selection_program
+from schedopt.formulations.dssp.declared import integer_program
 from schedopt.formulations.dssp.rows import Choice
 from schedopt.instances.constraints import Forbid, Require
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding, bounding_rules, selected
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
 from schedopt.solvers.dssp.trivial import knapsack_bound, trivial
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination, threads
@@ -341,12 +340,9 @@ def rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
         return lambda jobs: True
     night = model.instance
     names, every = list(night.index), [True] * len(night.jobs)
-    program = selection_program(Choice(names, night.rewards.tolist(), (), every, model.rule_rows))
-    rows = ProgramArrays.of(program)
+    program = integer_program(Choice(names, night.rewards.tolist(), (), every, model.rule_rows))
 
     def keeps(jobs: JobMask) -> bool:
-        chosen = np.zeros(len(program.columns), dtype=np.int8)
-        chosen[program.with_implied(np.flatnonzero(jobs).tolist())] = 1
-        return not rows.hopeless and rows.cut_off(chosen) is None
+        return program.satisfied_by(program.point(np.flatnonzero(jobs).tolist()))
 
     return keeps

@@ -1,4 +1,4 @@
-"""Selections: a knapsack core, shares of groups, branching in whole numbers, and MIP solvers."""
+"""Selections: a knapsack engine, the priced core, and MIP solvers."""
 
 from __future__ import annotations
 
@@ -13,32 +13,25 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
-    from schedopt.solvers.dssp.selection.few_row_ip import FewRowProgram
-    from schedopt.solvers.dssp.selection.group_caps.reading import Groups
     from schedopt.solvers.result import Limits
 
 FEW = 24
-"""Most jobs for which an exact integer search takes no longer than loading compiled code."""
-
-SMALL = 60
-"""Open columns up to which branching in whole numbers goes before HiGHS."""
+"""Most jobs for which branch and bound takes no longer than loading compiled code."""
 
 WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
-"""Columns written in integers under any time limit, and for each second of it."""
+"""Columns that are modelled under any time limit, and for each second of it."""
 APART = 11_000
 """Columns of a season whose pairs HiGHS examines in half a second, without looking at the clock."""
 
-SECOND = "scip" if installed("pyscipopt") else "tree"
-"""What confirms HiGHS."""
+SECOND = "scip" if installed("pyscipopt") else "branch-and-bound"
+"""The engine that confirms HiGHS."""
 
-_BRANCHING = "schedopt.solvers.dssp.selection.branch_and_bound"
-_FEW_ROWS = "schedopt.solvers.dssp.selection.few_row_ip"
 _PRICED_CORE = "schedopt.solvers.dssp.selection.priced_core"
-_WHOLE = "the optimum, or that nothing keeps the rules, in whole numbers"
+_EXACT = "the optimum, or that nothing keeps the rules, in integers"
 
 
-def plain(model: Selection) -> Knapsack | None:
-    """Return the knapsack that a selection is where nothing but equations 1 and 2 is in it."""
+def plain_knapsack(model: Selection) -> Knapsack | None:
+    """Return the knapsack of a selection without side constraints; None of any other."""
     return None if model.ordered else model.plain()
 
 
@@ -52,45 +45,13 @@ def unchanged_reward(model: Selection | Season) -> bool:
     return not model.ordered and not model.changed
 
 
-def as_few_row_program(model: Selection) -> FewRowProgram | None:
-    """Return the few rows over many columns that a selection amounts to, if it does."""
-    if model.changed:
-        return None
-    from schedopt.solvers.dssp.selection.few_row_ip import as_few_row_program
-
-    return as_few_row_program(model)
-
-
-def ordered_or_many(model: Selection, limits: Limits) -> bool:
-    """Tell whether there are several objectives, or many open columns with rules."""
-    many = not small(model, limits) and not model.calendar
-    return model.ordered or (many and writable(model, limits))
-
-
-def shares(model: Selection) -> Groups | None:
-    """Return the shares that the rows of a selection amount to, if they do."""
-    from schedopt.solvers.dssp.selection.group_caps.reading import group_caps
-
-    return None if model.ordered else group_caps(model)
-
-
 def has_many_jobs(model: Selection, limits: Limits) -> bool:
-    """Tell whether compiled code pays off: for many jobs, or where many models follow."""
+    """Return True if compiled code pays off: for many jobs, or where many models follow."""
     return limits.many or len(model.instance.jobs) > FEW
 
 
-def small(model: Selection | Season, _: Limits) -> bool:
-    """Tell whether branching goes first."""
-    return int(model.open.sum()) <= SMALL
-
-
-def large(model: Selection, limits: Limits) -> bool:
-    """Tell whether prices of all rows go first."""
-    return not small(model, limits) and writable(model, limits)
-
-
-def writable(model: Selection | Season, limits: Limits) -> bool:
-    """Tell whether there is time to write all rows in whole numbers, and to search too."""
+def fits_time_limit(model: Selection | Season, limits: Limits) -> bool:
+    """Return True if the model can be built, and searched too, within the time limit."""
     limit = limits.time_limit
     if limit is None:
         return True
@@ -98,14 +59,9 @@ def writable(model: Selection | Season, limits: Limits) -> bool:
     return model.width <= max(WRITTEN, most)
 
 
-def as_declared(model: Selection | Season, limits: Limits) -> bool:
-    """Tell whether the native model says no more than was declared, and can be written in time."""
-    return not model.changed and writable(model, limits)
-
-
-def by_itself(model: Selection | Season, limits: Limits) -> bool:
-    """Tell whether there is time for the native model, which alone holds a user's changes."""
-    return model.changed or writable(model, limits)
+def is_changed_or_fits(model: Selection | Season, limits: Limits) -> bool:
+    """Return True if there is time for the native model, which alone has a user's changes."""
+    return model.changed or fits_time_limit(model, limits)
 
 
 def under_risk(model: Selection) -> Sample | None:
@@ -124,46 +80,9 @@ def engine_without_risk(engine: Engine) -> Engine:
 
 def certified_engine(name: str, **fields: Any) -> Engine:
     """Return an engine whose bounds have certificates; by default it proves the optimum."""
-    usual = {"proves": _WHOLE, "certificate": "tree"}
+    usual = {"proves": _EXACT, "certificate": "tree"}
     return Engine(name, **usual | fields)
 
-
-TREE = certified_engine(
-    "tree",
-    solve=f"{_BRANCHING}.solving:tree",
-    accepts=unchanged_reward,
-    worth_trying=small,
-    description=f"any declared rules; unasked up to {SMALL} open columns, for a second",
-    confirmed_by="highs",
-)
-HIGHS = certified_engine(
-    "highs",
-    solve=f"{_BRANCHING}.solving:by_mip",
-    accepts=one_objective,
-    worth_trying=as_declared,
-    description="any declared rules; by name also what was changed natively",
-    proves=f"{_WHOLE}, where the exact search closes what rounding leaves open",
-    confirmed_by=SECOND,
-)
-SCIP = certified_engine(
-    "scip",
-    solve=f"{_BRANCHING}.solving:by_mip",
-    accepts=one_objective,
-    worth_trying=never,
-    description="any linear model, changed natively too; only by name",
-    proves="as highs; of a changed model within its tolerances",
-    confirmed_by="highs",
-    needs="pyscipopt",
-)
-MODEL = Engine(
-    "model",
-    solve=f"{_FEW_ROWS}:as_declared",
-    accepts=anything,
-    worth_trying=by_itself,
-    description="any linear model, as it stands in Pyomo, native changes too",
-    proves="the optimum within the tolerances of HiGHS",
-    confirmed_by="tree",
-)
 
 SAMPLED = Engine(
     "sampled",
@@ -174,57 +93,64 @@ SAMPLED = Engine(
     "up to 10,000 jobs times scenarios, or 100,000 under a limit",
     confirmed_by="model",
 )
-CERTAIN = (
-    certified_engine(
-        "core",
-        solve="schedopt.solvers.dssp.selection.knapsack.search:solve",
-        accepts=plain,
-        worth_trying=has_many_jobs,
-        description=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
-        confirmed_by="highs",
-    ),
-    certified_engine(
-        "shares",
-        solve="schedopt.solvers.dssp.selection.group_caps.search:solve",
-        accepts=shares,
-        worth_trying=has_many_jobs,
-        description="caps and floors of one grouping, jobs required or forbidden; unasked from "
-        f"{FEW + 1} jobs on",
-        confirmed_by="highs",
-    ),
-    certified_engine(
-        "columns",
-        solve=f"{_FEW_ROWS}:solve",
-        accepts=as_few_row_program,
-        worth_trying=ordered_or_many,
-        description="up to 8 rows of resources and caps that bind, objectives in order; with the "
-        f"reward alone unasked from {SMALL + 1} open columns on",
-        proves="the optimum of each objective in order, in whole numbers",
-        certificate="tree, for the first objective",
-        confirmed_by="model",
-    ),
-    TREE,
-    certified_engine(
-        "crossing",
-        solve=f"{_BRANCHING}.lagrangian:solve",
-        accepts=unchanged_reward,
-        worth_trying=large,
-        description=f"any declared rules, unasked from {SMALL + 1} open columns on",
-        proves="a bound by prices of all rows, without rounding; highs goes on from there",
-        confirmed_by="highs",
-    ),
-    certified_engine(
-        "priced-core",
-        solve=f"{_PRICED_CORE}:solve",
-        accepts=unchanged,
-        worth_trying=never,
-        description="any declared rules, objectives in order; only by name",
-        proves="the optimum, or that nothing keeps the rules, in integers",
-        confirmed_by="highs",
-    ),
-    HIGHS,
-    SCIP,
+KNAPSACK = certified_engine(
+    "knapsack",
+    solve="schedopt.solvers.dssp.selection.knapsack.search:solve",
+    accepts=plain_knapsack,
+    worth_trying=has_many_jobs,
+    description=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
+    confirmed_by="highs",
+    old_names=("core",),
+)
+PRICED_CORE = certified_engine(
+    "priced-core",
+    solve=f"{_PRICED_CORE}:solve",
+    accepts=unchanged,
+    worth_trying=fits_time_limit,
+    description="any declared rules, and objectives in order",
+    proves=f"{_EXACT}; of objectives in order each of them",
+    certificate="tree, for the first objective",
+    confirmed_by="highs",
+    old_names=("shares", "columns", "crossing"),
+)
+BRANCH_AND_BOUND = certified_engine(
+    "branch-and-bound",
+    solve=f"{_PRICED_CORE}:branch_and_bound",
+    accepts=unchanged_reward,
+    worth_trying=never,
+    description="any declared rules, by branching in integers alone; only by name",
+    confirmed_by="highs",
+    old_names=("tree",),
+)
+HIGHS = certified_engine(
+    "highs",
+    solve=f"{_PRICED_CORE}:by_mip",
+    accepts=one_objective,
+    worth_trying=never,
+    description="any linear model, changed natively too; only by name",
+    proves=f"{_EXACT}; of a changed model within its tolerances",
+    confirmed_by=SECOND,
+)
+SCIP = certified_engine(
+    "scip",
+    solve=f"{_PRICED_CORE}:by_mip",
+    accepts=one_objective,
+    worth_trying=never,
+    description="any linear model, changed natively too; only by name",
+    proves="as highs",
+    confirmed_by="highs",
+    needs="pyscipopt",
+)
+MODEL = Engine(
+    "model",
+    solve=f"{_PRICED_CORE}:as_declared",
+    accepts=anything,
+    worth_trying=is_changed_or_fits,
+    description="any linear model, as it is in Pyomo, native changes too",
+    proves="the optimum within the tolerances of HiGHS",
+    confirmed_by="branch-and-bound",
 )
 
+CERTAIN = (KNAPSACK, PRICED_CORE, BRANCH_AND_BOUND, HIGHS, SCIP)
 ENGINES = (SAMPLED, *map(engine_without_risk, CERTAIN), MODEL)
-"""Read from the top: the first that accepts a selection, and is worth trying, answers."""
+"""The first engine that accepts a selection, and is worth trying, solves it."""

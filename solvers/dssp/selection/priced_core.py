@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from schedopt.formulations.program import IntArray, IntegerProgram
@@ -17,8 +19,8 @@ from schedopt.solvers.conflict import Holds
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.mip import engine_of
-from schedopt.solvers.priced_core.in_order import maximize_in_order
-from schedopt.solvers.priced_core.search import Search
+from schedopt.solvers.priced_core.in_order import OrderedOptimum, maximize_in_order
+from schedopt.solvers.priced_core.search import Note, Search
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, plain_version
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season
     from schedopt.formulations.dssp.selection import Selection
 
+NEAR = 1e-9
+"""Relative rounding error of an objective whose value is held in the native model."""
 CONFLICT_SECONDS = 20.0
 """Seconds for each question about a conflict, without a time limit."""
 
@@ -66,7 +70,7 @@ def _solve(
         remaining_limits(task.limits, run.began),
         x=_start(model, task, program),
         bound=bound,
-        note=_noted(run, program.scale),
+        note=_noted(run),
     )
     solve_(search)
     if search.x is None and not search.proven:
@@ -77,7 +81,7 @@ def _solve(
     return conclude(
         model,
         run,
-        decided(search, program.scale, task),
+        decided(search, program.scale, termination(search), engine=task.name),
         solver=task.name,
         version=version,
         options={"threads": task.limits.threads},
@@ -100,32 +104,30 @@ def _heuristic(
     return None if solution is None else program.point(model.columns(solution))
 
 
-def _noted(run: Run, scale: Fraction) -> Callable[[int | None, int | None], None]:
-    """Return a function that notes progress, given in units, in a run."""
+def _noted(run: Run) -> Note:
+    """Return a function that notes progress in a run."""
 
-    def note(value: int | None, bound: int | None) -> None:
-        best, most = (
-            None if number is None else float(number / scale) for number in (value, bound)
-        )
-        run.note(best, most)
+    def note(value: float | None, bound: float | None) -> None:
+        run.note(value, bound)
         if run.limits.watch:
-            run.limits.watch(now() - run.began, best, most)
+            run.limits.watch(now() - run.began, value, bound)
 
     return note
 
 
-def decided(search: Search, scale: Fraction, task: EngineTask) -> Decided:
-    """Return what a search knows, in rewards."""
-    message, stopped = "", _termination(search)
+def decided(
+    search: Search, scale: Fraction, stopped: Termination, message: str = "", *, engine: str
+) -> Decided:
+    """Return what a search knows, in rewards; ``engine`` gets the credit for a proof."""
     if stopped == "completed":
-        message = "not proven: the solvers cannot tell apart what is left"
+        message = message or "not proven: the solvers cannot tell apart what is left"
     best = None if search.x is None else search.x.astype(np.int8)
     bound = None if search.bound is None else Fraction(search.bound) / scale
-    engine = task.name if search.proved_by else None
-    return Decided(stopped, best, bound, search.proven, message, None, engine)
+    proved_by = engine if search.proven else None
+    return Decided(stopped, best, bound, search.proven, message, proved_by=proved_by)
 
 
-def _termination(search: Search) -> Termination:
+def termination(search: Search) -> Termination:
     """Return why a search stopped."""
     if search.proven:
         return "infeasible" if search.x is None else "optimal"
@@ -148,24 +150,74 @@ def _solve_in_order(model: Selection | Season, task: EngineTask) -> Result[Any]:
     goals = [program.rewards, *(np.append(worth.numbers, added) for worth in worths)]
     units = [program.scale, *(Fraction(worth.scale) for worth in worths)]
     limits = remaining_limits(task.limits, run.began)
-    note = _noted(run, program.scale)
+    note = _noted(run)
     found = maximize_in_order(program, goals, limits, note=note)
-    bounds = [Fraction(bound) / unit for bound, unit in zip(found.bounds, units, strict=True)]
-    message, best = "", found.x.astype(np.int8)
-    stopped: Termination = "optimal"
-    if not found.proven:
-        met = [value == bound for value, bound in zip(found.values, found.bounds, strict=True)]
-        k = met.index(False)
-        message = f"not proven: of {names[k]}, those before it held, the bound is "
-        message += f"{float(bounds[k]):.12g}"
-        stopped = "time-limit"
+    holds = conflict_oracle(program, list(model.side_constraints()), task.limits, run.began)
     return conclude(
         model,
         run,
-        Decided(stopped, best, bounds[0], proven=found.proven, message=message),
+        _decided_in_order(found, names, units),
         solver=task.name,
         version=plain_version(),
+        holds=holds,
     )
+
+
+def _decided_in_order(
+    found: OrderedOptimum, names: Sequence[str], units: Sequence[Fraction]
+) -> Decided:
+    """Return what is known of objectives in order, in rewards."""
+    if not found.has_solution and found.proven:
+        return Decided("infeasible", None, None, proven=True)
+    bounds = [Fraction(bound) / unit for bound, unit in zip(found.bounds, units, strict=True)]
+    best = found.x.astype(np.int8) if found.has_solution else None
+    if found.proven:
+        return Decided("optimal", best, bounds[0], proven=True)
+    met = [value == bound for value, bound in zip(found.values, found.bounds, strict=True)]
+    k = met.index(False)
+    message = f"not proven: of {names[k]}, those before it held, the bound is "
+    message += f"{float(bounds[k]):.12g}"
+    return Decided("time-limit", best, bounds[0], proven=False, message=message)
+
+
+def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
+    """Solve the native model in HiGHS; objectives after the reward one by one.
+
+    The value that an objective has reached is held, but for rounding, while the next is maximized.
+    """
+    result = mip.as_declared(model, task)
+    if not model.ordered or not model.width:
+        return result
+    import pyomo.environ as pyo
+
+    began, native, proven = now(), model.model, result.proven
+    x, objectives = model._native_model().x, model.instance.objectives
+
+    def total(name: str) -> Any:
+        worths = model.instance.worths(name).tolist()
+        return sum(worth * variable for worth, variable in zip(worths, x, strict=True))
+
+    native.ordered, native.goal = pyo.ConstraintList(), pyo.Objective(expr=0, sense=pyo.maximize)
+    native.reward.deactivate()
+    try:
+        for k, (before, name) in enumerate(pairwise(objectives)):
+            if result.solution is None or not proven:
+                break
+            if reached := result.solution.objectives[k]:
+                native.ordered.add(total(before) >= reached - NEAR * abs(reached))
+            native.goal.expr = total(name) + 0 * x[0]
+            found = mip.solve(engine_of("highs"), model, remaining_limits(task.limits, began))
+            proven = found.termination == "optimal" and found.solution is not None
+            if proven:
+                result = msgspec.structs.replace(result, solution=found.solution)
+    finally:
+        native.del_component(native.ordered)
+        native.del_component(native.goal)
+        native.reward.activate()
+    if proven:
+        return result
+    message = "not all objectives are proven: the time limit was reached"
+    return msgspec.structs.replace(result, solution_status="feasible", message=message)
 
 
 def conflict_oracle(

@@ -409,7 +409,7 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     """
     run = Run(task.limits)
     decided = _decide(model, task.reading, run)
-    result = conclude(model, run, decided, solver="core", version=version())
+    result = conclude(model, run, decided, solver=task.name, version=version())
     handed_on = decided.stopped == "error" and not task.alone
     return Partial(result, decided.bound) if handed_on else result
 
@@ -427,20 +427,20 @@ def _decide(model: Selection, knapsack: Knapsack, run: Run) -> Decided:
         columns[positions[chosen]] = 1
         return Decided(stopped, columns, Fraction(search.bound), proven, message)
     # Find what fits with demands rounded up, and close the rest without rounding.
-    from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver
+    from schedopt.solvers.dssp.selection.priced_core import decided, termination
+    from schedopt.solvers.priced_core.search import Search
 
     careful = Core(rewards, *in_doubles(demands, room)[:2])
     if stopped == "optimal":
         run.trace.clear()  # what was found on the way may not fit
         drive(careful, Run(remaining_limits(run.limits, run.began)), noise=0.0)
-    solver = Solver(model.program(), remaining_limits(run.limits, run.began))
-    for core in (search, careful):
-        solver.offer(positions[core.chosen()].tolist())
+    program = model.integer_program()
     # Rewards beyond 2^52 units are added up in floating point.
     bound = Fraction(search.bound) * (1 + Fraction(not search.exact, 10**12))
-    bound *= solver.program.scale
-    if stopped != "optimal":
-        return solver.decided(stopped, bound, message)
-    return solver.close_gap(
-        bound, f"two selections are too close for {solver.engine.title} to tell apart"
-    )
+    limits = remaining_limits(run.limits, run.began)
+    exactly = Search(program, limits, bound=floor(bound * program.scale))
+    for core in (search, careful):
+        exactly.offer(program.point(positions[core.chosen()].tolist()), "")
+    if stopped == "optimal":
+        stopped = termination(exactly.run())
+    return decided(exactly, program.scale, stopped, message, engine="priced-core")

@@ -1,9 +1,10 @@
-"""How often each of many columns can matter: where better ones fill the rows, not at all.
+"""How often each column is taken at most in some best choice, beside the columns that dominate it.
 
 A column dominates another if its objectives are no worse, one after another, and it uses no more of
-any row. Whoever takes the other can take it instead; so a column is of use only if all that
-dominate it fit beside it. What they use is summed in a table over a few levels of the objectives
-and of each row, and a column is held against those on levels that are surely no worse.
+any row. A dominated column can be replaced by the column that dominates it. So a column is useful
+only if it fits beside all columns that dominate it. The uses of these are summed in a table over a
+few levels of the objectives and of each row; a column is compared with the columns on levels that
+are certainly no worse.
 
 Source: G. Ingargiola, J. Korsh, "Reduction algorithm for zero-one single knapsack problems",
 Management Science 20, 1973, for several rows, and for as many as fit.
@@ -14,8 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.few_row_ip.lagrangian import Integers
-
+Integers = NDArray[np.int64]
 Levels = NDArray[np.uint8]
 
 CELLS, LEVELS = 1 << 12, 64
@@ -41,6 +41,8 @@ def useful_counts(
     uses: Sequence[Integers] | Integers,
     room: Integers,
     counts: Integers,
+    *,
+    compared: int = FEW,
 ) -> Integers:
     """Return how often each column is taken at most in some best choice.
 
@@ -54,7 +56,7 @@ def useful_counts(
     while 0 < len(at) <= ENOUGH * before:
         before, most = (
             len(at),
-            _counts_beside(values, room, most, slice(None, None, len(at) // FEW + 1)),
+            _counts_beside(values, room, most, slice(None, None, len(at) // compared + 1)),
         )
         keep = np.flatnonzero(most)
         at, most, values = at[keep], most[keep], [value[keep] for value in values]

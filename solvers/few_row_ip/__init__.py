@@ -1,1 +1,0 @@
-"""Integer programs of few rows over many columns: prices, bounds, and a search of the rest."""

@@ -1,0 +1,88 @@
+"""Integer programs beside the rows that were declared, in rationals."""
+
+from fractions import Fraction
+from itertools import product
+from math import inf
+from random import Random
+
+import numpy as np
+import pytest
+
+from schedopt.formulations.program import IntegerProgram, ProgramWriter, exact, finite
+from schedopt.instances.decimals import Whole
+
+NUMBERS = (0.1, 0.25, 1.0, 3.0, -2.5, 1e-13, 1e22, 7.1, 0.0)
+
+
+def written(*rows: tuple[list[int], list[float], tuple[float, float]]) -> IntegerProgram:
+    """Write rows over four columns."""
+    writer = ProgramWriter(list("abcd"), np.ones(4, dtype=np.bool_))
+    for i, (places, coefficients, bounds) in enumerate(rows):
+        writer.add((f"row {i}", "rule"), places, coefficients, bounds)
+    return writer.program(Whole.of(np.array([1.5, 2.0, 3.0, 0.5])))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_points_satisfy_the_program_if_they_satisfy_the_rows_in_rationals(seed: int) -> None:
+    rng = Random(seed)  # noqa: S311
+    rows = []
+    for _ in range(rng.randint(0, 4)):
+        places = [rng.randrange(4) for _ in range(rng.randint(0, 5))]
+        coefficients = [rng.choice(NUMBERS) for _ in places]
+        some = sum(c for c in coefficients if rng.random() < 0.5)
+        below = some if rng.random() < 0.4 else -inf
+        rows.append((places, coefficients, (below, some if rng.random() < 0.7 else inf)))
+    program = written(*rows)
+    for point in product((0, 1), repeat=4):
+        sums = [
+            sum((exact(c) * point[j] for j, c in zip(at, own, strict=True)), Fraction(0))
+            for at, own, _ in rows
+        ]
+        bounds = [[exact(b) if finite(b) else b for b in bounds] for *_, bounds in rows]
+        holds = all(low <= s <= top for s, (low, top) in zip(sums, bounds, strict=True))
+        assert program.satisfied_by(np.array(point)) == holds
+        by_rows = program.by_rows()
+        chosen = [j for j, x in enumerate(point) if x]
+        assert (by_rows.violated_row(chosen) is None) == holds
+        assert by_rows.worth(chosen) == program.reward_of(np.array(point))
+
+
+def test_rewards_are_in_the_largest_common_unit() -> None:
+    program = written()
+    assert (program.rewards.tolist(), program.scale) == ([3, 4, 6, 1], 2)
+
+
+def test_numbers_beyond_64_bits_are_pythons_own() -> None:
+    program = written(([0, 1], [1e30, 1e-3], (-inf, 1e30)))
+    assert program.exceeds_64_bits
+    assert program.satisfied_by(np.array([1, 0, 0, 0]))
+    assert not program.satisfied_by(np.array([1, 1, 0, 0]))
+
+
+def test_a_row_does_not_bind_where_one_column_of_each_set_is_chosen() -> None:
+    writer = ProgramWriter(list("abcd"), np.ones(4, dtype=np.bool_))
+    writer.add(("floor", "rule"), [0, 1], [1.0, 1.0], (2, inf), [[2], [1, 3]])
+    program = writer.program(Whole.of(np.ones(4)))
+    for point in product((0, 1), repeat=4):
+        a, b, c, d = point
+        holds = bool((a and b) or (c and (b or d)))
+        x = program.point(j for j, value in enumerate(point) if value)
+        assert program.satisfied_by(x) == holds
+
+
+def test_rows_of_other_side_constraints_are_left_out() -> None:
+    writer = ProgramWriter(list("ab"), np.ones(2, dtype=np.bool_))
+    for owner, place in (("", 0), ("first", 1), ("second", 1)):
+        writer.add((owner, owner), [place], [1.0], (-inf, 0))
+    program = writer.program(Whole.of(np.ones(2)))
+    assert program.under(["first"]).owners == ["", "first"]
+    assert program.under([]).satisfied_by(np.array([0, 1]))
+    assert not program.under(["second"]).satisfied_by(np.array([0, 1]))
+
+
+def test_columns_that_are_closed_are_in_no_row() -> None:
+    writer = ProgramWriter(list("ab"), np.array([True, False]))
+    writer.add(("sum", ""), [0, 1], [1.0, 5.0], (-inf, 2))
+    program = writer.program(Whole.of(np.ones(2)))
+    assert program.column.tolist() == [0]
+    assert program.high.tolist() == [1, 0]
