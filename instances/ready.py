@@ -25,6 +25,7 @@ Integers = NDArray[np.int64]
 NAME = "name"
 MOST = 2**52  # largest number of a column, in its common unit
 ROOM = 2**60  # upper limit of the sum of a column
+HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 LARGE = 2**18  # bytes of a CSV that polars reads, where it is installed
 
 
@@ -203,25 +204,15 @@ def room_of(amount: float, scale: int) -> int:
     return min(exact.numerator // exact.denominator, ROOM)
 
 
-Words = NDArray[np.uint64]
-Positions = NDArray[np.intp]
-
-MIX = np.uint64(0x9E3779B97F4A7C15)
-TURN = np.uint64(29)
-
-
-def mix_hashes(before: Words, more: Words | np.uint64) -> Words:
-    """Mix numbers into hashes; what differs before differs after."""
-    both = (before ^ more) * MIX
-    return both ^ (both >> TURN)
-
-
-def group_equal_rows(columns: Iterable[NDArray[Any]]) -> tuple[Positions, Positions] | None:
+def group_equal_rows(
+    columns: Iterable[Floats],
+) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
     """Return one row of each kind, and each row's kind; None if most differ. No number is -0.0."""
     listed = list(columns)
     hashes = np.zeros(len(listed[0]) if listed else 0, dtype=np.uint64)
     for column in listed:
-        hashes = mix_hashes(hashes, column.view(np.uint64))
+        hashes = (hashes ^ column.view(np.uint64)) * HASH_FACTOR
+        hashes ^= hashes >> np.uint64(29)
     _, first, kind = np.unique(hashes, return_index=True, return_inverse=True)
     collided = any((column[first][kind] != column).any() for column in listed)
     return None if 2 * len(first) > len(kind) or collided else (first, kind)
