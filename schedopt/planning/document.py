@@ -72,12 +72,17 @@ class PlanInHand:
         """Return the state of the night at the last replanning."""
         return NightState.of(self.night, self.history)
 
+    def by_place(self) -> dict[tuple[str, int, int], PlacedTask]:
+        """Return the tasks, past and planned, by job, stage and number."""
+        solution = self.result.solution
+        tasks = solution.tasks if solution is not None else ()
+        return {(task.job, task.stage, task.task): task for task in tasks}
+
     def tasks(self) -> Mapping[str, Mapping[Key, PlacedTask]]:
         """Return the tasks of each job, past and planned."""
-        solution = self.result.solution
         tasks: dict[str, dict[Key, PlacedTask]] = {}
-        for task in solution.tasks if solution is not None else ():
-            tasks.setdefault(task.job, {})[task.stage, task.task] = task
+        for (job, *key), task in self.by_place().items():
+            tasks.setdefault(job, {})[key[0], key[1]] = task
         return tasks
 
 
@@ -107,7 +112,7 @@ def rest_of(result: Result) -> tuple[RemainingNight, Result] | None:
     rest = RemainingNight(night_state, night_state.at, result.constraints)
     solution = plan.result.solution
     assert isinstance(solution, Scheduled)  # noqa: S101  as a plan in hand has
-    tasks = {(task.job, task.stage, task.task): task for task in solution.tasks}
+    tasks = plan.by_place()
     for name, progress in night_state.progress.items():
         for key, run in progress.runs.items():
             task = tasks.get((name, *key))

@@ -235,9 +235,7 @@ def _expect_room(rest: RemainingNight) -> None:
 
 def _unchanged_schedule(plan: PlanInHand, rest: RemainingNight) -> Scheduled | None:
     """Return the plan in hand as a schedule of the rest; None if it is infeasible."""
-    places = {
-        (task.job, *key): task for tasks in plan.tasks().values() for key, task in tasks.items()
-    }
+    places = plan.by_place()
     for name, progress in rest.progress.items():
         for key, run in progress.runs.items():
             task = places.get((name, *key))
@@ -292,7 +290,7 @@ class _Replanner:
     def _wishes(self, rest: RemainingNight) -> dict[int, Placement]:
         """Return the planned starts and processors of the tasks of the rest."""
         night, wishes = rest.instance, dict[int, Placement]()
-        was = {(name, *key): t for name, own in self.plan.tasks().items() for key, t in own.items()}
+        was = self.plan.by_place()
         for j, job in enumerate(night.jobs):
             i = int(night.tasks.first_task[night.tasks.first_stage[j]])
             for place in (place for stage in rest.places.get(job.name, ()) for place in stage):

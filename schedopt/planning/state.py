@@ -13,11 +13,12 @@ from msgspec.structs import replace as with_fields
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.clock import dates_of, time_of
+from schedopt.instances.dssp.clock import Clock, dates_of
 from schedopt.instances.dssp.columns import FIELDS, HOLDS, SEATS, done_of, frame_count
 from schedopt.instances.errors import InputError, at_parameter, at_place, quote
 from schedopt.instances.naming import pick_name
 from schedopt.instances.tables import Column, Row, Source, Table
+from schedopt.instances.times import SPELLED
 from schedopt.planning.farm import Settings
 from schedopt.planning.history import Added, NightState, Processors
 from schedopt.planning.observed import STATUSES, Observed, Planned
@@ -61,26 +62,20 @@ class State:
 
 def read_time(night: Instance, text: str) -> float:
     """Return a time such as ``23:30`` or ``now``, in units after the night's start."""
-    times = _Times(night)
     if text == NOW:
-        if times.dates is None:
+        if night.start is None:
             expected = "a time: the night has no start by the clock"
             raise InputError(expected, found=quote(text), parameter="at")
-        return max(0.0, times.dates.since(datetime.now().astimezone()))
+        dates = dates_of(night.start, night.unit)
+        return max(0.0, dates.since(datetime.now().astimezone()))
     with at_parameter("at"):
-        return times.point(text)
+        return _clock(night).point(text)
 
 
-class _Times:
-    """Reads times in a night's unit, by the clock if the night has a start."""
-
-    def __init__(self, night: Instance) -> None:
-        self.unit = night.unit
-        self.dates = dates_of(night.start, night.unit) if night.start else None
-
-    def point(self, text: str) -> float:
-        """Return a point in time, in units after the start."""
-        return time_of(text, self.unit, self.dates)
+def _clock(night: Instance) -> Clock:
+    """Return what reads times in a night's unit, by the clock if the night has a start."""
+    start = dates_of(night.start, night.unit).start if night.start else None
+    return Clock(SPELLED[night.unit], start)
 
 
 def read_state(
@@ -106,7 +101,7 @@ def read_state(
         if "job" not in table.titles or not {"status", "done", "processors"} & {*table.titles}:
             expected = "a column `job` or `name`, and one of `status` or `done`"
             raise InputError(expected, found=", ".join(table.titles), place=table.head)
-        for row in table.declared(COLUMNS.values(), "states", _Times(night), others=is_export):
+        for row in table.declared(COLUMNS.values(), "states", _clock(night), others=is_export):
             name = row.text("job")
             if not name and not is_export:
                 machine.append(_machine(night, row, now))

@@ -247,8 +247,7 @@ def _queue(plan: PlanInHand, made: Replanning, state: Source | None) -> Queue:
     from schedopt.planning.sacct import Attempt, is_sacct, read_sacct
 
     begun = {(name, *key) for name, one in made.rest.progress.items() for key in one.runs}
-    tasks = [task for job in plan.tasks().values() for task in job.values()]
-    planned = {(task.job, task.stage, task.task): (task.start, task.end) for task in tasks}
+    planned = {place: (task.start, task.end) for place, task in plan.by_place().items()}
     attempts: list[Attempt] = []
     if isinstance(state, str | Path) and is_sacct(state):
         attempts = read_sacct(state, made.night).attempts
