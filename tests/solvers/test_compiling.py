@@ -184,16 +184,36 @@ def test_a_signal_ends_a_run_as_python_once_it_is_whole() -> None:
 
 SMALL = """
 import sys
-import schedopt
+from random import Random
 
-night = schedopt.load("example:night")
+import schedopt
+from schedopt.instances.dssp import Instance, Job
+from schedopt.policies.registry import registered
+
+draw = Random(2)
+jobs = [
+    Job(
+        name=f"job {j}",
+        reward=draw.randint(1, 99),
+        groups={"team": f"team {j % 4}"},
+        stages=[[draw.randint(1, 9) / 2 for _ in range(draw.randint(1, 6))] for _ in range(3)],
+    )
+    for j in range(40)
+]
+night = Instance(name="small", processors=20, deadline=25.0, jobs=tuple(jobs))
+assert 300 < len(night.tasks.lengths) <= 500
+cap = schedopt.FairShare(by="team", at_most={"team 0": 0.2, "team 1": 0.3})
 assert schedopt.solve(night).solution_status == "optimal"
-assert schedopt.evaluate(night, "greedy").objective > 0
+assert schedopt.solve(night, solver="core").solution_status == "optimal"
+assert schedopt.solve(night, constraints=[cap]).solution_status == "optimal"
+assert schedopt.solve(night, formulation="schedule", time_limit=2).objective > 0
+for name in registered("dssp"):
+    schedopt.evaluate(night, name)
 sys.exit("numba" in sys.modules)
 """
 
 
-def test_a_night_of_forty_jobs_is_solved_without_loading_numba() -> None:
+def test_night_of_forty_jobs_and_500_tasks_loads_no_numba() -> None:
     process(sys.executable, "-c", SMALL)
 
 

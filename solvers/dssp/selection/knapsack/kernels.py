@@ -238,7 +238,7 @@ def split_by_key(
     return count, weight
 
 
-@kernel(python_up_to=2000)
+@kernel(python_up_to=50_000)
 def sweep(at: Cursor, node: Array, tree: Tree) -> None:
     """Drop the nodes that no state needs. Parents stand before their children, and stay so."""
     parent, item = tree
@@ -269,7 +269,7 @@ def sweep(at: Cursor, node: Array, tree: Tree) -> None:
     at.nodes = used
 
 
-@kernel(python_up_to=2000)
+@kernel(python_up_to=2000, size=lambda at, size, tree: size)
 def solution(at: Cursor, size: int, tree: Tree) -> Mask:
     """Return the best solution that the search has found, over the items by ratio."""
     chosen = np.zeros(size, dtype=np.bool_)
