@@ -363,7 +363,7 @@ class LagrangianSearch(OrderSearch):
     params : LagrangianParams
     """
 
-    name = "rents"
+    name = "lagrangian"
 
     def __init__(
         self,
@@ -495,7 +495,7 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
     def work(attempt: Attempt) -> Termination:
         quick = in_waves(model.instance, model.rules)
         if quick is not None:
-            attempt.take(quick, "rents")
+            attempt.take(quick, "lagrangian")
         completion = None if attempt.solution is None else attempt.solution.completion
         search = LagrangianSearch(model.instance, model.rules, known=completion)
         nonlocal after
@@ -505,6 +505,6 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         attempt.message = "the Lagrangian bound leaves a gap, and orders were not searched"
         return attempt.end_status() if ended else "time-limit"
 
-    result = run_attempt(model, task, "rents", work)
+    result = run_attempt(model, task, "lagrangian", work)
     goes_on = result.termination == "completed" and many <= dominance.MOST_JOBS and not task.alone
     return Partial(result, result.bound, after) if goes_on else result

@@ -211,7 +211,7 @@ class BestOrder(OrderSearch):
         A lower bound of what is neither explored nor among the leaves; infinite at the end.
     """
 
-    name = "tree"
+    name = "branch-and-bound"
 
     def __init__(
         self,
@@ -368,7 +368,7 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
             return attempt.solve_leaves(search.leaves(), search.bound, pruned)
         return attempt.end_status()
 
-    return run_attempt(model, task, "tree", work)
+    return run_attempt(model, task, "branch-and-bound", work)
 
 
 def plain_timeline(instance: Instance) -> Timeline:

@@ -60,23 +60,26 @@ ENGINES = (
         confirmed_by="clarabel",
     ),
     Engine(
-        "rents",
+        "lagrangian",
+        old_names=("rents",),
         solve="schedopt.solvers.hesrpt.lagrangian:solve",
         accepts=_has_many_orders,
         worth_trying=_has_too_many_orders_for_branching,
         description="Lagrangian bound for flow times without arrivals, with caps and floors of "
-        "jobs and of disjoint teams; by default from 9 jobs on. Up to 60 jobs, tree goes on",
+        "jobs and of disjoint teams; by default from 9 jobs on. Up to 60 jobs, branch-and-bound "
+        "goes on",
         proves="a bound over all orders, about 0.5% below the cost; it ignores floors of teams. "
         "The optimum for up to 8 jobs",
         confirmed_by="model",
     ),
     Engine(
-        "tree",
+        "branch-and-bound",
+        old_names=("tree",),
         solve="schedopt.solvers.hesrpt.order_search:solve_all",
         accepts=_fits_branch_and_bound,
         description="branch and bound over completion orders, for flow times of up to 60 jobs, "
         "also with arrivals and side constraints",
-        proves="the optimum for up to 16 jobs, for some of 20 after rents, for about 8 with "
+        proves="the optimum for up to 16 jobs, for some of 20 after lagrangian, for about 8 with "
         "arrivals",
         certificate="ranks",
         confirmed_by="model",
@@ -89,7 +92,7 @@ ENGINES = (
         description="convex programs of the best order, or of all orders if there are few",
         proves="the optimum if the number of completion orders is small",
         certificate="ranks",
-        confirmed_by="tree",
+        confirmed_by="branch-and-bound",
         needs="clarabel",
     ),
     Engine(

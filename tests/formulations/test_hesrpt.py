@@ -236,7 +236,7 @@ def test_what_cannot_be_solved_is_refused(says: str) -> None:
         schedopt.solve(model)
 
 
-@pytest.mark.parametrize("solver", ["tree", "closed-form"])
+@pytest.mark.parametrize("solver", ["branch-and-bound", "closed-form"])
 def test_engines_of_our_own_take_no_changed_program(solver: str) -> None:
     model: Any = Allocation(TWO)
     model.model.constraints.append(model.completion["j0"] <= 2.0)

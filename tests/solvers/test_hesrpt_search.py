@@ -141,8 +141,8 @@ TEAMS = st.sampled_from(
 def test_rents_of_teams_hold_beside_the_optimum(instance: Instance, rule: FairShare) -> None:
     assume(len(instance.jobs) > 1)  # that there are two teams
     ruled = msgspec.structs.replace(instance, constraints=(rule,))
-    best = schedopt.solve(ruled, solver="tree")
-    found = schedopt.solve(ruled, solver="rents")
+    best = schedopt.solve(ruled, solver="branch-and-bound")
+    found = schedopt.solve(ruled, solver="lagrangian")
     assert best.objective is not None and best.proven and best.violations == ()
     assert found.violations == () and found.objective is not None
     assert found.bound is not None and 0.0 < found.bound <= best.objective * (1 + 1e-9)
@@ -152,7 +152,7 @@ def test_rents_of_teams_hold_beside_the_optimum(instance: Instance, rule: FairSh
 def test_rents_of_a_capped_team_of_equal_jobs_are_proven() -> None:
     cap = FairShare(by="team", at_most={"a": 0.5}, name="cap")
     instance = cluster([1.0] * 4, Power(p=0.0625), 2, constraints=(cap,))
-    assert schedopt.solve(instance, solver="rents").proven
+    assert schedopt.solve(instance, solver="lagrangian").proven
 
 
 def test_resample_joins_cells_and_keeps_the_rents_of_each_team() -> None:
