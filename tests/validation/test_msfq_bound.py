@@ -2,7 +2,7 @@
 
 import json
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import Threshold
 from schedopt.instances.msfq import Instance, Partition
 from schedopt.instances.msfq.logs import Jobs as Log
+from schedopt.solvers.msfq.threshold.chain import times as engine_times
 from schedopt.solvers.msfq.threshold.exact import exact_curve
 from schedopt.solvers.result import Document
 from schedopt.validation.msfq import bound
@@ -43,12 +44,24 @@ def test_exact_methods_agree(k: int, load: float, part: float, small: float, lar
     np.testing.assert_allclose(ours[1], theirs.large, rtol=1e-9)
 
 
-def test_a_chain_spelled_out_agrees() -> None:
-    system = System.of(one_or_all(2, 0.8, 0.2, 1.3, 0.9))
-    small, large = response_curve(system)
-    for l in range(2):
-        found = converged_times(lambda most, l=l: msfq_times(system, l, False, most), system)  # type: ignore[misc]
-        assert found == pytest.approx((small[l], large[l]), rel=2e-5)
+@pytest.mark.parametrize("is_lazy", [False, True], ids=["literal", "lazy"])
+@pytest.mark.parametrize(
+    ("k", "rates"),
+    [
+        (2, (0.8, 0.2, 1.3, 0.9)),
+        (3, (0.3, 0.1, 1.5, 0.4)),
+        (4, (0.4, 0.1, 1.0, 1.0)),
+    ],
+)
+def test_the_checkers_chain_agrees_with_the_engines_chain(
+    k: int, rates: tuple[float, float, float, float], is_lazy: bool
+) -> None:
+    queue = one_or_all(k, *rates)
+    system = System.of(queue)
+    for l in range(k):
+        found = converged_times(partial(msfq_times, system, l, is_lazy), system)
+        expected = engine_times(Threshold(queue).system, l, lazy=is_lazy)
+        assert found == pytest.approx(expected, rel=2e-5)
 
 
 @cache
