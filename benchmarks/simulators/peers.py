@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import venv
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,17 +141,6 @@ PEERS = (
         paths=("libs",),
         programs=("g++",),
     ),
-    Peer(
-        "hpcsim",
-        "https://pypi.org/project/hpcsim",
-        "0.3.1",
-        "run_hpcsim.py",
-        (
-            Scheduler("FIFO", "fcfs", FCFS),
-            Scheduler("FIFO with EASYBackfillPolicy", "easy"),
-        ),
-        packages=("hpcsim==0.3.1",),
-    ),
 )
 
 
@@ -215,7 +204,7 @@ def install(
         if peer.paths:
             _check_out(peer, home, source)
         if not peer.python2:
-            venv.create(home / "venv", with_pip=True)
+            _run(sys.executable, "-m", "venv", str(home / "venv"))
         for packages, options in ((peer.packages, ()), (peer.bare, ("--no-deps",))):
             if packages:
                 _run(python, "-m", "pip", "install", "--quiet", *options, *packages)

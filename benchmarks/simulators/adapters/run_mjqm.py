@@ -5,7 +5,6 @@ Usage: run_mjqm.py CHECKOUT. Its own program draws arrivals at random and cannot
 
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from protocol import serve
@@ -13,36 +12,39 @@ from protocol import serve
 POLICIES = ("BackFilling", "BackFillingImperfect", "Smash")
 
 
-def compiled(checkout, folder):
-    """Compile the driver with the policies, return the program."""
+def compiled(checkout):
+    """Compile the driver with the policies into this folder, return the program."""
+    program = Path.cwd() / "mjqm"
+    if program.exists():
+        return program
     libraries = checkout / "libs"
     includes = [f"-I{libraries / name / 'include'}" for name in ("policies", "utils")]
     files = [libraries / "policies/src/mjqm-policies" / f"{name}.cpp" for name in POLICIES]
-    program = folder / "mjqm"
     driver = Path(__file__).with_name("mjqm.cpp")
     command = ["g++", "-std=c++20", "-O1", *includes, driver, *files, "-o", program]
     subprocess.run(command, check=True)
     return program
 
 
-with tempfile.TemporaryDirectory() as name:
-    program = compiled(Path(sys.argv[1]), Path(name))
+program = compiled(Path(sys.argv[1]))
 
-    def simulate(workload):
-        """Return when a policy of mjqm-simulator starts each job."""
-        jobs = workload["jobs"]
-        lines = [f"{workload['scheduler']} {workload['servers']} {len(jobs)}"]
-        lines += ["{submit} {need} {run} {planned}".format(**job) for job in jobs]
-        done = subprocess.run(
-            [program],
-            input="\n".join(lines),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"it ends with status {done.returncode}")
-        return map(float, done.stdout.split()[-len(jobs) :])
 
-    serve(simulate)
+def simulate(workload):
+    """Return when a policy of mjqm-simulator starts each job."""
+    jobs = workload["jobs"]
+    lines = [f"{workload['scheduler']} {workload['servers']} {len(jobs)}"]
+    lines += ["{submit} {need} {run} {planned}".format(**job) for job in jobs]
+    done = subprocess.run(
+        [program],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"it ends with status {done.returncode}")
+    return map(float, done.stdout.split()[-len(jobs) :])
+
+
+serve(simulate)
