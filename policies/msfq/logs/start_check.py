@@ -184,7 +184,7 @@ def first_wrong_start(
     def called(job: int) -> str:
         return str(names[own_rows[part.rows[job]]])
 
-    row, why = min(at), ""
+    row = min(at)
     if now < float(queue.jobs.submit[row]):
         why = f"it comes at {float(queue.jobs.submit[row]):.12g}"
     elif policy.order is None:
