@@ -56,7 +56,7 @@ def solve(model: Selection, task: EngineTask) -> Result | Partial:
     if failed:
         raise failed[0]
     ended = search.closed or not few
-    late = remaining_limits(task.limits, began).time_limit == 0
+    late = search.late or remaining_limits(task.limits, began).time_limit == 0
     stopped: Termination = "time-limit" if late else "completed"
     if search.closed or run.interrupted:
         stopped = "optimal" if search.closed else "interrupted"
@@ -82,7 +82,9 @@ class ScenarioSearch:
     ) -> None:
         self.rounds = rounds
         self.model, self.sample, self.limits, self.began = model, sample, limits, began
+        started = now()
         self.program = model.program()
+        self._seconds_to_build = model.seconds + now() - started  # a selection and its program
         self.relaxation = ScenarioRelaxation(model, sample, self.program)
         self.best: Mask | None = None
         self.value = -np.inf
@@ -91,6 +93,7 @@ class ScenarioSearch:
         self.weights = np.full(sample.count, 1 / sample.count)
         self.notify: Callable[[float | None, float | None], None] = lambda value, bound: None
         self._halted = False
+        self.late = False  # whether it ended for lack of time
 
     def halt(self) -> None:
         """End the search as soon as may be."""
@@ -102,10 +105,11 @@ class ScenarioSearch:
         near = max(self.limits.gap, 1e-9) * abs(self.value)
         return self.best is not None and self.bound - self.value <= near
 
-    def _out_of_time(self, share: float = 1.0) -> bool:
-        """Tell whether a share of the time limit is over."""
+    def _out_of_time(self, share: float = 1.0, needed: float = 0.0) -> bool:
+        """Return True if a share of the time limit is over, or will be in the seconds needed."""
         limit = self.limits.time_limit
-        return self._halted or (limit is not None and now() - self.began >= share * limit)
+        over = limit is not None and now() - self.began + needed >= share * limit
+        return self._halted or over
 
     def run(self) -> None:
         """Find a selection, then prices, then selections by these."""
@@ -131,11 +135,13 @@ class ScenarioSearch:
             self.bound = min(self.bound, outcome + SLIP * abs(self.bound))
 
     def _continue_selections(self, candidates: Iterator[None]) -> None:
-        """Go on with selections as long as it pays."""
-        if not self.closed and not (self.best is not None and self._out_of_time()):
-            for _ in candidates:
-                if self.closed or self._out_of_time():
-                    return
+        """Go on with selections as long as it pays, and there is time to build the next one."""
+        needed = self._seconds_to_build
+        if self.closed:
+            return
+        self.late = self.best is not None and self._out_of_time(needed=needed)
+        while not (self.closed or self.late) and next(candidates, False) is None:
+            self.late = self._out_of_time(needed=needed)
 
     def _offer_greedy(self) -> None:
         """Offer a greedy choice: what floors ask for, then all that fits in the order of service.
