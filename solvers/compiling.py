@@ -53,6 +53,8 @@ def kernel(
 
         @wraps(function)
         def run(*args: Any) -> Any:
+            if _thread.runs_python:  # called by a kernel that does
+                return function(*args)
             if not _runs_as_python((size or count_numbers)(*args), python_up_to):
                 return compiled(function)(*args)
             count = 0 if COMPILES else count_numbers(*args)
@@ -60,12 +62,25 @@ def kernel(
                 expected = f"{count:,} numbers (at most {MOST_WITHOUT_NUMBA:,} in Python)"
                 raise missing("numba", expected)
             with np.errstate(all="ignore"), as_one_piece():
-                return function(*args)
+                _thread.runs_python = True
+                try:
+                    return function(*args)
+                finally:
+                    _thread.runs_python = False
 
         vars(run)["py_func"] = function
         return cast(F, run)
 
     return decorate
+
+
+class _Thread(threading.local):
+    """Whether a kernel runs as Python in this thread."""
+
+    runs_python = False
+
+
+_thread = _Thread()
 
 
 def _runs_as_python(size: float, most: float) -> bool:

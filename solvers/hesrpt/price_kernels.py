@@ -149,7 +149,7 @@ class Simulation(NamedTuple):
     rents: Floats  # of a server in each epoch, 0 for none, (E,)
 
 
-@kernel(python_up_to=3000, size=lambda c, sizes, *_: len(sizes) ** 2)
+@kernel(python_up_to=12, size=lambda c, sizes, *_: len(sizes))
 def simulate(
     c: Curves, sizes: Floats, lam: Floats, starts: Floats, groups: Ints, record: Floats
 ) -> Simulation:
