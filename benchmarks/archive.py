@@ -20,7 +20,7 @@ from schedopt.instances import packed
 from schedopt.instances.examples import groups, packed_group
 from schedopt.instances.files import encode, write_bytes
 from schedopt.problems import problem
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.result import Document, Limits, better, gap, snap_bound
 from schedopt.solvers.stopping import ENDING, finishing, stoppable, stopped
 from schedopt.validation.documents import check, result_of
@@ -106,7 +106,7 @@ def second_engine(group: str, entry: Entry) -> str:
     kind = problem(entry.problem).formulation(entry.formulation)
     model = kind(entries.instance_of_entry(group, entry), **entry.options)
     known = result_of(entries.document(group, entry))
-    other = door.confirm(model, known, Limits(time_limit=SECONDS, threads=1))
+    other = portfolio.confirm(model, known, Limits(time_limit=SECONDS, threads=1))
     if other is None or not other.proven:
         return ""
     message = str(with_confirmation(structs.replace(known, message=UNSET), other).message)

@@ -22,7 +22,7 @@ from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.families import KINDS
 from schedopt.instances.files import dump, load
-from schedopt.solvers import door, mip
+from schedopt.solvers import mip, portfolio
 from schedopt.solvers.dssp.selection.knapsack.search import Core
 from schedopt.solvers.mip import engine_of
 from schedopt.solvers.mip.translating import translate
@@ -163,12 +163,12 @@ def many_teams(jobs: int = 100_000, teams: int = 1_000) -> Measured:
     """Solve 100,000 jobs of 1,000 teams with caps and floors, beside two others at 60 s."""
     night, rule = _night_of_teams(jobs, teams)
     model = Selection(night).add(rule)
-    door.solve(model)  # compiles
-    seconds, ours = best_of(3, lambda: door.solve(Selection(night).add(rule)))
+    portfolio.solve(model)  # compiles
+    seconds, ours = best_of(3, lambda: portfolio.solve(Selection(night).add(rule)))
     yield f"(a2) {jobs:,} jobs, {teams:,} teams, caps and floors"
     yield row("ours, on one core", seconds, "s", most=5, objective=ours.objective, gap=ours.gap)
     for name in RIVALS:
-        theirs = door.solve(model, Limits(time_limit=LIMIT), solver=name)
+        theirs = portfolio.solve(model, Limits(time_limit=LIMIT), solver=name)
         beside = {"objective": theirs.objective, "gap": theirs.gap}
         yield row(name, theirs.seconds.solve, "s", **beside)
 
@@ -218,7 +218,7 @@ def solve_beside(night: Instance) -> Beside:
     for name in (OURS, *RIVALS):
         limits = Limits(time_limit=PART, threads=1)
         solver = None if name == OURS else name
-        took, result = cpu_time(partial(door.solve, Selection(night), limits, solver=solver))
+        took, result = cpu_time(partial(portfolio.solve, Selection(night), limits, solver=solver))
         seen[name] = result.objective or 0.0, 1.0 if result.gap is None else result.gap, took
     return seen
 

@@ -1,4 +1,4 @@
-"""Engines: the rows of a formulation's table, and what they exchange with the door."""
+"""Engines, and the records that they exchange with the portfolio."""
 
 from __future__ import annotations
 

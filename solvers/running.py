@@ -145,7 +145,7 @@ def with_status(formulation: Formulation, result: Result[Any]) -> Result[Any]:
     """Return a result with the gap and the status that follow from its objective and bound.
 
     Optimal is what meets its bound, within what the formulation allows for rounding. A bound that
-    the solution beats is kept for the alarm that the door raises.
+    the solution beats is kept for the alarm that the portfolio raises.
     """
     objective, bound, message = result.objective, result.bound, result.message
     if formulation.goal_changed:

@@ -150,7 +150,7 @@ class Problem(Generic[I]):
 
     def engines(self, formulation: str) -> Sequence[Engine]:
         """Return the engines of a formulation, in the order in which they are tried."""
-        from schedopt.solvers.door import engines
+        from schedopt.solvers.portfolio import engines
 
         return engines(self.name, formulation)
 
@@ -173,7 +173,7 @@ class Problem(Generic[I]):
         InputError
             If no engine has that name, or it does not accept the formulation.
         """
-        from schedopt.solvers import door
+        from schedopt.solvers import portfolio
         from schedopt.solvers.clock import now
 
         began, limit = now(), limits.time_limit
@@ -185,7 +185,7 @@ class Problem(Generic[I]):
             return self.hint(model, left)
 
         quick = partial(self.trivial, model)
-        return door.solve(model, limits, solver=solver, start=start, trivial=quick)
+        return portfolio.solve(model, limits, solver=solver, start=start, trivial=quick)
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return a warm start, or None if there is no time to compute one."""
@@ -205,15 +205,15 @@ class Problem(Generic[I]):
         NoCertificateError
             If there is no certificate; the message says why.
         """
-        from schedopt.solvers import door
+        from schedopt.solvers import portfolio
 
-        return door.certificate(model, result, limits)
+        return portfolio.certificate(model, result, limits)
 
     def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
         """Solve a formulation again with another engine; None if there is none."""
-        from schedopt.solvers import door
+        from schedopt.solvers import portfolio
 
-        return door.confirm(model, result, limits)
+        return portfolio.confirm(model, result, limits)
 
     def explain(
         self,

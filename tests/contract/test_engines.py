@@ -19,7 +19,7 @@ from builders.effort import ALL, examples
 from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import label
 from schedopt.problems import problems
-from schedopt.solvers.door import engines
+from schedopt.solvers.portfolio import engines
 from schedopt.solvers.result import Result
 from schedopt.verbs.solve import solve
 

@@ -126,7 +126,7 @@ def test_what_was_used_before_counts_tonight() -> None:
         ({"each": {"at_most": 0.1, "at_least": 0.2}}, "constraints[0].each.at_least"),
         ({"each": {"at_most": 0.1}, "window": 2, "half_life": 1}, "constraints[0]"),
         ({"each": {"at_most": 0.1}, "half_life": 0}, "constraints[0].half_life"),
-        ({"each": {"at_most": 0.1}, "past": {"fx": -1}}, "constraints[0].past.fx"),
+        ({"each": {"at_most": 0.1}, "past": {"fx": -1}}, "constraints[0].past[...]"),
         ({}, "constraints[0]"),
     ],
 )

@@ -12,7 +12,7 @@ from schedopt.instances import files
 from schedopt.policies.dssp.dispatchers import KEYS
 from schedopt.policies.registry import is_own, registered
 from schedopt.problems import problem
-from schedopt.solvers.door import engines
+from schedopt.solvers.portfolio import engines
 
 PAIRS = ("selection+lcpf", "greedy+first", "maxk")
 """Policies that choose and dispatch."""

@@ -21,7 +21,7 @@ from schedopt.formulations.msfq import OptimalPolicy
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.files import dump
 from schedopt.problems import problem
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.alarm import alarm
 from schedopt.solvers.dssp import schedule, selection
 from schedopt.solvers.engine import Engine, EngineTask
@@ -95,8 +95,8 @@ def test_where_two_methods_disagree_nothing_is_optimal() -> None:
 def test_selecting_again_is_right(seed: int) -> None:
     night = delicate(seed, most=8)
     best = best_exactly(night)
-    found = door.solve(Selection(night), solver="highs")
-    second = door.confirm(Selection(night), found, Limits())
+    found = portfolio.solve(Selection(night), solver="highs")
+    second = portfolio.confirm(Selection(night), found, Limits())
     assert second is not None and second.solver in ("scip", "highs", "branch-and-bound")
     found = second
     if best is None:

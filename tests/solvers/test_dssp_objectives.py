@@ -24,10 +24,10 @@ from schedopt.instances.constraints import Apart, AtLeast, AtMost, FairShare, Re
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.clock import now
-from schedopt.solvers.door import TRIVIAL
 from schedopt.solvers.dssp.selection.scenario_search import ScenarioSearch
 from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
 from schedopt.solvers.dssp.trivial import trivial
+from schedopt.solvers.portfolio import TRIVIAL
 from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate

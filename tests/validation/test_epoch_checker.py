@@ -16,7 +16,7 @@ from schedopt.instances.constraints import Apart, ResponseTime, Together
 from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import numbered_jobs
 from schedopt.instances.errors import InputError
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.epoch.bounding import certificate
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation import documents
@@ -142,7 +142,7 @@ def test_what_is_re_proved_holds_and_no_more(instance: Instance) -> None:
     best = fewest(instance)
     assume(best is not None)
     model = Partition(instance)
-    result = door.solve(model, Limits(threads=1))
+    result = portfolio.solve(model, Limits(threads=1))
     given = certificate(model, result, Limits(time_limit=600.0))
     if given is None:
         return
@@ -209,7 +209,7 @@ def test_bundles_and_jobs_apart_count() -> None:
 @tried(60, some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
 def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance) -> None:
     model = Rectangles(instance)
-    result = door.solve(model, Limits(threads=1))
+    result = portfolio.solve(model, Limits(threads=1))
     given = certificate(model, result, Limits())
     assert result.bound is not None
     if given is not None:
@@ -227,7 +227,7 @@ def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance
 def test_widths_that_drop_out_by_a_prime_and_by_all_sums() -> None:
     instance = packing([11, 11, 1, 1, 1, 1, 1, 1], 16, 0)
     model = Rectangles(instance)
-    result = door.solve(model, Limits(threads=1, time_limit=2.0))
+    result = portfolio.solve(model, Limits(threads=1, time_limit=2.0))
     assert result.bound is not None
     steps = certificate(model, msgspec.structs.replace(result, bound=0.0), Limits())
     assert steps is not None

@@ -16,8 +16,8 @@ import schedopt
 from schedopt.formulations.constraints import Shares
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
-from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
+from schedopt.solvers.portfolio import solve
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation.hesrpt.bound import Ranks, proven_bound, reprove
 from schedopt.validation.hesrpt.intervals import Interval

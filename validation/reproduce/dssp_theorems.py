@@ -12,7 +12,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.generators import GENERATORS
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.result import Limits, Result
 from schedopt.validation.reproduce.ledger import Answer, Answers, Judge, judge_below, theorem
 
@@ -21,7 +21,7 @@ DISPATCHERS = ("lcpf", "stcpu", "first", "cpa")
 
 def optimal_reward(night: Instance) -> float:
     """Return the proven optimum of a schedule."""
-    result: Result = door.solve(Schedule(night), Limits(threads=1), solver="model")
+    result: Result = portfolio.solve(Schedule(night), Limits(threads=1), solver="model")
     if not result.proven or result.objective is None:
         raise RuntimeError(f"{night.name} was not solved to optimality")
     return result.objective

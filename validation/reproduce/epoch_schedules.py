@@ -13,7 +13,7 @@ from schedopt.instances.epoch import Instance, generators
 from schedopt.policies.epoch.closed_system import shares
 from schedopt.policies.epoch.kernels import OPT, overheads
 from schedopt.policies.registry import NotApplicableError, registered
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.result import Limits
 from schedopt.validation.reproduce.ledger import (
     Answers,
@@ -46,7 +46,7 @@ def overhead_of(name: str, instance: Instance) -> float:
 def optimum(instance: Instance, *, widths: Widths | None = None) -> float:
     """Return the least overhead of epochs; with ``widths``, of rectangles of such widths."""
     model = Partition(instance) if widths is None else Rectangles(instance, widths=widths)
-    result = door.solve(model, Limits(threads=1))
+    result = portfolio.solve(model, Limits(threads=1))
     if not result.proven or result.objective is None:
         raise RuntimeError(f"{instance.name} was not solved to optimality")
     return result.objective
@@ -269,7 +269,8 @@ def optima_by_method(instance: Instance) -> tuple[set[float], int]:
     """Return the optima that the methods find, and how many find none in their time."""
     optima = []
     for name in ("epochs", "cp-sat", "model"):
-        result = door.solve(Partition(instance), Limits(threads=1, time_limit=2.0), solver=name)
+        limits = Limits(threads=1, time_limit=2.0)
+        result = portfolio.solve(Partition(instance), limits, solver=name)
         optima.append(result.objective if result.proven else None)
     try:
         optima.append(overhead_of("paper-search", instance))

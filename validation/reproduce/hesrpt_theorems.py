@@ -14,7 +14,7 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Allocated, Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.hesrpt.direct import least_makespan
 from schedopt.solvers.hesrpt.direct import optimum as closed_form
 from schedopt.solvers.hesrpt.order_search import BestOrder, GivenOrder, order_search
@@ -302,7 +302,7 @@ def weighted_jobs(draw: np.random.Generator, speedup: Speedup | None, count: int
 
 def bounded_optimum(instance: Instance) -> tuple[float, Allocated]:
     """Return the bound over all orders that branch and bound proves, and the best allocation."""
-    result = door.solve(Allocation(instance), Limits(time_limit=60.0))
+    result = portfolio.solve(Allocation(instance), Limits(time_limit=60.0))
     if not result.proven or result.bound is None or result.solution is None:
         raise ArithmeticError(f"no optimum of {instance!r} is proven")
     return result.bound, result.solution

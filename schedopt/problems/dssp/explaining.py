@@ -19,7 +19,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import quote
 from schedopt.planning.reasons import Reason, reasons
 from schedopt.problems.summary import Explanation, LeftOut, RulePrice
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stopped
@@ -98,7 +98,7 @@ def _solve_each(
             continue
         share = min(remaining / (len(questions) - n), EACH)
         own = replace(limits, gap=0.0, watch=None, time_limit=share)
-        again = door.solve(_other_rules(model, bare, rules), own)
+        again = portfolio.solve(_other_rules(model, bare, rules), own)
         if again.solution is None:
             yield _Optimum(proven=again.termination == "infeasible", conflict=again.conflict)
         else:

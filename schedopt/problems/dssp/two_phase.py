@@ -10,7 +10,7 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.naming import pick_name
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _by_formulation(constraints: Sequence[Constraint]) -> Policy:
 
     def run(instance: Instance, **options: Any) -> Selected:
         model = Selection(instance, **options).add(*constraints)
-        result: Result[Selected] = door.solve(model)
+        result: Result[Selected] = portfolio.solve(model)
         if result.proven and result.solution is not None:
             return result.solution
         if result.solution is None or result.gap is None or result.gap > NEAR:

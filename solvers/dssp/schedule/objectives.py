@@ -21,7 +21,7 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp.placing import worths
 from schedopt.instances.dssp.records import LEAST
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run, make_result, version
@@ -125,7 +125,8 @@ def solve(model: Schedule, task: EngineTask) -> Result:
         watch = None if k else _watch(left.watch, group)
         part = type(model)(_with_weights(night, group)).add(*model.added, *reached)
         start = task.heuristic if best is None else partial(_same, best)
-        found.append(door.solve(part, replace(left, time_limit=share, watch=watch), start=start))
+        limits = replace(left, time_limit=share, watch=watch)
+        found.append(portfolio.solve(part, limits, start=start))
         candidates = [one for one in (best, found[-1].solution) if one is not None]
         if not candidates:
             break

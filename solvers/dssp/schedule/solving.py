@@ -14,7 +14,7 @@ from schedopt.formulations.dssp.rows import Choice
 from schedopt.instances.constraints import Forbid, Require
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding, bounding_rules, selected
-from schedopt.solvers import door
+from schedopt.solvers import portfolio
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.trivial import knapsack_bound, trivial
 from schedopt.solvers.engine import EngineTask, Partial
@@ -88,7 +88,7 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     best = _best_dispatched(model, run, relaxed, until, few=few, known=known)
     result = _result(model, run, best, relaxed.bound, "completed")
     value, bound = result.objective, result.bound
-    beaten = value is not None and bound is not None and value > bound  # for the door's alarm
+    beaten = value is not None and bound is not None and value > bound  # for the portfolio's alarm
     if beaten or (result.gap is not None and result.gap <= limits.gap):
         return msgspec.structs.replace(result, termination="optimal")
     if run.interrupted:
@@ -144,7 +144,7 @@ def solve_relaxation(model: Schedule, limits: Limits) -> Result:
     selection = bounding_selection(model)
     seconds = LONGEST if limits.time_limit is None else PATIENCE * limits.time_limit
     limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
-    return door.solve(selection, limits, trivial=lambda: trivial(selection))
+    return portfolio.solve(selection, limits, trivial=lambda: trivial(selection))
 
 
 def _is_short(model: Schedule, limits: Limits) -> bool:
@@ -327,7 +327,7 @@ def _ruled_selections(model: Schedule, run: Run) -> Iterator[JobMask]:
         if limits.time_limit is not None and now() - run.began > limits.time_limit / 2:
             return
         selection = Selection(night, fill=fill).add(*model.added)
-        result = door.solve(selection, Limits(time_limit=limit, gap=1e-3, seed=limits.seed))
+        result = portfolio.solve(selection, Limits(time_limit=limit, gap=1e-3, seed=limits.seed))
         if result.solution is not None:
             mask = np.zeros(len(night.jobs), dtype=np.bool_)
             mask[[night.index[name] for name in result.solution.selected]] = True

@@ -13,11 +13,11 @@ from schedopt.formulations.dssp.sample import Mask, Sample
 from schedopt.formulations.dssp.selection import Selection
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import remaining_limits
-from schedopt.solvers.door import solve as solve_any
 from schedopt.solvers.dssp.selection.scenario_prices import ScenarioRelaxation
 from schedopt.solvers.dssp.selection.service_order_search import LARGE, ServiceOrderSearch
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.kernels import Ascent
+from schedopt.solvers.portfolio import solve as solve_any
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result, plain_version
 

@@ -1,8 +1,8 @@
-"""The one door to every optimum: a formulation's table of engines, walked from the top.
+"""Solve a formulation by trying its engines in order.
 
-`ENGINES` in ``solvers/<row>/<formulation>`` is the table; the ``TABLES`` of a row say where. The
-first engine that accepts the formulation answers; it may hand what it has found to the next that
-accepts. The last row, ``model``, is the declared native model, solved as it stands.
+``TABLES`` of a problem's folder in ``solvers`` names the engines of each formulation. The first
+engine that accepts the model runs. If it does not prove its solution, it may hand its incumbent and
+bound to the next engine that accepts. The last engine, ``model``, is the declared native model.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 TRIVIAL = "trivial"
-"""The name credited with a solution or bound that takes no search."""
+"""The name credited with a greedy solution or a bound without search."""
 
 
 def engines(problem: str, formulation: str) -> tuple[Engine, ...]:
-    """Return the table of a formulation, in the order in which it is walked."""
+    """Return the engines of a formulation, in the order in which they are tried."""
     tables: dict[str, str] = getattr(import_module(module_path("solvers", problem)), "TABLES", {})
     table: tuple[Engine, ...] = resolve(tables[formulation]) if formulation in tables else ()
     return table
@@ -50,27 +50,31 @@ def solve(
     start: Start = lambda: None,
     trivial: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
 ) -> Result:
-    """Solve a formulation with the first engine that takes it, or with one that is named.
+    """Solve a formulation with its engines in order, or with a named engine.
 
     Parameters
     ----------
     model : Formulation
     limits : Limits, optional
-        When to stop; by default with a proof. The time limit is for all engines together.
+        Limits of all engines together; by default there is no time limit and the gap is 0.
     solver : str, optional
-        The name of an engine; it works alone. `InputError` if there is none, or it cannot.
+        The name of an engine, which then runs alone.
     start : callable, optional
-        Returns a solution to start from, found by a policy, or None; called where an engine
-        wants one.
+        Returns a warm start or None; called if an engine needs one.
     trivial : callable, optional
-        Returns a solution and a bound that take no search, None where there is none; called where
-        time runs out before an engine has either.
+        Returns a greedy solution and a bound, each of which may be None; called if the time limit
+        is reached before an engine has found either.
 
     Returns
     -------
     Result
-        Not yet checked; where a solution beats a bound, an alarm. An interruption (Ctrl-C) ends the
-        run and keeps what is known.
+        Not yet checked. It is an alarm if a solution is better than a proven bound. Ctrl-C ends the
+        run and keeps incumbent and bound.
+
+    Raises
+    ------
+    InputError
+        If there is no engine of that name, or it does not accept the model.
     """
     limits = limits or Limits()
     began = now()
@@ -111,7 +115,7 @@ def solve(
 
 
 def _with_new_name(model: Formulation, solver: str, result: Result) -> Result:
-    """Return a result with a note if the engine was named by an old name."""
+    """Return the result with a note if an old name of the engine was used."""
     for engine in engines(model.problem, model.name):
         if solver in engine.old_names:
             note = f"the engine {solver} is now called {engine.name}"
@@ -121,7 +125,7 @@ def _with_new_name(model: Formulation, solver: str, result: Result) -> Result:
 
 
 def _out_of_time(model: Formulation, limits: Limits) -> Result:
-    """Return the result where no engine had time; `InputError` if one is not installed."""
+    """Return the result if no engine had time; `InputError` if one is not installed."""
     tried = [one for one in engines(model.problem, model.name) if one.worth_trying(model, limits)]
     if absent := [engine.needs for engine in tried if not engine.available]:
         raise missing(absent[0])
@@ -131,14 +135,14 @@ def _out_of_time(model: Formulation, limits: Limits) -> Result:
         solver=TRIVIAL,
         version=plain_version(),
         stopped="time-limit",
-        message="so many columns are written in no time that is left: this took no search",
+        message="the time limit was reached before the model could be built",
     )
 
 
 def _with_fallback(
     model: Formulation, result: Result, trivial: Callable[[], tuple[Any | None, float | None]]
 ) -> Result:
-    """Fill in a quick solution and bound where time ran out before an engine had any."""
+    """Fill in a greedy solution and a bound if the time limit was reached without them."""
     late = result.termination in ("time-limit", "interrupted", "completed")
     if not late or model.changed or None not in (result.solution, result.bound):
         return result
@@ -154,13 +158,14 @@ def _with_fallback(
 
 
 def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None:
-    """Solve a formulation again by the second method of the engine that proved a result.
+    """Solve a formulation again with the engine that confirms the one that proved the result.
 
-    Where that does not take it, its own second method does, and so on; None where there is none.
+    If that engine does not accept the model, the engine that confirms it is tried, and so on.
+    Returns None if there is none.
     """
     table = {engine.name: engine for engine in engines(model.problem, model.name)}
     by = str(result.proved_by or result.solver)
-    if by not in table:  # what was known before any engine
+    if by not in table:  # a greedy solution
         by = next((engine.name for engine in table.values() if engine.accepts(model)), "")
     tried = {by}
     while by in table and (name := table[by].confirmed_by) and name not in tried:
@@ -176,10 +181,14 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
 
 
 def certificate(model: Formulation, result: Result, limits: Limits) -> Certificate | None:
-    """Return a certificate of the bound of a result; None if the formulation has none.
+    """Return a certificate of the bound of a result, or None if the formulation has none.
 
-    The maker of certificates is the formulation's own: it does not matter which engine found the
-    bound. It raises `NoCertificateError` if it knows why there is no certificate.
+    It is made from the instance and the bound, whichever engine found it.
+
+    Raises
+    ------
+    NoCertificateError
+        If there is no certificate, and the reason is known.
     """
     row = import_module(module_path("solvers", model.problem))
     makers: dict[str, str] = getattr(row, "CERTIFIERS", {})
@@ -190,7 +199,7 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> Certifica
 
 
 def _run(engine: Engine, model: Formulation, task: EngineTask) -> tuple[Partial, bool]:
-    """Return an engine's result, timed if the engine did not, and whether the walk ends there."""
+    """Return an engine's result with its seconds, and whether no other engine should follow."""
     began = now()
     answer = resolve(engine.solve)(model, task)
     handed = answer if isinstance(answer, Partial) else Partial(answer)
@@ -201,11 +210,11 @@ def _run(engine: Engine, model: Formulation, task: EngineTask) -> tuple[Partial,
 
 
 def _candidates(model: Formulation, limits: Limits, began: float) -> Iterator[tuple[Engine, Any]]:
-    """Yield the engines that take a formulation, with what each read of it, while time is left."""
+    """Yield the engines that accept a model, with what each read of it, until the time limit."""
     some = False
     for engine in engines(model.problem, model.name):
         if some and remaining_limits(limits, began).time_limit == 0:
-            return  # even reading may take long
+            return  # reading a model can take long
         if engine.available and engine.worth_trying(model, limits):
             read = engine.accepts(model)
             if read is not None and read is not False:
@@ -214,7 +223,7 @@ def _candidates(model: Formulation, limits: Limits, began: float) -> Iterator[tu
 
 
 def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
-    """Return the engine of that name, with what it reads of a formulation that it accepts."""
+    """Return the engine of that name, with what it read of the model."""
     table = engines(model.problem, model.name)
     engine = next((one for one in table if solver in (one.name, *one.old_names)), None)
     if engine is None:
@@ -239,12 +248,12 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
 
 
 def _with_credit(model: Formulation, result: Result, name: str, start: Any | None) -> Result:
-    """Return a result with credit for solution, bound and proof where the engine gave none."""
+    """Return the result with the engine credited for solution, bound and proof."""
     found_by = name if result.solution is not None else None
     if start is not None and result.objective is not None:
         value = model.instance.objective_of(start)
         if not better(model.sense, result.objective, value):
-            found_by = None  # a policy did
+            found_by = None  # the policy of the warm start
     found_by = result.found_by or found_by
     proven = result.proven or result.termination in ("infeasible", "unbounded")
     proved_by = (result.proved_by or name) if proven else None
@@ -260,7 +269,7 @@ def _with_credit(model: Formulation, result: Result, name: str, start: Any | Non
 def _tighter_bound(
     model: Formulation, known: Partial | None, handed: Partial
 ) -> Fraction | float | None:
-    """Return the tighter of two bounds, as exact as it is known."""
+    """Return the tighter of two bounds."""
     before = None if known is None else known.bound
     if before is None or handed.bound is None:
         return handed.bound if before is None else before
@@ -268,7 +277,7 @@ def _tighter_bound(
 
 
 def _merge(model: Formulation, first: Result, second: Result, before: float) -> Result:
-    """Return the result of an engine after another's: the better solution, the tighter bound."""
+    """Combine the results of two engines: the better solution and the tighter bound."""
     result = second
     if second.termination == "infeasible":
         if what := alarm(first, second):
@@ -278,7 +287,7 @@ def _merge(model: Formulation, first: Result, second: Result, before: float) -> 
         if first.objective is not None and (
             second.objective is None or not better(model.sense, second.objective, first.objective)
         ):
-            same = second.objective == first.objective  # and the second knows more of it
+            same = second.objective == first.objective
             result = msgspec.structs.replace(
                 result,
                 solution=second.solution if same else first.solution,
