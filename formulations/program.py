@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.arithmetic import exact_sum
 from schedopt.instances.decimals import Whole, as_written, lowest
 
 Number = float | Fraction
@@ -349,13 +350,6 @@ def row_sums(values: IntArray, first: IntArray) -> IntArray:
     total = np.zeros(len(values) + 1, dtype=values.dtype)
     np.cumsum(values, out=total[1:])
     return total[first[1:]] - total[first[:-1]]
-
-
-def exact_sum(numbers: IntArray) -> int:
-    """Return the exact sum of integers, as one of Python's own."""
-    if numbers.dtype == object:
-        return sum(numbers.tolist())
-    return (int((numbers >> 31).sum()) << 31) + int((numbers & (2**31 - 1)).sum())
 
 
 class ProgramWriter:

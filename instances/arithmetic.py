@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -16,6 +15,8 @@ def divisors(number: int) -> list[int]:
     return sorted({*small, *(number // d for d in small)}, reverse=True)
 
 
-def exact_sum(numbers: NDArray[np.int64]) -> int:
-    """Return the sum of whole numbers, which may have more than 64 bits."""
+def exact_sum(numbers: NDArray[Any]) -> int:
+    """Return the sum of integers, which may have more than 64 bits."""
+    if numbers.dtype == object:
+        return sum(numbers.tolist())
     return (int((numbers >> 31).sum()) << 31) + int((numbers & (2**31 - 1)).sum())

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum
+from schedopt.formulations.program import IntArray, IntegerProgram
+from schedopt.instances.arithmetic import exact_sum
 
 if TYPE_CHECKING:
     from schedopt.solvers.priced_core.open_part import OpenPart

@@ -8,7 +8,8 @@ from math import inf
 
 import numpy as np
 
-from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum
+from schedopt.formulations.program import IntArray, IntegerProgram
+from schedopt.instances.arithmetic import exact_sum
 from schedopt.solvers.clock import expired, now
 from schedopt.solvers.priced_core.dominance import FEW, useful_counts
 from schedopt.solvers.priced_core.greedy import greedy_choice

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum
+from schedopt.formulations.program import IntArray, IntegerProgram
+from schedopt.instances.arithmetic import exact_sum
 from schedopt.solvers.clock import now
 from schedopt.solvers.mip import Matrix
 from schedopt.solvers.priced_core.bounds import PricedBound

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.formulations.program import IntArray, IntegerProgram, exact_sum, row_sums
+from schedopt.formulations.program import IntArray, IntegerProgram, row_sums
+from schedopt.instances.arithmetic import exact_sum
 from schedopt.solvers.clock import expired, now
 from schedopt.solvers.mip import MatrixRun, engine_of
 from schedopt.solvers.priced_core.blocks import (
