@@ -50,11 +50,11 @@ class HoldBackParams:
 
 @dataclass(frozen=True)
 class SliceParams:
-    """Settings of the short parts that are solved exactly: seconds are CP-SAT's for each."""
+    """Settings of the short parts: ``effort`` is CP-SAT's deterministic time for each part."""
 
     jobs: int = 12
     count: int = 10
-    seconds: float = 2.0
+    effort: float = 2.0
     seed: int = 0
 
 
@@ -124,7 +124,7 @@ def slices(queue: Instance, params: SliceParams) -> list[tuple[float, float]]:
         alone = float(part.jobs.run.mean())
         if bounded.bound is None or bounded.objective is None or bounded.objective <= alone:
             continue
-        best = optimum(part, params.seconds)
+        best = optimum(part, params.effort)
         if best is not None:
             found.append((bounded.bound / best - 1, bounded.objective / best - 1))
         if len(found) == params.count:
@@ -132,7 +132,7 @@ def slices(queue: Instance, params: SliceParams) -> list[tuple[float, float]]:
     return found
 
 
-def optimum(queue: Instance, seconds: float) -> float | None:
+def optimum(queue: Instance, effort: float) -> float | None:
     """Return the least mean response time of a short log, proven by CP-SAT, or None."""
     from ortools.sat.python import cp_model
 
@@ -149,7 +149,7 @@ def optimum(queue: Instance, seconds: float) -> float | None:
     model.minimize(sum(starts))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.max_deterministic_time = effort
     if solver.solve(model) != cp_model.OPTIMAL:
         return None
     return (solver.objective_value + sum(run) - sum(submit)) / len(run)

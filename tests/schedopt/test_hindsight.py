@@ -53,7 +53,7 @@ def test_optimum_of_a_short_log_is_that_of_brute_force(seed: int) -> None:
 def test_parts_of_a_log_bracket_their_optimum() -> None:
     jobs, servers = random_jobs(3, 40, 4)
     queue = queue_of(Jobs(np.floor(jobs.submit), jobs.need, np.ceil(jobs.run)), servers)
-    found = slices(queue, SliceParams(jobs=6, count=4, seconds=60.0))
+    found = slices(queue, SliceParams(jobs=6, count=4, effort=60.0))
     assert found
     assert all(below <= 1e-9 and above >= -1e-9 for below, above in found)
 
