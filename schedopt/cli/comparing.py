@@ -26,7 +26,7 @@ MOST_FAILURES = 20  # failed instances that are reported one by one
 @verb("schedopt bench nights/ --jobs 4 --output results.parquet")
 def bench(
     paths: Annotated[Files, Argument(help="Instance files, and folders of them.")] = None,
-    generate: Annotated[Texts, Option(help="Such as dssp/planted,seeds=1-20.")] = None,
+    generate: Annotated[Texts, Option(help="Such as epoch/planted,seeds=1-20.")] = None,
     policy: Annotated[Texts, Option(help="NAME,...; all by default.")] = None,
     seed: Annotated[Texts, Option(help="A seed, or several as 1-5; repeatable.")] = None,
     json: shared.Json = False,

@@ -201,9 +201,23 @@ def test_a_hostile_export_has_exit_status_2(tmp_path: Path) -> None:
 
 
 def test_titles_of_joined_exports_are_no_jobs(tmp_path: Path) -> None:
-    queue = converted(tmp_path, NOW + NOW.replace("\n1|", "\n4|"))
+    later = NOW.replace("\n1|", "\n4|").replace("\n2|", "\n5|").replace("\n3|", "\n6|")
+    queue = converted(tmp_path, NOW + later)
     assert len(queue.jobs) == 6
     assert (queue.description or "").startswith("6 of 6 jobs")
+
+
+def test_jobs_in_two_exports_that_are_joined_are_counted_once(tmp_path: Path) -> None:
+    later = NOW.replace("\n1|", "\n4|")  # its jobs 2 and 3 are those of NOW
+    queue = converted(tmp_path, NOW + later)
+    assert queue.jobs.name.tolist() == ["1", "4", "2", "3"]
+    assert (queue.description or "").startswith("4 of 6 jobs")
+    assert "2 left out, the same as a row above" in said(queue)
+
+
+def test_equal_rows_of_a_table_without_job_ids_are_different_jobs(tmp_path: Path) -> None:
+    queue = converted(tmp_path, "submit,need,run\n0,2,9\n0,2,9\n")
+    assert len(queue.jobs) == 2
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared exports are not here")

@@ -165,6 +165,12 @@ def test_list_and_help_and_version() -> None:
     assert run("--version").stdout.startswith("schedopt ")
 
 
+def test_the_generator_that_help_of_bench_names_exists() -> None:
+    named = re.search(r"Such as (\w+)/([\w-]+),seeds", run("bench", "--help").stdout)
+    assert named is not None
+    assert named[2] in problem(named[1]).generators()
+
+
 NIGHT = str(BUNDLED / "night.json.gz")
 WRONG = [
     (["solve", "nowhere.json"], ["nowhere.json", "a file that exists"]),

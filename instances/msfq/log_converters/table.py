@@ -163,6 +163,7 @@ def read(
     expect_cells(data)
     table = read_frame(data)
     table, repeated = _without_repeated_titles(table)
+    table, again = _without_rows_again(table)
     titles = _titles_of(table, ROLES, columns)
     missing = {"submit", "need", "run"} - titles.keys()
     if missing - {"run"} or (missing and not {"began", "ended"} <= titles.keys()):
@@ -213,6 +214,7 @@ def read(
     release(raw, since.get("eligible"), since.get("began", unknown))
     raw.rows -= int(repeated.sum())
     raw.keep(~repeated)
+    raw.leave_out(again[~repeated], "the same as a row above")
     if is_slurm:
         sacct.leave_out_steps(raw)
     sacct.take_limits(raw, drop=unfinished == "drop")
@@ -235,6 +237,24 @@ def _without_repeated_titles(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray
             pl.when(~repeated).then(pl.col(title)).alias(title) for title in table.columns
         )
     return table, repeated.to_numpy()
+
+
+def _without_rows_again(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
+    """Return an export of sacct with empty rows in place of those that a row above equals.
+
+    Exports whose windows overlap, when joined, have some jobs twice.
+    """
+    import polars as pl
+
+    again = np.zeros(len(table), dtype=bool)
+    if any(title.lower().startswith("jobid") for title in table.columns):
+        row = pl.struct(pl.all())
+        empty = pl.all_horizontal(pl.all().is_null())
+        again = table.select(~row.is_first_distinct() & ~empty).to_series().to_numpy()
+        table = table.select(
+            pl.when(pl.Series(~again)).then(pl.col(title)).alias(title) for title in table.columns
+        )
+    return table, again
 
 
 def _is_need(role: str) -> bool:
