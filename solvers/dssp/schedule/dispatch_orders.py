@@ -92,12 +92,11 @@ class DispatchOrders:
         first = kinds.first[:-1]
         self._kinds = kinds._replace(latest=latest[self._order][first])
         slack = due[kinds.job_of] - following[self._order][first] - kinds.lengths
+        with np.errstate(over="ignore"):  # without demand a large reward comes first
+            ratios = -night.rewards / np.maximum(self.demands, 1e-300)
         by_job = [
             due - paths,
-            *map(
-                self._ranks_of_due_times,
-                (-night.rewards / np.maximum(self.demands, 1e-300), -paths),
-            ),
+            *map(self._ranks_of_due_times, (ratios, -paths)),
             *map(self._ranks_of_due_times, (self.demands, -night.rewards, due)),
         ]
         self._keys = [slack, *(key[kinds.job_of] for key in by_job)]
