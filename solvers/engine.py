@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.extras import installed
@@ -103,9 +102,9 @@ class Engine:
     ----------
     name : str
         As ``--solver`` takes it.
-    solve : str
-        ``module:function``, which takes the formulation and an `EngineTask`, and returns a
-        `Result`, not yet checked, or a `Partial`.
+    solve : callable
+        Takes the formulation and an `EngineTask`, and returns a `Result`, not yet checked, or a
+        `Partial`. It imports heavy libraries when it is called.
     description : str
         Which models it accepts, and which of them it takes unasked, in a sentence.
     proves : str
@@ -125,7 +124,7 @@ class Engine:
     """
 
     name: str
-    solve: str
+    solve: Callable[[Any, EngineTask], Result | Partial]
     description: str
     proves: str
     accepts: Callable[[Any], Any] = anything
@@ -139,21 +138,3 @@ class Engine:
     def available(self) -> bool:
         """Whether what it needs is on this machine."""
         return not self.needs or installed(self.needs)
-
-
-def declared_in_cpsat(proves: str, confirmed_by: str = "") -> Engine:
-    """Return the last row of a table whose declared model is CP-SAT's."""
-    return Engine(
-        "model",
-        solve="schedopt.solvers.cpsat:solve_native",
-        description="any model, as it stands in CP-SAT, native changes too",
-        proves=proves,
-        confirmed_by=confirmed_by,
-        needs="ortools",
-    )
-
-
-def resolve(path: str) -> Any:
-    """Import the object that ``module:name`` names."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)

@@ -1,6 +1,6 @@
 """Solve a formulation by trying its engines in order.
 
-``TABLES`` of a problem's folder in ``solvers`` names the engines of each formulation. The first
+``engines`` of a problem's folder in ``solvers`` returns the engines of a formulation. The first
 engine that accepts the model runs. If it does not prove its solution, it may hand its incumbent and
 bound to the next engine that accepts. The last engine, ``model``, is the declared native model.
 """
@@ -22,7 +22,7 @@ from schedopt.instances.files import module_path
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import remaining_limits
-from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial, Start, resolve
+from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial, Start
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
 from schedopt.solvers.running import Run, make_result, plain_version, with_status
 from schedopt.solvers.stopping import stopped
@@ -37,8 +37,7 @@ TRIVIAL = "trivial"
 
 def engines(problem: str, formulation: str) -> tuple[Engine, ...]:
     """Return the engines of a formulation, in the order in which they are tried."""
-    tables: dict[str, str] = getattr(import_module(module_path("solvers", problem)), "TABLES", {})
-    table: tuple[Engine, ...] = resolve(tables[formulation]) if formulation in tables else ()
+    table: tuple[Engine, ...] = import_module(module_path("solvers", problem)).engines(formulation)
     return table
 
 
@@ -191,17 +190,14 @@ def certificate(model: Formulation, result: Result, limits: Limits) -> Certifica
         If there is no certificate, and the reason is known.
     """
     row = import_module(module_path("solvers", model.problem))
-    makers: dict[str, str] = getattr(row, "CERTIFIERS", {})
-    if model.name not in makers:
-        return None
-    document: Certificate | None = resolve(makers[model.name])(model, result, limits)
-    return document
+    maker: Callable[..., Certificate | None] | None = getattr(row, "certify", None)
+    return None if maker is None else maker(model, result, limits)
 
 
 def _run(engine: Engine, model: Formulation, task: EngineTask) -> tuple[Partial, bool]:
     """Return an engine's result with its seconds, and whether no other engine should follow."""
     began = now()
-    answer = resolve(engine.solve)(model, task)
+    answer = engine.solve(model, task)
     handed = answer if isinstance(answer, Partial) else Partial(answer)
     if handed.result.seconds == Seconds():
         seconds = Seconds(build=model.seconds, solve=now() - began)

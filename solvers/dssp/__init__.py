@@ -1,15 +1,31 @@
-"""Engines for dssp: selections, seasons and schedules."""
+"""Engines of dssp: selections, seasons and schedules."""
 
-TABLES = {
-    "selection": "schedopt.solvers.dssp.selection:ENGINES",
-    "season": "schedopt.solvers.dssp.season:ENGINES",
-    "schedule": "schedopt.solvers.dssp.schedule:ENGINES",
-}
-"""Where the table of engines of each formulation stands."""
+from __future__ import annotations
 
-CERTIFIERS = {
-    "selection": "schedopt.solvers.dssp.certificate:certify",
-    "season": "schedopt.solvers.dssp.certificate:certify",
-    "schedule": "schedopt.solvers.dssp.certificate:certify_schedule",
-}
-"""Where the function stands that makes certificates for each formulation."""
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from schedopt.solvers.engine import Certificate, Engine
+    from schedopt.solvers.result import Limits, Result
+
+
+def engines(formulation: str) -> tuple[Engine, ...]:
+    """Return the engines of a formulation, in the order in which they are tried."""
+    if formulation == "selection":
+        from schedopt.solvers.dssp.selection import ENGINES
+    elif formulation == "season":
+        from schedopt.solvers.dssp.season import ENGINES
+    elif formulation == "schedule":
+        from schedopt.solvers.dssp.schedule import ENGINES
+    else:
+        return ()
+    return ENGINES
+
+
+def certify(model: Any, result: Result, limits: Limits) -> Certificate | None:
+    """Return a certificate of the bound of a result, or None."""
+    from schedopt.solvers.dssp import certificate
+
+    if model.name == "schedule":
+        return certificate.certify_schedule(model, result, limits)
+    return certificate.certify(model, result, limits)

@@ -1,11 +1,13 @@
 """The engines of `Allocation`, in the order in which they are tried."""
 
+from typing import Any
+
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import bounds_of
-from schedopt.solvers.engine import Engine, anything
+from schedopt.solvers.engine import Engine, EngineTask, Partial, anything
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS, has_few_orders, is_one_order
 from schedopt.solvers.hesrpt.feasibility import has_few_timelines
-from schedopt.solvers.result import Limits
+from schedopt.solvers.result import Limits, Result
 
 MOST_TIMELINES = 720
 """Most convex programs of the declared model: the orders of 6 jobs without arrivals."""
@@ -48,10 +50,40 @@ def _has_few_timelines(model: Allocation) -> bool:
     return model.changed or has_few_timelines(model, MOST_TIMELINES)
 
 
+def _solve_one(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.hesrpt.order_search import solve_one
+
+    return solve_one(model, task)
+
+
+def _solve_by_lagrangian(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.hesrpt.lagrangian import solve
+
+    return solve(model, task)
+
+
+def _solve_all(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.hesrpt.order_search import solve_all
+
+    return solve_all(model, task)
+
+
+def _solve_by_convex_programs(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.hesrpt.convex_programs import solve
+
+    return solve(model, task)
+
+
+def _solve_as_it_stands(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.hesrpt.convex_programs import solve_as_it_stands
+
+    return solve_as_it_stands(model, task)
+
+
 ENGINES = (
     Engine(
         "closed-form",
-        solve="schedopt.solvers.hesrpt.order_search:solve_one",
+        solve=_solve_one,
         accepts=_has_one_order,
         description="makespans without arrivals or side constraints; flow times without arrivals "
         "if the order is given, or if shortest first is optimal (one speedup, equal weights)",
@@ -62,7 +94,7 @@ ENGINES = (
     Engine(
         "lagrangian",
         old_names=("rents",),
-        solve="schedopt.solvers.hesrpt.lagrangian:solve",
+        solve=_solve_by_lagrangian,
         accepts=_has_many_orders,
         worth_trying=_has_too_many_orders_for_branching,
         description="Lagrangian bound for flow times without arrivals, with caps and floors of "
@@ -75,7 +107,7 @@ ENGINES = (
     Engine(
         "branch-and-bound",
         old_names=("tree",),
-        solve="schedopt.solvers.hesrpt.order_search:solve_all",
+        solve=_solve_all,
         accepts=_fits_branch_and_bound,
         description="branch and bound over completion orders, for flow times of up to 60 jobs, "
         "also with arrivals and side constraints",
@@ -86,7 +118,7 @@ ENGINES = (
     ),
     Engine(
         "clarabel",
-        solve="schedopt.solvers.hesrpt.convex_programs:solve",
+        solve=_solve_by_convex_programs,
         accepts=anything,
         worth_trying=_is_unchanged,
         description="convex programs of the best order, or of all orders if there are few",
@@ -97,7 +129,7 @@ ENGINES = (
     ),
     Engine(
         "model",
-        solve="schedopt.solvers.hesrpt.convex_programs:solve_as_it_stands",
+        solve=_solve_as_it_stands,
         accepts=_has_few_timelines,
         description="the declared convex program of one order, with the user's changes, or of up "
         "to 720 timelines (6 jobs without arrivals)",

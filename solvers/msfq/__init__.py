@@ -1,14 +1,30 @@
-"""What finds the optima of msfq: thresholds, optimal policies, bounds on logs."""
+"""Engines of msfq: thresholds, optimal policies, bounds on logs."""
 
-TABLES = {
-    "threshold": "schedopt.solvers.msfq.threshold:ENGINES",
-    "optimal-policy": "schedopt.solvers.msfq.optimal_policy:ENGINES",
-    "bound": "schedopt.solvers.msfq.log_bound:ENGINES",
-}
-"""Where the table of engines of each formulation stands."""
+from __future__ import annotations
 
-CERTIFIERS = {
-    "optimal-policy": "schedopt.solvers.msfq.optimal_policy.optimal:certify",
-    "bound": "schedopt.solvers.msfq.log_bound.bracket:certify",
-}
-"""Where the function stands that makes certificates for each formulation."""
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from schedopt.solvers.engine import Certificate, Engine
+    from schedopt.solvers.result import Limits, Result
+
+
+def engines(formulation: str) -> tuple[Engine, ...]:
+    """Return the engines of a formulation, in the order in which they are tried."""
+    from schedopt.solvers.msfq import log_bound, optimal_policy, threshold
+
+    modules = {"threshold": threshold, "optimal-policy": optimal_policy, "bound": log_bound}
+    return modules[formulation].ENGINES if formulation in modules else ()
+
+
+def certify(model: Any, result: Result, limits: Limits) -> Certificate | None:
+    """Return a certificate of the bound of a result, or None."""
+    if model.name == "optimal-policy":
+        from schedopt.solvers.msfq.optimal_policy import optimal
+
+        return optimal.certify(model, result, limits)
+    if model.name == "bound":
+        from schedopt.solvers.msfq.log_bound import bracket
+
+        return bracket.certify(model, result, limits)
+    return None

@@ -7,13 +7,13 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.extras import installed
-from schedopt.solvers.engine import Engine, anything, never, unchanged
+from schedopt.solvers.engine import Engine, EngineTask, Partial, anything, never, unchanged
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
-    from schedopt.solvers.result import Limits
+    from schedopt.solvers.result import Limits, Result
 
 FEW = 24
 """Most jobs for which branch and bound takes no longer than loading compiled code."""
@@ -26,7 +26,6 @@ APART = 11_000
 SECOND = "scip" if installed("pyscipopt") else "branch-and-bound"
 """The engine that confirms HiGHS."""
 
-_PRICED_CORE = "schedopt.solvers.dssp.selection.priced_core"
 _EXACT = "the optimum, or that nothing keeps the rules, in integers"
 
 
@@ -84,9 +83,45 @@ def certified_engine(name: str, **fields: Any) -> Engine:
     return Engine(name, **usual | fields)
 
 
+def _solve_by_scenario_search(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.dssp.selection.scenario_search import solve
+
+    return solve(model, task)
+
+
+def _solve_by_search(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.dssp.selection.knapsack.search import solve
+
+    return solve(model, task)
+
+
+def _solve_by_priced_core(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.dssp.selection.priced_core import solve
+
+    return solve(model, task)
+
+
+def _branch_and_bound(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.dssp.selection.priced_core import branch_and_bound
+
+    return branch_and_bound(model, task)
+
+
+def _by_mip(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.dssp.selection.priced_core import by_mip
+
+    return by_mip(model, task)
+
+
+def _as_declared(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.dssp.selection.priced_core import as_declared
+
+    return as_declared(model, task)
+
+
 SAMPLED = Engine(
     "sampled",
-    solve="schedopt.solvers.dssp.selection.scenario_search:solve",
+    solve=_solve_by_scenario_search,
     accepts=under_risk,
     description="any declared rules under --risk",
     proves="a bound, by prices of scenarios; the optimum, by branches in the order of service, of "
@@ -95,7 +130,7 @@ SAMPLED = Engine(
 )
 KNAPSACK = certified_engine(
     "knapsack",
-    solve="schedopt.solvers.dssp.selection.knapsack.search:solve",
+    solve=_solve_by_search,
     accepts=plain_knapsack,
     worth_trying=has_many_jobs,
     description=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
@@ -104,7 +139,7 @@ KNAPSACK = certified_engine(
 )
 PRICED_CORE = certified_engine(
     "priced-core",
-    solve=f"{_PRICED_CORE}:solve",
+    solve=_solve_by_priced_core,
     accepts=unchanged,
     worth_trying=fits_time_limit,
     description="any declared rules, and objectives in order",
@@ -115,7 +150,7 @@ PRICED_CORE = certified_engine(
 )
 BRANCH_AND_BOUND = certified_engine(
     "branch-and-bound",
-    solve=f"{_PRICED_CORE}:branch_and_bound",
+    solve=_branch_and_bound,
     accepts=unchanged_reward,
     worth_trying=never,
     description="any declared rules, by branching in integers alone; only by name",
@@ -124,7 +159,7 @@ BRANCH_AND_BOUND = certified_engine(
 )
 HIGHS = certified_engine(
     "highs",
-    solve=f"{_PRICED_CORE}:by_mip",
+    solve=_by_mip,
     accepts=one_objective,
     worth_trying=never,
     description="any linear model, changed natively too; only by name",
@@ -133,7 +168,7 @@ HIGHS = certified_engine(
 )
 SCIP = certified_engine(
     "scip",
-    solve=f"{_PRICED_CORE}:by_mip",
+    solve=_by_mip,
     accepts=one_objective,
     worth_trying=never,
     description="any linear model, changed natively too; only by name",
@@ -143,7 +178,7 @@ SCIP = certified_engine(
 )
 MODEL = Engine(
     "model",
-    solve=f"{_PRICED_CORE}:as_declared",
+    solve=_as_declared,
     accepts=anything,
     worth_trying=is_changed_or_fits,
     description="any linear model, as it is in Pyomo, native changes too",

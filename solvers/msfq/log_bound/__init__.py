@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from schedopt.solvers.engine import Engine, anything
+from schedopt.solvers.engine import Engine, EngineTask, Partial, anything
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
+    from schedopt.solvers.result import Result
 
 MOST, FEW = 200_000, 20_000
 """Starts, each as often as its job runs for a tick, up to which a column for each is written; and
@@ -24,11 +25,22 @@ def has_few_starts(model: LogBound, most: int = MOST) -> bool:
     return ticks.exact and sum((last - submit) * (run + 1) for submit, run in pairs) <= most
 
 
-_HERE = "schedopt.solvers.msfq.log_bound"
+def _solve_by_bracket(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.msfq.log_bound.bracket import solve
+
+    return solve(model, task)
+
+
+def _solve_by_program(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.msfq.log_bound.program import solve
+
+    return solve(model, task)
+
+
 ENGINES = (
     Engine(
         "server-prices",
-        solve=f"{_HERE}.bracket:solve",
+        solve=_solve_by_bracket,
         accepts=anything,
         description=f"any log; the linear program follows up to {FEW:,} starts times ticks",
         proves="a bound on all schedules that preempt nobody, beside what the best policy gets",
@@ -36,7 +48,7 @@ ENGINES = (
     ),
     Engine(
         "model",
-        solve=f"{_HERE}.program:solve",
+        solve=_solve_by_program,
         accepts=has_few_starts,
         description=f"logs with at most {MOST:,} starts times ticks that their jobs then run",
         proves="the most that prices can prove, as a linear program with a column for each start",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from schedopt.solvers.engine import Engine
+from schedopt.solvers.engine import Engine, EngineTask, Partial
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import OptimalPolicy
+    from schedopt.solvers.result import Result
 
 
 def is_readable(model: OptimalPolicy) -> bool:
@@ -23,11 +24,22 @@ def fits_program(model: OptimalPolicy) -> bool:
     return is_readable(model) and program.box_of(model) is not None
 
 
-_HERE = "schedopt.solvers.msfq.optimal_policy"
+def _solve_by_optimal(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.msfq.optimal_policy.optimal import solve
+
+    return solve(model, task)
+
+
+def _solve_by_program(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.msfq.optimal_policy.program import solve
+
+    return solve(model, task)
+
+
 ENGINES = (
     Engine(
         "queues",
-        solve=f"{_HERE}.optimal:solve",
+        solve=_solve_by_optimal,
         accepts=is_readable,
         description="any one-or-all system, with other costs too",
         proves="the optimum between bounds, for any number of jobs",
@@ -37,7 +49,7 @@ ENGINES = (
     ),
     Engine(
         "model",
-        solve=f"{_HERE}.program:solve",
+        solve=_solve_by_program,
         accepts=fits_program,
         description="systems of few servers and a low load",
         proves="the optimum of the decision process with so much room that there is none for at "

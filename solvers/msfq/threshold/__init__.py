@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from schedopt.solvers.engine import Engine, anything
+from schedopt.solvers.engine import Engine, EngineTask, Partial, anything
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Threshold
+    from schedopt.solvers.result import Result
 
 LIGHT = {2: 0.9, 4: 0.8, 8: 0.6, 16: 0.5, 32: 0.3}
 """Servers, and the load up to which the chains of as few take some minutes at most."""
@@ -20,11 +21,22 @@ def has_short_queues(model: Threshold) -> bool:
     return short and model.method == "exact"
 
 
-_HERE = "schedopt.solvers.msfq.threshold"
+def _solve_by_exact(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.msfq.threshold.exact import solve
+
+    return solve(model, task)
+
+
+def _solve_by_chain(model: Any, task: EngineTask) -> Result | Partial:
+    from schedopt.solvers.msfq.threshold.chain import solve
+
+    return solve(model, task)
+
+
 ENGINES = (
     Engine(
         "queues",
-        solve=f"{_HERE}.exact:solve",
+        solve=_solve_by_exact,
         accepts=anything,
         description="any threshold, by the method that it names; those that the model "
         "rules out are not "
@@ -37,7 +49,7 @@ ENGINES = (
     ),
     Engine(
         "model",
-        solve=f"{_HERE}.chain:solve",
+        solve=_solve_by_chain,
         accepts=has_short_queues,
         description="exact curves of few servers that are not busy: "
         + ", ".join(f"{k} to a load of {load}" for k, load in LIGHT.items()),
