@@ -401,7 +401,9 @@ class JobReader:
         else:
             if not frames and not tasks and (of := {"frames", "tasks"} & self.columns.at.keys()):
                 column = "frames" if "frames" in of else "tasks"
-                row.refuse(row.wrong(column, FRAMES if column == "frames" else "how many tasks"))
+                expected = FRAMES if column == "frames" else "how many tasks"
+                if not row.is_wrong:
+                    row.refuse(row.wrong(column, expected))
                 return None
             frames = frames or (row.value(TASK_COUNT) if tasks else 1) or 1
             left = frames - _done(done, frames)

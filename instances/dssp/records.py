@@ -174,7 +174,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         if not objectives:
             return
         expect(objectives[0] == "reward", "'reward' first", objectives[0], "objectives[0]")
-        columns = {"reward", "demand"}.union(*(job.values for job in self.jobs))
+        columns = dict.fromkeys(
+            ["reward", "demand", *(name for job in self.jobs for name in job.values)]
+        )
         for i, name in enumerate(objectives):
             where = f"objectives[{i}]"
             own = name.removeprefix(LEAST)

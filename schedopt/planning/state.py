@@ -95,12 +95,13 @@ def read_state(
     night, reports, machine = night_state.night, dict[str, Observed](), list[Processors]()
     with at_place(file=file):
         table = Table.read(source)
-        is_export = not {*table.titles} <= {*COLUMNS}
+        titles = table.titles
+        is_export = not {*titles} <= {*COLUMNS}
         if is_export:
-            table = Table(table.head, [*map(_recognized, table.titles)], table.rows)
+            table = Table(table.head, [*map(_recognized, titles)], table.rows)
         if "job" not in table.titles or not {"status", "done", "processors"} & {*table.titles}:
             expected = "a column `job` or `name`, and one of `status` or `done`"
-            raise InputError(expected, found=", ".join(table.titles), place=table.head)
+            raise InputError(expected, found=", ".join(map(quote, titles)), place=table.head)
         for row in table.declared(COLUMNS.values(), "states", _clock(night), others=is_export):
             name = row.text("job")
             if not name and not is_export:

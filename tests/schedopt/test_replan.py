@@ -156,6 +156,13 @@ def test_machine_without_any_processor_is_refused_by_its_report(pools: bool) -> 
         schedopt.replan(plan, at=0, state=lost)
 
 
+def test_table_that_is_no_state_is_refused_by_its_own_titles() -> None:
+    plan = schedopt.plan(TWO)
+    table = pl.DataFrame({"Name": ["a"], "reward": [1]})
+    with pytest.raises(InputError, match="found 'Name', 'reward'; expected a column `job` or"):
+        schedopt.replan(plan, at=1, state=table)
+
+
 def test_late_rewards_are_counted_exactly() -> None:
     late = ((0, 1), (2, 0.5))
     jobs = (

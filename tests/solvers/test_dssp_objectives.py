@@ -1,6 +1,7 @@
 """Objectives in order, selections under risk by the order of service, and quick answers."""
 
 import json
+import re
 from importlib import import_module
 from itertools import product
 from random import Random
@@ -104,6 +105,14 @@ def test_a_forged_total_and_a_missing_one_are_found() -> None:
 def test_objectives_that_say_nothing_are_refused(objectives: tuple[str, ...], words: str) -> None:
     with pytest.raises(InputError, match=words):
         msgspec.structs.replace(random_night(1), objectives=objectives)
+
+
+def test_names_of_values_are_listed_in_the_order_of_the_jobs() -> None:
+    names = ("io", "cores", "memory", "bill", "licences", "frames")
+    job = Job(name="a", reward=1, stages=((1,),), values=dict.fromkeys(names, 1))
+    listed = ", ".join(f"'{name}'" for name in ("reward", "demand", *names))
+    with pytest.raises(InputError, match=re.escape(f"(one of {listed})")):
+        Instance(name="one", processors=1, deadline=1, jobs=(job,), objectives=("reward", "colour"))
 
 
 def test_engine_of_one_objective_refuses_several() -> None:
