@@ -89,6 +89,13 @@ def test_a_log_of_no_usable_job_says_why(tmp_path: Path) -> None:
     )
 
 
+def test_a_start_outside_every_calendar_is_refused_with_the_file(tmp_path: Path) -> None:
+    path = saved(tmp_path, "; UnixStartTime: 99999999999999999999", line(1, 0, 10))
+    error = refusal(convert, path)
+    assert error.file == str(path)
+    assert "from the year 1 to the year 9999" in error.expected
+
+
 # --- rules ------------------------------------------------------------------------------------
 
 RULES: list[tuple[dict[str, Any], list[float], list[float], list[float], str]] = [

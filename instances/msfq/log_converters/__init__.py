@@ -110,6 +110,8 @@ def read_log(
         raw = reader(path, **{k: v for k, v in asked.items() if k in own or k.startswith("need:")})
         bare = _machine(raw, asked)
         jobs = cleaning.clean(raw, bare, asked)
+        zone = ZoneInfo(raw.zone or "UTC")
+        dates = None if raw.zero is None else Dates(moment_of(raw.zero, zone))
     name = asked.get("name") or stem(path)
     log = f"{PLAIN.sub('-', name)}.parquet"
     machine = f" ({raw.computer})" if raw.computer else ""
@@ -120,10 +122,7 @@ def read_log(
         width = max((len(title) for title, _ in raw.columns), default=0)
         for title, use in raw.columns:
             tell(f"{title:{width}}  {use}")
-    dates = start = None
-    if raw.zero is not None:
-        dates = Dates(moment_of(raw.zero, ZoneInfo(raw.zone or "UTC")))
-        start = f"{dates.start.isoformat()}[{raw.zone}]" if raw.zone else None
+    start = f"{dates.start.isoformat()}[{raw.zone}]" if dates and raw.zone else None
     queue = msgspec.structs.replace(bare, name=name, description=described, log=log, start=start)
     observed = Observed(dates, raw.until, raw.waiting, raw.running)
     return queue.with_jobs(jobs), Reading(raw.rows - len(jobs), raw.reordered, observed)
