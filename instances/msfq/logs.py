@@ -22,6 +22,7 @@ Names = NDArray[np.generic]
 MOST_NEED = 2**31 - 1
 MOST_AMOUNT = 2**53 - 1
 """Largest amount of a resource: JSON numbers and table cells hold it exactly."""
+MOST_TIME = 1e30  # limit on submits, run times and estimates, so that no sum of areas overflows
 MOST_SUM = 2**62  # limit on the sum of all needs of a resource, so that no partial sum overflows
 GROUPINGS = ("user", "group", "queue", "partition")  # columns that name a job's owner or place
 
@@ -266,6 +267,9 @@ def check_jobs(  # noqa: PLR0917
     if estimate is not None:
         bad = ~np.isnan(estimate) & ~(np.isfinite(estimate) & (estimate > 0))
         kinds.append(("estimate", "a number > 0", bad, estimate))
+    for title, times in (("submit", submit), ("run", run), ("estimate", estimate)):
+        if times is not None:
+            kinds.append((title, f"at most {MOST_TIME:g}", times > MOST_TIME, times))
     earliest, words = submit, "submit"
     if release is not None:
         early = ~(np.isfinite(release) & (release >= submit))

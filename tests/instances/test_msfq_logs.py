@@ -125,6 +125,9 @@ def test_read_jobs_returns_what_write_jobs_wrote(
         ("submit,need,run\n0,0,1\n", "row 0, column 'need': found 0; expected from 1 to"),
         ("submit,need,run\n0,1,0\n", "row 0, column 'run': found 0; expected a number > 0"),
         ("submit,need,run\n-1,1,1\n", "column 'submit': found -1; expected a number >= 0"),
+        ("submit,need,run\n0,1,1e308\n", "column 'run': found 1e+308; expected at most 1e+30"),
+        ("submit,need,run\n1e308,1,1\n", "column 'submit': found 1e+308; expected at most"),
+        ("submit,need,run,estimate\n0,1,1,1e308\n", "'estimate': found 1e+308; expected at most"),
         (
             "submit,need,run\n5,1,1\n4,1,1\n",
             "row 1, column 'submit': found 4; expected no less",
