@@ -82,13 +82,11 @@ class ScaledProgram:
         scaled = max(REWARD_TOLERANCE, 4e-7 * self.program.n_columns)
         return Fraction(scaled) * (1 << self.reward_shift)
 
-    def matrix(self, *, unit: float = 1.0, offset: float = 0.0, inwards: bool = False) -> Matrix:
-        """Return the program for a MIP solver.
+    def matrix(self, *, inwards: bool = False) -> Matrix:
+        """Return the program for a MIP solver, whose objective is the reward scaled down.
 
         Parameters
         ----------
-        unit, offset : float
-            Units in a reward of 1, and the reward beside this program's, for reports of progress.
         inwards : bool
             Whether to move the bounds of blurred rows inwards, so that solutions keep the rows.
         """
@@ -98,8 +96,8 @@ class ScaledProgram:
         return Matrix(
             columns=list(range(program.n_columns)),
             cost=_shifted(program.rewards, self.reward_shift),
-            cost_scale=2.0**-self.reward_shift * unit,
-            offset=offset,
+            cost_scale=1.0,
+            offset=0.0,
             maximize=True,
             column_lower=program.low.astype(float),
             column_upper=program.high.astype(float),

@@ -212,7 +212,9 @@ class Search:
         if self.x is not None and self.value >= self.bound:
             self.close(proved_by)
 
-    def report(self, value: float | None = None, bound: float | None = None) -> None:
+    def report(
+        self, value: Fraction | int | None = None, bound: Fraction | int | None = None
+    ) -> None:
         """Report progress: what is known, or what a solver found, in units, if that is better."""
         scale = self.whole.scale
         values = [v for v in (value, None if self.x is None else self.value) if v is not None]
@@ -665,15 +667,16 @@ class Search:
         if not own.n_columns:
             self.offer(program.low, name)
             return self.program.reward_of(program.low)
-        unit = float(min(self.whole.scale, Fraction(10) ** 300))
         scaled = ScaledProgram(own)
-        matrix = scaled.matrix(
-            unit=unit, offset=float(part.reward / Fraction(unit)), inwards=inwards
-        )
+        matrix = scaled.matrix(inwards=inwards)
+
+        def in_units(value: float | None) -> Fraction | None:
+            if value is None or not np.isfinite(value):
+                return None
+            return Fraction(value) * (1 << scaled.reward_shift) + part.reward
 
         def watch(_: float, value: float | None, bound: float | None) -> None:
-            found = (None if one is None else one * unit for one in (value, bound))
-            self.report(next(found), None if is_core else next(found))
+            self.report(in_units(value), None if is_core else in_units(bound))
 
         run = MatrixRun(replace(self._limits(seconds), watch=watch), matrix=matrix)
         start = None if self.x is None else part.part_of(self.x)
@@ -685,9 +688,8 @@ class Search:
         if answer.values is not None:
             x = part.whole(np.rint(answer.values).astype(np.int64))
             self.offer(x, name)
-        if answer.bound is None or not np.isfinite(answer.bound):
+        if (bound := in_units(answer.bound)) is None:
             return None
-        bound = Fraction(answer.bound) * Fraction(unit)
         return floor(bound + abs(bound) / 10**12 + scaled.reward_tolerance)
 
 
