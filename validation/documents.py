@@ -87,6 +87,8 @@ def check(
         try:
             checker.check(instance, solution, result, together, report)
             _judge_bound(instance, result, together, report)
+        except OverflowError:
+            report.violations.append("numbers whose quotients exceed the range of doubles")
         except ModuleNotFoundError as error:
             report.unchecked.append(str(extras.missing_import(error)))
         except OutOfTimeError:

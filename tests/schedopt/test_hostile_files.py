@@ -1,6 +1,7 @@
 """Damaged, extreme and mutated files: answers stay right, or one line refuses them."""
 
 import csv
+import json
 import os
 import random
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from builders.refusals import refusal
 from hypothesis import example
 from hypothesis import strategies as st
 
+import schedopt
 from schedopt import evaluate, solve
 from schedopt.cli import output
 from schedopt.instances import tables
@@ -28,6 +30,7 @@ from schedopt.instances.tables import read_parquet
 from schedopt.sweep.rows import Row, read_rows, table
 from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import bench
+from schedopt.verbs.check import check_file
 
 SHOTS = Path(__file__).parent.parent.parent / "instances" / "dssp" / "two-shots.json"
 
@@ -219,3 +222,14 @@ def test_mutated_files_end_as_the_contract_says(part: int) -> None:
     for kind, seed in tries:
         verb, ended, text = attempt(kind, 10_000_000 + seed)
         assert ended in STATUSES[verb], (verb, ended, text)
+
+
+def test_check_reports_quotients_beyond_the_range_of_doubles(tmp_path: Path) -> None:
+    night = schedopt.example("night")
+    path = tmp_path / "result.json"
+    dump(solve(night, options={"fill": 0.9}), path)
+    document = json.loads(path.read_text())
+    document["question"]["options"]["fill"] = document["options"]["fill"] = 5e-324
+    path.write_text(json.dumps(document))
+    ((_, report),) = check_file(night, path)
+    assert any("range of doubles" in violation for violation in report.violations)

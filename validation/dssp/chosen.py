@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from math import fsum, inf
+from math import fsum
 
 import numpy as np
 from msgspec import UnsetType
@@ -71,10 +71,7 @@ def _check_shares(facts: Facts, chosen: Chosen, solution: Selected, report: Repo
     wrong = [by for by in claimed if by not in groups_by or claimed[by].keys() != groups_by[by]]
     for by, groups in night.groups.items():
         for group in groups:
-            try:
-                ours = float(facts.used(by, group, chosen) / facts.capacity)
-            except OverflowError:  # a capacity of next to nothing
-                ours = inf
+            ours = float(facts.used(by, group, chosen) / facts.capacity)
             if not same(claimed.get(by, {}).get(group, -1.0), ours, 1.0):
                 wrong.append(f"{by} {group}")
     report.expect(not wrong, f"shares: wrong for {', '.join(wrong)}")
