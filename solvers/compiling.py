@@ -31,7 +31,7 @@ MOST_WITHOUT_NUMBA = 200_000
 
 def kernel(
     *,
-    python_up_to: float = 0,
+    python_up_to: float = -1,
     size: Callable[..., float] | None = None,
     makes_arrays: bool = True,
 ) -> Callable[[F], F]:
@@ -40,7 +40,7 @@ def kernel(
     Parameters
     ----------
     python_up_to : float
-        The largest size of a call that runs as plain Python.
+        The largest size of a call that runs as plain Python; none by default.
     size : callable, optional
         The size of a call from its arguments; by default how many numbers their arrays hold.
     makes_arrays : bool
