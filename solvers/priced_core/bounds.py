@@ -116,15 +116,15 @@ def _scale_bits(
     most = max(int(program.high.max(initial=1)), 1)
     priced = np.flatnonzero(prices)
     wanted = 5 + (most * sum(program.reach[priced].tolist()) + 1).bit_length()
+    if program.exceeds_64_bits:  # such numbers may also exceed the range of doubles
+        return wanted, True
     largest = float(np.abs(program.rewards).max(initial=0)) if with_rewards else 0.0
     sizes = np.abs(program.coefficient).astype(float) * np.abs(prices)[program.row]
     sums = np.bincount(program.column, sizes, program.n_columns)
     largest = max(largest, float(sums.max(initial=0)), 1.0)
     possible = 60 - int(min(largest * most, 1e300)).bit_length()
     exact = possible < wanted and (possible < 0 or program.n_columns <= FEW_COLUMNS)
-    if program.exceeds_64_bits or exact:
-        return wanted, True
-    return min(wanted, possible), False
+    return (wanted, True) if exact else (min(wanted, possible), False)
 
 
 def _rounded(price: float, bits: int) -> int:

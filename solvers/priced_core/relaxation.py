@@ -186,7 +186,8 @@ def relax(program: IntegerProgram, seconds: float = inf) -> LinearOptimum | None
     status, solution = engine.getModelStatus(), engine.getSolution()
     if status == highspy.HighsModelStatus.kOptimal:
         duals = -np.asarray(solution.row_dual)
-        prices = np.ldexp(duals, scaled.reward_shift - scaled.row_shifts)
+        with np.errstate(over="ignore"):  # infinite prices are not used
+            prices = np.ldexp(duals, scaled.reward_shift - scaled.row_shifts)
         return LinearOptimum(True, prices, np.asarray(solution.col_value))
     if status == highspy.HighsModelStatus.kInfeasible:
         _, known, ray = engine.getDualRay()

@@ -180,6 +180,8 @@ def numbers(node: Any) -> Iterator[tuple[Any, Any]]:
 
 @example(name="greedy-trap", places=[5, 1, 1, 1], values=[5e-324, 0, 0, 3])
 @example(name="greedy-trap", places=[5, 0, 2, 0], values=[5e-324, 0, 1e308, 3])
+@example(name="constraints", places=[4], values=[5e-324, 0, 0, 0])
+@example(name="constraints", places=[2], values=[5e-324, 0, 0, 0])
 @tried(
     150,
     name=st.sampled_from(BUNDLED),
