@@ -7,21 +7,14 @@ machine, and jobs sleep. Needs Debian's packages slurmctld, slurmd, slurm-client
 
 from __future__ import annotations
 
-import getpass
-import os
-import secrets
-import shutil
-import socket
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from math import gcd
-from pathlib import Path
 
 from benchmarks.simulators.workloads import Workload, known_starts
-from benchmarks.slurm.cluster import Cluster, free_ports
+from benchmarks.slurm import cluster
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
 MINUTE = 60.0
@@ -32,40 +25,13 @@ LAG = 2.0  # seconds that Slurm takes from the end of a job to the next start, a
 POLICIES = ("easy", "conservative", "fcfs")
 CONF = """
 ClusterName=checked
-SlurmctldHost={host}(127.0.0.1)
-SlurmUser={user}
-SlurmdUser={user}
-SlurmctldPort={slurmctld}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
-SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/spool/%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/spool/%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
-ReturnToService=2
-SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,bf_window=43200,sched_interval=1,sched_min_interval=0
 SelectType=select/linear
-PriorityType=priority/basic
-CompleteWait=0
-MinJobAge=7200
-KillWait=2
 AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-SlurmdParameters=config_overrides
 """
-
-
-def missing() -> list[str]:
-    """Return the programs that are not installed."""
-    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    return [program for program in PROGRAMS if shutil.which(program, path=path) is None]
 
 
 def step(workload: Workload) -> int:
@@ -90,51 +56,37 @@ def chosen(asked: Sequence[Workload]) -> list[Workload]:
 
 
 @contextmanager
-def running(parts: Sequence[Workload]) -> Iterator[Cluster]:
+def running(parts: Sequence[Workload]) -> Iterator[cluster.Cluster]:
     """Start a Slurm with a partition for each workload, hand it out, and stop it."""
-    folder = Path(tempfile.mkdtemp(prefix="slurm-"))
-    folder.chmod(0o755)
-    count = sum(workload.servers for workload in parts)
-    port, *ports = free_ports(count + 1)
-    host = socket.gethostname().partition(".")[0]
-    conf = CONF.lstrip().format(folder=folder, user=getpass.getuser(), host=host, slurmctld=port)
-    nodes: list[str] = []
-    for number, workload in enumerate(parts):
-        own = [f"w{number}n{node}" for node in range(workload.servers)]
-        for node in own:
-            address = f"NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[len(nodes)]}"
-            conf += f"NodeName={node} {address} CPUs=1 State=UNKNOWN\n"
-            nodes.append(node)
-        conf += f"PartitionName=w{number} Nodes={','.join(own)} MaxTime=INFINITE State=UP\n"
-    (folder / "slurm.conf").write_text(conf)
-    for name in ("state", "spool"):
-        (folder / name).mkdir()
-    (folder / "munge.key").write_bytes(secrets.token_bytes(128))
-    (folder / "munge.key").chmod(0o400)
-    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    environment = {**os.environ, "PATH": path, "SLURM_CONF": str(folder / "slurm.conf")}
-    environment["SLURM_TIME_FORMAT"] = "%s"
-    slurm = Cluster(folder, environment, count)
-    try:
-        slurm.start(
-            "munged", "--foreground", "--force", f"--socket={folder}/munge.socket",
-            f"--key-file={folder}/munge.key", f"--pid-file={folder}/munge.pid",
-            f"--log-file={folder}/munge.log", f"--seed-file={folder}/munge.seed",
-        )  # fmt: skip
-        slurm.start("slurmctld", "-D", "-c")
-        slurm.wait_for("slurmctld", lambda: "UP" in slurm.run("scontrol", "ping"))
+    partitions = [
+        [f"w{number}n{node}" for node in range(workload.servers)]
+        for number, workload in enumerate(parts)
+    ]
+    nodes = [node for partition in partitions for node in partition]
+
+    def files(values: dict[str, object]) -> dict[str, str]:
+        lines = [
+            f"NodeName={node} NodeHostname={values['host']} NodeAddr=127.0.0.1 Port={port} CPUs=1 "
+            "State=UNKNOWN"
+            for node, port in zip(nodes, cluster.free_ports(len(nodes)), strict=True)
+        ]
+        lines += [
+            f"PartitionName=w{number} Nodes={','.join(own)} MaxTime=INFINITE State=UP"
+            for number, own in enumerate(partitions)
+        ]
+        conf = (cluster.SHARED_CONF + CONF).lstrip().format(**values)
+        return {"slurm.conf": "\n".join([conf, *lines, ""])}
+
+    def start(slurm: cluster.Cluster) -> None:
+        cluster.start_controller(slurm)
         for node in nodes:
             slurm.start("slurmd", "-D", "-N", node)
         state = ("sinfo", "--noheader", "--Node", "--format=%T")
-        slurm.wait_for("node", lambda: slurm.run(*state).split() == ["idle"] * count, PATIENCE)
+        idle = ["idle"] * len(nodes)
+        slurm.wait_for("node", lambda: slurm.run(*state).split() == idle, PATIENCE)
+
+    with cluster.running(len(nodes), files, start, SLURM_TIME_FORMAT="%s") as slurm:
         yield slurm
-    except BaseException:
-        for log in sorted(folder.glob("*.log")):
-            print(f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-20:], sep="\n")
-        raise
-    finally:
-        slurm.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def play(parts: Sequence[Workload]) -> list[dict[int, float]]:
@@ -162,7 +114,7 @@ def play(parts: Sequence[Workload]) -> list[dict[int, float]]:
         return _starts(slurm, begun, len(parts))
 
 
-def _starts(slurm: Cluster, begun: float, count: int) -> list[dict[int, float]]:
+def _starts(slurm: cluster.Cluster, begun: float, count: int) -> list[dict[int, float]]:
     """Return the starts of the jobs that have started."""
     found: list[dict[int, float]] = [{} for _ in range(count)]
     for line in slurm.run(
@@ -195,7 +147,7 @@ def compared(workload: Workload, found: Mapping[int, float]) -> tuple[dict[str, 
 
 def main(asked: Sequence[Workload]) -> None:
     """Play the short workloads on a real Slurm, print a row for each."""
-    if programs := missing():
+    if programs := cluster.missing(PROGRAMS):
         print(f"- Slurm is not compared: not installed: {', '.join(programs)}")
         return
     parts = chosen(asked)

@@ -14,28 +14,24 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged", "slurmdbd", "mariadbd", "mariadb-install-db")
 PATIENCE = 60.0  # seconds that a daemon may take until it answers
-SLURM_CONF = """
-ClusterName=schedopt
+SHARED_CONF = """
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser={user}
 SlurmdUser={user}
 SlurmctldPort={slurmctld}
-SlurmdPort={slurmd}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
 SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -43,19 +39,27 @@ SwitchType=switch/none
 MpiDefault=none
 ReturnToService=2
 SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=1,sched_interval=1,sched_min_interval=0,defer_batch
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
 PriorityType=priority/basic
 CompleteWait=0
 MinJobAge=7200
 KillWait=2
+JobAcctGatherType=jobacct_gather/none
+"""
+"""Settings of every Slurm that is started here."""
+SLURM_CONF = """
+ClusterName=schedopt
+SlurmdPort={slurmd}
+SlurmdSpoolDir={folder}/spool
+SlurmdPidFile={folder}/slurmd.pid
+SlurmdLogFile={folder}/slurmd.log
+SchedulerParameters=bf_interval=1,sched_interval=1,sched_min_interval=0,defer_batch
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
 Licenses={licences}
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
 AccountingStoragePort={slurmdbd}
 AccountingStoragePass={folder}/munge.socket
-JobAcctGatherType=jobacct_gather/none
 NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} State=UNKNOWN
 PartitionName=night Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 """
@@ -77,10 +81,13 @@ StorageLoc=slurm
 """
 
 
-def missing() -> list[str]:
+def missing(programs: Sequence[str] = PROGRAMS) -> list[str]:
     """Return the programs that are not installed."""
-    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    return [program for program in PROGRAMS if shutil.which(program, path=path) is None]
+    return [program for program in programs if shutil.which(program, path=_search_path()) is None]
+
+
+def _search_path() -> str:
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
 class StartError(RuntimeError):
@@ -89,7 +96,7 @@ class StartError(RuntimeError):
 
 @dataclass
 class Cluster:
-    """A running Slurm of one node."""
+    """A running Slurm."""
 
     folder: Path
     environment: Mapping[str, str]
@@ -177,29 +184,57 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
+def host_name() -> str:
+    """Return the name of this machine without its domain."""
+    return socket.gethostname().partition(".")[0]
+
+
 @contextmanager
-def cluster(processors: int = 6, licences: str = "houdini:3") -> Iterator[Cluster]:
-    """Start a Slurm, hand it out, and stop it, whatever happened."""
+def running(
+    processors: int,
+    files: Callable[[dict[str, object]], Mapping[str, str]],
+    start: Callable[[Cluster], None],
+    **environment: str,
+) -> Iterator[Cluster]:
+    """Start a Slurm in a temporary folder, hand it out, and stop it, whatever happened.
+
+    Parameters
+    ----------
+    processors : int
+    files : callable
+        Returns the configuration files by name, from the values ``folder``, ``user``, ``host`` and
+        ``slurmctld`` (a free port).
+    start : callable
+        Starts the daemons; munge already runs.
+    **environment
+        Variables for Slurm's commands.
+
+    Raises
+    ------
+    StartError
+        If Slurm does not start.
+    """
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
     folder.chmod(0o755)
-    ports = dict(zip(("slurmctld", "slurmd", "slurmdbd", "mariadb"), free_ports(4), strict=True))
-    host = socket.gethostname().partition(".")[0]
-    values = {"folder": folder, "user": getpass.getuser(), "host": host, "licences": licences}
-    values |= {"processors": processors, **ports}
-    for name, text in (("slurm.conf", SLURM_CONF), ("slurmdbd.conf", SLURMDBD_CONF)):
-        (folder / name).write_text(text.lstrip().format(**values))
+    values = {"folder": folder, "user": getpass.getuser(), "host": host_name()}
+    for name, text in files(values | {"slurmctld": free_ports(1)[0]}).items():
+        (folder / name).write_text(text)
         (folder / name).chmod(0o600 if name == "slurmdbd.conf" else 0o644)
     for name in ("state", "spool"):
         (folder / name).mkdir()
     key = folder / "munge.key"
     key.write_bytes(secrets.token_bytes(128))
     key.chmod(0o400)
-    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    environment = {**os.environ, "PATH": path, "SLURM_CONF": str(folder / "slurm.conf")}
-    slurm = Cluster(folder, environment, processors)
+    environment |= {"PATH": _search_path(), "SLURM_CONF": str(folder / "slurm.conf")}
+    slurm = Cluster(folder, {**os.environ, **environment}, processors)
     try:
         try:
-            _start(slurm, ports["mariadb"], host)
+            slurm.start(
+                "munged", "--foreground", "--force", f"--socket={folder}/munge.socket",
+                f"--key-file={folder}/munge.key", f"--pid-file={folder}/munge.pid",
+                f"--log-file={folder}/munge.log", f"--seed-file={folder}/munge.seed",
+            )  # fmt: skip
+            start(slurm)
         except (RuntimeError, OSError) as error:
             raise StartError(str(error)) from error
         yield slurm
@@ -212,13 +247,28 @@ def cluster(processors: int = 6, licences: str = "houdini:3") -> Iterator[Cluste
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _start(slurm: Cluster, port: int, host: str) -> None:
+def start_controller(slurm: Cluster) -> None:
+    """Start slurmctld, and wait until it answers."""
+    slurm.start("slurmctld", "-D", "-c")
+    slurm.wait_for("slurmctld", lambda: "UP" in slurm.run("scontrol", "ping"))
+
+
+@contextmanager
+def cluster(processors: int = 6, licences: str = "houdini:3") -> Iterator[Cluster]:
+    """Start a Slurm of one node with accounting, hand it out, and stop it."""
+    ports = dict(zip(("slurmd", "slurmdbd", "mariadb"), free_ports(3), strict=True))
+    own = {"licences": licences, "processors": processors, **ports}
+
+    def files(values: dict[str, object]) -> dict[str, str]:
+        texts = {"slurm.conf": SHARED_CONF + SLURM_CONF, "slurmdbd.conf": SLURMDBD_CONF}
+        return {name: text.lstrip().format(**values, **own) for name, text in texts.items()}
+
+    with running(processors, files, partial(_start, port=ports["mariadb"])) as slurm:
+        yield slurm
+
+
+def _start(slurm: Cluster, port: int) -> None:
     folder, user = slurm.folder, getpass.getuser()
-    slurm.start(
-        "munged", "--foreground", "--force", f"--socket={folder}/munge.socket",
-        f"--key-file={folder}/munge.key", f"--pid-file={folder}/munge.pid",
-        f"--log-file={folder}/munge.log", f"--seed-file={folder}/munge.seed",
-    )  # fmt: skip
     data = folder / "mariadb"
     slurm.run(
         "mariadb-install-db", "--no-defaults", f"--user={user}", f"--datadir={data}",
@@ -238,7 +288,6 @@ def _start(slurm: Cluster, port: int, host: str) -> None:
         "slurmdbd", lambda: slurm.run("sacctmgr", "--immediate", "show", "cluster") or True
     )
     slurm.run("sacctmgr", "--immediate", "add", "cluster", "schedopt", check=False)
-    slurm.start("slurmctld", "-D", "-c")
-    slurm.wait_for("slurmctld", lambda: "UP" in slurm.run("scontrol", "ping"))
-    slurm.start("slurmd", "-D", "-N", host)
+    start_controller(slurm)
+    slurm.start("slurmd", "-D", "-N", host_name())
     slurm.wait_for("node", lambda: "idle" in slurm.run("sinfo", "--noheader", "--format=%T"))
