@@ -85,6 +85,12 @@ class PricedCoreParams:
         Open columns up to which CP-SAT goes before HiGHS.
     cp_sat_share, cp_sat_seconds : float
         The part of the time left for CP-SAT then, and the seconds without a time limit.
+    filling_rounds, filled_at_once : int
+        Rounds of filling a rounded relaxation, and columns that are tried in each.
+    sets_per_combination : int
+        Sets of choices for each combination that is kept.
+    blurred_seconds : float
+        Seconds for a first solution of a program with blurred rows.
     """
 
     core_sizes: tuple[int, ...] = (150, 300, 600)
@@ -105,6 +111,10 @@ class PricedCoreParams:
     cp_sat_columns: int = 1_000
     cp_sat_share: float = 0.4
     cp_sat_seconds: float = 30.0
+    filling_rounds: int = 4
+    filled_at_once: int = 100
+    sets_per_combination: int = 32
+    blurred_seconds: float = 1.0
 
 
 DEFAULTS = PricedCoreParams()
@@ -353,11 +363,11 @@ class Search:
                 used[own.row[at]] -= own.coefficient[at] * x[j]
                 x[j] = 0
         fits = (x < own.high) & (own.rewards > 0)
-        for _ in range(ROUNDS_OF_FILLING):
+        for _ in range(self.params.filling_rounds):
             entry_fits = own.coefficient <= np.maximum(own.upper - used, 0)[own.row]
             fits &= row_sums(entry_fits[order].astype(np.int64), first) == np.diff(first)
             near = np.flatnonzero(fits)
-            near = near[np.argsort(-reduced[near], kind="stable")][:FILLED_AT_ONCE]
+            near = near[np.argsort(-reduced[near], kind="stable")][: self.params.filled_at_once]
             for j in near.tolist():
                 at = own.entries_of(j)
                 after = used[own.row[at]] + own.coefficient[at]
@@ -421,7 +431,7 @@ class Search:
         if self.proven:
             return 0, 0
         sets, base, complete_to = self._choices(priced, owner, slack, look.limit)
-        most = WIDER * look.limit
+        most = self.params.sets_per_combination * look.limit
         linking = linking_rows(own, bound, base, sets, rows, most_sets=most, most_rows=look.rows)
         complete_to = min(complete_to, linking.complete_to)
         tables = [choices.over(linking.sides, own.n_rows) for choices in linking.sets]
@@ -475,7 +485,9 @@ class Search:
             complete_to = min(complete_to, own_complete_to)
             sets += [choices] if choices.table.shape[1] else []
         outside = np.flatnonzero(owner < 0)
-        sets += single_choices(own, bound, slack, outside, WIDER * limit + 1)
+        sets += single_choices(
+            own, bound, slack, outside, self.params.sets_per_combination * limit + 1
+        )
         sets.sort(key=lambda choices: int(choices.table[0, 0]))
         return sets, base, complete_to
 
@@ -490,11 +502,8 @@ class Search:
             return None
         slack = min(bound.slack(self.target - part.reward), LARGEST)
         solver = BlockSolver(own, bound, self.params.block_choices, self.until)
-        rows, blocks, base = (
-            solver.rows(self.params.widest_block),
-            list[Block](),
-            bound.preferred(own),
-        )
+        rows = solver.rows(self.params.widest_block)
+        blocks, base = list[Block](), bound.preferred(own)
         for row in rows:
             block = solver.cheapest(row, slack, len(rows))
             blocks.append(block)
@@ -592,10 +601,10 @@ class Search:
         part = open_part(self.open)
         few = part.program.n_columns <= self.params.cp_sat_columns
         if few and fits_cp_sat(part.program):
-            seconds = self.params.cp_sat_share * self.seconds_left
-            self._run_cp_sat(
-                part, min(seconds, self.params.cp_sat_seconds) if seconds == inf else seconds
-            )
+            seconds = self.params.cp_sat_seconds
+            if self.until < inf:
+                seconds = self.params.cp_sat_share * self.seconds_left
+            self._run_cp_sat(part, seconds)
         if not self.is_over:
             self._solve_by_mip("highs")
         if not self.is_over:
@@ -640,7 +649,7 @@ class Search:
         scaled = ScaledProgram(open_part(self.open).program)
         is_blurred = bool(scaled.blurred.any())
         if is_blurred and self.x is None:
-            self._run_mip(name, self.open, BLURRED_SECONDS, inwards=True)
+            self._run_mip(name, self.open, self.params.blurred_seconds, inwards=True)
         bound = self._run_mip(name, self.open, inf, presolve=self.x is None and not is_blurred)
         if is_blurred and bound is not None and not self.is_over:
             again = self._run_mip(name, self.open, inf)
@@ -691,11 +700,3 @@ class Search:
         if (bound := in_units(answer.bound)) is None:
             return None
         return floor(bound + abs(bound) / 10**12 + scaled.reward_tolerance)
-
-
-ROUNDS_OF_FILLING, FILLED_AT_ONCE = 4, 100
-"""Rounds of filling a rounded relaxation, and columns that are tried in each."""
-WIDER = 32
-"""Sets of choices for each combination that is kept."""
-BLURRED_SECONDS = 1.0
-"""Seconds for a first solution of a program with blurred rows."""
