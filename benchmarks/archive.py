@@ -32,7 +32,7 @@ CLOSER = 1e-9
 
 
 def improve(group: str) -> None:
-    """Solve a group's entries that are not certified optima; stopped, keep what is new."""
+    """Solve the entries of a group that are not certified optima, and keep better results."""
     path = packed_group(group)
     files = {name: packed.read(path, name) for name in packed.names(path)}
     recorded = {entry.name: entry for entry in entries.entries(group)}
@@ -142,7 +142,7 @@ def _joined(best: Document, bounded: Document) -> Document:
 
 
 def main(names: Sequence[str]) -> None:
-    """Go through the named groups, or all; a signal ends it as it ends the command."""
+    """Improve the named groups, or all groups."""
     with stoppable(*ENDING) as stop:
         try:
             for name in names or groups():

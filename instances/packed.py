@@ -76,7 +76,7 @@ def _folder() -> "TemporaryDirectory[str]":
 
 @contextmanager
 def _opened(packed: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a set; say which file is damaged."""
+    """Open a set; `InputError` names a damaged file."""
     try:
         with zipfile.ZipFile(packed) as zipped:
             yield zipped

@@ -29,7 +29,7 @@ class Docstring:
 
 
 def parse_docstring(docstring: str) -> Docstring:
-    """Parse a docstring of numpydoc, leaving out what it raises and returns."""
+    """Parse a numpydoc docstring without its sections on errors and return values."""
     lead, *rest = _SECTION.split(inspect.cleandoc(docstring))  # Python 3.13 has cleaned it
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
     listed = "".join(f"{sections.get(title, '')}\n" for title in ("Attributes", "Parameters"))

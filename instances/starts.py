@@ -48,7 +48,7 @@ class Start(Record, kw_only=True):
 
 
 class StartTimes(msgspec.Struct, frozen=True):
-    """Start times at a time, and on how many starts before then intervals were calibrated.
+    """Predicted start times at a time, and the number of earlier starts that calibrated them.
 
     ``waiting`` jobs wait then; ``needed`` is how many starts calibration takes, ``dates`` the log's
     clock, if it has one.
@@ -73,7 +73,7 @@ class StartTimes(msgspec.Struct, frozen=True):
         ]
 
     def in_words(self) -> str:
-        """Say how many jobs wait, when, and on what intervals are calibrated."""
+        """Return the number of waiting jobs, the time, and the calibration, in words."""
         head = f"{self.waiting:,} wait at {self._written(self.time)}"
         if not self.waiting:
             return head
@@ -89,7 +89,7 @@ class StartTimes(msgspec.Struct, frozen=True):
 
 
 class Observed(NamedTuple):
-    """What is known of a log beside its instance.
+    """What an export shows of a log beyond its instance.
 
     Attributes
     ----------

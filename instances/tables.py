@@ -110,7 +110,7 @@ class Row:
         return None
 
     def _nothing(self, title: str) -> str:
-        """Return what an empty cell holds, in words."""
+        """Return the meaning of an empty cell, in words."""
         text = self._placeholders.get((self.place, title))
         return f"{quote(text)}, which counts as empty" if text else "an empty cell"
 
@@ -277,7 +277,7 @@ def _written(value: object) -> str:
 
 
 def read_csv(data: bytes) -> Table:
-    """Read a CSV, whose delimiter its header or a line ``sep=;`` before it tells.
+    """Read a CSV with the delimiter of its header, or of a line ``sep=;`` before it.
 
     `InputError` names the line.
 

@@ -97,7 +97,7 @@ def makes_no_arrays(function: F) -> F:
 
 
 def count_numbers(*args: Any) -> int:
-    """Return how many numbers the arrays among some arguments hold, those of tuples included."""
+    """Return the total size of the arrays among some arguments, also inside tuples."""
     count = 0
     for value in args:
         if isinstance(value, tuple):
@@ -171,7 +171,7 @@ def _options(function: Any) -> dict[str, Any]:
 
 
 def _named(function: Any, seen: dict[int, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the globals that a function names, and those that the functions it names do."""
+    """Yield the globals that a function uses, directly or through other functions."""
     codes = [function.__code__]
     for code in codes:
         codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]

@@ -18,7 +18,7 @@ class _ClockPause(event.Listener):
 
 
 class _CompilingNotice(event.Listener):
-    """Says that something is compiled which is not in the cache."""
+    """Reports that code is compiled that is not in the cache."""
 
     def on_start(self, event: object) -> None:
         compiling.note_compiling()

@@ -213,7 +213,7 @@ def install(
 
 
 def _python2(path: str | None) -> str:
-    """Return Python 2; `MissingPeerError` where there is none."""
+    """Return the path of Python 2; `MissingPeerError` if there is none."""
     for program in (path,) if path else ("python2.7", "python2"):
         try:
             subprocess.run([program, "--version"], capture_output=True, check=True)

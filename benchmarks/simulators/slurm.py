@@ -146,7 +146,7 @@ def compared(workload: Workload, found: Mapping[int, float]) -> tuple[dict[str, 
 
 
 def main(asked: Sequence[Workload]) -> None:
-    """Play the short workloads on a real Slurm, print a row for each."""
+    """Run the short workloads on a real Slurm, and print a row for each."""
     if programs := cluster.missing(PROGRAMS):
         print(f"- Slurm is not compared: not installed: {', '.join(programs)}")
         return

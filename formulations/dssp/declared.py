@@ -40,7 +40,7 @@ PART = 0.01
 
 
 def integer_program(choice: Choice) -> IntegerProgram:
-    """Return a choice as an integer program: its columns, then those that relax rows."""
+    """Return the integer program of a choice: its columns, then those that relax rows."""
     names, rewards, capacity, open_, stated = choice
     called = [n if isinstance(n, str) else f"{n[0]}, night {n[1]}" for n in names]
     writer = ProgramWriter(called, np.asarray(open_, dtype=np.bool_))

@@ -158,7 +158,7 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def _column(table: pl.DataFrame, key: str) -> Floats:
-    """Return a column of numbers; those of `UNSURE` may be missing, which is NaN then."""
+    """Return a column of numbers; in the columns of `UNSURE`, missing values are NaN."""
     column = read_numbers(table[key], "row")[0]
     if key not in UNSURE:
         _refuse(table[key], np.isnan(column), "row", "a number in each row")

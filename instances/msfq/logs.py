@@ -219,7 +219,7 @@ class Jobs:
         return float(self.submit[-1] - self.submit[0])
 
     def called(self) -> list[str]:
-        """Return what each job is called: by its own name if all differ, else by its row from 0."""
+        """Return the name of each job, or its row from 0 if names are not unique."""
         names = [] if self.name is None else [str(name) for name in self.name.tolist()]
         if len({*names, ""}) == len(self) + 1:
             return names

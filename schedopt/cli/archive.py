@@ -38,7 +38,7 @@ def show(
     ],
     json: shared.Json = False,
 ) -> None:
-    """Show a group's instances with what is known of each, or all that is known of one.
+    """Show the instances of a group with their best known values, or one of them, or a file.
 
     A file of a group is printed as it is: the files of an instance are listed with it.
     """

@@ -39,7 +39,7 @@ def start_times(
     option: shared.Options = None,
     seed: Annotated[int, Option(help="Of the scenarios that are drawn.")] = 0,
 ) -> None:
-    """Say when each job of a log that waits at a time will start, by an interval.
+    """Predict when the waiting jobs of a log will start, with intervals.
 
     The log may be the export of a cluster in which jobs wait and run, such as sacct -XP prints.
     Run times are drawn from those of jobs that have ended by then, and the policy is simulated;

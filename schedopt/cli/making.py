@@ -126,7 +126,7 @@ def reproduce(
     json: shared.Json = False,
     output: Annotated[File, Option("--output", "-o", help="A folder for the plots.")] = None,
 ) -> None:
-    """Run a paper's figures and theorems, and compare its claims with what is found here.
+    """Compare the claims of a paper with our figures.
 
     Without arguments it prints the table of all, as last recorded; `--quick` alone runs all in a
     short form, and `all` in full.
@@ -176,7 +176,7 @@ def explain(
     ],
     json: shared.Json = False,
 ) -> None:
-    """Say what a side constraint or a policy is: its fields, JSON to paste, its source."""
+    """Explain a formulation, a side constraint or a policy, with JSON to copy."""
     from schedopt.terminal import listings
     from schedopt.verbs.explain import explain as run
 

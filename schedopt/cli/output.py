@@ -53,7 +53,7 @@ def prepare() -> None:
 
 
 def discard() -> None:
-    """Discard what is still to be written to standard output."""
+    """Discard the remaining standard output."""
     with suppress(OSError, ValueError):  # standard output may be a buffer in memory
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -98,7 +98,7 @@ def say(message: str) -> None:
 def expect_writable(
     output: Path | None, endings: Sequence[str], read: Iterable[str | Path | None] = ()
 ) -> None:
-    """Refuse an output file of another ending or folder, or one that is also read.
+    """Refuse an output file with another ending, in a missing folder, or that is also an input.
 
     A pipe or a device needs no ending.
     """

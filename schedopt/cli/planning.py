@@ -165,7 +165,7 @@ def replan(
     threads: shared.Threads = None,
     seed: shared.Seed = 0,
 ) -> None:
-    """Plan the rest of a night again from what has happened, near what was planned.
+    """Plan the rest of a night again after what has happened, close to the plan.
 
     What runs keeps its processors until it ends, what is done is gone, shares count what was used.
     The new plan earns no less than the old one, continued, and with nothing new it is the same.
@@ -267,7 +267,7 @@ def report_night(
         ),
     ] = None,
 ) -> None:
-    """Say what became of a plan on Slurm: planned and real times of each job, and lateness.
+    """Compare a plan with what happened on Slurm: planned and real times of each job.
 
     The plan was carried out by the template slurm. A job is late if it ended after its deadline;
     a job that is not done has failed, still runs, or still waits.
@@ -295,7 +295,7 @@ def carry(
     json: shared.Json = False,
     output: shared.Output = None,
 ) -> None:
-    """Write fair shares that know what earlier nights used, for `plan --past`.
+    """Write fair shares with the usage of earlier nights, for `plan --past`.
 
     Of a plan what the whole night used counts, as its history has it. The rules are those of the
     last plan, unless --constraints names others.
@@ -323,7 +323,7 @@ def ready(
     time_limit: shared.TimeLimit = None,
     json: shared.Json = False,
 ) -> None:
-    """Say which of the jobs that are ready start now: the best by the order, proven.
+    """Choose which ready jobs start now, optimally in the order of the objectives.
 
     The table has a column name, those of the order, and one for each resource. The first of the
     order is maximized alone; the next among what is best for those before it. The names of the

@@ -219,7 +219,7 @@ def write_page(
     run: Result | None = None,
     sections: tuple[Section, ...] = (),
 ) -> None:
-    """Write the page of one result; ``run`` is the same result with times, if it is known."""
+    """Write the page of one result; ``run`` is the same result with times."""
     from schedopt.report import result_page
     from schedopt.verbs.plan_table import carried_out
 

@@ -58,7 +58,7 @@ def expect_jobs(jobs: int) -> None:
 
 
 def work(task: Task) -> Outcome:
-    """Compute a task in a worker, which may have computed those of another sweep before."""
+    """Compute a task in a worker process."""
     load_only(task.sweep.policy_files)
     try:
         return compute(task)
@@ -69,7 +69,7 @@ def work(task: Task) -> Outcome:
 def _submitted(
     submit: Callable[[Task], futures.Future[Outcome]], waiting: deque[Task], most: int
 ) -> Submitted:
-    """Submit tasks, at most so many at a time, and yield each as it ends, until a worker dies."""
+    """Submit a limited number of tasks at a time; yield each as it ends, until a worker dies."""
     running: dict[futures.Future[Outcome], Task] = {}
     broken = False
     while running or (waiting and not broken):
@@ -87,7 +87,7 @@ def _submitted(
 
 
 def _by_runs(task: Task, compute_one: Callable[[Task], Outcome], why: str) -> Outcome:
-    """Compute each run of a task whose worker died alone; a single run has failed, ``why``."""
+    """Compute the runs of a task one by one after its worker died; one run fails with ``why``."""
     if len(task.runs) < 2:
         return Outcome(rows=[], why=f"{why} ({task.runs[0].policy})")
     parts = [compute_one(replace(task, runs=(run,))) for run in task.runs]
@@ -97,7 +97,7 @@ def _by_runs(task: Task, compute_one: Callable[[Task], Outcome], why: str) -> Ou
 
 
 def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[tuple[Task, Outcome]]:
-    """Compute tasks in processes; where one dies, those that were under way one at a time."""
+    """Compute tasks in processes; if one dies, compute the tasks under way one at a time."""
     waiting = deque(tasks)
     while waiting:
         suspects = []
@@ -120,7 +120,7 @@ def _alone(task: Task) -> Outcome:
 
 @contextmanager
 def _processes(jobs: int) -> Iterator[Callable[[Task], futures.Future[Outcome]]]:
-    """Yield what submits tasks to processes, which end with the block or with this process."""
+    """Yield a function that submits tasks to processes, which end with this process."""
     context = multiprocessing.get_context("spawn")
     lifeline, end = context.Pipe(duplex=False)
     executor = futures.ProcessPoolExecutor(jobs, context, _begin, (lifeline,))

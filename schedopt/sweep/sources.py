@@ -197,7 +197,7 @@ def generated_sources(
 
 
 def parse_generated(text: str) -> list[GeneratedSource]:
-    """Return what a text names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``."""
+    """Parse a text such as ``dssp/uncorrelated,seeds=1-20,jobs=100``."""
     head, *words = text.split(",")
     problem, _, generator = head.partition("/")
     with at_parameter("generated"):

@@ -278,7 +278,7 @@ def plan_night(
 
 
 def _read_past(past: Rules, problem: str) -> list[Constraint]:
-    """Return the rules that `carry` wrote; `InputError` says how, where a file is a plan."""
+    """Return the rules that `carry` wrote; `InputError` explains how to make them from a plan."""
     try:
         return read_rules(past, problem)
     except InputError as error:

@@ -100,7 +100,7 @@ def log_of(
 
 
 def _machine_of(path: str | Path, servers: int | None) -> dict[str, int] | None:
-    """Return the options that say what the machine of a plain log has; None of an instance."""
+    """Return the options for the machine of a plain log, or None for an instance."""
     name = str(path).lower().removesuffix(".gz")
     is_named = ":" in name and "." not in name.rpartition("/")[2]  # example:small
     if is_named or name.endswith(".json"):

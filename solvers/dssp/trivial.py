@@ -58,7 +58,7 @@ def knapsack_bound(night: Instance, able: Mask, fill: float = 1.0) -> float:
 
 
 def _capacity(night: Instance, fill: float) -> Fraction | float:
-    """Return what all jobs together may ask for, until the last of their deadlines."""
+    """Return the capacity until the last deadline, which bounds the demand of all jobs."""
     if not night.windowed:
         return night.exact_capacity(fill) * night.nights
     if night.nights > 1:

@@ -153,7 +153,7 @@ def _can_hold(attempt: Attempt) -> Holds:
 
 
 def _refuse_what_cannot_be_solved(model: Allocation) -> None:
-    """Raise `InputError` if a changed program is not one that Clarabel can solve."""
+    """Raise `InputError` if Clarabel cannot solve the changed program."""
     problem = model.program(model.side_constraints())
     for right, what in (
         (problem.is_dcp(), "one that does not keep CVXPY's rules (DCP)"),

@@ -27,7 +27,7 @@ Change = tuple[int, int]
 
 
 class Choices(NamedTuple):
-    """Choices beside a base point, by rising loss.
+    """Choices relative to a base point, in increasing order of loss.
 
     ``table`` has a row for the loss, one for each row of the program in ``rows``, and one for the
     reward; ``changes`` returns the columns that a choice changes.
@@ -82,7 +82,7 @@ class Moves(NamedTuple):
         return cls(columns, np.where(prefers_high, -amounts, amounts), losses[order])
 
     def added(self, program: IntegerProgram, row: int) -> tuple[IntArray, IntArray]:
-        """Return what the moves add to a row and to all others that they touch, and the others."""
+        """Return the change of a row and of the other rows that the moves touch, and these rows."""
         order, first = program.by_column
         counts = np.diff(first)[self.columns]
         start = np.repeat(first[self.columns] - (np.cumsum(counts) - counts), counts)
@@ -99,7 +99,7 @@ class Moves(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Choices of a block that lose no more than ``complete_to``, of a ``budget`` that was asked.
+    """Choices of a block that lose at most ``complete_to``, computed for a ``budget`` of loss.
 
     The columns of ``table`` are as in `Choices`; ``changes`` takes the number of a choice.
     """
@@ -118,7 +118,7 @@ class Block(NamedTuple):
 
     @property
     def least_loss(self) -> int:
-        """What every choice loses at least."""
+        """A lower bound on the loss of every choice."""
         return self.complete_to + 1 if self.is_empty else int(self.table[LOSS].min())
 
     @property
@@ -228,7 +228,7 @@ class BlockSolver:
 def single_choices(
     program: IntegerProgram, bound: PricedBound, budget: int, columns: IntArray, most: int
 ) -> list[Choices]:
-    """Return the moves of columns outside of blocks as sets of one choice, the cheapest first."""
+    """Return single moves of columns outside of blocks as sets of choices, in order of loss."""
     moves, sets = Moves.of(program, bound, budget, columns), list[Choices]()
     for j, amount, loss in zip(*(part[:most].tolist() for part in moves), strict=True):
         at = program.entries_of(j)

@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 
 class Combinations(NamedTuple):
-    """All combinations that lose no more than ``complete_to``, but dominated ones."""
+    """All combinations that lose at most ``complete_to``, without dominated ones."""
 
     table: IntArray
     complete_to: int

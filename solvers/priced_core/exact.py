@@ -24,7 +24,7 @@ ROUNDS = 3
 
 
 class CpSatAnswer(NamedTuple):
-    """What CP-SAT found; the bound is in units of the program, None without one."""
+    """The answer of CP-SAT; the bound is in units of the program, or None."""
 
     x: IntArray | None
     bound: int | None
@@ -105,7 +105,7 @@ class Branching(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A node that is still open, its open part before columns were fixed, and its relaxation."""
+    """An open node with its open part before columns were fixed, and its relaxation."""
 
     program: IntegerProgram
     part: OpenPart

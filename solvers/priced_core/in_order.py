@@ -124,7 +124,7 @@ def maximize_in_order(
     params: PricedCoreParams = DEFAULTS,
     note: Note = ignore,
 ) -> OrderedOptimum:
-    """Maximize the objectives of a program in order, each with those before it held.
+    """Maximize the objectives of a program in order, with the values of the earlier ones fixed.
 
     ``note`` is called with values and bounds of the first objective.
     """
@@ -163,7 +163,7 @@ def maximize_in_order(
 
 
 def _value(objective: IntArray, x: IntArray | None) -> int:
-    """Return what an objective comes to; without a point less than any point's value."""
+    """Return the value of an objective; without a point, less than the value of any point."""
     if x is None:
         return -exact_sum(np.abs(objective)) - 1
     return exact_sum(objective * x)

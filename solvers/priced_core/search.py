@@ -131,12 +131,12 @@ class PricedBlocks(NamedTuple):
 
     @property
     def lost(self) -> int:
-        """What all blocks together lose at least."""
+        """A lower bound on the total loss of all blocks."""
         return sum(block.least_loss for block in self.blocks)
 
 
 class Search:
-    """A search for the best integer x of a program, and what is known of it.
+    """Search for the best integer point of a program.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class Search:
     def report(
         self, value: Fraction | int | None = None, bound: Fraction | int | None = None
     ) -> None:
-        """Report progress: what is known, or what a solver found, in units, if that is better."""
+        """Report the better of the known values and those that a solver found, in units."""
         scale = self.whole.scale
         values = [v for v in (value, None if self.x is None else self.value) if v is not None]
         bounds = [b for b in (bound, self.bound) if b is not None]
@@ -271,7 +271,7 @@ class Search:
         return self
 
     def run_mip(self, name: str = "highs") -> Search:
-        """Solve the program with a MIP solver, and prove in integers what rounding leaves open."""
+        """Solve the program with a MIP solver, and decide in integers what it leaves open."""
         self._take_steps(lambda: self._solve_by_mip(name), self._prove_exactly)
         return self
 
@@ -467,7 +467,7 @@ class Search:
     def _choices(
         self, priced: PricedBlocks, owner: IntArray, slack: int, limit: int
     ) -> tuple[list[Choices], IntArray, int]:
-        """Return choices of blocks and of single columns by rising loss, beside a base point.
+        """Return choices of blocks and of single columns, and their base point.
 
         The last value is the loss up to which the blocks' choices are complete.
         """
@@ -595,7 +595,7 @@ class Search:
     # --- the rest
 
     def _prove_rest(self) -> None:
-        """Prove what is left: CP-SAT for few columns, else HiGHS, then an exact search."""
+        """Solve the remaining columns: few by CP-SAT, else by HiGHS, then by an exact search."""
         if not self._propagate():
             return
         part = open_part(self.open)
@@ -611,7 +611,7 @@ class Search:
             self._prove_exactly()
 
     def _prove_exactly(self) -> None:
-        """Prove in integers what a MIP solver leaves open."""
+        """Decide in integers what the tolerances of a MIP solver leave open."""
         if not self._propagate():
             return
         part = open_part(self.open)

@@ -71,7 +71,7 @@ class Tree(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
 
 
 class NotProvenError(ValueError):
-    """The certificate does not prove the bound; the message says at which step."""
+    """The certificate does not prove the bound; the message names the step."""
 
 
 def reprove(

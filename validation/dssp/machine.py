@@ -98,7 +98,7 @@ class Machine:
         return self.without_after_end(reserved)
 
     def _without_single(self, pool: str) -> StepFunction:
-        """Return how many processors of a pool are there, without those that are away by number."""
+        """Return the processors of a pool over time, without those that are down by number."""
         points = self.numbered[pool]
         own = {
             place[1]: spans

@@ -63,7 +63,7 @@ OPTIONS = OptionsWith(
 
 
 class Reading(NamedTuple):
-    """What became of the rows of a log, and which of its jobs had not started.
+    """How the rows of a log were read, and which of its jobs had not started.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ def convert(
 def read_log(
     path: str | Path, tell: Callable[[str], None] | None = None, **options: Any
 ) -> tuple[Instance, Reading]:
-    """Return an instance that holds the jobs of a log, one by one, and what became of its rows.
+    """Return an instance with the jobs of a log, and how its rows were read.
 
     The log is in the Standard Workload Format where its name ends in .swf or ``format`` says so,
     else a CSV; perhaps gzipped. Options are those of `OPTIONS`: ``processors``

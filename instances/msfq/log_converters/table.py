@@ -240,7 +240,7 @@ def _without_repeated_titles(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray
 
 
 def _without_rows_again(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-    """Return an export of sacct with empty rows in place of those that a row above equals.
+    """Return an export of sacct in which rows that repeat an earlier row are empty.
 
     Exports whose windows overlap, when joined, have some jobs twice.
     """

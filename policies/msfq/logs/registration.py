@@ -107,7 +107,7 @@ def _add(
     summary: str,
     listed: bool = True,
 ) -> None:
-    """Add a policy for logs, listed under its own name or under that of one for classes."""
+    """Register a policy for logs under its own name, or under that of a policy for classes."""
     LOG_POLICIES[policy.name] = policy
     if listed:
         estimates = {"estimates": ESTIMATES} if policy.plans else {}
@@ -189,7 +189,7 @@ def replay_under(
 def recorded(
     queue: Instance, *, starts: str | None = None, slowdown_bound: float = SLOWDOWN_BOUND
 ) -> Replayed:
-    """Measure what the site did: each job starts when the log says that it did.
+    """Replay a log with the start times that it records.
 
     `NotApplicableError` if there is no log, or it does not say when each job started.
     """
@@ -208,7 +208,7 @@ def recorded(
 
 
 def most_held(jobs: Jobs, starts: Floats) -> int:
-    """Return the most servers that jobs hold at a time; what ends at an instant ends first."""
+    """Return the largest number of servers in use; at each time ends precede starts."""
     need = jobs.need.astype(np.int64)
     order = np.lexsort((np.repeat([0, 1], len(jobs)), np.append(starts + jobs.run, starts)))
     return int(np.cumsum(np.append(-need, need)[order]).max())

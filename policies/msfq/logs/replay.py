@@ -29,7 +29,7 @@ SLICE = 2_000_000
 
 @dataclass(frozen=True)
 class Order:
-    """What a replay plays: an order of the jobs, and what happens once the first does not fit.
+    """The order of the jobs in a replay, and the rule after the first job that does not fit.
 
     ``key`` is ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, ``wfp3``,
     ``weighted``, of which ``priority`` tells the weights, or ``conservative``; ``fill`` one of
@@ -149,7 +149,7 @@ class Replay:
 
     @property
     def is_over(self) -> bool:
-        """Whether all jobs have started, or those that wait wait for ever."""
+        """Whether all jobs have started, or the waiting jobs can never start."""
         from schedopt.policies.msfq.logs.event_loop_kernels import CAME, STUCK
 
         whole = self.machine.whole

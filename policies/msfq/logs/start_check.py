@@ -29,7 +29,7 @@ NONE = -1
 
 @dataclass
 class Instant:
-    """What a policy considers at an instant of a replay.
+    """What a policy considers at one time of a replay.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Instant:
         return self.now + float(self.replay.log.planned[job])
 
     def demand(self, job: int, free: Amounts, what: str = "free") -> str:
-        """Say what a job needs of what there is: of the resource that it lacks, else servers."""
+        """Return the demand of a job for the resource that it lacks, or for servers, in words."""
         needs, names = self.replay.log.need[job], ("processors", *self.replay.names)
         at = next((r for r, need in enumerate(needs) if need > free[r]), 0)
         most = (self.replay.servers, *self.replay.amounts)[at]
@@ -71,7 +71,7 @@ class Instant:
         return self.time
 
     def first_waiting(self, machine: Any, own: Any) -> Any:
-        """Note the first waiting job, and what is free."""
+        """Record the first waiting job, and what is free."""
         head = discipline_kernels.first_waiting(machine, own)
         if head >= 0:
             self.idle.setdefault(int(head), machine.left.copy())
@@ -101,7 +101,7 @@ class Instant:
         return NONE
 
     def _may_start(self, job: int, left: Any, over: Any) -> bool:
-        """Return True if a job may pass the first that does not fit, and note what is free."""
+        """Return True if a job may overtake the first that does not fit; record what is free."""
         self.idle.setdefault(job, left.copy())
         if not fits(job, self.replay.log.need, left):
             return False
@@ -112,7 +112,7 @@ class Instant:
 
 
 def instant(replay: Replay, expected: Floats, now: float) -> Instant:
-    """Replay a log until an instant, and return what the policy considers then."""
+    """Replay a log until a time, and return what the policy considers then."""
     submit, ends = replay.log.submit, expected + replay.log.run
     replay.run(len(np.unique(np.concatenate([submit[submit < now], ends[ends < now]]))))
     while replay.next_event < now:  # reservations that were due without any other event
@@ -212,7 +212,7 @@ def prepared(queue: Instance, policy: LogPolicy, estimates: str, own: Mapping[st
 
 
 def _why_job_starts(found: Instant, job: int, called: Callable[[int], str]) -> str:
-    """Say why a job starts at the instant."""
+    """Return why a job starts at the time, in words."""
     if found.replay.order.key == "conservative":
         return "its reservation is due"
     why, considered = found.demand(job, found.idle[job]), list(found.idle)
@@ -226,7 +226,7 @@ def _why_job_starts(found: Instant, job: int, called: Callable[[int], str]) -> s
 
 
 def _why_job_waits(found: Instant, job: int, called: Callable[[int], str]) -> str:
-    """Say why a job does not start yet at the instant."""
+    """Return why a job does not start yet at the time, in words."""
     if not found.happens:
         return f"nothing comes, ends or is due at {found.now:.12g}"
     if found.replay.order.key == "conservative":

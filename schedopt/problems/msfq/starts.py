@@ -92,7 +92,7 @@ def start_times(
 
 
 def observed_starts(queue: Instance, observed: Observed) -> tuple[Instance, Floats | None]:
-    """Return a log without jobs of unknown starts, and its starts; None where a policy plays it.
+    """Return a log without jobs whose start is unknown, and the starts; None without an export.
 
     Jobs that run have not ended when the log was written. `InputError` if more processors are held
     than there are.

@@ -58,7 +58,7 @@ class Layers(NamedTuple):
 
 
 class Amounts(NamedTuple):
-    """Resources and seats, and what running tasks hold of them: see `MachineArrays`."""
+    """Resources and seats, and how much of them running tasks hold: see `MachineArrays`."""
 
     first: Ints  # the first level of each amount, (amounts + 1,)
     times: Floats  # when each level begins, (levels,)
@@ -154,7 +154,7 @@ def _hold(amounts: Amounts, c: int, tasks: int, end: float) -> None:
 def _take_processors(
     layers: Layers, history: History, line: int, pool: int, end: float, wanted: int
 ) -> int:
-    """Take processors of a pool, those that leave first; return the line after the last used."""
+    """Use the processors of a pool that leave first; return the line after the last one used."""
     while wanted > 0:
         best = -1
         for layer in range(layers.first[pool], layers.first[pool + 1]):
@@ -191,7 +191,7 @@ def _sort(numbers: Ints, end: int) -> None:
 
 @makes_no_arrays
 def _first_class(waiting: Waiting) -> int:
-    """Return the class of the least key among those that may find room; -1 if there is none."""
+    """Return the class with the least key among those that may fit; -1 if there is none."""
     best = -1
     for c in range(len(waiting.size)):
         if waiting.size[c] > 0 and not waiting.tried[c]:

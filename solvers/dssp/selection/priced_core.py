@@ -47,7 +47,7 @@ def branch_and_bound(model: Selection | Season, task: EngineTask) -> Result[Any]
 
 
 def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
-    """Solve a selection or a season with HiGHS or SCIP; prove in integers what rounding leaves.
+    """Solve a selection or a season with HiGHS or SCIP, and prove the result in integers.
 
     A model that was changed natively is solved as it stands.
     """
@@ -59,7 +59,7 @@ def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
 def _solve(
     model: Selection | Season, task: EngineTask, solve_: Callable[[Search], Search]
 ) -> Result[Any]:
-    """Return what a search finds as a result; with a smallest conflict if it is infeasible."""
+    """Return the result of a search, with a smallest conflict if it is infeasible."""
     run = Run(task.limits)
     program = model.integer_program()
     bound = None
@@ -118,7 +118,7 @@ def _noted(run: Run) -> Note:
 def decided(
     search: Search, scale: Fraction, stopped: Termination, message: str = "", *, engine: str
 ) -> Decided:
-    """Return what a search knows, in rewards; ``engine`` gets the credit for a proof."""
+    """Return the outcome of a search in rewards; ``engine`` is credited with a proof."""
     if stopped == "completed":
         message = message or "not proven: the solvers cannot tell apart what is left"
     best = None if search.x is None else search.x.astype(np.int8)
@@ -166,7 +166,7 @@ def _solve_in_order(model: Selection | Season, task: EngineTask) -> Result[Any]:
 def _decided_in_order(
     found: OrderedOptimum, names: Sequence[str], units: Sequence[Fraction]
 ) -> Decided:
-    """Return what is known of objectives in order, in rewards."""
+    """Return the outcome for objectives in order, in rewards."""
     if not found.has_solution and found.proven:
         return Decided("infeasible", None, None, proven=True)
     bounds = [Fraction(bound) / unit for bound, unit in zip(found.bounds, units, strict=True)]
@@ -223,7 +223,7 @@ def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
 def conflict_oracle(
     program: IntegerProgram, names: Sequence[str], limits: Limits, began: float
 ) -> Holds:
-    """Return a function that tells whether some of the side constraints can hold together."""
+    """Return a test whether the named side constraints can hold together."""
     satisfiable: list[frozenset[str]] = []
     refuted: list[frozenset[str]] = []
     feasibility = replace(program, rewards=np.zeros(program.n_columns, dtype=np.int64))

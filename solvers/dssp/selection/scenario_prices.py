@@ -62,12 +62,12 @@ class PlannedRows:
         return len(self.first) - 1
 
     def __matmul__(self, chosen: NDArray[Any]) -> Floats:
-        """Return what some jobs use of each row."""
+        """Return the use of each row by the chosen jobs."""
         used = self.part * chosen[self.job]
         return np.asarray(np.bincount(self.row, used, minlength=len(self)), dtype=np.float64)
 
     def costs(self, prices: Floats) -> Floats:
-        """Return what each job costs at some prices of the rows."""
+        """Return the cost of each job at prices of the rows."""
         cost = self.part * prices[self.row]
         return np.asarray(np.bincount(self.job, cost, minlength=self.width), dtype=np.float64)
 

@@ -135,7 +135,7 @@ class ScenarioSearch:
             self.bound = min(self.bound, outcome + SLIP * abs(self.bound))
 
     def _continue_selections(self, candidates: Iterator[None]) -> None:
-        """Go on with selections as long as it pays, and there is time to build the next one."""
+        """Compute further selections while they improve and there is time for the next."""
         needed = self._seconds_to_build
         if self.closed:
             return
