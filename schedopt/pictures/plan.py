@@ -62,8 +62,9 @@ def plan(table: Plan, night: Any = None, replanned_at: float = 0.0) -> Figure:
     axes.set_yticks(range(len(rows)), map(style.label, names), fontsize=8)
     if due is not None:
         axes.axvline(due / unit, color="black", linestyle="--", label="deadline")
-    if replanned_at:
-        axes.axvline(replanned_at / unit, color="black", linestyle=":", label="replanned")
+    if replanned_at:  # not beside the jobs that are left out, whose reasons are written there
+        times, ends = [replanned_at / unit] * 2, [-0.6, len(runs) - 0.5]
+        axes.plot(times, ends, color="black", linestyle=":", label="replanned")
     since = "time from the night's start" if several else "time"
     more = f" (the first {MOST}; {len(timed) - MOST:,} more)" if len(timed) > MOST else ""
     late = sum((row["late"] or 0) > 0 for row in timed)

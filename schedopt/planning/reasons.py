@@ -193,7 +193,7 @@ class _Exchanges:
             return Reason("rule", alone, words, shut_out=True)
         dropped = self._room_for(j)
         if dropped is None:
-            return Reason("outbid", words="what would have to make way is worth as much or more")
+            return Reason("outbid", words="the jobs that it would replace are worth no less")
         fewer = self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
         if name := self._first_broken_rule(j, dropped):
             pays = f"worth more than {fewer} in its place, but that would break {quote(name)}"

@@ -24,9 +24,9 @@ OUTCOMES = {
 }
 PRICES = {
     "needed": "What the job would have had to be worth to be in an optimum, all else the same.",
-    "reward lost": "The optimum without the rule, less the optimum: by solving again.",
-    "in without it, out without it": "Jobs that are run only if the rule is dropped, and jobs that "
-    "then make way for them.",
+    "reward lost": "The optimum without the rule, minus the optimum.",
+    "in without it, out without it": "Jobs that run only without the rule, and jobs that they "
+    "replace.",
     "not proven": "The further solve was stopped: the true number may be larger.",
 }
 

@@ -24,9 +24,9 @@ REASONS = {
     "rule:NAME": "The rule of that name admits it in no selection at all; or the job would pay, in "
     "room that is left or in place of jobs that are together worth less, and would break the rule.",
     "late": "The job would end so late that it earns nothing, so that the plan does not run it.",
-    "overlooked": "There is room for the job, or what would have to make way for it is worth less, "
-    "by planned run times: whoever chose did not see it, or weighed the risk.",
-    "outbid": "What would have to make way for it is worth as much or more.",
+    "overlooked": "There is room for the job, or the jobs that it would replace are worth less, "
+    "by planned run times: the policy did not find this, or it takes the risk into account.",
+    "outbid": "The jobs that it would replace are worth no less.",
 }
 PLAN = REASONS | {
     "night": "On which night the job is run, the first one 1.",
