@@ -20,7 +20,7 @@ import numpy as np
 
 import schedopt
 from benchmarks.tables import Measured, cpu_time, machine, measurement, out, row
-from schedopt.sweep.rows import Row
+from schedopt.sweep.rows import BenchRow
 
 HERE = Path(__file__).parents[1]
 DATA = HERE.parent / "shared" / "data"
@@ -86,7 +86,7 @@ def _kept(path: Path, log: Path, options: dict[str, Any]) -> Path:
     return path
 
 
-def gap_of(one: Row) -> str:
+def gap_of(one: BenchRow) -> str:
     """Return how far a run is over the bound, as the table shows it."""
     if one.gap is None:
         return "–"
@@ -94,7 +94,7 @@ def gap_of(one: Row) -> str:
 
 
 @measurement
-def table(rows: list[Row], lines: list[list[str]]) -> Measured:
+def table(rows: list[BenchRow], lines: list[list[str]]) -> Measured:
     """Print a line for each log, and put it into ``lines`` as a page holds it."""
     yield "Mean response over a re-proved bound"
     met = 0
@@ -145,7 +145,7 @@ def page(lines: list[list[str]], seconds: float) -> None:
     path.write_text(text)
 
 
-def draw(rows: list[Row], names: list[str]) -> None:
+def draw(rows: list[BenchRow], names: list[str]) -> None:
     """Draw the table: a cell for each log and policy, the darker the farther from the bound."""
     import matplotlib.pyplot as plt
     from matplotlib.colors import LogNorm
@@ -180,7 +180,7 @@ def main() -> None:
         sys.exit("none of the logs is there")
     kept = None if arguments else BUILD / "logs.jsonl"
 
-    def benched() -> list[Row]:
+    def benched() -> list[BenchRow]:
         return schedopt.bench(
             paths, policies=POLICIES, certificate=True, output=kept, tell=out.print
         )

@@ -145,7 +145,7 @@ def formats() -> str:
     from schedopt.instances.schema import parse_docstring
     from schedopt.problems import problems
     from schedopt.solvers.result import Document, Seconds
-    from schedopt.sweep.rows import Row
+    from schedopt.sweep.rows import BenchRow
     from schedopt.verbs.explain import explain
     from schedopt.verbs.generate import new
 
@@ -171,8 +171,8 @@ def formats() -> str:
     text += [
         describe_record(record.__name__, record) for record in (Group, Entry, Provenance, Origin)
     ]
-    notes = parse_docstring(Row.__doc__ or "").notes
-    columns = ((f"`{name}`", plain(notes.get(name, ""))) for name in Row.__struct_fields__)
+    notes = parse_docstring(BenchRow.__doc__ or "").notes
+    columns = ((f"`{name}`", plain(notes.get(name, ""))) for name in BenchRow.__struct_fields__)
     said = "Columns of a .csv or .parquet, keys of a line of .jsonl."
     text.append(f"## A row of a bench\n\n{said}\n\n{table(('column', 'meaning'), columns)}")
     return "".join(text)

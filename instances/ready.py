@@ -29,7 +29,7 @@ HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 LARGE = 2**18  # bytes of a CSV that polars reads, where it is installed
 
 
-class Jobs(NamedTuple):
+class ReadyJobs(NamedTuple):
     """Ready jobs."""
 
     names: Sequence[str]
@@ -37,7 +37,7 @@ class Jobs(NamedTuple):
     kind: NDArray[np.intp]  # of each job, shape (jobs,)
 
 
-def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> Jobs:
+def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> ReadyJobs:
     """Read ready jobs; of the ``columns`` the ``resources`` are amounts, none below 0."""
     if isinstance(source, str | Path):
         with at_place(file=source):
@@ -62,8 +62,8 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
         raise InputError("each name once", found=f"{quote(twice)} twice", place="column 'name'")
     numbers += 0.0  # -0 is 0
     if (kinds := group_equal_rows(numbers)) is None:
-        return Jobs(names, numbers.T.copy(), np.arange(len(names)))
-    return Jobs(names, numbers[:, kinds[0]].T.copy(), kinds[1])
+        return ReadyJobs(names, numbers.T.copy(), np.arange(len(names)))
+    return ReadyJobs(names, numbers[:, kinds[0]].T.copy(), kinds[1])
 
 
 def _of_text(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from schedopt.instances.csv_text import unescape_cell
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, at_place, quote
-from schedopt.instances.tables import Column, Source, Table
+from schedopt.instances.tables import Column, Source, TextTable
 from schedopt.instances.times import NUMBER, Dates
 
 COLUMNS = ("job", "earliest", "median", "latest", "requested")
@@ -141,7 +141,7 @@ def read_starts(source: Source, names: Sequence[str], column: str) -> list[float
         If a job is missing, given twice or not known, or a start is not a number.
     """
     with at_place(file=source if isinstance(source, str | Path) else None):
-        table = Table.read(source)
+        table = TextTable.read(source)
         start = Column("start" if "start" in table.titles else column, needed=True)
         declared = list(table.declared((Column("job", needed=True), start), "starts", others=True))
         count = len(names)

@@ -56,7 +56,7 @@ class Column:
     needed: bool = False
 
 
-class Row:
+class TextRow:
     """A row: where it is, and its cells by title; an empty text where there is no such column.
 
     Parameters
@@ -185,7 +185,7 @@ Source = str | Path | Frame  # where a table is: a file, or a frame in memory
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """A table of text: titles and rows, and what messages call their places, as ``line 1``."""
 
     head: str
@@ -195,7 +195,7 @@ class Table:
     encoding: str = "UTF-8"
 
     @classmethod
-    def read(cls, source: Source) -> Table:
+    def read(cls, source: Source) -> TextTable:
         """Read CSV, Parquet or a frame; or raise `InputError`."""
         if not isinstance(source, str | Path):
             if hasattr(source, "iter_rows"):
@@ -230,7 +230,7 @@ class Table:
 
     def declared(
         self, columns: Iterable[Column], what: str, clock: Any = None, *, others: bool = False
-    ) -> list[Row]:
+    ) -> list[TextRow]:
         """Return rows of declared columns; ``others``: whether there may be more of them.
 
         `InputError` if a needed column is missing, if ``what`` does not know a column, or with all
@@ -245,7 +245,7 @@ class Table:
             with at_place(self.head):
                 pick_name(title, by_name, f"a column of {what}")
         errors: list[InputError] = []
-        rows = [Row(place, cells, at, clock, errors=errors) for place, cells in self.rows]
+        rows = [TextRow(place, cells, at, clock, errors=errors) for place, cells in self.rows]
         for row in rows:
             for column in by_name.values():
                 if column.name in at:
@@ -255,11 +255,11 @@ class Table:
         return rows
 
 
-def _of_rows(titles: Iterable[object], rows: Iterable[Sequence[object]]) -> Table:
+def _of_rows(titles: Iterable[object], rows: Iterable[Sequence[object]]) -> TextTable:
     """Return a table of rows that are numbered from 1; empty ones are left out."""
     cells = [(f"row {number}", list(map(_written, row))) for number, row in enumerate(rows, 1)]
     named = [str(title).strip() for title in titles]
-    return Table("columns", named, [row for row in cells if any(row[1])])
+    return TextTable("columns", named, [row for row in cells if any(row[1])])
 
 
 def _written(value: object) -> str:
@@ -276,7 +276,7 @@ def _written(value: object) -> str:
     return str(value).strip()
 
 
-def read_csv(data: bytes) -> Table:
+def read_csv(data: bytes) -> TextTable:
     """Read a CSV with the delimiter of its header, or of a line ``sep=;`` before it.
 
     `InputError` names the line.
@@ -298,7 +298,7 @@ def read_csv(data: bytes) -> Table:
             if len(row) != len(titles)
         ]
     )
-    return Table(f"line {first}", titles, rows, _delimiter(text)[0], encoding)
+    return TextTable(f"line {first}", titles, rows, _delimiter(text)[0], encoding)
 
 
 def _decoded(data: bytes) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from typer.main import get_command
 
 from schedopt.cli import app
 from schedopt.solvers.result import Document
-from schedopt.sweep.rows import Row
+from schedopt.sweep.rows import BenchRow
 from schedopt.verbs.explain import everything
 
 DOCS = ROOT / "docs"
@@ -144,7 +144,7 @@ def test_every_field_is_in_the_reference(problem: str, reference: dict[str, str]
             assert f"| `{key}` |" in text, (name, key)
     for key in Document.__struct_fields__:
         assert f"| `{key}` |" in reference["formats"].split("## A result\n")[1]
-    for key in Row.__struct_fields__:
+    for key in BenchRow.__struct_fields__:
         assert f"| `{key}` |" in reference["formats"].split("## A row of a bench\n")[1]
 
 

@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 
 
-class Program(cp.Problem):  # type: ignore[misc]  # CVXPY's stubs are skipped
+class ConvexProgram(cp.Problem):  # type: ignore[misc]  # CVXPY's stubs are skipped
     """A CVXPY problem whose objective and constraints can be changed in place.
 
     CVXPY's own class returns copies of its constraints, so that an appended constraint would be
@@ -35,7 +35,7 @@ class Native:
     """The CVXPY program and a digest of its declared part."""
 
     def __init__(self, goal: cp.Minimize, rows: Sequence[cp.Constraint]) -> None:
-        self.program = Program(goal, rows)
+        self.program = ConvexProgram(goal, rows)
         self._declare()
 
     def _declare(self) -> None:
@@ -67,7 +67,7 @@ class Native:
 
     def replace(self, program: cp.Problem) -> None:
         """Replace the program."""
-        self.program = Program(program.objective, program.constraints)
+        self.program = ConvexProgram(program.objective, program.constraints)
 
     def whole(self, side: Mapping[str, Sequence[cp.Constraint]]) -> set[str]:
         """Return the names of the side constraints whose rows are all present."""

@@ -96,7 +96,7 @@ def one_or_all(queue: Instance, whose: str) -> System:
     )
 
 
-class State(NamedTuple):
+class SystemState(NamedTuple):
     """A one-or-all system between two events.
 
     ``running`` counts small jobs in service; k + 1 means that a large job runs. ``small`` and
@@ -121,39 +121,39 @@ class Process:
     small_cost: float
     large_cost: float
 
-    def states(self, room: tuple[int, ...]) -> Iterator[State]:
+    def states(self, room: tuple[int, ...]) -> Iterator[SystemState]:
         """Yield all states with at most so many small and large jobs that wait."""
         for large, small in product(range(room[1] + 1), range(room[0] + 1)):
             for running in range(self.system.k + 2):
-                yield State(running, small, large)
+                yield SystemState(running, small, large)
 
-    def cost(self, state: State) -> float:
+    def cost(self, state: SystemState) -> float:
         """Return the cost per unit of time in a state."""
         large_runs = state.running == self.system.k + 1
         small = state.small + (0 if large_runs else state.running)
         return self.small_cost * small + self.large_cost * (state.large + large_runs)
 
-    def events(self, state: State) -> Iterator[tuple[float, State]]:
+    def events(self, state: SystemState) -> Iterator[tuple[float, SystemState]]:
         """Yield the rate of each event and the state that it leaves to be decided on."""
         k, l1, lk, m1, mk = self.system
         running, small, large = state
-        yield l1, State(running, small + 1, large)
-        yield lk, State(running, small, large + 1)
+        yield l1, SystemState(running, small + 1, large)
+        yield lk, SystemState(running, small, large + 1)
         if running == k + 1:
-            yield mk, State(0, small, large)
+            yield mk, SystemState(0, small, large)
         elif running:
-            yield running * m1, State(running - 1, small, large)
+            yield running * m1, SystemState(running - 1, small, large)
 
-    def decisions(self, state: State) -> Iterator[State]:
+    def decisions(self, state: SystemState) -> Iterator[SystemState]:
         """Yield each state that decisions can lead to at one instant, the same state first."""
         k = self.system.k
         running, small, large = state
         yield state
         if running == 0 and large:
-            yield State(k + 1, small, large - 1)
+            yield SystemState(k + 1, small, large - 1)
         if running <= k:
             for more in range(1, min(k - running, small) + 1):
-                yield State(running + more, small - more, large)
+                yield SystemState(running + more, small - more, large)
 
 
 class WithoutConstraints:

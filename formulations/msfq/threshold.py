@@ -22,7 +22,7 @@ MOST_EXACT = 1024
 """Servers up to which ``exact`` is offered: each threshold costs the square of them in memory."""
 
 
-class Table:
+class ThresholdTable:
     """Response times by threshold, arrays of shape (k,): the native model of `Threshold`.
 
     ``small`` and ``large`` are NaN where not evaluated yet; ``assumption_ok`` says where the
@@ -52,7 +52,7 @@ class Threshold:
 
     Attributes
     ----------
-    model : Table
+    model : ThresholdTable
 
     Raises
     ------
@@ -102,7 +102,7 @@ class Threshold:
         self.method, self.variant = method, variant
         self.options: Settings = {"method": method, "variant": variant}
         self.added: Sequence[Constraint] = ()
-        self.model = Table(self.system.k)
+        self.model = ThresholdTable(self.system.k)
         self.seconds = time.perf_counter() - began
 
     @property

@@ -16,7 +16,7 @@ from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.options import AS_OPTIONS, OptionNames
-from schedopt.instances.tables import Column, Table
+from schedopt.instances.tables import Column, TextTable
 from schedopt.instances.times import NUMBER, SPELLED
 
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
@@ -312,7 +312,7 @@ class Columns:
     names: OptionNames
 
     @classmethod
-    def of(cls, table: Table, asked: Reading) -> Columns:
+    def of(cls, table: TextTable, asked: Reading) -> Columns:
         """Find out which column is which; `InputError` if one is missing or misspelt."""
         at, names = table.positions(), asked.names
         chosen = _titles(asked.groups, at, names.place("groups"))
@@ -422,7 +422,7 @@ def _titles(text: str | None, at: Mapping[str, int], place: str) -> list[str] | 
     return list(dict.fromkeys(_title(title.strip(), at, place) for title in text.split(",")))
 
 
-def _recognized(titles: Sequence[str], table: Table) -> dict[str, str]:
+def _recognized(titles: Sequence[str], table: TextTable) -> dict[str, str]:
     """Return the title of each field that is recognized."""
     own: dict[str, str] = {}
     for title in titles:
@@ -449,7 +449,7 @@ def _recognized(titles: Sequence[str], table: Table) -> dict[str, str]:
 
 
 def _check(
-    table: Table,
+    table: TextTable,
     fields: set[str],
     others: Sequence[str],
     *,
@@ -481,7 +481,7 @@ def _check(
         raise InputError(expected, found=found, place=table.head)
 
 
-def _is_grouping(table: Table, title: str, at: int) -> bool:
+def _is_grouping(table: TextTable, title: str, at: int) -> bool:
     """Return True if a column is a grouping by default: text that is not a field's."""
     filled = [row[at] for _, row in table.rows if row[at]]
     return _normalized(title) not in _NO_GROUPINGS and not all(map(_MEASURE.fullmatch, filled))

@@ -31,7 +31,7 @@ from schedopt.instances.dssp.jobs import Job, Stages
 from schedopt.instances.dssp.worth import level_name, reversed_priorities
 from schedopt.instances.errors import InputError, listing, quote, raise_all, suggestion
 from schedopt.instances.options import OptionNames
-from schedopt.instances.tables import Column, Row, Table
+from schedopt.instances.tables import Column, TextRow, TextTable
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
 FEW = 5  # most omitted rows that are named one by one
@@ -104,7 +104,7 @@ def _replace(mark: str, point: str, found: re.Match[str]) -> str:
 class JobReader:
     """Reads rows into jobs, and keeps notes on them."""
 
-    def __init__(self, table: Table, columns: Columns, clock: Clock, asked: Reading) -> None:
+    def __init__(self, table: TextTable, columns: Columns, clock: Clock, asked: Reading) -> None:
         self.table, self.columns, self.clock, self.asked = table, columns, clock, asked
         self.names, self.lower = asked.names, asked.priority == "lower"
         self.must: list[str] = []
@@ -134,9 +134,9 @@ class JobReader:
         """Return the jobs that are not left out; `InputError` names rows and columns."""
         rows, at = self._chosen_rows(), self.columns.at
         self._names = {cells[at["name"]] for _, cells in self.table.rows}
-        read: list[tuple[Row, Job]] = []
+        read: list[tuple[TextRow, Job]] = []
         for place, cells in rows:
-            row = Row(
+            row = TextRow(
                 place,
                 cells,
                 at,
@@ -203,7 +203,7 @@ class JobReader:
             head, _, rest = error.place.partition("]")
             if head.startswith("jobs[") and head[5:].isdecimal():
                 field = rest.removeprefix(".").partition("[")[0]
-                row = Row(
+                row = TextRow(
                     self._places[jobs[int(head[5:])].name], (), {}, titles=self.columns.titles
                 )
                 error.place = row.where(field) if field in self.columns.titles else row.place
@@ -228,7 +228,7 @@ class JobReader:
         for key, value in self.asked.missing.items():
             if value != LEAVE_OUT:  # an error of the value is not one of the table
                 place, column = self.names.place(f"missing:{key}"), self._declared(key)
-                Row(place, [value], {key: 0}, self.clock).value(column)
+                TextRow(place, [value], {key: 0}, self.clock).value(column)
             else:
                 rows = self._keep(rows, [bool(cells[at[key]]) for _, cells in rows], f"no {key}")
             for _, cells in rows:
@@ -275,7 +275,7 @@ class JobReader:
 
     # --- jobs -------------------------------------------------------------------------------
 
-    def _job(self, row: Row) -> Job | None:
+    def _job(self, row: TextRow) -> Job | None:
         """Return the job of a row; None where it is left out, or the row is wrong."""
         name = self._name(row)
         value = {column.name: row.value(column) for column in self._read}
@@ -322,7 +322,7 @@ class JobReader:
             self.use.setdefault(kind, {})[name] = number
         return job
 
-    def _name(self, row: Row) -> str | None:
+    def _name(self, row: TextRow) -> str | None:
         """Return a name of the row's own."""
         name: str | None = row.value(FIELDS["name"])
         if name is None or self._places.setdefault(name, row.place) == row.place:
@@ -358,7 +358,7 @@ class JobReader:
                 valued[j] = replace(job, **fields)
         return valued
 
-    def _priority(self, row: Row) -> float | None:
+    def _priority(self, row: TextRow) -> float | None:
         """Return a job's priority; of words, how many are worth more."""
         text = row.text("priority")
         if self.worths:
@@ -383,7 +383,7 @@ class JobReader:
 
     # --- tasks ------------------------------------------------------------------------------
 
-    def _stages(self, row: Row, value: dict[str, Any]) -> Stages | None:
+    def _stages(self, row: TextRow, value: dict[str, Any]) -> Stages | None:
         """Return the stages that are not done; empty where all are, None where none is known."""
         length, frames, done = value.get("frame_time"), value.get("frames"), value.get("done")
         tasks = row.text("tasks")
@@ -427,15 +427,15 @@ class JobReader:
         return "demand" if value.get("demand") is None else "critical_path"
 
     @staticmethod
-    def _too_many(row: Row) -> InputError:
+    def _too_many(row: TextRow) -> InputError:
         return InputError(f"at most {MOST_TASKS:,} tasks in a table", found="more", place=row.place)
 
     # --- jobs after others --------------------------------------------------------------------
 
-    def _with_jobs_before(self, read: Sequence[tuple[Row, Job]]) -> list[Job]:
+    def _with_jobs_before(self, read: Sequence[tuple[TextRow, Job]]) -> list[Job]:
         """Return the jobs with all that they wait for; those that wait for a job left out go."""
         there = {job.name for _, job in read}
-        kept: list[tuple[Row, Job]] = []
+        kept: list[tuple[TextRow, Job]] = []
         for row, job in read:
             if not job.after:
                 kept.append((row, job))

@@ -35,7 +35,7 @@ from schedopt.instances.options import (
     one_of,
     text,
 )
-from schedopt.instances.tables import Source, Table
+from schedopt.instances.tables import Source, TextTable
 from schedopt.instances.times import NUMBER, SPELLED
 
 Text = str | float
@@ -140,7 +140,7 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
     capacity = values.amount("capacity", asked.capacity, whole=True) if asked.capacity else ()
     pools = {name: values.amount(f"{POOL}{name}", n, whole=True) for name, n in asked.pools.items()}
     with at_place(file=file or "the frame"):
-        table = Table.read(path)
+        table = TextTable.read(path)
         columns = Columns.of(table, asked)
         if not table.rows:
             raise InputError("a row for each job, below the titles", found="none")

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import groupby
 
 from schedopt.instances.epoch import Instance, Partitioned, Rectangle, Scheduled, partitioned
-from schedopt.policies.epoch.kernels import BUDDY, CODES, Plan, plan
+from schedopt.policies.epoch.kernels import BUDDY, CODES, QuantumPlan, plan
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
@@ -42,10 +42,10 @@ def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Pack
     return decorate
 
 
-def _run_heuristic(name: str, instance: Instance) -> tuple[Plan, int]:
+def _run_heuristic(name: str, instance: Instance) -> tuple[QuantumPlan, int]:
     """Return a policy's plan for the jobs in decreasing order of minima, and what it tested."""
     minima = instance.minima[instance.descending].tolist()
-    built = Plan(*([0] * len(minima) for _ in Plan._fields))
+    built = QuantumPlan(*([0] * len(minima) for _ in QuantumPlan._fields))
     code, nodes, k = CODES.get(name, BUDDY), instance.nodes, instance.inequity
     return built, plan(code, minima, nodes, k, MOST_LOOKED_AT, built)
 

@@ -30,7 +30,7 @@ UNLIMITED = 2**62
 """Limit of a search without a limit."""
 
 
-class Plan(NamedTuple):
+class QuantumPlan(NamedTuple):
     """The plan of the jobs in decreasing order of minima: arrays of shape (J,), or lists.
 
     ``nodes`` is A_j; ``length`` and ``start`` are in 1/J of the quantum; ``first`` is the first
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     turn: Any
 
 
-def plan(code: int, minima: Any, total: int, k: int, most: int, made: Plan) -> int:
+def plan(code: int, minima: Any, total: int, k: int, most: int, made: QuantumPlan) -> int:
     """Plan a quantum; return the number of assignments tested, 0 without a search.
 
     Minima do not increase. ``total`` is N, a power of two for `BUDDY` and `HYBRID`; ``k`` is the
@@ -68,7 +68,7 @@ def plan(code: int, minima: Any, total: int, k: int, most: int, made: Plan) -> i
     return 0
 
 
-def _buddy(minima: Any, begin: int, end: int, total: int, made: Plan) -> None:
+def _buddy(minima: Any, begin: int, end: int, total: int, made: QuantumPlan) -> None:
     """Schedule jobs begin..end, 2^i of them, by BUDDY in their share of the quantum.
 
     Each job is placed above the left edge of the min-seg: the segment of the frontier whose height,
@@ -106,7 +106,7 @@ def _divisors(total: int) -> Any:
     return [total // h for h in small] + [h for h in small[::-1] if h * h < total]
 
 
-def _equi(minima: Any, total: int, made: Plan) -> None:
+def _equi(minima: Any, total: int, made: QuantumPlan) -> None:
     """Fill each epoch, from the smallest jobs on, with as many as can have equal allotments."""
     divisors, end = _divisors(total), len(minima)
     while end > 0:
@@ -118,7 +118,7 @@ def _equi(minima: Any, total: int, made: Plan) -> None:
         end -= divisors[i]
 
 
-def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
+def _heuristic(minima: Any, end: int, total: int, k: int, made: QuantumPlan) -> None:
     """Schedule the jobs before ``end`` by HEURISTIC-EPOCH(k).
 
     The largest remaining job opens an epoch. Then each job in decreasing order gets max(M, largest
@@ -150,7 +150,7 @@ def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
         remaining = rest
 
 
-def _allot_epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -> None:
+def _allot_epoch(minima: Any, members: Any, total: int, done: int, made: QuantumPlan) -> None:
     """Divide all nodes among some jobs, after ``done`` others, as `epoch.even_shares` does."""
     count = len(members)
     low, high = 1, total // count + 1
@@ -175,7 +175,7 @@ def _allot_epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -
         first += width
 
 
-def _search_epochs(minima: Any, total: int, k: int, most: int, made: Plan) -> int:
+def _search_epochs(minima: Any, total: int, k: int, most: int, made: QuantumPlan) -> int:
     """Search for OPT-EPOCH(k) as in section 4.2, with a stack in place of the recursion.
 
     Each level is an epoch that holds the largest remaining job: some epoch of an optimal schedule
@@ -268,9 +268,9 @@ def _largest_filling_jobs(minima: Any, left: Any, slots: Any, at: int, count: in
     return taken
 
 
-def _empty_plan(jobs: int) -> Plan:
+def _empty_plan(jobs: int) -> QuantumPlan:
     made = np.zeros((5, jobs), np.int64)
-    return Plan(made[0], made[1], made[2], made[3], made[4])
+    return QuantumPlan(made[0], made[1], made[2], made[3], made[4])
 
 
 @kernel()

@@ -14,7 +14,7 @@ from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
-from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, State
+from schedopt.policies.msfq.rule import Choice, FlatRule, Rule, RuleFactory, State
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import require_settled, require_stable
 from schedopt.policies.msfq.summary import summarize
@@ -140,7 +140,7 @@ def rules() -> Mapping[str, bool]:
     return {name: rule.flat for name, rule in _RULES.items()}
 
 
-def plan(queue: Instance, name: str, **options: Any) -> Plan:
+def plan(queue: Instance, name: str, **options: Any) -> RuleFactory:
     """Set up a registered rule for an instance, with the rule's own options.
 
     `InputError` if there is no such rule, or an option is wrong; `NotApplicableError` if the rule
@@ -152,7 +152,7 @@ def plan(queue: Instance, name: str, **options: Any) -> Plan:
     rule = _RULES[name]
     make = partial(rule.make, queue, **options)
     make()  # so that what is wrong is said now
-    return Plan(name, make)
+    return RuleFactory(name, make)
 
 
 def _run(
@@ -189,7 +189,7 @@ def _run(
 
 def _evaluate_plan(
     queue: Instance,
-    plan: Plan,
+    plan: RuleFactory,
     *,
     seed: int,
     arrivals: int,
@@ -233,7 +233,7 @@ def _evaluate_plan(
     )
 
 
-def _remarks(queue: Instance, plan: Plan, measured: Measured, arrivals: int) -> str:
+def _remarks(queue: Instance, plan: RuleFactory, measured: Measured, arrivals: int) -> str:
     """Return remarks on a run."""
     notes = []
     if not plan.compiled or not COMPILES:

@@ -214,7 +214,7 @@ class FlatRule(Rule):
 
 
 @dataclass(frozen=True)
-class Plan:
+class RuleFactory:
     """A rule set up for an instance; ``make`` makes a fresh one with an empty memory."""
 
     name: str

@@ -10,7 +10,7 @@ import numpy as np
 from schedopt.instances.msfq import Empirical, Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.experiment import BATCHES, Experiment, Floats, Measured, invalid_start
-from schedopt.policies.msfq.rule import FlatRule, FlatState, Plan, Rule, by_need, slots
+from schedopt.policies.msfq.rule import FlatRule, FlatState, Rule, RuleFactory, by_need, slots
 
 if TYPE_CHECKING:
     from schedopt.policies.msfq.kernels import Inputs, Simulator
@@ -25,7 +25,7 @@ SLICE = 1 << 20
 
 def simulate(
     queue: Instance,
-    plan: Plan,
+    plan: RuleFactory,
     *,
     arrivals: int,
     trace: Trace | None = None,

@@ -11,7 +11,7 @@ import msgspec
 from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.extras import naming_extras
 from schedopt.problems import problem as record_of
-from schedopt.sweep.rows import NOTHING, Row
+from schedopt.sweep.rows import NOTHING, BenchRow
 
 FEW = 10  # instances below which a bootstrap interval is rough: it then covers less than it aims at
 
@@ -43,7 +43,7 @@ def interval(
 SAME = 1e-9  # numbers that differ by less than this, relatively, are the same
 
 
-def contenders(rows: Iterable[Row]) -> dict[str, str]:
+def contenders(rows: Iterable[BenchRow]) -> dict[str, str]:
     """Return the contender of each row, by its key: the policy, with options where these differ."""
     rows = list(rows)
     options = {
@@ -61,20 +61,22 @@ def contenders(rows: Iterable[Row]) -> dict[str, str]:
     }
 
 
-def group_rows(rows: Iterable[Row], by: Literal["problem", "file"]) -> dict[str, list[Row]]:
+def group_rows(
+    rows: Iterable[BenchRow], by: Literal["problem", "file"]
+) -> dict[str, list[BenchRow]]:
     """Return the rows of each problem, or of each instance's file, in their order."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[BenchRow]] = {}
     for row in rows:
         groups.setdefault(getattr(row, by), []).append(row)
     return groups
 
 
-def from_bound(row: Row) -> bool:
+def from_bound(row: BenchRow) -> bool:
     """Tell whether a row's gap is from the reference's bound, not from its solution."""
     return row.reference_formulation in record_of(row.problem).from_bounds
 
 
-def reference_is_zero(row: Row) -> bool:
+def reference_is_zero(row: BenchRow) -> bool:
     """Tell whether a row's reference is 0, of which nothing is a fraction."""
     return row.reference is not None and abs(row.reference) < NOTHING
 
@@ -89,18 +91,18 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
 
     problem: str
     sign: float  # 1 where more is better, -1 where less is
-    rows: Mapping[str, list[Row]]  # each contender's
+    rows: Mapping[str, list[BenchRow]]  # each contender's
     of: Mapping[str, Mapping[str, float]]  # by contender and file
     best: Mapping[str, float]  # the best score on each file. Its files are the problem's instances
 
 
-def scores_by_problem(rows: Iterable[Row]) -> list[Scores]:
+def scores_by_problem(rows: Iterable[BenchRow]) -> list[Scores]:
     """Return the scores of each problem's contenders."""
     rows = list(rows)
     who = contenders(rows)
     found = []
     for problem, mine in group_rows(rows, "problem").items():
-        own: dict[str, list[Row]] = {}
+        own: dict[str, list[BenchRow]] = {}
         for row in mine:
             own.setdefault(who[row.key], []).append(row)
         of = {name: _scores(runs) for name, runs in own.items()}
@@ -115,7 +117,7 @@ def scores_by_problem(rows: Iterable[Row]) -> list[Scores]:
     return found
 
 
-def _scores(rows: Iterable[Row]) -> dict[str, float]:
+def _scores(rows: Iterable[BenchRow]) -> dict[str, float]:
     """Return a contender's score on each file on which all of its runs count."""
     return {
         file: fmean(row.objective or 0.0 for row in runs)
@@ -124,7 +126,7 @@ def _scores(rows: Iterable[Row]) -> dict[str, float]:
     }
 
 
-def _counts(row: Row) -> bool:
+def _counts(row: BenchRow) -> bool:
     """Tell whether a run counts: it breaks nothing, and answers the reference's question."""
     comparable = row.gap is not None or row.reference is None or reference_is_zero(row)
     return row.objective is not None and not row.violations and comparable
@@ -150,7 +152,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
-def against(rows: Iterable[Row], a: str) -> list[Pair]:
+def against(rows: Iterable[BenchRow], a: str) -> list[Pair]:
     """Compare one contender with every other on each problem; `InputError` if it has no rows."""
     problems = scores_by_problem(rows)
     compared = dict.fromkeys(name for scores in problems for name in scores.of)
@@ -220,7 +222,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ratios: tuple[float, ...]  # r_ps for each instance on which this one has a score, ascending
 
 
-def profiles(rows: Iterable[Row]) -> list[Profile]:
+def profiles(rows: Iterable[BenchRow]) -> list[Profile]:
     """Return the performance profile of each contender, by problem."""
     return [
         Profile(
@@ -285,7 +287,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     reference_seconds: float  # what the references took together, each counted once
 
 
-def overview(rows: Iterable[Row]) -> list[Overview]:
+def overview(rows: Iterable[BenchRow]) -> list[Overview]:
     """Return what the rows of each problem are about, in the order of the rows."""
     overviews = []
     for problem, mine in group_rows(rows, "problem").items():
@@ -309,7 +311,7 @@ def overview(rows: Iterable[Row]) -> list[Overview]:
 
 
 @naming_extras()
-def summary(rows: Iterable[Row]) -> list[Standing]:
+def summary(rows: Iterable[BenchRow]) -> list[Standing]:
     """Summarize rows by problem and contender, in the order of the rows."""
     return [_standing(scores, name) for scores in scores_by_problem(rows) for name in scores.of]
 
@@ -347,7 +349,7 @@ def _standing(scores: Scores, name: str) -> Standing:
     )
 
 
-def _noise(rows: Sequence[Row]) -> float:
+def _noise(rows: Sequence[BenchRow]) -> float:
     """Return the half-width of the 95% interval that simulation adds to a mean gap."""
     shares = [
         (row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) if _is_sample(row) else 0.0
@@ -356,7 +358,7 @@ def _noise(rows: Sequence[Row]) -> float:
     return hypot(*shares) / len(shares) if shares else 0.0
 
 
-def _is_sample(row: Row) -> bool:
+def _is_sample(row: BenchRow) -> bool:
     """Tell whether a run is a random sample; the replay of a log is deterministic."""
     return (row.sampled or bool(row.confidence)) and not row.measures
 
@@ -369,7 +371,7 @@ def rank(standings: Iterable[Standing]) -> list[Standing]:
     )
 
 
-def _why(row: Row) -> str:
+def _why(row: BenchRow) -> str:
     """Return a word on why a row has no gap."""
     if row.violations:
         return "violations"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from schedopt import tables as column
 from schedopt.analysis import statistics
 from schedopt.formats import count_of, interval, number, percent, signed_percent
-from schedopt.sweep.rows import Row, to_frame
+from schedopt.sweep.rows import BenchRow, to_frame
 from schedopt.tables import Cell, Column, Table, Value, to_html
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def pairs(compared: Iterable[statistics.Pair]) -> Table:
     )
 
 
-def measured_tables(rows: Iterable[Row]) -> Iterator[Table]:
+def measured_tables(rows: Iterable[BenchRow]) -> Iterator[Table]:
     """Yield for each measured instance the policies' measures, the best policy first."""
     rows = [row for row in rows if row.measures and row.objective is not None]
     names = statistics.contenders(rows)
@@ -135,12 +135,12 @@ def measured_tables(rows: Iterable[Row]) -> Iterator[Table]:
         yield _measures(sorted(mine, key=_place), names)
 
 
-def _place(row: Row) -> tuple[bool, float]:
+def _place(row: BenchRow) -> tuple[bool, float]:
     """Return a key that has the best first, and last what preempts where the bound does not."""
     return row.reference is not None and row.gap is None, row.objective or 0.0
 
 
-def _measures(rows: Sequence[Row], names: dict[str, str]) -> Table:
+def _measures(rows: Sequence[BenchRow], names: dict[str, str]) -> Table:
     """Return each contender's measures on one instance."""
     first, *others = dict.fromkeys(key for row in rows for key in row.measures)
     title, bound = rows[0].instance, rows[0].reference_bound
@@ -200,7 +200,7 @@ def variations(rows: Sequence[Variation]) -> Table:
     return Table.of(rows[0].instance, columns, lines).without_empty_columns()
 
 
-class RowTable(list[Row]):
+class RowTable(list[BenchRow]):
     """A list of the rows of a bench that is shown as a summary.
 
     In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame.

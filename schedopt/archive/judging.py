@@ -9,7 +9,7 @@ from schedopt.archive import entries
 from schedopt.instances import packed
 from schedopt.instances.errors import InputError
 from schedopt.instances.examples import packed_group
-from schedopt.instances.tables import Table
+from schedopt.instances.tables import TextTable
 from schedopt.problems import problem as record_of
 from schedopt.solvers.result import Document, gap
 from schedopt.validation.documents import as_record, check
@@ -61,7 +61,7 @@ def _wrong_starts(group: str, entry: entries.Entry) -> Iterator[str]:
     if name not in packed.names(packed_group(group)):
         return
     path = packed.unpack(packed_group(group), name) / name
-    policies = [title for title in Table.read(path).titles if title not in NO_POLICIES]
+    policies = [title for title in TextTable.read(path).titles if title not in NO_POLICIES]
     for policy in policies:
         wrong = record_of(entry.problem).wrong_start(
             entries.instance_of_entry(group, entry), path, policy

@@ -15,7 +15,7 @@ from schedopt.pictures import style
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.statistics import Profile
     from schedopt.sweep.variations import Variation
-    from schedopt.validation.reproduce.ledger import Outcome
+    from schedopt.validation.reproduce.ledger import Findings
 
 FARTHEST = 4.0  # ratios beyond this are not drawn
 MOST = 8  # curves in a panel; of more, the first
@@ -92,7 +92,7 @@ def _curves(axes: Axes, curves: Mapping[str, Sequence[tuple[object, float]]]) ->
     style.decorate(axes, legend="beside" if len(kept) > 1 else "")
 
 
-def curves(outcome: Outcome, title: str) -> Figure:
+def curves(outcome: Findings, title: str) -> Figure:
     """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
     figure, axes = style.single_panel((9, 5))
     look = style.colours(dict.fromkeys(name.split(",")[0] for name in outcome.curves))

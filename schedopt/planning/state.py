@@ -17,7 +17,7 @@ from schedopt.instances.dssp.clock import Clock, dates_of
 from schedopt.instances.dssp.columns import FIELDS, HOLDS, SEATS, done_of, frame_count
 from schedopt.instances.errors import InputError, at_parameter, at_place, quote
 from schedopt.instances.naming import pick_name
-from schedopt.instances.tables import Column, Row, Source, Table
+from schedopt.instances.tables import Column, Source, TextRow, TextTable
 from schedopt.instances.times import SPELLED
 from schedopt.planning.farm import Settings
 from schedopt.planning.history import Added, NightState, Processors
@@ -53,7 +53,7 @@ _CHANGE = re.compile(r"[+-]\d+", re.ASCII)
 
 
 @dataclass(frozen=True)
-class State:
+class ReportedState:
     """The reports on jobs and on the machine."""
 
     reports: Sequence[Observed] = ()
@@ -80,7 +80,7 @@ def _clock(night: Instance) -> Clock:
 
 def read_state(
     night_state: NightState, source: Source | None, now: float, planned: Planned
-) -> State:
+) -> ReportedState:
     """Read the reports on jobs and on the machine.
 
     A table with other columns is a farm's own export, of which the columns ``name``, ``status``,
@@ -88,17 +88,17 @@ def read_state(
     not in the night are left out. What ``sacct -XP`` prints is read too, beside the plan in hand.
     """
     if source is None:
-        return State()
+        return ReportedState()
     if isinstance(source, str | Path) and is_sacct(source):
-        return State(read_sacct(source, night_state.night).observed(planned, night_state))
+        return ReportedState(read_sacct(source, night_state.night).observed(planned, night_state))
     file = str(source) if isinstance(source, str | Path) else None
     night, reports, machine = night_state.night, dict[str, Observed](), list[Processors]()
     with at_place(file=file):
-        table = Table.read(source)
+        table = TextTable.read(source)
         titles = table.titles
         is_export = not {*titles} <= {*COLUMNS}
         if is_export:
-            table = Table(table.head, [*map(_recognized, titles)], table.rows)
+            table = TextTable(table.head, [*map(_recognized, titles)], table.rows)
         if "job" not in table.titles or not {"status", "done", "processors"} & {*table.titles}:
             expected = "a column `job` or `name`, and one of `status` or `done`"
             raise InputError(expected, found=", ".join(map(quote, titles)), place=table.head)
@@ -112,7 +112,9 @@ def read_state(
                     raise row.wrong("job", "each job once")
                 if report is not None:
                     reports[name] = report
-    return State(tuple(reports.values()), tuple(sorted(machine, key=lambda event: event.at)))
+    return ReportedState(
+        tuple(reports.values()), tuple(sorted(machine, key=lambda event: event.at))
+    )
 
 
 def _plain(title: str) -> str:
@@ -128,7 +130,7 @@ def _recognized(title: str) -> str:
     return f"export {title}"  # none of ours
 
 
-def _machine(night: Instance, row: Row, now: float) -> Processors:
+def _machine(night: Instance, row: TextRow, now: float) -> Processors:
     text, start = row.text("processors"), row.value(COLUMNS["start"])
     if row.text("status") or not text:
         raise row.wrong("job", "a job; or `processors` of the machine, and no status")
@@ -144,12 +146,12 @@ def _machine(night: Instance, row: Row, now: float) -> Processors:
     return Processors(at=at, pool=pool, count=_whole(row))
 
 
-def _whole(row: Row) -> int:
+def _whole(row: TextRow) -> int:
     number: int = row.value(Column("processors", "whole"))
     return number
 
 
-def _report(night: Instance, row: Row, name: str) -> Observed | None:
+def _report(night: Instance, row: TextRow, name: str) -> Observed | None:
     with at_place(f"{row.place}, column 'job'"):
         job = night.jobs[night.index[pick_name(name, night.index, "a job of the night")]]
     status, count = row.text("status").lower(), sum(map(len, job.stages or ()))
@@ -176,7 +178,7 @@ def _report(night: Instance, row: Row, name: str) -> Observed | None:
     )
 
 
-def _done(row: Row, count: int) -> int:
+def _done(row: TextRow, count: int) -> int:
     """Return the number of completed tasks of a job.
 
     Where the export says how many frames there are, those that are not done are tasks of the night:
@@ -209,7 +211,7 @@ def read_jobs(
                 raise InputError("a table of jobs to add beside it", parameter=key)
         return []
     night = night_state.night
-    titles = {_plain(title) for title in Table.read(source).titles}
+    titles = {_plain(title) for title in TextTable.read(source).titles}
     has_names = bool(titles & {"seats", *FIELDS["seats"].titles})
     seats_of = {
         rule.name: rule.capacity

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from schedopt.problems import summary
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Limits, Result
-    from schedopt.sweep.rows import Row
+    from schedopt.sweep.rows import BenchRow
     from schedopt.tables import Table
 
 T = TypeVar("T")
@@ -351,7 +351,7 @@ class Problem(Generic[I]):
             for table in self.tables(instance, result):
                 yield summary.Section(table.title, tables=(table,))
 
-    def bench_sections(self, file: str, rows: Sequence[Row]) -> Iterator[summary.Section]:
+    def bench_sections(self, file: str, rows: Sequence[BenchRow]) -> Iterator[summary.Section]:
         """Yield the parts of a bench's page on the rows of one instance, read from its file."""
         yield from ()
 

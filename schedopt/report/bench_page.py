@@ -11,7 +11,7 @@ from schedopt.pictures import charts
 from schedopt.problems import problem
 from schedopt.problems.summary import Section
 from schedopt.report import page
-from schedopt.sweep.rows import Row
+from schedopt.sweep.rows import BenchRow
 from schedopt.tables import Table
 
 MOST_LOGS = 6  # instances with parts of their own
@@ -54,14 +54,14 @@ MEASURED = (
 )
 
 
-def write(rows: Sequence[Row], path: str | Path, *, failures: Sequence[str] = ()) -> None:
+def write(rows: Sequence[BenchRow], path: str | Path, *, failures: Sequence[str] = ()) -> None:
     """Write rows of a bench as one page; ``path`` ends in .html."""
     count = len(statistics.group_rows(rows, "file"))
     about = f"{count_of(len(rows), 'run')} on {count_of(count, 'instance')}"
     page.write(path, "How far from the optimum", about, sections(rows, failures), FOOTER)
 
 
-def sections(rows: Sequence[Row], failures: Sequence[str] = ()) -> Iterator[Section]:
+def sections(rows: Sequence[BenchRow], failures: Sequence[str] = ()) -> Iterator[Section]:
     """Yield the parts of the page."""
     standings, problems = statistics.summary(rows), statistics.overview(rows)
     leaders = {what.problem: tables.leader(standings, what) for what in problems}
@@ -78,7 +78,7 @@ def sections(rows: Sequence[Row], failures: Sequence[str] = ()) -> Iterator[Sect
     yield Section("All runs", tables=(_runs(rows),))
 
 
-def _of_problem(what: statistics.Overview, rows: Sequence[Row]) -> Section:
+def _of_problem(what: statistics.Overview, rows: Sequence[BenchRow]) -> Section:
     """Return a problem's policies, each and beside the best one."""
     ranked, record = statistics.rank(statistics.summary(rows)), problem(what.problem)
     proven = f"optimum proven for {what.proven:,}"
@@ -99,7 +99,7 @@ def _of_problem(what: statistics.Overview, rows: Sequence[Row]) -> Section:
     )
 
 
-def _runs(rows: Sequence[Row]) -> Table:
+def _runs(rows: Sequence[BenchRow]) -> Table:
     """Return a table of the runs."""
     names = statistics.contenders(rows)
     from_bounds = all(map(statistics.from_bound, rows))

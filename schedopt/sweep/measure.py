@@ -22,7 +22,7 @@ from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
 from schedopt.sweep.plan import PlannedRun, Sweep
-from schedopt.sweep.rows import NOTHING, Row
+from schedopt.sweep.rows import NOTHING, BenchRow
 from schedopt.sweep.sources import Source
 from schedopt.validation.documents import result_of
 from schedopt.verbs.evaluate import evaluate
@@ -73,21 +73,21 @@ class Task:
         return expect_whole(result)
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class TaskOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a task."""
 
     rows: list[Any]  # those of the runs that have ended
     why: str | None = None  # a line that says why there are no others
 
 
-def compute(task: Task) -> Outcome:
+def compute(task: Task) -> TaskOutcome:
     """Compute a task in this very process; whatever fails is said in the outcome."""
     rows: list[Any] = []
     try:
         task.compute(rows)
     except Exception as error:  # noqa: BLE001  one instance must not end the others
-        return Outcome(rows=rows, why=one_line(error))
-    return Outcome(rows=rows)
+        return TaskOutcome(rows=rows, why=one_line(error))
+    return TaskOutcome(rows=rows)
 
 
 def one_line(error: BaseException) -> str:
@@ -185,7 +185,7 @@ def _warm(problem: str) -> None:
     solve(parse(record_of(problem).tiny), many=True)
 
 
-def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> Row:
+def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> BenchRow:
     """Return the row of a run beside its reference; one that beats a proven bound is an alarm."""
     given_up = reference.solution_status == "none" and reference.termination != "not-applicable"
     notes = [result.message, reference.message if given_up else ""]
@@ -194,7 +194,7 @@ def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> Row:
         notes.append(what)
         result = with_alarm(result, what)
         bounds = msgspec.structs.replace(reference, objective=None, bound=None)
-    return Row(
+    return BenchRow(
         instance=result.instance,
         problem=result.problem,
         policy=run.policy,

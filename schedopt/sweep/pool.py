@@ -29,19 +29,19 @@ from schedopt.instances.extras import require
 from schedopt.instances.options import most_at_once
 from schedopt.policies.from_file import load_only
 from schedopt.solvers.stopping import leave_signals_to_parent, signals_blocked
-from schedopt.sweep.measure import Outcome, Task, compute, one_line
+from schedopt.sweep.measure import Task, TaskOutcome, compute, one_line
 
 AHEAD = 2  # tasks that are submitted for each process, so that none waits for the next
 PATIENCE = 30.0  # seconds to wait for a cluster's scheduler, and for its first worker
 LOST = (OSError, TimeoutError, CancelledError, futures.CancelledError)
 """Errors raised where a cluster's scheduler is gone."""
 
-Submitted = Generator[tuple[Task, "futures.Future[Outcome]"]]
+Submitted = Generator[tuple[Task, "futures.Future[TaskOutcome]"]]
 
 
 def compute_tasks(
     tasks: Sequence[Task], jobs: int, cluster: str | None = None
-) -> Generator[tuple[Task, Outcome]]:
+) -> Generator[tuple[Task, TaskOutcome]]:
     """Compute tasks, and yield each with its outcome as it arrives."""
     if cluster is not None and tasks:
         yield from _on_cluster(tasks, cluster)
@@ -57,7 +57,7 @@ def expect_jobs(jobs: int) -> None:
     expect(1 <= jobs <= most, f"from 1 to {most} processes", jobs, parameter="jobs")
 
 
-def work(task: Task) -> Outcome:
+def work(task: Task) -> TaskOutcome:
     """Compute a task in a worker process."""
     load_only(task.sweep.policy_files)
     try:
@@ -67,10 +67,10 @@ def work(task: Task) -> Outcome:
 
 
 def _submitted(
-    submit: Callable[[Task], futures.Future[Outcome]], waiting: deque[Task], most: int
+    submit: Callable[[Task], futures.Future[TaskOutcome]], waiting: deque[Task], most: int
 ) -> Submitted:
     """Submit a limited number of tasks at a time; yield each as it ends, until a worker dies."""
-    running: dict[futures.Future[Outcome], Task] = {}
+    running: dict[futures.Future[TaskOutcome], Task] = {}
     broken = False
     while running or (waiting and not broken):
         while waiting and len(running) < most and not broken:
@@ -86,17 +86,17 @@ def _submitted(
             yield running.pop(future), future
 
 
-def _by_runs(task: Task, compute_one: Callable[[Task], Outcome], why: str) -> Outcome:
+def _by_runs(task: Task, compute_one: Callable[[Task], TaskOutcome], why: str) -> TaskOutcome:
     """Compute the runs of a task one by one after its worker died; one run fails with ``why``."""
     if len(task.runs) < 2:
-        return Outcome(rows=[], why=f"{why} ({task.runs[0].policy})")
+        return TaskOutcome(rows=[], why=f"{why} ({task.runs[0].policy})")
     parts = [compute_one(replace(task, runs=(run,))) for run in task.runs]
     reasons = dict.fromkeys(part.why for part in parts if part.why)
     rows = [row for part in parts for row in part.rows]
-    return Outcome(rows=rows, why="; ".join(reasons) or None)
+    return TaskOutcome(rows=rows, why="; ".join(reasons) or None)
 
 
-def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[tuple[Task, Outcome]]:
+def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[tuple[Task, TaskOutcome]]:
     """Compute tasks in processes; if one dies, compute the tasks under way one at a time."""
     waiting = deque(tasks)
     while waiting:
@@ -111,7 +111,7 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[tuple[Task, Out
             yield task, _alone(task)
 
 
-def _alone(task: Task) -> Outcome:
+def _alone(task: Task) -> TaskOutcome:
     """Compute a task in a process of its own; if that dies, each of its runs."""
     with _processes(1) as submit, suppress(BrokenProcessPool):
         return submit(task).result()
@@ -119,13 +119,13 @@ def _alone(task: Task) -> Outcome:
 
 
 @contextmanager
-def _processes(jobs: int) -> Iterator[Callable[[Task], futures.Future[Outcome]]]:
+def _processes(jobs: int) -> Iterator[Callable[[Task], futures.Future[TaskOutcome]]]:
     """Yield a function that submits tasks to processes, which end with this process."""
     context = multiprocessing.get_context("spawn")
     lifeline, end = context.Pipe(duplex=False)
     executor = futures.ProcessPoolExecutor(jobs, context, _begin, (lifeline,))
 
-    def submit(task: Task) -> futures.Future[Outcome]:
+    def submit(task: Task) -> futures.Future[TaskOutcome]:
         with signals_blocked():  # a process may begin
             return executor.submit(work, task)
 
@@ -165,7 +165,7 @@ def _begin(lifeline: Connection) -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Outcome]]:
+def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, TaskOutcome]]:
     """Compute tasks on a Dask cluster, each run of a task alone where its workers keep dying."""
     require("distributed", parameter="cluster")
     distributed = import_module("distributed")
@@ -176,11 +176,11 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Ou
         expected = "the address of a Dask scheduler that answers, such as tcp://host:8786"
         raise InputError(expected, found=quote(address), parameter="cluster") from None
 
-    def submit(task: Task) -> futures.Future[Outcome]:
-        future: futures.Future[Outcome] = executor.submit(work, _with_contents(task))
+    def submit(task: Task) -> futures.Future[TaskOutcome]:
+        future: futures.Future[TaskOutcome] = executor.submit(work, _with_contents(task))
         return future
 
-    def compute_one(task: Task) -> Outcome:
+    def compute_one(task: Task) -> TaskOutcome:
         try:
             return submit(task).result()
         except distributed.KilledWorker as error:
@@ -196,7 +196,7 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Ou
                 if isinstance(error, distributed.KilledWorker):
                     yield task, _by_runs(task, compute_one, one_line(error))
                 elif error is not None:
-                    yield task, Outcome(rows=[], why=one_line(error))
+                    yield task, TaskOutcome(rows=[], why=one_line(error))
                 else:
                     yield task, future.result()
     except LOST as error:

@@ -120,7 +120,7 @@ AS_JSON = ("options", "measures")  # fields that a cell of a table holds as JSON
 NOTHING = 1e-10  # a reference below this is 0, of which nothing is a fraction
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BenchRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One policy on one instance, beside the reference.
 
     Attributes
@@ -191,13 +191,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     measures: dict[str, float] = {}
 
 
-def to_frame(rows: Sequence[Row]) -> pl.DataFrame:
+def to_frame(rows: Sequence[BenchRow]) -> pl.DataFrame:
     """Return rows as a frame of polars: a column for each field, options and measures as JSON."""
     import polars as pl
 
     own = {float: pl.Float64, float | None: pl.Float64, bool: pl.Boolean, int: pl.Int64}
     schema: dict[str, Any] = {
-        field.name: own.get(field.type, pl.String) for field in structs.fields(Row)
+        field.name: own.get(field.type, pl.String) for field in structs.fields(BenchRow)
     }
     schema["violations"] = pl.List(pl.String)
     records = [to_builtins(row) for row in rows]
@@ -206,12 +206,12 @@ def to_frame(rows: Sequence[Row]) -> pl.DataFrame:
     return pl.DataFrame(records, schema=schema)
 
 
-def table(rows: Sequence[Row], suffix: str) -> bytes:
+def table(rows: Sequence[BenchRow], suffix: str) -> bytes:
     """Return rows as the text or bytes of a file with an ending of `FORMATS`."""
     if suffix == LINES:
         return to_lines(rows)
     if suffix == ".csv":
-        names = Row.__struct_fields__
+        names = BenchRow.__struct_fields__
         cells = ([_cell(name, getattr(row, name)) for name in names] for row in rows)
         return as_csv(names, cells).encode()
     buffer = BytesIO()
@@ -223,9 +223,9 @@ def _cell(name: str, value: object) -> object:
     return to_json(value).decode() if name in (*AS_JSON, "violations") else value
 
 
-def read_rows(path: str | Path) -> list[Row]:
+def read_rows(path: str | Path) -> list[BenchRow]:
     """Read the rows that a bench wrote as JSON lines."""
     path = Path(path)
     if path.suffix.lower() != LINES:
         raise InputError(f"rows of a bench as {LINES}", found=quote(path.name), file=str(path))
-    return read_lines(path, Row)
+    return read_lines(path, BenchRow)

@@ -20,7 +20,7 @@ from schedopt.planning.carried_out import COLUMNS
 from schedopt.problems import problem, problem_of
 from schedopt.problems.summary import CAUTION, Explanation, Plan, changes_table, explanation_tables
 from schedopt.solvers.result import Result
-from schedopt.sweep.rows import Row
+from schedopt.sweep.rows import BenchRow
 from schedopt.tables import Table, Value
 from schedopt.terminal.console import out, say, show, text
 
@@ -194,7 +194,7 @@ def _half_width(document: Result) -> Value:
     return document.confidence or "too short a run"
 
 
-def summary(rows: Sequence[Row], pairs: Sequence[Pair] | None = None) -> None:
+def summary(rows: Sequence[BenchRow], pairs: Sequence[Pair] | None = None) -> None:
     """Show how far policies fall short, and the pairs that are asked for."""
     measured = list(tables.measured_tables(rows))
     for table in measured:

@@ -17,10 +17,10 @@ from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
 from schedopt.solvers.stopping import finishing, stoppable
-from schedopt.sweep.measure import Outcome, Task
+from schedopt.sweep.measure import Task, TaskOutcome
 from schedopt.sweep.plan import Sweep, problem_plans, runs
 from schedopt.sweep.pool import compute_tasks, expect_jobs
-from schedopt.sweep.rows import FORMATS, LINES, Journal, Row, SweepInterrupt, table
+from schedopt.sweep.rows import FORMATS, LINES, BenchRow, Journal, SweepInterrupt, table
 from schedopt.sweep.sources import (
     Contents,
     FileSource,
@@ -142,7 +142,7 @@ def bench(
     if target is not None:
         refuse_overwriting((source.path for source in files), target)
     tasks, failures = plan_tasks([*files, *loaded, *to_generate], sweep)
-    rows = Journal(journal, [run.key for task in tasks for run in task.runs], Row)
+    rows = Journal(journal, [run.key for task in tasks for run in task.runs], BenchRow)
     todo = [left for task in tasks if (left := _without_done(task, rows)).runs]
     try:
         with stoppable():
@@ -193,7 +193,7 @@ def _read_sources(
 
 def keep_rows(
     rows: Journal,
-    outcomes: Generator[tuple[Task, Outcome]],
+    outcomes: Generator[tuple[Task, TaskOutcome]],
     done: int,
     total: int,
     progress: Progress | None,

@@ -14,7 +14,7 @@ from schedopt.problems import problem, problem_of
 from schedopt.problems.summary import Plan
 from schedopt.solvers.result import Result
 from schedopt.sweep import rows
-from schedopt.sweep.rows import LINES, Row, read_lines
+from schedopt.sweep.rows import LINES, BenchRow, read_lines
 from schedopt.sweep.variations import Variation
 from schedopt.verbs import plan_table
 from schedopt.verbs.load import instance_of_result, parse_results
@@ -28,7 +28,7 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
 
     Parameters
     ----------
-    what : Instance, Result, sequence of Result, sequence of Row, polars.DataFrame, path, or several
+    what : Instance, Result, sequence of Result or of BenchRow, polars.DataFrame, path, or several
         What to draw: a frame is a plan; paths, also of a plan (.csv, .parquet), are loaded. Several
         results are drawn beside each other.
     instance : Instance, str or Path, optional
@@ -97,7 +97,7 @@ def _kind(item: object) -> str:
         return "a plan"
     if isinstance(item, Result):
         return "results"
-    if isinstance(item, Row):
+    if isinstance(item, BenchRow):
         return "rows of a bench"
     return "rows of a what-if" if isinstance(item, Variation) else "an instance"
 
@@ -134,7 +134,7 @@ def _read(path: str | Path) -> list[Any]:
     return held if isinstance(held, list) else [held]
 
 
-def _profiles(rows: Sequence[Row]) -> Any:
+def _profiles(rows: Sequence[BenchRow]) -> Any:
     from schedopt.analysis.statistics import profiles
     from schedopt.pictures import charts
 

@@ -109,7 +109,7 @@ def _choose(
     )
 
 
-def _names_of_counts(jobs: reading.Jobs, x: reading.Integers) -> tuple[str, ...]:
+def _names_of_counts(jobs: reading.ReadyJobs, x: reading.Integers) -> tuple[str, ...]:
     """Return the first so many jobs of each kind."""
     if len(x) == len(jobs.names):
         return tuple(jobs.names[j] for j in np.flatnonzero(x[jobs.kind]).tolist())

@@ -13,7 +13,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick_name
 
 if TYPE_CHECKING:
-    from schedopt.validation.reproduce.ledger import Entry, Outcome
+    from schedopt.validation.reproduce.ledger import Entry, Findings
 
 LONG = 10.0  # seconds: how long is said beforehand of what takes longer
 Told = dict[str, Any]  # the outcome of a reproduction, as a document
@@ -85,7 +85,7 @@ def titles() -> dict[str, str]:
         return {}
 
 
-def with_outcome(entry: Entry, outcome: Outcome, *, quick: bool, seconds: float) -> Entry:
+def with_outcome(entry: Entry, outcome: Findings, *, quick: bool, seconds: float) -> Entry:
     """Return an entry with what a run of it found."""
     claims = entry.with_answers(outcome)
     return msgspec.structs.replace(entry, quick=quick, seconds=seconds, claims=claims)

@@ -36,7 +36,7 @@ SMALLEST_GAP = 1e-7
 """Relative gap to the incumbent below which a convex program is not solved."""
 
 
-class Search(Protocol):
+class AllocationSearch(Protocol):
     """A search that can be interrupted; ``value`` is infinite until there is a solution."""
 
     name: str
@@ -134,12 +134,12 @@ class Attempt:
         if self.limits.watch:
             self.limits.watch(now() - self.run.began, best, bound)
 
-    def run_search(self, search: Search, spare: float = 0.0) -> bool:
+    def run_search(self, search: AllocationSearch, spare: float = 0.0) -> bool:
         """Advance a search until it ends, the gap is closed, or the time limit is reached.
 
         Parameters
         ----------
-        search : Search
+        search : AllocationSearch
         spare : float
             Seconds to reserve for writing the solution, at most half of the time limit.
 

@@ -32,7 +32,7 @@ class Solved(NamedTuple):
     prices: Floats
 
 
-class Program:
+class LinearProgram:
     """Minimise costs over columns that are at least 0, under rows with bounds."""
 
     def __init__(self) -> None:

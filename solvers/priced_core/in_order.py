@@ -18,7 +18,7 @@ from schedopt.solvers.priced_core.search import (
     DEFAULTS,
     Note,
     PricedCoreParams,
-    Search,
+    PricedCoreSearch,
     ignore,
 )
 from schedopt.solvers.result import Limits
@@ -138,7 +138,7 @@ def maximize_in_order(
             bounds.append(exact_sum(np.maximum(objective, 0) * program.high))
             continue
         left = None if until == inf else max(until - now(), 0.0)
-        search = Search(
+        search = PricedCoreSearch(
             program,
             replace(limits, time_limit=left),
             x=x,
@@ -169,7 +169,7 @@ def _value(objective: IntArray, x: IntArray | None) -> int:
     return exact_sum(objective * x)
 
 
-def _holding(program: IntegerProgram, search: Search, value: int) -> IntegerProgram:
+def _holding(program: IntegerProgram, search: PricedCoreSearch, value: int) -> IntegerProgram:
     """Return the program in which the objective keeps its value, with columns fixed by it."""
     if search.price is not None and search.price.reduced.dtype != object:
         fixed = search.price.on(search.program)

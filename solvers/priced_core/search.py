@@ -135,7 +135,7 @@ class PricedBlocks(NamedTuple):
         return sum(block.least_loss for block in self.blocks)
 
 
-class Search:
+class PricedCoreSearch:
     """Search for the best integer point of a program.
 
     Parameters
@@ -264,18 +264,18 @@ class Search:
 
     # --- the steps
 
-    def run(self) -> Search:
+    def run(self) -> PricedCoreSearch:
         """Solve the program, or stop at the limits."""
         steps = (self._branch_at_once, self._price, self._search_cores_for_solution)
         self._take_steps(*steps, self._combine_blocks, self._search_cores, self._prove_rest)
         return self
 
-    def run_mip(self, name: str = "highs") -> Search:
+    def run_mip(self, name: str = "highs") -> PricedCoreSearch:
         """Solve the program with a MIP solver, and decide in integers what it leaves open."""
         self._take_steps(lambda: self._solve_by_mip(name), self._prove_exactly)
         return self
 
-    def run_branch_and_bound(self, seconds: float = inf) -> Search:
+    def run_branch_and_bound(self, seconds: float = inf) -> PricedCoreSearch:
         """Solve the program by branch and bound in integers alone."""
         self._take_steps(lambda: self._branch(seconds))
         return self

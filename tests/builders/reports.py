@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from schedopt.sweep.rows import Row
+from schedopt.sweep.rows import BenchRow
 
 EVIL = (
     "</script><script>window.pwned = 1</script>",
@@ -15,7 +15,7 @@ EVIL = (
 )
 
 
-def row(**words: Any) -> Row:
+def row(**words: Any) -> BenchRow:
     """Return a row that is as said, and likely otherwise."""
     blank: dict[str, Any] = {
         "instance": "night",
@@ -40,14 +40,14 @@ def row(**words: Any) -> Row:
     both["key"] = " ".join(str(both.get(name)) for name in told)
     if both["objective"] is None:
         both["gap"] = None
-    return Row(**both)
+    return BenchRow(**both)
 
 
-def timeless(rows: list[Row]) -> list[Row]:
+def timeless(rows: list[BenchRow]) -> list[BenchRow]:
     return [msgspec.structs.replace(row, seconds=0.0, reference_seconds=0.0) for row in rows]
 
 
-def rows_of_known_gaps() -> list[Row]:
+def rows_of_known_gaps() -> list[BenchRow]:
     rows = [
         row(
             instance=f"night-{i}",

@@ -30,7 +30,7 @@ from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs
 from schedopt.instances.msfq.traces import read_trace
 from schedopt.instances.protocol import identity
-from schedopt.instances.tables import Table
+from schedopt.instances.tables import TextTable
 
 # Bounded so that no sum of them overflows; all the digits of a double may occur.
 lengths = st.floats(0, 1e15, allow_subnormal=True)
@@ -192,7 +192,7 @@ READERS: list[tuple[str, bytes, Callable[[Path], object]]] = [
     ("c.csv", SACCT, _log),
     ("d.swf", SWF, _log),
     ("f.csv", b"time,need,size\n" + b"1,1,1\n" * 10_000, _trace),
-    ("g.csv", b"name,tasks\n" + b"a,1x1\n" * 9_000, Table.read),
+    ("g.csv", b"name,tasks\n" + b"a,1x1\n" * 9_000, TextTable.read),
     ("h.json", b'{"problem": "dssp"}' + b" " * 2**20, load),
 ]
 
@@ -222,12 +222,12 @@ def test_parquet_is_measured_before_unpacking(
     monkeypatch.setenv(MOST_READ, "10")
 
     monkeypatch.setattr(pl, "read_parquet", raising(AssertionError("unpacked")))
-    for read in (partial(read_jobs, servers=4), Table.read):
+    for read in (partial(read_jobs, servers=4), TextTable.read):
         assert "500,000" in str(refusal(read, path))
     monkeypatch.undo()
     pl.DataFrame({"job": ["x" * 2**16] * 200}).write_parquet(path)
     monkeypatch.setenv(MOST_READ, "10")
-    assert "10 MiB" in str(refusal(Table.read, path))
+    assert "10 MiB" in str(refusal(TextTable.read, path))
 
 
 def test_a_bomb_takes_no_more_memory_than_may_be_read(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
             Path("/dev/null"): "a device",
         }
         for path, found in kinds.items():
-            for read in (load, _log, Table.read, partial(read_jobs, servers=4)):
+            for read in (load, _log, TextTable.read, partial(read_jobs, servers=4)):
                 assert refusal(read, path).found == found
     os.mkfifo(tmp_path / "log.csv")
     queue = '{"problem": "msfq", "name": "n", "servers": 4, "log": "log.csv"}'

@@ -109,8 +109,10 @@ def test_rules_are_their_definitions_compiled_or_not(name: str) -> None:
         )
         minima = -np.sort(-draw.integers(1, draw.integers(1, nodes + 1), jobs, endpoint=True))
         minima = np.minimum(minima, nodes)
-        as_arrays = kernels.Plan(*np.zeros((len(kernels.Plan._fields), jobs), np.int64))
-        as_lists = kernels.Plan(*([0] * jobs for _ in kernels.Plan._fields))
+        as_arrays = kernels.QuantumPlan(
+            *np.zeros((len(kernels.QuantumPlan._fields), jobs), np.int64)
+        )
+        as_lists = kernels.QuantumPlan(*([0] * jobs for _ in kernels.QuantumPlan._fields))
         limits = (nodes, k, kernels.UNLIMITED)
         tested = compiled(kernels.plan)(kernels.CODES[name], minima, *limits, as_arrays)
         code = kernels.CODES[name]

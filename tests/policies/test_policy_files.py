@@ -16,7 +16,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import load as load_instance
 from schedopt.policies import from_file, registry
 from schedopt.policies.from_file import PolicyFile, load, load_only, read
-from schedopt.sweep.rows import Row
+from schedopt.sweep.rows import BenchRow
 from schedopt.sweep.sources import generated_sources
 
 NIGHT = ROOT / "instances" / "dssp" / "greedy-trap.json"
@@ -53,7 +53,7 @@ def write(folder: Path, text: str, name: str = "mine.py") -> Path:
     return folder / name
 
 
-def gaps(rows: list[Row]) -> list[tuple[str, float | None]]:
+def gaps(rows: list[BenchRow]) -> list[tuple[str, float | None]]:
     return [(row.policy, row.objective) for row in rows]
 
 

@@ -31,7 +31,7 @@ from schedopt.problems import problem
 from schedopt.report.bench_page import write
 from schedopt.solvers.result import better
 from schedopt.sweep.plan import Sweep
-from schedopt.sweep.rows import FORMATS, Journal, Row, read_rows, table
+from schedopt.sweep.rows import FORMATS, BenchRow, Journal, read_rows, table
 from schedopt.sweep.sources import FileSource, generated_sources, instance_files
 from schedopt.verbs.bench import BenchError, bench, plan_tasks
 from schedopt.verbs.evaluate import evaluate
@@ -122,7 +122,7 @@ def test_a_line_that_was_cut_off_is_computed_again(nights: Path, tmp_path: Path)
 
 def test_journal_of_an_incomplete_sweep_is_left_in_the_order_of_the_sweep(tmp_path: Path) -> None:
     path, keys = tmp_path / "rows.jsonl", ["a", "b", "c"]
-    journal = Journal(path, keys, Row)
+    journal = Journal(path, keys, BenchRow)
     for key in ("c", "a"):
         journal.extend([msgspec.structs.replace(some_row(), key=key)])
     assert [row.key for row in read_rows(path)] == ["c", "a"]
@@ -160,7 +160,7 @@ def test_files_are_found_once_each(nights: Path) -> None:
     assert "a file that exists" in str(refusal(instance_files, ["no-such-folder"]))
 
 
-def row(policy: str, seed: int, objective: float | None, **more: object) -> Row:
+def row(policy: str, seed: int, objective: float | None, **more: object) -> BenchRow:
     """Return a row of a queue whose optimum is 1."""
     known = {
         "instance": "i",

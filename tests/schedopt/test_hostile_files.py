@@ -27,7 +27,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, parse
 from schedopt.instances.tables import read_parquet
-from schedopt.sweep.rows import Row, read_rows, table
+from schedopt.sweep.rows import BenchRow, read_rows, table
 from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import bench
 from schedopt.verbs.check import check_file
@@ -36,7 +36,7 @@ SHOTS = Path(__file__).parent.parent.parent / "instances" / "dssp" / "two-shots.
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
+def rows() -> list[BenchRow]:
     few = generated_sources("dssp", "uncorrelated", seeds=range(4), options={"jobs": 20})
     return bench(generated=few, policies=["greedy", "core"])
 
@@ -60,7 +60,7 @@ def damaged(data: bytes, seed: int) -> bytes:
 
 
 def test_damaged_rows_are_rows_or_refused(
-    tmp_path: Path, rows: list[Row], capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, rows: list[BenchRow], capfd: pytest.CaptureFixture[str]
 ) -> None:
     whole, path = table(rows, ".jsonl"), tmp_path / "rows.jsonl"
     for seed in range(150):

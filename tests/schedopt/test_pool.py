@@ -27,7 +27,7 @@ from schedopt.policies import registry
 from schedopt.policies.registry import Policy
 from schedopt.sweep.measure import Task, compute
 from schedopt.sweep.plan import PlannedRun, Sweep
-from schedopt.sweep.rows import FORMATS, Row, read_lines, read_rows
+from schedopt.sweep.rows import FORMATS, BenchRow, read_lines, read_rows
 from schedopt.sweep.sources import FileSource, GeneratedSource, generated_sources
 from schedopt.verbs.bench import BenchError, bench
 
@@ -65,7 +65,7 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> N
     said += ["--policy", policies, "--constraints", str(rule)]
     command = [sys.executable, "-m", "schedopt", "bench", *said, "--output", str(output)]
     draw = random.Random(1)  # noqa: S311
-    kept: dict[str, Row] = {}
+    kept: dict[str, BenchRow] = {}
     for kill in range(KILLS):
         enough = len(kept) + draw.randint(1, MOST_AT_ONCE)
         process = subprocess.Popen(
@@ -82,7 +82,7 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> N
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         _all_gone(process.pid)
-        found = {row.key: row for row in read_lines(output, Row, cut=True)}
+        found = {row.key: row for row in read_lines(output, BenchRow, cut=True)}
         assert len(found) < 3 * instances, f"kill {kill} came too late to show anything"
         assert kept.items() <= found.items(), "what was written once stays as it is"
         assert len(found) == output.read_bytes().count(b"\n"), "none twice"
@@ -158,7 +158,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays_valid(tmp_path: Path, su
     assert "expected room to write" in done.stderr.splitlines()[-1]
     journal = output if suffix == ".jsonl" else Path(f"{output}.jsonl")
     assert list(tmp_path.iterdir()) == [journal]
-    kept = read_lines(journal, Row, cut=True)
+    kept = read_lines(journal, BenchRow, cut=True)
     assert 1 <= len(kept) < 12
     rows = bench(generated=NIGHTS, policies=["greedy"], output=output)
     assert len(rows) == 12
@@ -252,11 +252,11 @@ class Rigged(GeneratedSource):
 FEW = [Rigged("dssp", "uncorrelated", seed, {"jobs": 20}) for seed in (1, 2)]
 
 
-def sound(row: Row) -> bool:
+def sound(row: BenchRow) -> bool:
     return row.termination == "completed" and row.gap is not None
 
 
-def failed(row: Row) -> bool:
+def failed(row: BenchRow) -> bool:
     said = str(row.message)
     return row.termination == "error" and row.objective is None and "\n" not in said
 

@@ -21,7 +21,7 @@ from schedopt.archive.judging import verify
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, example
-from schedopt.problems.dssp import Dssp
+from schedopt.problems.dssp import DsspProblem
 from schedopt.problems.record import Problem
 from schedopt.solvers.stopping import finishing, stoppable, stopped
 from schedopt.sweep import measure
@@ -85,7 +85,7 @@ def test_solve_writes_what_it_has_and_begins_nothing_more(
     monkeypatch.setattr("schedopt.terminal.progress.live", looking)
     for further in ("confirm", "certificate", "explain"):
         monkeypatch.setattr(
-            Dssp, further, raising(AssertionError("it began something more")), raising=False
+            DsspProblem, further, raising(AssertionError("it began something more")), raising=False
         )
     words = ["--confirm", "--certificate", "--explain", "--output", tmp_path / "r.json"]
     run("solve", tmp_path / "hard.json", "--solver", "highs", *words, status=STATUS[number])
@@ -100,7 +100,7 @@ def test_solve_writes_what_it_has_and_begins_nothing_more(
 @pytest.mark.parametrize("stage", ["confirm", "certificate", "explain"])
 def test_what_a_stage_beyond_the_search_found_before_stays(stage: str) -> None:
     with pytest.MonkeyPatch.context() as on, stoppable(signal.SIGTERM) as stop:
-        on.setattr(Dssp, stage, at(1, signal.SIGTERM, lambda *_: None), raising=False)
+        on.setattr(DsspProblem, stage, at(1, signal.SIGTERM, lambda *_: None), raising=False)
         result = solve.solve(example("two-shots"), **{stage: True})
         assert stop.signal == signal.SIGTERM
     assert result.proven

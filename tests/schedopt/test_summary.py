@@ -28,13 +28,13 @@ from schedopt.analysis.statistics import (
 )
 from schedopt.analysis.tables import RowTable, leader, standing_table, standings
 from schedopt.instances.errors import InputError
-from schedopt.sweep.rows import Row, table
+from schedopt.sweep.rows import BenchRow, table
 from schedopt.sweep.sources import generated_sources
 from schedopt.verbs.bench import bench
 from schedopt.verbs.plot import plot, save
 
 
-def row(instance: str, policy: str, objective: float | None, **more: Any) -> Row:
+def row(instance: str, policy: str, objective: float | None, **more: Any) -> BenchRow:
     """Return a row whose reference is a proven 100, unless said otherwise."""
     reference = more.get("reference", 100.0)
     gap = None
@@ -134,7 +134,7 @@ def test_who_has_fewer_instances_is_not_ranked_first() -> None:
     assert [standing.contender for standing in rank(summary(rows))] == ["all", "one", "none"]
 
 
-def nights(policy: str, gaps: list[float], **more: Any) -> list[Row]:
+def nights(policy: str, gaps: list[float], **more: Any) -> list[BenchRow]:
     cells = ((f"n{i}", gap, 10 * (1 - gap)) for i, gap in enumerate(gaps))
     return [plain_row(instance=i, policy=policy, gap=g, objective=v, **more) for i, g, v in cells]
 
@@ -155,7 +155,7 @@ UNKNOWN = {"gap": None, "reference": None, "reference_proven": False}
         ([plain_row(objective=None)], "No policy has a result that counts."),
     ],
 )
-def test_one_line_says_who_is_best(rows: list[Row], line: str) -> None:
+def test_one_line_says_who_is_best(rows: list[BenchRow], line: str) -> None:
     (what,) = overview(rows)
     assert leader(summary(rows), what).startswith(line)
 
@@ -224,7 +224,7 @@ OBJECTIVES = (None, 0.0, 2.0, 2.0 + 1e-12, 3.0, 8.0)
 
 
 @st.composite
-def random_rows(draw: st.DrawFn) -> list[Row]:
+def random_rows(draw: st.DrawFn) -> list[BenchRow]:
     """Draw rows of one problem: ties, gaps in the table, violations, unproven references."""
     problem = draw(st.sampled_from(["dssp", "epoch"]))
     sign = 1 if problem == "dssp" else -1
@@ -256,18 +256,18 @@ def random_rows(draw: st.DrawFn) -> list[Row]:
                     )
                 )
     return [
-        Row(**({f: getattr(r, f) for f in Row.__struct_fields__} | {"key": str(k)}))
+        BenchRow(**({f: getattr(r, f) for f in BenchRow.__struct_fields__} | {"key": str(k)}))
         for k, r in enumerate(draw(st.permutations(rows)))
     ]
 
 
-def cells_of(rows: list[Row]) -> dict[str, dict[str, str]]:
+def cells_of(rows: list[BenchRow]) -> dict[str, dict[str, str]]:
     """Return the cells of the table that terminal and page render: by contender, then heading."""
     ((_, shown),) = standings(summary(rows), overview(rows))
     return {mine[0]: dict(zip(shown.heads, mine, strict=True)) for mine in shown.texts()}
 
 
-def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
+def by_hand(rows: list[BenchRow]) -> dict[str, dict[str, Any]]:
     """Count what the summary claims, in the plainest way there is."""
     who = contenders(rows)
     more = rows[0].problem == "dssp"
@@ -307,7 +307,7 @@ def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
 
 
 @tried(60, random_rows().filter(bool))
-def test_the_summary_says_what_counting_by_hand_gives(rows: list[Row]) -> None:
+def test_the_summary_says_what_counting_by_hand_gives(rows: list[BenchRow]) -> None:
     shown, counted = cells_of(rows), by_hand(rows)
     assert set(shown) == set(counted)
     found = {standing.contender: standing for standing in summary(rows)}
@@ -328,13 +328,13 @@ def test_the_summary_says_what_counting_by_hand_gives(rows: list[Row]) -> None:
 
 
 @pytest.fixture(scope="module")
-def real() -> list[Row]:
+def real() -> list[BenchRow]:
     sources = generated_sources("dssp", "uncorrelated", seeds=range(4), options={"jobs": 30})
     sources += generated_sources("epoch", seeds=[1, 2])
     return bench(generated=sources)
 
 
-def test_the_verb_says_what_the_functions_say(real: list[Row], tmp_path: Path) -> None:
+def test_the_verb_says_what_the_functions_say(real: list[BenchRow], tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(table(real, ".jsonl"))
     words = ["summary", str(file), "--compare", "greedy"]
@@ -350,7 +350,7 @@ def test_the_verb_says_what_the_functions_say(real: list[Row], tmp_path: Path) -
         assert refused("summary", *wrong)
 
 
-def test_plot_draws_profiles(real: list[Row], tmp_path: Path) -> None:
+def test_plot_draws_profiles(real: list[BenchRow], tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     evil = [msgspec.structs.replace(r, policy="<script>$x_^$") for r in real[:1]]
     file.write_bytes(table([*evil, *real[1:]], ".jsonl"))

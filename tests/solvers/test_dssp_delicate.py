@@ -16,7 +16,7 @@ from schedopt.instances.constraints import Apart, Constraint, FairShare, Forbid,
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.solvers.mip import Answer, MatrixRun
 from schedopt.solvers.priced_core.relaxation import nearly_multiples
-from schedopt.solvers.priced_core.search import Search
+from schedopt.solvers.priced_core.search import PricedCoreSearch
 from schedopt.solvers.result import Limits, Result
 from schedopt.validation.documents import check
 from schedopt.verbs.evaluate import evaluate
@@ -156,7 +156,7 @@ def test_a_selection_that_is_nearly_proven_is_dispatched(monkeypatch: pytest.Mon
     farm = Instance(name="farm", processors=3, deadline=200, jobs=jobs)
     plain = evaluate(farm, "selection+lcpf")
     assert plain.solution is not None and not plain.message
-    monkeypatch.setattr(Search, "close", lambda *_: None)  # nothing is ever proven
+    monkeypatch.setattr(PricedCoreSearch, "close", lambda *_: None)  # nothing is ever proven
     result = evaluate(farm, "selection+lcpf")
     assert (result.termination, result.objective) == ("completed", plain.objective)
     assert "not proven" in str(result.message)

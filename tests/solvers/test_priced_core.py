@@ -12,7 +12,7 @@ from schedopt.solvers.priced_core.bounds import PricedBound
 from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.solvers.priced_core.open_part import merge_equal_rows, open_part, propagate
 from schedopt.solvers.priced_core.relaxation import relax, relax_by_samples
-from schedopt.solvers.priced_core.search import Look, PricedCoreParams, Search
+from schedopt.solvers.priced_core.search import Look, PricedCoreParams, PricedCoreSearch
 from schedopt.solvers.result import Limits
 
 NUMBERS = ("plain", "near ties", "thirteen orders", "huge")
@@ -81,7 +81,7 @@ def brute_force(program: IntegerProgram) -> int | None:
     return best
 
 
-def assert_optimal(search: Search, program: IntegerProgram) -> None:
+def assert_optimal(search: PricedCoreSearch, program: IntegerProgram) -> None:
     """Compare a finished search with brute force."""
     best = brute_force(program)
     assert search.proven
@@ -98,14 +98,14 @@ def assert_optimal(search: Search, program: IntegerProgram) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_search_is_optimal(kind: str, seed: int) -> None:
     program = draw_program(seed, kind)
-    assert_optimal(Search(program).run(), program)
+    assert_optimal(PricedCoreSearch(program).run(), program)
 
 
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("seed", range(25))
 def test_search_is_optimal_when_small_programs_pass_all_steps(kind: str, seed: int) -> None:
     program = draw_program(1_000 + seed, kind)
-    assert_optimal(Search(program, params=EVERY_STEP).run(), program)
+    assert_optimal(PricedCoreSearch(program, params=EVERY_STEP).run(), program)
 
 
 @pytest.mark.parametrize("kind", NUMBERS)
@@ -113,7 +113,7 @@ def test_search_is_optimal_when_small_programs_pass_all_steps(kind: str, seed: i
 @pytest.mark.parametrize("seed", range(15))
 def test_other_methods_are_optimal(kind: str, method: str, seed: int) -> None:
     program = draw_program(2_000 + seed, kind)
-    assert_optimal(getattr(Search(program), method)(), program)
+    assert_optimal(getattr(PricedCoreSearch(program), method)(), program)
 
 
 @pytest.mark.parametrize("kind", ["plain", "near ties"])
@@ -121,7 +121,7 @@ def test_other_methods_are_optimal(kind: str, method: str, seed: int) -> None:
 def test_search_is_optimal_with_columns_beyond_1(kind: str, seed: int) -> None:
     program = draw_program(3_000 + seed, kind, high=3)
     for params in (PricedCoreParams(), EVERY_STEP):
-        assert_optimal(Search(program, params=params).run(), program)
+        assert_optimal(PricedCoreSearch(program, params=params).run(), program)
 
 
 def draw_groups(seed: int, *, groups: int = 4, floors: bool = False) -> IntegerProgram:
@@ -145,7 +145,7 @@ def draw_groups(seed: int, *, groups: int = 4, floors: bool = False) -> IntegerP
 def test_blocks_prove_caps_and_floors_of_groups(seed: int, floors: bool) -> None:
     program = draw_groups(seed, floors=floors)
     params = PricedCoreParams(branching_columns=0, cp_sat_columns=0)
-    assert_optimal(Search(program, params=params).run(), program)
+    assert_optimal(PricedCoreSearch(program, params=params).run(), program)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -198,22 +198,24 @@ def test_bound_and_incumbent_hold_when_time_is_over_at_once(seed: int) -> None:
     best = brute_force(program)
     assert best is not None
     params = PricedCoreParams(branching_columns=0)
-    search = Search(program, Limits(time_limit=0.0), params=params).run()
+    search = PricedCoreSearch(program, Limits(time_limit=0.0), params=params).run()
     assert search.x is None or search.value <= best
     assert search.bound is None or search.bound >= best
 
 
 def test_search_stops_within_the_gap() -> None:
     program = draw_groups(3)
-    search = Search(program, Limits(gap=0.5), params=PricedCoreParams(branching_columns=0)).run()
+    search = PricedCoreSearch(
+        program, Limits(gap=0.5), params=PricedCoreParams(branching_columns=0)
+    ).run()
     assert search.x is not None and search.bound is not None
     assert search.bound - search.value <= 0.5 * search.value
 
 
 def test_search_uses_a_known_solution_and_bound() -> None:
     program = draw_groups(5)
-    first = Search(program).run()
-    again = Search(program, x=first.x, bound=first.value)
+    first = PricedCoreSearch(program).run()
+    again = PricedCoreSearch(program, x=first.x, bound=first.value)
     assert again.run().proven
     assert again.value == first.value
 
@@ -248,5 +250,7 @@ def test_objectives_in_order_match_brute_force(seed: int) -> None:
 def test_rewards_in_common_units_are_optimal() -> None:
     program = draw_groups(1)
     assert gcd(*program.rewards.tolist()) == 1
-    tripled = Search(IntegerProgram(3 * program.rewards, *list(vars(program).values())[1:8])).run()
-    assert tripled.value == 3 * Search(program).run().value
+    tripled = PricedCoreSearch(
+        IntegerProgram(3 * program.rewards, *list(vars(program).values())[1:8])
+    ).run()
+    assert tripled.value == 3 * PricedCoreSearch(program).run().value

@@ -124,7 +124,7 @@ def test_prices_and_relaxations_show_what_times_one_by_one_do(seed: int, objecti
     count, servers = int(draw.integers(1, 6)), int(draw.integers(1, 5))
     submit = np.sort(draw.integers(0, 8, count)) + int(draw.integers(0, 3))
     log = Log.of(submit, draw.integers(1, servers + 1, count), draw.integers(1, 7, count) * 1.0)
-    jobs = bound.Jobs(queue_of(log, servers, objective=objective), Fraction(1))
+    jobs = bound.JobsInTicks(queue_of(log, servers, objective=objective), Fraction(1))
     cells = draw.integers(1, 5, int(draw.integers(1, 9))).tolist()
     grid = np.cumsum([int(draw.integers(0, 5)), *cells]).tolist()
     unit = int(draw.integers(1, 3))
@@ -193,7 +193,7 @@ def test_ticks_of_any_length_show_the_same() -> None:
         assert shown((3, 1), (2, 1)) == whole[objective]
         with pytest.raises(ValueError, match="prices of gpu"):
             shown((1, 1), (1, 1), gpu=(0,))
-    jobs = bound.Jobs(queue_of(log, 3), Fraction(1, 3))
+    jobs = bound.JobsInTicks(queue_of(log, 3), Fraction(1, 3))
     assert jobs.run == [1, 0, 1, 0]
     assert jobs.mean(Fraction(9)) == Fraction(9 - 4, 4) * 3  # a tick of each may be lost
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from schedopt import reproduce
 from schedopt.cli import app
 from schedopt.validation.reproduce import record
-from schedopt.validation.reproduce.ledger import Outcome, ledger, run, runner
+from schedopt.validation.reproduce.ledger import Findings, ledger, run, runner
 from schedopt.verbs.reproduce import last_recorded
 
 LONG = (
@@ -155,7 +155,7 @@ def test_every_claim_is_answered_and_nothing_else() -> None:
     assert [claim.id for claim in entry.claims] == list(answers) == ["halved"]
     for wrong in ({}, answers | {"more": ("1", True)}):
         with pytest.raises(KeyError, match="dssp/theorem-1: claims and answers differ"):
-            entry.with_answers(Outcome(wrong))
+            entry.with_answers(Findings(wrong))
 
 
 def test_ids_are_unique_in_an_entry() -> None:

@@ -18,7 +18,7 @@ from schedopt.instances.decimals import Whole, as_written, total
 from schedopt.instances.dssp import Instance, Job, refuse_nights
 from schedopt.instances.errors import InputError, quote
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp.machine import NEVER, Machine, StepFunction, integral
+from schedopt.validation.dssp.machine import NEVER, MachineProfile, StepFunction, integral
 
 Nights = dict[str, range]  # the nights of each job
 MOST = int(sys.float_info.max)
@@ -79,9 +79,9 @@ class Facts:
         self._added: dict[tuple[str | None, Chosen], dict[str | None, int]] = {}
 
     @cached_property
-    def machine(self) -> Machine:
+    def machine(self) -> MachineProfile:
         """The machine over time."""
-        return Machine(self.night)
+        return MachineProfile(self.night)
 
     @cached_property
     def rates(self) -> Fraction | StepFunction:

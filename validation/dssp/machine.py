@@ -50,7 +50,7 @@ def integral(points: StepFunction, start: Fraction, end: Fraction) -> Fraction:
     return points.area(end) - points.area(start)
 
 
-class Machine:
+class MachineProfile:
     """An instance's machine.
 
     ``pools``: without pools all processors, under an empty name.

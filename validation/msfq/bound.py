@@ -77,7 +77,7 @@ class ResourceUse(NamedTuple):
     amount: int
 
 
-class Jobs:
+class JobsInTicks:
     """A log's jobs in ticks, and the mean response time that a sum in ticks implies."""
 
     def __init__(self, queue: Instance, scale: Fraction) -> None:
@@ -234,7 +234,7 @@ def bound_of_prices(
 
     The queue is taken as a machine without partitions.
     """
-    jobs = Jobs(queue, Fraction(*scale))
+    jobs = JobsInTicks(queue, Fraction(*scale))
     held, needs = {SERVERS: ResourceUse(jobs.need, queue.servers)}, queue.jobs.needs
     if needs is not None and not queue.partitions:
         for name, column in zip(needs.names, needs.amounts.T.tolist(), strict=True):
@@ -253,7 +253,7 @@ def bound_of_prices(
 
 
 def priced_responses(
-    jobs: Jobs,
+    jobs: JobsInTicks,
     unit: int,
     times: Sequence[int],
     held: Mapping[str, ResourceUse],
@@ -314,7 +314,7 @@ def priced_responses(
     return total - earning
 
 
-def busy_date_bound(jobs: Jobs, servers: int) -> Fraction:
+def busy_date_bound(jobs: JobsInTicks, servers: int) -> Fraction:
     """Return the least sum of work times response, in ticks.
 
     Of a job that runs without a break the end is half its run time after the mean time of its work.
@@ -332,7 +332,7 @@ def busy_date_bound(jobs: Jobs, servers: int) -> Fraction:
     return max(Fraction(twice, 2 * servers) + Fraction(alone, 2) - came, Fraction(alone))
 
 
-def squashed_area_bound(jobs: Jobs, held: ResourceUse) -> Fraction:
+def squashed_area_bound(jobs: JobsInTicks, held: ResourceUse) -> Fraction:
     """Return the least sum of responses, in ticks, by both relaxations together, of a resource."""
     needs, servers = held
     waiting: list[int] = []

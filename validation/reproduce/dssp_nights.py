@@ -13,7 +13,7 @@ from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
-from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome, list_by_name
+from schedopt.validation.reproduce.ledger import Answers, Curve, Findings, list_by_name
 
 HOUR = 3600.0
 NIGHT = DEADLINE / HOUR
@@ -92,12 +92,12 @@ def dispatch_nights(quick: bool) -> dict[str, tuple[Floats, Floats, float, float
     return dispatched
 
 
-def over_time(answers: Answers, profile: Mapping[str, Floats], ylabel: str) -> Outcome:
+def over_time(answers: Answers, profile: Mapping[str, Floats], ylabel: str) -> Findings:
     curves: dict[str, Curve] = {n: (TIMES.tolist(), of.tolist()) for n, of in profile.items()}
-    return Outcome(answers, curves, "time, hours", ylabel)
+    return Findings(answers, curves, "time, hours", ylabel)
 
 
-def figure_3(quick: bool) -> Outcome:
+def figure_3(quick: bool) -> Findings:
     """Show when jobs complete under six dispatchers."""
     done = {name: ends for name, (ends, *_) in dispatch_nights(quick).items()}
     profile = {n: np.array([np.mean(ends <= t) for t in TIMES]) for n, ends in done.items()}
@@ -124,7 +124,7 @@ def figure_3(quick: bool) -> Outcome:
     return over_time(answers, profile, "jobs complete")
 
 
-def figure_4(quick: bool) -> Outcome:
+def figure_4(quick: bool) -> Findings:
     """Show when processors are released, and how long they are idle."""
     dispatched = dispatch_nights(quick)
     release = {name: of for name, (_, of, _, _) in dispatched.items()}
@@ -144,7 +144,7 @@ def figure_4(quick: bool) -> Outcome:
     return over_time(answers, busy, "processors in use")
 
 
-def figure_5(quick: bool) -> Outcome:
+def figure_5(quick: bool) -> Findings:
     """Show what part of the reward is earned as the longest critical path grows."""
     step, subsets = (1.625, 8) if quick else (0.25, 30)
     bounds = np.arange(1.0, 7.5 + 1e-9, step)
@@ -173,7 +173,7 @@ def figure_5(quick: bool) -> Outcome:
         "lcpf": (f"LCPF {lcpf:.0%}", bool(lcpf < max(others))),
     }
     curves = {name: (bounds.tolist(), values) for name, values in means.items()}
-    return Outcome(answers, curves, "longest critical path, hours", "part of the reward earned")
+    return Findings(answers, curves, "longest critical path, hours", "part of the reward earned")
 
 
 def budgets(quick: bool) -> list[float]:
@@ -214,12 +214,12 @@ def over_lcpf(best: Mapping[str, float], names: tuple[str, ...]) -> str:
     return list_by_name({name: best[name] / best["lcpf"] for name in names}, ".1%")
 
 
-def by_budget(answers: Answers, swept: Earned, quick: bool) -> Outcome:
+def by_budget(answers: Answers, swept: Earned, quick: bool) -> Findings:
     curves = {name: (budgets(quick), values) for name, values in swept.items()}
-    return Outcome(answers, curves, "time budget r·D, hours", "mean reward")
+    return Findings(answers, curves, "time budget r·D, hours", "mean reward")
 
 
-def two_phases(reward: str, quick: bool) -> Outcome:
+def two_phases(reward: str, quick: bool) -> Findings:
     """Select optimally, dispatch, and sweep r."""
     swept = sweep_budgets(reward, False, quick)
     best, r, lost = at_best(swept, quick)
@@ -237,7 +237,7 @@ def two_phases(reward: str, quick: bool) -> Outcome:
     return by_budget(answers, swept, quick)
 
 
-def run_predictions(reward: str, quick: bool) -> Outcome:
+def run_predictions(reward: str, quick: bool) -> Findings:
     """Plan with predictions, run on what happens."""
     exact, guessed = sweep_budgets(reward, False, quick), sweep_budgets(reward, True, quick)
     best, _, lost = at_best(exact, quick)

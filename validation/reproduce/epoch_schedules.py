@@ -17,7 +17,7 @@ from schedopt.solvers import portfolio
 from schedopt.solvers.result import Limits
 from schedopt.validation.reproduce.ledger import (
     Answers,
-    Outcome,
+    Findings,
     judge_always,
     judge_never,
     theorem,
@@ -285,13 +285,13 @@ CUTS = (8, 128, 2_144, 21_527, 144_055, 692_693, 2_560_378)
 """Table 1: in how many ways 128 nodes can be cut, by the inequity."""
 
 
-def table_1(_: bool) -> Outcome:
+def table_1(_: bool) -> Findings:
     """Count multisets of positive parts that sum to 128 and differ by k at most."""
     counts = [sum(_count_cuts(128, k, least) for least in range(1, 129)) for k in range(len(CUTS))]
     both = enumerate(zip(CUTS, counts, strict=True))
     answers: Answers = {f"k-{k}": (f"{ours:,}", ours == paper) for k, (paper, ours) in both}
     curves = {"cuts": (list(range(len(counts))), counts)}
-    return Outcome(answers, curves, "inequity k", "cuts of 128 nodes")
+    return Findings(answers, curves, "inequity k", "cuts of 128 nodes")
 
 
 def _count_cuts(nodes: int, inequity: int, least: int) -> int:
@@ -395,7 +395,7 @@ def _time_hard_instance(name: str) -> tuple[str, str]:
     return text, "yes" if took < 1 else "no"
 
 
-def table_3(quick: bool) -> Outcome:
+def table_3(quick: bool) -> Findings:
     """Look at what the generator makes by default."""
     drawn = [*map(generators.GENERATORS["uniform"], range(200 if quick else 5_000))]
     minima = np.concatenate([instance.minima for instance in drawn])
@@ -408,4 +408,4 @@ def table_3(quick: bool) -> Outcome:
         "minima": (f"{values[0]} to {values[-1]}", (values[0], values[-1]) == (1, 31)),
     }
     curves = {"minima": (values, counts / counts.sum())}
-    return Outcome(answers, curves, "minimum, in nodes", "part of the jobs")
+    return Findings(answers, curves, "minimum, in nodes", "part of the jobs")

@@ -9,7 +9,7 @@ import numpy as np
 from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum
 from schedopt.policies.epoch.closed_system import arrivals, simulate
 from schedopt.policies.epoch.kernels import CODES, Arrivals, overheads, speedup
-from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome
+from schedopt.validation.reproduce.ledger import Answers, Curve, Findings
 
 NAMES = {
     "buddy-star": "BUDDY",
@@ -52,7 +52,7 @@ def sweep(
     measure: Callable[[Points], tuple[Values, Answers]],
     judge: Judge,
     points: Callable[[int, float], Points],
-) -> tuple[Outcome, list[Values]]:
+) -> tuple[Findings, list[Values]]:
     """Measure and judge each part of a figure; return it, and the values of its parts."""
     answers: Answers = {}
     curves: dict[str, Curve] = {}
@@ -66,7 +66,7 @@ def sweep(
             label = f"{name} J={jobs}" if axis == "inequity k" else NAMES[name]
             curves[f"{label}, {load:.0%}"] = [point[AXES[axis]] for point in where[name]], of
         parts.append(values)
-    return Outcome(answers, curves, axis, ylabel), parts
+    return Findings(answers, curves, axis, ylabel), parts
 
 
 # --- section 5.1: overhead -------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _by_inequity(points: Points, values: Values) -> Answers:
     return answers
 
 
-def overhead_figure(axis: str, judge: Judge, quick: bool) -> Outcome:
+def overhead_figure(axis: str, judge: Judge, quick: bool) -> Findings:
     """Sweep an axis with two seeds, on the same jobs for every policy."""
 
     def measure(points: Points) -> tuple[Values, Answers]:
@@ -158,7 +158,7 @@ figure_11 = partial(overhead_figure, "inequity k", _by_inequity)
 # --- section 5.2: response times in a closed system ------------------------------------------
 
 
-def figure_12(_: bool) -> Outcome:
+def figure_12(_: bool) -> Findings:
     """Evaluate both formulas at every number of nodes."""
     nodes = np.arange(1, 129)
     rest = 128 % nodes
@@ -177,7 +177,7 @@ def figure_12(_: bool) -> Outcome:
         "alike": (f"within {alike:.0e}", alike < 1e-9),
         "printed": (f"within {printed:.0e}", printed < 1e-9),
     }
-    return Outcome(answers, curves, "nodes n", "speedup")
+    return Findings(answers, curves, "nodes n", "speedup")
 
 
 drawn_arrivals: Callable[..., Arrivals] = lru_cache(maxsize=32)(arrivals)
@@ -238,7 +238,7 @@ def _judge_inequity(static: bool, points: Points, values: Values) -> Answers:
     return {"benefit": (text, unequal <= equal + 0.005)}
 
 
-def response_figure(axis: str, static: bool, quick: bool) -> Outcome:
+def response_figure(axis: str, static: bool, quick: bool) -> Findings:
     """Sweep an axis for static or dynamic jobs; judge the last sentence of section 5.2.2, too."""
 
     def measure(points: Points) -> tuple[Values, Answers]:

@@ -13,21 +13,21 @@ from schedopt.validation.reproduce.hesrpt_theorems import (
     instance_of,
     search_orders,
 )
-from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome, list_by_name
+from schedopt.validation.reproduce.ledger import Answer, Answers, Findings, list_by_name
 
 NAMES = ("equi", "srpt", "hell", "knee")
 
 
-def figure_1(_: bool) -> Outcome:
+def figure_1(_: bool) -> Findings:
     k = np.linspace(0, 10, 101)
     curves: Any = {f"p = {p:g}": (k, Power(p=p).at(k)) for p in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)}
     below = all((y[k >= 1] <= k[k >= 1] + 1e-12).all() for _, y in curves.values())
     concave = all((np.diff(y, 2) <= 1e-12).all() for _, y in curves.values())
     answers: Answers = {"concave": (str(concave), concave), "below": (str(below), below)}
-    return Outcome(answers, curves, "servers", "speedup")
+    return Findings(answers, curves, "servers", "speedup")
 
 
-def figure_2(quick: bool) -> Outcome:
+def figure_2(quick: bool) -> Findings:
     """Fit p to noisy points on the paper's curves."""
     from scipy.optimize import curve_fit
 
@@ -43,7 +43,7 @@ def figure_2(quick: bool) -> Outcome:
             fitted, _ = curve_fit(np.power, k, points, p0=0.5)
             errors.append(abs(float(fitted[0]) - p))
         answers[name] = f"from points with 3% of noise p is found within {max(errors):.3f}", None
-    return Outcome(answers, curves, "servers", "speedup")
+    return Findings(answers, curves, "servers", "speedup")
 
 
 def example_75_25(_: bool) -> Answers:
@@ -78,7 +78,7 @@ def example_amdahl(_: bool) -> Answers:
     return {"share": (text, abs(ours - 0.635) < 0.0005)}
 
 
-def figure_3(_: bool) -> Outcome:
+def figure_3(_: bool) -> Findings:
     """Simulate heSRPT, and draw remaining sizes over time."""
     instance = instance_of([30, 20, 10], Power(p=0.5), 500)
     run = registered("hesrpt")["hesrpt"].run(instance)
@@ -96,10 +96,10 @@ def figure_3(_: bool) -> Outcome:
         "share": (f"at first {shares}", served == rest and [*map(len, served)] == [3, 2, 1]),
     }
     curves = {f"{name}, remaining": (times, sizes) for name, sizes in remaining.items()}
-    return Outcome(answers, curves, "time", "remaining size")
+    return Findings(answers, curves, "time", "remaining size")
 
 
-def figure_4(quick: bool) -> Outcome:
+def figure_4(quick: bool) -> Findings:
     """Judge each sentence of section 4.2 by ratios of medians over seeds, for each p."""
     r: dict[str, list[float]] = {name: [] for name in NAMES}
     seeds, jobs = (1, 250) if quick else (10, 500)
@@ -141,4 +141,4 @@ def figure_4(quick: bool) -> Outcome:
         ),
     }
     curves = {name: (POWERS, np.log10(ratios).tolist()) for name, ratios in r.items()}
-    return Outcome(answers, curves, "p", "log10 of the mean flow time by heSRPT's")
+    return Findings(answers, curves, "p", "log10 of the mean flow time by heSRPT's")

@@ -22,7 +22,7 @@ from schedopt.solvers.result import Limits
 from schedopt.validation.reproduce.ledger import (
     Answer,
     Answers,
-    Outcome,
+    Findings,
     judge_below,
     list_by_name,
     theorem,
@@ -232,21 +232,21 @@ def constants(p: float, count: int) -> Any:
     return np.concatenate([[0.0], 1 / np.expm1(np.log(k / (k - 1)) / (1 - p))])
 
 
-def increasing(values: dict[float, Any], **more: Answer) -> Outcome:
+def increasing(values: dict[float, Any], **more: Answer) -> Findings:
     """Judge whether sequences, by p, increase."""
     least = min(float(np.diff(of).min()) for of in values.values())
     names = ", ".join(f"{p:g}" for p in values)
     ours = f"the least step up to k = 1000 is {least:.1e}, p of {names}"
     k = np.arange(1, 31)
     curves = {f"p = {p:g}": (k, of[:30] / of[29]) for p, of in values.items()}
-    return Outcome({"increases": (ours, least > 0), **more}, curves, "k", "relative to k = 30")
+    return Findings({"increases": (ours, least > 0), **more}, curves, "k", "relative to k = 30")
 
 
-def lemma_3(_: bool) -> Outcome:
+def lemma_3(_: bool) -> Findings:
     return increasing({p: constants(p, 1_000) for p in POWERS})
 
 
-def lemma_4(_: bool) -> Outcome:
+def lemma_4(_: bool) -> Findings:
     """Look at the logarithms of the shares, which for small i and p near 1 underflow."""
     i, values = np.arange(1, 1_001), {}
     for p in POWERS:
@@ -257,7 +257,7 @@ def lemma_4(_: bool) -> Outcome:
     return increasing(values)
 
 
-def lemma_5(_: bool) -> Outcome:
+def lemma_5(_: bool) -> Findings:
     k, values, off = np.arange(1, 1_001), {}, [0.0]
     for p in POWERS:
         with np.errstate(divide="ignore"):

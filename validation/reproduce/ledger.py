@@ -40,7 +40,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Findings:
     """What a runner found: its answers, and the curves of a figure, if there is one."""
 
     answers: Answers
@@ -65,7 +65,7 @@ class Entry(msgspec.Struct, frozen=True):
         """Whether each claim holds."""
         return [claim.holds for claim in self.claims]
 
-    def with_answers(self, outcome: Outcome) -> tuple[Claim, ...]:
+    def with_answers(self, outcome: Findings) -> tuple[Claim, ...]:
         """Return the claims with the answers of a run; `KeyError` unless they match one by one."""
         if unlike := {claim.id for claim in self.claims} ^ outcome.answers.keys():
             raise KeyError(f"{self.name}: claims and answers differ in {sorted(unlike)}")
@@ -82,7 +82,7 @@ def ledger() -> dict[str, Entry]:
     return {entry.name: entry for entry in entries}
 
 
-Runner = Callable[[bool], Outcome | Answers]
+Runner = Callable[[bool], Findings | Answers]
 
 
 def runner(name: str) -> Runner:
@@ -100,10 +100,10 @@ def runner(name: str) -> Runner:
     raise KeyError(name)
 
 
-def run(name: str, quick: bool) -> Outcome:
+def run(name: str, quick: bool) -> Findings:
     """Run an entry."""
     outcome = runner(name)(quick)
-    return outcome if isinstance(outcome, Outcome) else Outcome(outcome)
+    return outcome if isinstance(outcome, Findings) else Findings(outcome)
 
 
 # --- runners ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from schedopt.policies.msfq.stability import region
 from schedopt.policies.msfq.summary import summarize
 from schedopt.solvers.msfq.threshold.approximation import paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
-from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome, list_by_name
+from schedopt.validation.reproduce.ledger import Answers, Curve, Findings, list_by_name
 
 K, P1 = 32, 0.9
 FOUR_CLASSES = {1: 0.5, 3: 0.25, 5: 0.2, 15: 0.05}
@@ -58,7 +58,7 @@ def simulate_policy(queue: Instance, name: str, arrivals: int, **options: Any) -
     return summarize(queue, counted, arrivals, threshold=options.get("threshold"))
 
 
-def figure_1(quick: bool) -> Outcome:
+def figure_1(quick: bool) -> Findings:
     """Sample the numbers in the system at rate 7.5."""
     queue, means = one_or_all_system(7.5), []
     grid = np.arange(5_000.0, 25_000.0 if quick else 205_000.0, 5.0)
@@ -72,10 +72,10 @@ def figure_1(quick: bool) -> Outcome:
     small, large = means[0] / means[1]
     text = f"{small:.0f} times as many small and {large:.0f} times as many large jobs"
     answers: Answers = {"piles-up": (text, min(small, large) > 3)}
-    return Outcome(answers, curves, "time", "jobs in the system")
+    return Findings(answers, curves, "time", "jobs in the system")
 
 
-def figure_2(quick: bool) -> Outcome:
+def figure_2(quick: bool) -> Findings:
     """Simulate each policy, and compute MSFQ exactly and as the paper approximates it."""
     rates = (3.0, 6.0, 7.0) if quick else (3.0, 4.0, 5.0, 6.0, 6.5, 7.0, 7.25, 7.5)
     arrivals = 2_000_000 if quick else 20_000_000
@@ -112,7 +112,7 @@ def figure_2(quick: bool) -> Outcome:
         "analysis": (text, max(errors) < 0.05 and light < 0.05),
     }
     curves = {name: (rates, of) for name, of in means.items()}
-    return Outcome(answers, curves, "arrival rate", "mean response time")
+    return Findings(answers, curves, "arrival rate", "mean response time")
 
 
 def figure_3(quick: bool) -> Answers:
@@ -130,7 +130,7 @@ def figure_3(quick: bool) -> Answers:
     }
 
 
-def figure_4(_: bool) -> Outcome:
+def figure_4(_: bool) -> Findings:
     """Compute the curve over all thresholds exactly."""
     curves: dict[str, Curve] = {}
     loss = {}
@@ -147,7 +147,7 @@ def figure_4(_: bool) -> Outcome:
         "any": (f"l = 1 is {drop:.1f} times as fast as l = 0 at rate 7.5", drop > 2),
         "largest": (text, max(loss.values()) < 0.05),
     }
-    return Outcome(answers, curves, "threshold l", "mean response time (cut off)")
+    return Findings(answers, curves, "threshold l", "mean response time (cut off)")
 
 
 Times = dict[str, float]
@@ -167,12 +167,12 @@ def compare_by_rate(queues: Mapping[float, Instance], arrivals: int) -> tuple[An
     return times, words
 
 
-def outcome_by_rate(answers: Answers, times: Mapping[float, Times]) -> Outcome:
+def outcome_by_rate(answers: Answers, times: Mapping[float, Times]) -> Findings:
     curves = {name: (tuple(times), [of[name] for of in times.values()]) for name in COMPARED}
-    return Outcome(answers, curves, "arrival rate", "weighted mean response time")
+    return Findings(answers, curves, "arrival rate", "weighted mean response time")
 
 
-def figure_5(quick: bool) -> Outcome:
+def figure_5(quick: bool) -> Findings:
     """Simulate the policies over arrival rates, with three handovers."""
     rates = (3.0, 4.5) if quick else (2.0, 3.0, 4.0, 4.25, 4.5, 4.75)
     queues = {rate: four_classes(rate) for rate in rates}
@@ -188,7 +188,7 @@ def figure_5(quick: bool) -> Outcome:
     return outcome_by_rate(answers, times)
 
 
-def figure_6(quick: bool) -> Outcome:
+def figure_6(quick: bool) -> Findings:
     """Simulate the policies on the Borg workload, and look at who makes up the load."""
     rates, arrivals = ((4.0,), 6_000_000) if quick else (BORG_RATES, BORG_ARRIVALS)
     times, words = compare_by_rate({rate: borg(rate) for rate in rates}, arrivals)

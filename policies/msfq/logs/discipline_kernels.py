@@ -16,7 +16,7 @@ from schedopt.policies.msfq.logs.event_loop_kernels import (
     loop_of,
 )
 from schedopt.policies.msfq.logs.planned_end_kernels import (
-    Plan,
+    PlannedEnds,
     forget_planned,
     reserve,
     start_planned,
@@ -54,7 +54,7 @@ class FixedOrder(NamedTuple):
     line: Line
     oldest: bool
     fill: int
-    plan: Plan
+    plan: PlannedEnds
     over: Any
 
 
@@ -80,7 +80,7 @@ class ChangingOrder(NamedTuple):
     usage: Any
     rates: Any
     real: Any
-    plan: Plan
+    plan: PlannedEnds
     over: Any
 
 

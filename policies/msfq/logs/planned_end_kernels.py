@@ -13,7 +13,7 @@ from schedopt.policies.msfq.logs.event_loop_kernels import (
 from schedopt.solvers.compiling import makes_no_arrays
 
 
-class Plan(NamedTuple):
+class PlannedEnds(NamedTuple):
     """Running jobs: when each is planned to end, in that order, and which it is.
 
     Both arrays are empty where nobody plans.
@@ -24,7 +24,7 @@ class Plan(NamedTuple):
 
 
 @makes_no_arrays
-def _insertion_place(end: float, job: int, count: int, plan: Plan) -> Any:
+def _insertion_place(end: float, job: int, count: int, plan: PlannedEnds) -> Any:
     """Return where the first job is that is not before this one."""
     low, high = 0, count
     while low < high:
@@ -51,7 +51,7 @@ def _shift_down(values: Any, first: int, count: int) -> None:
 
 
 @makes_no_arrays
-def start_planned(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
+def start_planned(now: float, job: int, log: Log, machine: ReplayState, plan: PlannedEnds) -> None:
     """Start a job, and note when it is planned to end, where plans are kept."""
     begin(now, job, log, machine)
     if plan.ends.size:
@@ -63,7 +63,7 @@ def start_planned(now: float, job: int, log: Log, machine: ReplayState, plan: Pl
 
 
 @makes_no_arrays
-def forget_planned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
+def forget_planned(job: int, log: Log, machine: ReplayState, plan: PlannedEnds) -> None:
     """Take out a job that has ended."""
     if plan.ends.size:
         end, count = machine.starts[job] + log.planned[job], machine.whole[RUNNING] + 1
@@ -73,7 +73,7 @@ def forget_planned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None
 
 
 @makes_no_arrays
-def reserve(job: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -> Any:
+def reserve(job: int, log: Log, machine: ReplayState, over: Any, plan: PlannedEnds) -> Any:
     """Return when a job that does not fit can start by plan; ``over`` takes what it then leaves.
 
     All that is planned to end at that instant counts.

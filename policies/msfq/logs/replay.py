@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schedopt.policies.msfq.logs.conservative_kernels import Reserved
     from schedopt.policies.msfq.logs.discipline_kernels import ChangingOrder, FixedOrder
     from schedopt.policies.msfq.logs.event_loop_kernels import Log, ReplayState
-    from schedopt.policies.msfq.logs.planned_end_kernels import Plan
+    from schedopt.policies.msfq.logs.planned_end_kernels import PlannedEnds
 
 FILLS = ("stop", "skip", "easy")
 """In the order of their numbers in `discipline_kernels`."""
@@ -254,12 +254,12 @@ def _room_for_running(jobs: Jobs, site: Site) -> int:
     return min(len(jobs), site.servers // int(jobs.need.min())) + 1
 
 
-def _planned_end_buffers(jobs: Jobs, site: Site, fill: str) -> Plan:
+def _planned_end_buffers(jobs: Jobs, site: Site, fill: str) -> PlannedEnds:
     """Return room for the jobs that run at once; none where nobody plans with their ends."""
-    from schedopt.policies.msfq.logs.planned_end_kernels import Plan
+    from schedopt.policies.msfq.logs.planned_end_kernels import PlannedEnds
 
     most = _room_for_running(jobs, site) if fill == "easy" else 0
-    return Plan(np.empty(most), np.empty(most, np.int32))
+    return PlannedEnds(np.empty(most), np.empty(most, np.int32))
 
 
 def _changes(site: Priority) -> bool:

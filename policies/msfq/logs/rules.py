@@ -15,7 +15,7 @@ from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.logs.machine import Machine, Rule
-from schedopt.policies.msfq.rule import Plan
+from schedopt.policies.msfq.rule import RuleFactory
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.registry import NotApplicableError
 
@@ -99,7 +99,7 @@ def classes(queue: Instance) -> Instance:
     )
 
 
-def replay_classes(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
+def replay_classes(queue: Instance, plan: RuleFactory, *, estimates: bool = False) -> Floats:
     """Return when each job starts under a rule for the `classes` of a log, shape (jobs,).
 
     `NotApplicableError` if the rule goes by a clock, or lets jobs wait for ever.

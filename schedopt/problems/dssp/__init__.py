@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from schedopt.tables import Table
 
 
-class Dssp(Problem["Instance"]):
+class DsspProblem(Problem["Instance"]):
     """The record of dssp."""
 
     name = "dssp"
@@ -221,4 +221,4 @@ def _dispatches(policy: Policy) -> bool:
     return policy.phase in ("dispatch", "both") or "dispatcher" in policy.options
 
 
-RECORD = Dssp()
+RECORD = DsspProblem()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Result
 
 
-class Epoch(Problem["Instance"]):
+class EpochProblem(Problem["Instance"]):
     """The record of epoch."""
 
     name = "epoch"
@@ -74,4 +74,4 @@ class Epoch(Problem["Instance"]):
         return draw(results, instance)
 
 
-RECORD = Epoch()
+RECORD = EpochProblem()

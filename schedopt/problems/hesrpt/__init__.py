@@ -20,7 +20,7 @@ STARTS = ("hesrpt", "equi")
 MOST_AT_ONCE = 1_000  # jobs up to which one of them is an answer where no search had time for any
 
 
-class Hesrpt(Problem["Instance"]):
+class HesrptProblem(Problem["Instance"]):
     """The record of hesrpt."""
 
     name = "hesrpt"
@@ -88,4 +88,4 @@ class Hesrpt(Problem["Instance"]):
         return draw(results, instance)
 
 
-RECORD = Hesrpt()
+RECORD = HesrptProblem()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schedopt.policies.registry import Policy
     from schedopt.problems import summary
     from schedopt.solvers.result import Result
-    from schedopt.sweep.rows import Row
+    from schedopt.sweep.rows import BenchRow
 
 QUICK = {
     "mean": ((4, 0.9), (8, 0.8), (16, 0.6), (32, 0.5)),
@@ -30,7 +30,7 @@ QUICK = {
 SOME = 128  # servers up to which the exact curve is quick; beyond, it is approximated by area
 
 
-class Msfq(Problem["Instance"]):
+class MsfqProblem(Problem["Instance"]):
     """The record of msfq."""
 
     name = "msfq"
@@ -142,7 +142,7 @@ class Msfq(Problem["Instance"]):
             yield from result_sections(instance, result)
         yield from super().sections(instance, result, run)
 
-    def bench_sections(self, file: str, rows: Sequence[Row]) -> Iterator[summary.Section]:
+    def bench_sections(self, file: str, rows: Sequence[BenchRow]) -> Iterator[summary.Section]:
         """Yield the parts of a bench's page on a log: waits, usage and the queue."""
         from schedopt.problems.msfq.to_page import bench_sections
 
@@ -173,4 +173,4 @@ class Msfq(Problem["Instance"]):
         return wrong_start(*args, **options)
 
 
-RECORD = Msfq()
+RECORD = MsfqProblem()

@@ -26,7 +26,7 @@ from schedopt.solvers.result import Result
 from schedopt.tables import Table, Value
 
 if TYPE_CHECKING:
-    from schedopt.sweep.rows import Row
+    from schedopt.sweep.rows import BenchRow
 
 HOUR = 3600.0
 LINES = 5  # policies in a picture
@@ -47,7 +47,7 @@ TERMS = {
 }
 
 
-def bench_sections(file: str, rows: Sequence[Row]) -> Iterator[Section]:
+def bench_sections(file: str, rows: Sequence[BenchRow]) -> Iterator[Section]:
     """Yield the parts on a log of a bench, whose policies are replayed again."""
     try:
         queue = load(file)

@@ -35,7 +35,7 @@ AT_ONCE = 1e3
 """By how many horizons required jobs without slack are moved earlier in every order."""
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """What came of a trial."""
 
     earned: Floats  # by each job, (jobs,)
@@ -157,7 +157,7 @@ class DispatchOrders:
             chain += [other for other in self.before[i] if other not in chain]
         return chain
 
-    def run(self, jobs: JobMask, order: int, shift: Floats | None) -> Outcome:
+    def run(self, jobs: JobMask, order: int, shift: Floats | None) -> TrialOutcome:
         """Dispatch some jobs, and return what each earns.
 
         Parameters
@@ -188,7 +188,7 @@ class DispatchOrders:
         )
         return self._outcome(simulated)
 
-    def _outcome(self, simulated: Simulated) -> Outcome:
+    def _outcome(self, simulated: Simulated) -> TrialOutcome:
         """Return what jobs earn."""
         night, completion = self.night, simulated.completion
         in_time, delay = completion <= night.deadlines * NEAR, completion - night.deadlines
@@ -197,7 +197,7 @@ class DispatchOrders:
             delays, paid = np.array(night.late).T
             late = np.where(delay > delays[-1], 0.0, np.interp(delay, delays, paid))
             part = np.nan_to_num(np.where(in_time, 1.0, late), nan=0.0)
-        return Outcome(part * night.rewards, in_time | (delay <= night.delay), simulated)
+        return TrialOutcome(part * night.rewards, in_time | (delay <= night.delay), simulated)
 
 
 LIGHT = 0.1

@@ -20,7 +20,7 @@ from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.mip import engine_of
 from schedopt.solvers.priced_core.in_order import OrderedOptimum, maximize_in_order
-from schedopt.solvers.priced_core.search import Note, Search
+from schedopt.solvers.priced_core.search import Note, PricedCoreSearch
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, plain_version
 
@@ -38,12 +38,12 @@ def solve(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Solve a selection or a season by prices, fixing and a growing core."""
     if model.ordered:
         return _solve_in_order(model, task)
-    return _solve(model, task, Search.run)
+    return _solve(model, task, PricedCoreSearch.run)
 
 
 def branch_and_bound(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Solve a selection or a season by branch and bound in integers alone."""
-    return _solve(model, task, Search.run_branch_and_bound)
+    return _solve(model, task, PricedCoreSearch.run_branch_and_bound)
 
 
 def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
@@ -57,7 +57,9 @@ def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
 
 
 def _solve(
-    model: Selection | Season, task: EngineTask, solve_: Callable[[Search], Search]
+    model: Selection | Season,
+    task: EngineTask,
+    solve_: Callable[[PricedCoreSearch], PricedCoreSearch],
 ) -> Result[Any]:
     """Return the result of a search, with a smallest conflict if it is infeasible."""
     run = Run(task.limits)
@@ -65,7 +67,7 @@ def _solve(
     bound = None
     if isinstance(task.bound, Fraction):
         bound = (task.bound * program.scale).__floor__()
-    search = Search(
+    search = PricedCoreSearch(
         program,
         remaining_limits(task.limits, run.began),
         x=_start(model, task, program),
@@ -116,7 +118,12 @@ def _noted(run: Run) -> Note:
 
 
 def decided(
-    search: Search, scale: Fraction, stopped: Termination, message: str = "", *, engine: str
+    search: PricedCoreSearch,
+    scale: Fraction,
+    stopped: Termination,
+    message: str = "",
+    *,
+    engine: str,
 ) -> Decided:
     """Return the outcome of a search in rewards; ``engine`` is credited with a proof."""
     if stopped == "completed":
@@ -127,7 +134,7 @@ def decided(
     return Decided(stopped, best, bound, search.proven, message, proved_by=proved_by)
 
 
-def termination(search: Search) -> Termination:
+def termination(search: PricedCoreSearch) -> Termination:
     """Return why a search stopped."""
     if search.proven:
         return "infeasible" if search.x is None else "optimal"
@@ -237,7 +244,7 @@ def conflict_oracle(
         if left == 0:
             raise TimeoutError
         own = replace(limits, time_limit=left or CONFLICT_SECONDS, watch=None, gap=0.0)
-        search = Search(feasibility.under(asked), own).run()
+        search = PricedCoreSearch(feasibility.under(asked), own).run()
         if search.interrupted:
             raise KeyboardInterrupt
         if not search.proven:

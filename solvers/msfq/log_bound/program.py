@@ -17,7 +17,7 @@ import numpy as np
 from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
 from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.mip.highs import version
-from schedopt.solvers.msfq.linear import Program
+from schedopt.solvers.msfq.linear import LinearProgram
 from schedopt.solvers.msfq.log_bound.bracket import bracket_result
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
 from schedopt.solvers.result import Result
@@ -38,7 +38,7 @@ def solve(model: LogBound, task: EngineTask) -> Result:
     """
     run, ticks = Run(task.limits), model.parts[0].ticks["servers"]
     last = max(1, int(ticks.submit[-1]) + int(ticks.run.sum()))
-    program = Program()
+    program = LinearProgram()
     free = [program.row(-np.inf, ticks.servers) for _ in range(last)]
     for submit, need, length, weight in _jobs(ticks):
         once = program.row(1.0, 1.0)

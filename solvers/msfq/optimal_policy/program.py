@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq import OptimalPolicy
-from schedopt.formulations.msfq.process import Process, State
+from schedopt.formulations.msfq.process import Process, SystemState
 from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.mip.highs import version
-from schedopt.solvers.msfq.linear import Program, Solved
+from schedopt.solvers.msfq.linear import LinearProgram, Solved
 from schedopt.solvers.msfq.optimal_policy.equations import as_table
 from schedopt.solvers.msfq.searching import changes_in
 from schedopt.solvers.result import Result
@@ -88,7 +88,7 @@ class Flows:
     """
 
     def __init__(self, process: Process, room: Room) -> None:
-        self.room, self.program = room, Program()
+        self.room, self.program = room, LinearProgram()
         self.states = list(process.states(room))
         before = {state: self.program.row(0.0, 0.0) for state in self.states}
         after = {state: self.program.row(0.0, 0.0) for state in self.states}
@@ -103,7 +103,7 @@ class Flows:
                 if led in before:
                     entries += [(before[led], rate / fastest), (after[state], -rate / fastest)]
             self.program.column(process.cost(state) / self.unit, entries)
-        self._taken: dict[tuple[State, State], int] = {}
+        self._taken: dict[tuple[SystemState, SystemState], int] = {}
         for state in self.states:
             for led in process.decisions(state):
                 to = after[state] if led == state else before[led]
@@ -130,7 +130,7 @@ class Flows:
         starts = np.ones((large + 1, k, small + 1), np.int8)
         starts[:, :, 0] = 0
         starts[1:, 0] = 2
-        most: dict[State, float] = {}
+        most: dict[SystemState, float] = {}
         for (state, led), column in self._taken.items():
             flow = float(solved.columns[column])
             if state.running < k and flow > max(most.get(state, 0.0), LOST * SCALE):

@@ -42,7 +42,7 @@ def curve(model: Threshold) -> Iterator[int]:
         yield l
 
 
-class State(NamedTuple):
+class ChainState(NamedTuple):
     """Who has the servers, the small and large jobs, and how many are left of a drain.
 
     Of the small ones those of a drain are not counted; of the large ones the one in service is.
@@ -83,7 +83,7 @@ class Chain:
     def __init__(self, system: System, l: int, lazy: bool, room: tuple[int, int]) -> None:
         self.system, self.l, self.lazy, self.room = system, l, lazy, room
 
-    def moves(self, state: State) -> Iterator[tuple[float, State]]:
+    def moves(self, state: ChainState) -> Iterator[tuple[float, ChainState]]:
         """Yield the rate of each event, and the state that it leads to."""
         k, l1, lk, m1, mk = self.system
         mode, small, large, batch = state
@@ -101,28 +101,28 @@ class Chain:
         elif small:
             yield min(small, k) * m1, self._state_after_event(small - 1, large)
 
-    def _state_after_service(self, small: int, large: int) -> State:
+    def _state_after_service(self, small: int, large: int) -> ChainState:
         """Return the state that follows once no job is in service."""
         if large:
-            return State(LARGE, small, large)
+            return ChainState(LARGE, small, large)
         if small <= self.l and not self.lazy and small:
-            return State(DRAIN, 0, 0, small)
-        return State(OPEN, small, 0)
+            return ChainState(DRAIN, 0, 0, small)
+        return ChainState(OPEN, small, 0)
 
-    def _state_after_event(self, small: int, large: int) -> State:
+    def _state_after_event(self, small: int, large: int) -> ChainState:
         """Return the state that follows an event which leaves no large job in service."""
         if not small:
             return self._state_after_service(0, large)
         if small <= self.l and (large or not self.lazy):
-            return State(DRAIN, 0, large, small)
-        return State(OPEN, small, large)
+            return ChainState(DRAIN, 0, large, small)
+        return ChainState(OPEN, small, large)
 
-    def stationary_distribution(self) -> tuple[list[State], Floats]:
+    def stationary_distribution(self) -> tuple[list[ChainState], Floats]:
         """Return all states, and the part of time in each: it is entered as often as left."""
         from scipy.sparse import csc_array
         from scipy.sparse.linalg import splu
 
-        states = [State(OPEN, 0, 0)]
+        states = [ChainState(OPEN, 0, 0)]
         number = {states[0]: 0}
         entries: list[tuple[int, int, float]] = []
         for here, state in enumerate(states):  # grows meanwhile

@@ -428,7 +428,7 @@ def _decide(model: Selection, knapsack: Knapsack, run: Run) -> Decided:
         return Decided(stopped, columns, Fraction(search.bound), proven, message)
     # Find what fits with demands rounded up, and close the rest without rounding.
     from schedopt.solvers.dssp.selection.priced_core import decided, termination
-    from schedopt.solvers.priced_core.search import Search
+    from schedopt.solvers.priced_core.search import PricedCoreSearch
 
     careful = Core(rewards, *in_doubles(demands, room)[:2])
     if stopped == "optimal":
@@ -438,7 +438,7 @@ def _decide(model: Selection, knapsack: Knapsack, run: Run) -> Decided:
     # Rewards beyond 2^52 units are added up in floating point.
     bound = Fraction(search.bound) * (1 + Fraction(not search.exact, 10**12))
     limits = remaining_limits(run.limits, run.began)
-    exactly = Search(program, limits, bound=floor(bound * program.scale))
+    exactly = PricedCoreSearch(program, limits, bound=floor(bound * program.scale))
     for core in (search, careful):
         exactly.offer(program.point(positions[core.chosen()].tolist()), "")
     if stopped == "optimal":
