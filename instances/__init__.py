@@ -1,4 +1,4 @@
-"""What is given: instances of the four problems as frozen, validated records, and their files.
+"""Instances of the four problems: frozen, validated records, and the files that hold them.
 
-This is the only layer that parses. Every record that it returns is valid.
+Only this layer parses files. Every record that it returns is valid.
 """

@@ -1,4 +1,4 @@
-"""Arithmetic on whole numbers that several problems need."""
+"""Integer arithmetic shared by several problems."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def divisors(number: int) -> list[int]:
-    """Return the divisors of a positive whole number, the largest first."""
+    """Return the divisors of a positive integer in decreasing order."""
     small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
     return sorted({*small, *(number // d for d in small)}, reverse=True)
 
 
 def exact_sum(numbers: NDArray[Any]) -> int:
-    """Return the sum of integers, which may have more than 64 bits."""
+    """Return the sum of integers, without overflow."""
     if numbers.dtype == object:
         return sum(numbers.tolist())
     return (int((numbers >> 31).sum()) << 31) + int((numbers & (2**31 - 1)).sum())

@@ -1,10 +1,9 @@
-r"""Text in the cells of a CSV that we write, so that no spreadsheet takes it for a formula.
+r"""Escaping of text in CSV cells, so that no spreadsheet runs a cell as a formula.
 
-A cell that begins with ``=``, ``+``, ``-`` or ``@``, in whatever width and after whatever space, is
-a formula to a spreadsheet, and may start programs. Such a text is written with an apostrophe before
-it, and so is one that begins with an apostrophe itself. A character that acts on a terminal, such
-as an escape or one that turns the direction of text, is written as a code such as ``\x1b``, and a
-backslash before what would pass for such a code as ``\x5c``. Reading takes both off again.
+Spreadsheets treat a cell that begins with ``=``, ``+``, ``-`` or ``@`` as a formula, also after
+spaces and in full-width characters. Such a text is written with a leading apostrophe, and so is a
+text that begins with an apostrophe. Control characters are written as codes such as ``\x1b``, and a
+backslash that could be mistaken for such a code as ``\x5c``. Reading reverses both.
 
 Source: OWASP, "CSV Injection".
 """
@@ -31,13 +30,13 @@ _ODD = rf"^{_FORMULA.pattern}|\\(?:{_CODE})|{ACTING}".replace(r"\ud800-\udfff", 
 
 
 def escape_cell(text: str) -> str:
-    """Return a text escaped for a cell."""
+    """Return the text of a CSV cell, escaped."""
     safe = _UNSAFE.sub(_escape_code, text)
     return f"'{safe}" if _FORMULA.match(text) or _FORMULA.match(safe) else safe
 
 
 def unescape_cell(cell: str) -> str:
-    """Return the text of a cell."""
+    """Return the original text of an escaped CSV cell."""
     plain = _ESCAPED.sub(lambda found: chr(int(found[0][2:], 16)), cell)
     return plain[1:] if cell.startswith("'") and _FORMULA.match(plain, 1) else plain
 
@@ -48,7 +47,7 @@ def _escape_code(match: re.Match[str]) -> str:
 
 
 def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]], end: str = "\n") -> str:
-    """Return CSV in which a spreadsheet takes no cell for a formula; nothing stands for None."""
+    """Return rows as CSV text with escaped cells; None becomes an empty cell."""
     text = StringIO(newline="")
     table = csv.writer(text, lineterminator=end)
     table.writerow(map(escape_cell, heads))
@@ -60,7 +59,7 @@ def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]], end: str = "\
 def escape_columns(
     table: pl.DataFrame, columns: Iterable[str], change: Callable[[str], str] = escape_cell
 ) -> pl.DataFrame:
-    """Return a table with these columns of text escaped for cells, or changed otherwise."""
+    """Return a table whose text columns ``columns`` are escaped, or changed by ``change``."""
     import polars as pl
 
     for name in columns:
@@ -72,5 +71,5 @@ def escape_columns(
 
 
 def unescape_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table with these columns of text unescaped from cells."""
+    """Return a table whose escaped text columns ``columns`` are unescaped."""
     return escape_columns(table, columns, unescape_cell)

@@ -1,11 +1,11 @@
-"""Exact arithmetic on the numbers of a file: the decimals or fractions that are written there.
+"""Exact arithmetic on the decimal numbers of a file.
 
-A number is read as a double and stands for the shortest decimal that reads back as that double: the
-one that was written, where that has at most 15 digits. So 0.1 is one tenth, and 0.1 ten times is
-exactly 1, whatever the doubles next to them add up to. A decimal of more than 13 digits gives way
-to a fraction with a denominator of `DENOMINATORS` that has the same double: 50 minutes in hours are
-written as 0.8333333333333334 and are exactly five sixths. What a number stands for always rounds to
-its double, so numbers are ordered as their doubles are.
+A file's number is read as a double. It stands for the shortest decimal that reads back as the same
+double, which is the decimal in the file if that has at most 15 digits. So 0.1 is exactly one tenth,
+and ten times 0.1 is exactly 1. A decimal of more than 13 digits is replaced by a fraction with a
+denominator in `DENOMINATORS` if that fraction has the same double: 50 minutes in hours are written
+as 0.8333333333333334 and stand for exactly five sixths. Rounding the exact number gives the double
+again, so exact numbers are ordered as their doubles are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LARGEST = 2**52  # whole numbers up to this, and sums up to twice it, are exact 
 
 @lru_cache(4096)
 def as_written(number: float) -> Fraction:
-    """Return the decimal, or the fraction, that a number stands for."""
+    """Return the exact decimal or fraction that a double stands for."""
     if isinstance(number, int) or (-SAFE < number < SAFE and number == int(number)):
         return Fraction(int(number))
     number, text = float(number), repr(float(number))
@@ -46,19 +46,34 @@ def as_written(number: float) -> Fraction:
 
 
 def fraction_of(text: str) -> Fraction:
-    """Return a share that is written as a number or a percentage: of ``40%``, 2/5.
+    """Return a share, given as a number or a percentage, exactly: 2/5 for ``40%``.
 
-    `ValueError` if it is neither, `OverflowError` if it is infinite.
+    Raises
+    ------
+    ValueError
+        If the text is neither.
+    OverflowError
+        If the number is infinite.
     """
     number = text.strip().removesuffix("%")
     return as_written(float(number)) / (100 if number != text.strip() else 1)
 
 
 def scale_of(numbers: Floats, most: float = 1e22) -> int:
-    """Return the least power of ten that makes finite decimals whole.
+    """Return the smallest power of ten that turns all numbers into integers, or 0.
 
-    It is at most ``most``, up to 10^22, the last that a double holds; 0 where none does, where they
-    would have more than 15 digits, or where one stands for another fraction.
+    Parameters
+    ----------
+    numbers : ndarray
+        Finite numbers.
+    most : float
+        The largest power of ten that may be returned, at most 10^22, which a double still holds.
+
+    Returns
+    -------
+    int
+        The power of ten; 0 if it would exceed ``most``, if the integers would have more than 15
+        digits, or if a number stands for a fraction that is no decimal.
     """
     largest = float(np.abs(numbers).max(initial=0.0))
     for places in range(23):
@@ -73,7 +88,10 @@ def scale_of(numbers: Floats, most: float = 1e22) -> int:
 
 
 def common_scale(numbers: Floats, most: float) -> int:
-    """Return how many of the largest common unit of some numbers are 1; 0 if more than ``most``."""
+    """Return the number of common units in 1, or 0 if it exceeds ``most``.
+
+    The common unit is the largest number of which all ``numbers`` are multiples and that divides 1.
+    """
     if scale := scale_of(numbers, most):
         return scale
     parts = ((np.rint(numbers * d) / d == numbers).all() for d in DENOMINATORS)
@@ -83,7 +101,7 @@ def common_scale(numbers: Floats, most: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Whole(Sequence[Fraction]):
-    """Decimals as whole numbers of one unit, ``scale`` units in 1."""
+    """Exact decimals as integer multiples of a common unit of 1/``scale``."""
 
     numbers: Integers
     scale: int
@@ -99,7 +117,7 @@ class Whole(Sequence[Fraction]):
 
     @classmethod
     def of(cls, numbers: Floats) -> Whole:
-        """Return decimals in their largest common unit, or one a little smaller."""
+        """Return the exact values of doubles in a common unit."""
         if (
             (summed := whole_total(numbers)) is not None
             and summed < SAFE
@@ -115,7 +133,7 @@ class Whole(Sequence[Fraction]):
 
     @classmethod
     def of_fractions(cls, numbers: Iterable[Fraction]) -> Whole:
-        """Return fractions in their largest common unit that divides 1."""
+        """Return fractions in the largest common unit that divides 1."""
         fractions = list(numbers)
         if all(number.denominator == 1 for number in fractions):
             whole = np.empty(len(fractions), dtype=object)
@@ -128,41 +146,41 @@ class Whole(Sequence[Fraction]):
 
     @cached_property
     def fractions(self) -> list[Fraction]:
-        """The decimals themselves."""
+        """The numbers as fractions."""
         return [Fraction(number, self.scale) for number in self.numbers.tolist()]
 
     @cached_property
     def floats(self) -> Floats:
-        """The decimals, each rounded to the nearest double."""
+        """The numbers, each rounded to the nearest double."""
         if self.numbers.dtype != object and self.scale < SAFE:
             return np.asarray(self.numbers / self.scale, dtype=np.float64)
         return np.array([number / self.scale for number in self.numbers.tolist()], dtype=np.float64)
 
     @cached_property
     def total(self) -> int:
-        """Their sum, exactly, in their unit."""
+        """The exact sum, in units."""
         if self.numbers.dtype != object:
             return int(np.add.reduce(self.numbers))  # as `sum`, in half the time for a few
         return sum(self.numbers.tolist())
 
     def take(self, positions: NDArray[np.intp]) -> Whole:
-        """Return the entries at some positions."""
+        """Return the numbers at some positions."""
         return Whole(self.numbers[positions], self.scale)
 
     def sums(self, starts: Iterable[int]) -> Whole:
-        """Return the sum of each stretch, from one start up to the next; none may be empty."""
+        """Return the sums of consecutive, nonempty segments that begin at ``starts``."""
         first = np.fromiter(starts, dtype=np.intp)
         if not first.size:
             return Whole(self.numbers[:0], self.scale)
         return Whole(np.add.reduceat(self.numbers, first), self.scale)
 
     def down(self, number: Fraction) -> int:
-        """Return a number in these units, rounded down."""
+        """Return a number in units, rounded down."""
         return number.numerator * self.scale // number.denominator
 
 
 def lowest(numbers: Sequence[Fraction | int]) -> tuple[list[int], Fraction]:
-    """Return fractions as whole numbers without a common divisor, and the units in 1."""
+    """Return fractions as coprime integers, and the factor by which they were multiplied."""
     unit = lcm(*{number.denominator for number in numbers})
     whole = [number.numerator * (unit // number.denominator) for number in numbers]
     common = gcd(*whole) or 1
@@ -170,12 +188,15 @@ def lowest(numbers: Sequence[Fraction | int]) -> tuple[list[int], Fraction]:
 
 
 def total(numbers: Iterable[float]) -> Fraction:
-    """Return the exact sum of decimals."""
+    """Return the exact sum of the decimals that numbers stand for."""
     whole = Whole.of(np.fromiter(numbers, dtype=np.float64))
     return Fraction(whole.total, whole.scale)
 
 
 def whole_total(numbers: Floats) -> int | None:
-    """Return the sum of whole numbers, exactly; None of others, and where it is too large."""
+    """Return the exact sum of integers stored as doubles.
+
+    None if a number is not an integer or the sum is too large for exact doubles.
+    """
     total = float(np.add.reduce(numbers))
     return int(total) if total < LARGEST and np.array_equal(np.rint(numbers), numbers) else None

@@ -1,7 +1,7 @@
-"""Declarations shared by all records: their base, types of fields, the base of constraints.
+"""Base classes of records and constraints, and types of their fields.
 
-`EXAMPLES` are side constraints as a file writes them, for messages, `explain` and the manual. Their
-jobs and groups are those of the instances that ``schedopt new`` writes, which take all of them.
+`EXAMPLES` holds a side constraint of each kind as a file writes it, for messages, ``explain`` and
+the manual. Their jobs and groups exist in the instances that ``schedopt new`` writes.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ EXAMPLES: Mapping[str, dict[str, Any]] = {
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A record of a file: immutable, and it refuses unknown keys."""
+    """Base class of immutable file records that refuse unknown keys."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how to restore the record: a default value stays the one that files omit."""
+        """Return the state for pickling and copying; fields at their defaults stay omitted."""
         names, defaults = self.__struct_fields__, self.__struct_defaults__
         omitted = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
         given = {name: getattr(self, name) for name in names}
@@ -72,7 +72,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class _Checking(msgspec.StructMeta):
-    """Checks records made in Python; decoded ones were checked already."""
+    """Metaclass that validates records created in Python; decoded records are validated already."""
 
     if not TYPE_CHECKING:  # constructors take what the fields say
 
@@ -89,17 +89,17 @@ G = TypeVar("G", bound="Record")
 
 
 class CheckedRecord(Record, metaclass=_Checking):
-    """A record that users also make in Python, where it is checked as in a file."""
+    """Base class of records that users also create in Python; their fields are validated."""
 
 
 def build_unchecked(record: type[G], **fields: Any) -> G:
-    """Return a record of fields that the reader has checked."""
+    """Return a record of fields that are already validated."""
     built: G = msgspec.StructMeta.__call__(record, **fields)
     return built
 
 
 def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return validated fields; raise `InputError` where a file could not hold them."""
+    """Return validated fields; `InputError` if a file could not hold them."""
     shape, holders = _unchecked_type(record)
     try:
         seen = msgspec.convert(given, shape)
@@ -121,7 +121,7 @@ def _checked_fields(record: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _converted(record: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return fields as the reader of files takes them; most often it refuses them."""
+    """Return fields as the file reader would decode them; it refuses most wrong values."""
     names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
     try:
         read = msgspec.convert({names.get(key, key): given[key] for key in given}, record)
@@ -132,9 +132,9 @@ def _converted(record: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _unchecked_type(record: Any) -> tuple[Any, list[str]]:
-    """Return a type with a record's fields but not its checks, and the fields that hold records.
+    """Return a type with the fields of a record but no checks, and the fields that hold records.
 
-    What a ``plain`` record stands for is no record: whoever holds it writes it out.
+    Fields marked ``plain`` are not among the latter; the code that owns them expands them.
     """
     fields, holders = list[tuple[str, Any, Any]](), list[str]()
     for field in msgspec.structs.fields(record):
@@ -157,7 +157,7 @@ def _holds_records(info: Any) -> bool:
 
 
 def _without_numpy(value: Any) -> Any:
-    """Return numbers and arrays of numpy, and lists of them, as Python has them."""
+    """Return numpy numbers and arrays, and lists of these, as Python objects."""
     if isinstance(value, list | tuple):
         return tuple(map(_without_numpy, value))
     if isinstance(value, dict):
@@ -166,7 +166,7 @@ def _without_numpy(value: Any) -> Any:
 
 
 def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> None:
-    """Refuse a share with neither floor nor cap, or with the floor above the cap."""
+    """Raise `InputError` if a share has neither a floor nor a cap, or a floor above its cap."""
     if at_most is None and at_least is None:
         raise InputError("`at_most` or `at_least`, or both")
     if (at_least or 0.0) > (1.0 if at_most is None else at_most):
@@ -175,12 +175,12 @@ def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> N
 
 
 class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):
-    """What every side constraint has: a kind (its JSON tag) and perhaps a name.
+    """Base class of side constraints: a kind (the JSON tag) and an optional name.
 
     Attributes
     ----------
     name : str, optional
-        The name by which conflicts and violations speak of it.
+        The name that conflicts and violations report.
     """
 
     name: Name | None = None
@@ -192,14 +192,14 @@ class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):
 
     @classmethod
     def example(cls) -> dict[str, Any] | None:
-        """Return one of this kind as a file writes it, None where `EXAMPLES` has none."""
+        """Return an example of this kind as in a file; None if `EXAMPLES` has none."""
         return EXAMPLES.get(cls.kind())
 
     def jobs_named(self) -> Iterator[tuple[str, str]]:
-        """Yield each job that is referred to, as (place within the declaration, name)."""
+        """Yield the jobs that the constraint refers to, as (place in the constraint, name)."""
         for i, job in enumerate(getattr(self, "jobs", None) or ()):
             yield f"jobs[{i}]", job
 
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
-        """Yield each group that is referred to, as (place, grouping, group or None)."""
+        """Yield the groups that the constraint refers to, as (place, grouping, group or None)."""
         yield from ()

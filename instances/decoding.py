@@ -1,4 +1,4 @@
-"""Strict decoding of JSON into records: msgspec's messages, after the file and the place."""
+"""Strict decoding of JSON into records, with msgspec's messages after the file and the place."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
 
 
 def strip_comments(data: bytes) -> bytes:
-    """Replace lines that begin with ``//`` by spaces, so that positions do not change."""
+    """Return the text with spaces in place of ``//`` comment lines; positions stay the same."""
     if b"/" not in data or b"//" not in data:  # one byte is found ten times as fast as two
         return data
     return _COMMENT.sub(lambda line: b" " * len(line[0]), data)
@@ -74,7 +74,7 @@ def _decode(data: bytes, wanted: Any) -> Any:
 
 
 def _number(text: str) -> int | float:
-    """Return a number of a text: an int for 10.0, which serves for floats too."""
+    """Return a JSON number with a decimal point; an int if it is integral, as for 10.0."""
     value = float(text)
     if not isfinite(value):
         raise ValueError(text)
@@ -82,7 +82,7 @@ def _number(text: str) -> int | float:
 
 
 def validation_error(failure: msgspec.ValidationError) -> InputError:
-    """Return the error of a value that is not of its type; msgspec puts the place last."""
+    """Return msgspec's error about a wrong value as an `InputError` with its place."""
     what, separator, path = str(failure).rpartition(" - at ")
     place = path.replace("`", "").replace("$.", "").replace("$", "") if separator else ""
     if isinstance(failure.__cause__, InputError):
@@ -91,6 +91,6 @@ def validation_error(failure: msgspec.ValidationError) -> InputError:
 
 
 def _syntax_error(failure: Exception, data: bytes) -> InputError:
-    """Return the error of text that is no JSON; msgspec gives the position as a byte."""
+    """Return msgspec's error about invalid JSON as an `InputError` with line and column."""
     what, byte, offset = str(failure).removesuffix(")").partition(" (byte ")
     return FormatError(what, place=position(data, int(offset)) if byte else "")

@@ -1,4 +1,4 @@
-"""JSON as everything here is written: numbers, texts and arrays of numpy are Python's."""
+"""Encoding of records as JSON, with numpy numbers, strings and arrays as Python's."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import msgspec
 
 
 def to_json(record: object, *, order: Literal["sorted"] | None = None) -> bytes:
-    """Return a record, or what is made of dictionaries and lists, as JSON."""
+    """Return a record, or nested dictionaries and lists, as JSON."""
     return msgspec.json.encode(record, enc_hook=_of_numpy, order=order)
 
 
 def to_builtins(record: object) -> Any:
-    """Return a record as what JSON knows, and dates, are made of."""
+    """Return a record as dictionaries, lists, numbers, strings and dates."""
     return msgspec.to_builtins(record, enc_hook=_of_numpy)
 
 

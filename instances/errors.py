@@ -1,4 +1,4 @@
-"""The one error for bad input: which file, which place in it, what was found, what was expected."""
+"""`InputError`, the error for bad input: the file, the place, what was found, what is expected."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _SHORT.maxlevel = 2
 
 
 class InputError(ValueError):
-    """Something that a user gave cannot be used.
+    """An input from the user is invalid.
 
     Parameters
     ----------
     expected : str
-        What would have been right, in a few words.
+        What would be valid, in a few words.
     found : str, optional
-        What was there instead.
+        What was found instead.
     place : str, optional
-        Where in the file, such as ``jobs[3].stages[0][2]``.
+        The place in the file, such as ``jobs[3].stages[0][2]``.
     file : str, optional
-        The file; filled in by whoever opened it.
+        The file; the function that opened it fills it in.
     parameter : str, optional
-        The parameter of the function that was called, such as ``time_limit``. Messages of the
-        command line name its flag instead.
+        The parameter of the Python function, such as ``time_limit``. Messages of the command line
+        name its flag instead.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class InputError(ValueError):
         super().__init__(expected)
 
     def within(self, place: str) -> InputError:
-        """Return the same error with its place seen from one level further out."""
+        """Return the error with an outer place put before its own."""
         self.place = join_places(place, self.place)
         return self
 
     @property
     def problem(self) -> str:
-        """What is wrong, and what was expected."""
+        """What was found and what was expected, in one sentence."""
         found = f"found {shorten(self.found, MOST_FOUND)}; " if self.found else ""
         return f"{found}expected {shorten(self.expected, MOST_EXPECTED)}"
 
@@ -73,16 +73,16 @@ class InputError(ValueError):
 
 
 class FormatError(InputError):
-    """A file does not follow its format; the message is that of the library which read it."""
+    """A file does not follow its format; the message is that of the library that read it."""
 
     @property
     def problem(self) -> str:
-        """What is wrong, in the words of the library."""
+        """The library's message."""
         return shorten(self.expected, MOST_EXPECTED)
 
 
 class TableError(InputError):
-    """Several errors in one file, as one message of a line each: the first ten."""
+    """Several errors of one file in one message, a line each; at most ten are shown."""
 
     def __init__(self, errors: Sequence[InputError]) -> None:
         first = errors[0]
@@ -98,19 +98,19 @@ class TableError(InputError):
 
 
 def raise_all(errors: Sequence[InputError]) -> None:
-    """Raise the errors of one file together, if there are any."""
+    """Raise the errors of one file together; do nothing if the list is empty."""
     if errors:
         raise errors[0] if len(errors) == 1 else TableError(errors)
 
 
 def position(data: bytes, offset: int) -> str:
-    """Return the line and the column of a byte in a text."""
+    """Return the line and the column of a byte offset in a text."""
     line, before = data.count(b"\n", 0, offset) + 1, data.rfind(b"\n", 0, offset)
     return f"line {line}, column {offset - before}"
 
 
 def decode_utf8(data: bytes) -> str:
-    """Return a text; `InputError` names the place that is not UTF-8."""
+    """Return UTF-8 bytes as text; `InputError` gives line and column of an invalid byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -119,16 +119,16 @@ def decode_utf8(data: bytes) -> str:
 
 
 def expect(holds: bool, expected: str, value: object, place: str = "", parameter: str = "") -> None:
-    """Raise `InputError` about the value of a place or a parameter unless a condition holds."""
+    """Raise `InputError` about a value unless a condition holds."""
     if not holds:
         raise InputError(expected, found=quote(value), place=place, parameter=parameter)
 
 
 @contextmanager
 def at_place(place: str = "", file: object = None) -> Iterator[None]:
-    """Add a place, and a file if there is none yet, to an `InputError` raised within.
+    """Add a place, and a file if none is set, to an `InputError` that is raised in the block.
 
-    An error in a parameter is in no file.
+    Errors about a parameter get no file.
     """
     try:
         yield
@@ -141,9 +141,9 @@ def at_place(place: str = "", file: object = None) -> Iterator[None]:
 
 @contextmanager
 def at_parameter(name: str) -> Iterator[None]:
-    """Name the parameter whose value was wrong in an `InputError` raised within.
+    """Add the name of a parameter to an `InputError` that is raised in the block.
 
-    An inner parameter becomes a place in the value of the outer one.
+    If the error names a parameter already, that becomes a place in the value of the outer one.
     """
     try:
         yield
@@ -175,20 +175,20 @@ def join_places(outer: str, inner: str) -> str:
 
 
 def quote(value: Any) -> str:
-    """Show a value in a message: short, and as JSON writes it where the two differ."""
+    """Return a value as a short text for a message, in JSON's spelling of null, true and false."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return _SHORT.repr(value)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` where one of the known words is close, else nothing."""
+    """Return `` (did you mean 'x'?)`` if a known word is similar, else an empty text."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
     return f" (did you mean {quote(close[0])}?)" if close else ""
 
 
 def listing(known: Iterable[str], most: int = 12) -> str:
-    """Return `` (one of 'a', 'b', ...)``, or nothing where nothing is known."""
+    """Return `` (one of 'a', 'b', ...)``, or an empty text if no word is known."""
     words = [quote(word) for word in known]
     rest = [f"... {len(words) - most} more"] if len(words) > most else []
     return f" (one of {', '.join(words[:most] + rest)})" if words else ""

@@ -1,4 +1,8 @@
-"""Bundled and archived files: ``example:night``, ``example:farm.csv``, ``archive:GROUP/NAME``."""
+"""Locations of bundled examples and archived instances by name.
+
+``example:night`` is a bundled instance, ``example:farm.csv`` a bundled table, and
+``archive:GROUP/NAME`` an instance of the archive.
+"""
 
 import gzip
 import os
@@ -20,7 +24,7 @@ PLACE = "SCHEDOPT_ARCHIVE"
 
 
 def archive_folder() -> Path:
-    """Return the folder of the archive; `InputError` if it is not there."""
+    """Return the folder of the archive; `InputError` if it does not exist."""
     named = os.environ.get(PLACE)
     folder = Path(named) if named else Path(__file__).resolve().parent.parent / "archive"
     if not folder.is_dir() or not any(folder.glob("*.zip")):
@@ -34,17 +38,17 @@ def archive_folder() -> Path:
 
 
 def groups() -> list[str]:
-    """Return the names of the groups."""
+    """Return the names of the archive's groups."""
     return sorted(path.stem for path in archive_folder().glob("*.zip"))
 
 
 def packed_group(group: str) -> Path:
-    """Return the zip file of a group; `InputError` if there is none, or no archive."""
+    """Return the zip file of a group; `InputError` if the group or the archive does not exist."""
     return archive_folder() / f"{pick_name(group, groups(), 'a group of the archive')}.zip"
 
 
 def names_in(group: str) -> list[str]:
-    """Return the names of a group's instances."""
+    """Return the names of the instances in a group."""
     return [
         name.removeprefix("instances/").removesuffix(".json")
         for name in packed.names(packed_group(group))
@@ -53,7 +57,7 @@ def names_in(group: str) -> list[str]:
 
 
 def instance_path(name: str) -> Path:
-    """Return the unpacked file of an instance given as ``GROUP/NAME``; `InputError` if none is."""
+    """Return the unpacked file of the archived instance ``GROUP/NAME``; `InputError` if unknown."""
     group, _, own = name.partition("/")
     pick_name(own, names_in(group), f"an instance of {group}")
     start = f"instances/{own}."
@@ -61,13 +65,13 @@ def instance_path(name: str) -> Path:
 
 
 def read_result(name: str) -> bytes:
-    """Return the best known result, as JSON, of an instance that is given as ``GROUP/NAME``."""
+    """Return the best known result, as JSON, of the archived instance ``GROUP/NAME``."""
     group, _, own = name.partition("/")
     return packed.read(packed_group(group), f"results/{own}.json")
 
 
 def members(path: str | Path) -> list[Path] | None:
-    """Return the paths that ``archive:GROUP`` names; None for any other path."""
+    """Return the instance files of ``archive:GROUP``; None for any other path."""
     text = str(path)
     if not text.startswith(ARCHIVE_PREFIX):
         return None
@@ -81,7 +85,7 @@ PREFIX = "example:"  # the prefix of ``example:NAME``, a bundled instance in pla
 
 @dataclass(frozen=True)
 class Example:
-    """A bundled instance: its problem, its name among the examples of all problems, its file."""
+    """A bundled instance: its problem, its name and its file."""
 
     problem: str
     name: str
@@ -89,7 +93,7 @@ class Example:
 
     @property
     def summary(self) -> str:
-        """What it is or shows, as an instance says itself."""
+        """The instance's own description."""
         if self.name in TABLES:
             return TABLES[self.name]
         data = self.path.read_bytes()
@@ -103,7 +107,7 @@ class _Said(msgspec.Struct):
 
 @cache
 def examples() -> dict[str, Example]:
-    """Return the bundled instances by name, in the order of problems and names."""
+    """Return the bundled instances by name, ordered by problem and name."""
     home = Path(__file__).parent
     paths = sorted([*home.glob("*/*.json"), *home.glob("*/*.json.gz")])
     return {
@@ -134,13 +138,13 @@ def tables() -> dict[str, Example]:
 
 
 def find_example(name: str) -> Example:
-    """Return a bundled instance, or table, by name; `InputError` with the nearest name if none."""
+    """Return a bundled instance or table by name; `InputError` suggests the nearest name."""
     known = {**examples(), **tables()}
     return known[pick_name(name, known, "an example")]
 
 
 def locate(path: str | Path) -> Path:
-    """Return the path itself, or the bundled or archived file that it names."""
+    """Return the file of a bundled or archived name; any other path is returned as it is."""
     text = str(path)
     if text.startswith(ARCHIVE_PREFIX):
         return instance_path(text.removeprefix(ARCHIVE_PREFIX))

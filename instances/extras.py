@@ -1,7 +1,7 @@
-"""The extras of the package, and the messages where one is missing.
+"""Optional packages, the extras that install them, and the error when one is missing.
 
-The base has what selections, checking and evaluating need; everything else is imported by the
-engine, the picture or the reader that uses it, and only there.
+The base installation selects, checks and evaluates. Engines, pictures and readers import other
+packages only when they run.
 """
 
 from collections.abc import Iterator
@@ -37,14 +37,14 @@ OPENS = {
 
 
 class MissingExtraError(InputError, ImportError):
-    """A package is not installed which an extra of schedopt brings; the message names the extra.
+    """A package of an optional extra is not installed; the message says which extra to install.
 
-    The attribute ``name`` is the package's, as in every `ImportError`.
+    The attribute ``name`` is the missing package, as in every `ImportError`.
     """
 
 
 def missing(package: str, place: str = "", parameter: str = "") -> MissingExtraError:
-    """Return the error that says how to install a package which is not there."""
+    """Return the error that says how to install a missing package."""
     extra = EXTRAS[package]
     expected = f'{OPENS[extra]}: pip install "schedopt[{extra}]"'
     error = MissingExtraError(expected, found=f"no {package}", place=place, parameter=parameter)
@@ -53,7 +53,7 @@ def missing(package: str, place: str = "", parameter: str = "") -> MissingExtraE
 
 
 def missing_import(error: ModuleNotFoundError) -> MissingExtraError:
-    """Return what to install where an import failed; raise the error again if nothing helps."""
+    """Return the error for a failed import of an optional package; raise other errors again."""
     package = (error.name or "").partition(".")[0]
     if package not in EXTRAS:
         raise error
@@ -62,7 +62,7 @@ def missing_import(error: ModuleNotFoundError) -> MissingExtraError:
 
 @contextmanager
 def naming_extras() -> Iterator[None]:
-    """Raise `MissingExtraError` where an import fails of a package that an extra brings."""
+    """Turn a failed import of an optional package in the block into a `MissingExtraError`."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -70,7 +70,7 @@ def naming_extras() -> Iterator[None]:
 
 
 def version_of(package: str) -> str | None:
-    """Return the version of a package, None where it is not installed."""
+    """Return the installed version of a package, or None."""
     from importlib.metadata import PackageNotFoundError, version  # which takes a while
 
     for name in (package, f"{package}-base"):  # CVXPY without its solvers
@@ -80,11 +80,11 @@ def version_of(package: str) -> str | None:
 
 
 def installed(package: str) -> bool:
-    """Tell whether a package can be imported."""
+    """Return True if a package is installed."""
     return find_spec(package) is not None
 
 
 def require(package: str, place: str = "", parameter: str = "") -> None:
-    """Raise `MissingExtraError` where a package is not installed, before any work."""
+    """Raise `MissingExtraError` if a package is not installed."""
     if not installed(package):
         raise missing(package, place, parameter)

@@ -1,4 +1,4 @@
-"""Files: strict reading with places in the errors, and writing that never leaves half a file."""
+"""Reading of files with precise errors, and writing that never leaves a partial file."""
 
 import gzip
 import importlib
@@ -42,11 +42,19 @@ class _Logged(msgspec.Struct):
 
 
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """Read a file, decompressed if it is gzip; ``example:NAME`` is a bundled instance.
+    """Return the contents of a file, decompressed if it is gzipped.
 
-    It may be one of the shell's own pipes (``/dev/stdin``, ``<(...)``), but no named pipe and no
-    device. `InputError` if it cannot be read, or is larger than ``most`` bytes, packed or unpacked;
-    `MOST_READ` may set another limit. No more than that is ever unpacked.
+    Parameters
+    ----------
+    path : str or Path
+        A file, a bundled ``example:NAME``, or a pipe of the shell such as ``/dev/stdin``.
+    most : int
+        The most bytes, compressed or not; the environment variable `MOST_READ` replaces it.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is too large, or is a named pipe or a device.
     """
     path, most = locate(path), most_read(most)
     with _read_error(path):
@@ -61,7 +69,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
 
 @contextmanager
 def _read_error(path: Path) -> Iterator[None]:
-    """Turn a failure to read a file into an `InputError` that says why."""
+    """Turn an error of the operating system or of gzip in the block into an `InputError`."""
     try:
         yield
     except InputError as error:
@@ -76,7 +84,7 @@ def _read_error(path: Path) -> Iterator[None]:
 
 
 def head_of(path: str | Path, most: int = 4096) -> bytes:
-    """Return how a file begins, unpacked; of a pipe, which can be read once, nothing."""
+    """Return the first bytes of a file, decompressed; nothing of a pipe, which is read once."""
     path = locate(path)
     with _read_error(path):
         check_kind(path)
@@ -94,7 +102,7 @@ _MORE = f"(the environment variable {MOST_READ} may say more)"
 
 
 def most_read(most: int) -> int:
-    """Return how many bytes may be read of a file: ``most``, or what `MOST_READ` says."""
+    """Return the size limit for a file: the environment variable `MOST_READ`, else ``most``."""
     setting = os.environ.get(MOST_READ)
     if setting is None:
         return most
@@ -104,7 +112,7 @@ def most_read(most: int) -> int:
 
 
 def check_rows(rows: int, each: int) -> None:
-    """Raise `InputError` if a table of ``each`` bytes a row would be too large once unpacked."""
+    """Raise `InputError` if a table with rows of ``each`` bytes would be too large in memory."""
     most = most_read(MOST_TABLE)
     if rows * each > most:
         expected = f"at most {most // each:,} such rows, {most // 2**20} MiB unpacked {_MORE}"
@@ -127,14 +135,14 @@ _OPEN = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 
 
 def check_kind(path: Path) -> None:
-    """Raise `InputError` about a folder, a device, or a pipe that nobody might ever write to."""
+    """Raise `InputError` if a path is a folder, a device or a named pipe."""
     kind = stat.S_IFMT(path.stat().st_mode)
     if kind == stat.S_IFDIR or (kind in _KINDS and not _OPEN.fullmatch(str(path.absolute()))):
         raise InputError("a file", found=_KINDS[kind])
 
 
 def _read(file: FileIO | gzip.GzipFile, most: int) -> bytes:
-    """Read a file; short ones, as most are, take one small buffer."""
+    """Return the contents of an open file; short files are read in one call."""
     parts, size = [], 0
     while part := file.read(min(most + 1 - size, max(size, SHORT))):
         parts.append(part)
@@ -149,22 +157,34 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def stem(path: str | Path, ending: str | None = None) -> str:
-    """Return a file's name without its endings, ``.gz`` or any other."""
+    """Return a file's name without its endings, such as ``.json.gz``."""
     name = Path(path).name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
     plain = name.removesuffix(".gz")
     return (plain.rsplit(".", 1)[0] if ending is None else plain.removesuffix(ending)) or name
 
 
 def read(path: str | Path, wanted: type[T]) -> T:
-    """Read a file of JSON, or of gzipped JSON, strictly into a type."""
+    """Read a JSON file, possibly gzipped, strictly into a type."""
     return decode(read_bytes(path), wanted, file=str(path))
 
 
 def load(path: str | Path) -> AnyInstance:
-    """Read an instance file of any problem, or a bundled one as ``example:NAME``.
+    """Read an instance file of any problem, or the bundled instance ``example:NAME``.
 
-    Returns the record of the file's problem, such as `instances.dssp.Instance`; `InputError` tells
-    the file, the place, what was found and what was expected.
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Instance
+        The record of the file's problem, such as `instances.dssp.Instance`.
+
+    Raises
+    ------
+    InputError
+        With the file, the place, what was found and what is expected.
     """
     expect_instance(path)
     return parse(read_bytes(path), file=str(path))
@@ -174,7 +194,7 @@ TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".swf")
 
 
 def expect_instance(path: str | Path) -> None:
-    """Raise `InputError` about a table or a log that is there: it has to be converted first."""
+    """Raise `InputError` if the file is a table or a log, which has to be converted first."""
     name = str(path).lower().removesuffix(".gz")
     if name.endswith(TABLES) and locate(path).exists():
         how = "--option as=jobs"
@@ -194,7 +214,7 @@ def example(name: str) -> Any:
 
 
 def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
-    """Decode an instance of any problem from JSON text, and read the table beside its file."""
+    """Decode an instance of any problem from JSON text, and read its companion table, if any."""
     first = _FIRST.match(data)  # most files begin with the problem: then they are decoded once
     problem = first[1].decode() if first else problem_of(data, file=file)
     instance = decode(data, instance_type(problem, file=file), file=file)
@@ -208,9 +228,9 @@ def parse(data: bytes, *, file: str | None = None) -> AnyInstance:
 def companion_files(
     data: bytes, *, file: str | None = None, problem: str | None = None
 ) -> tuple[str, ...]:
-    """Return the names of the companion files that an instance's text needs.
+    """Return the names of the companion files that the text of an instance refers to.
 
-    ``problem`` is what the text says it is an instance of, where that is known.
+    ``problem`` is the instance's problem, if the caller knows it.
     """
     if not hasattr(instance_type(problem or problem_of(data, file=file)), "read_beside"):
         return ()
@@ -219,14 +239,14 @@ def companion_files(
 
 
 def problem_of(data: bytes, *, file: str | None = None) -> str:
-    """Return the problem that JSON text says it is an instance of; it is one of `PROBLEMS`."""
+    """Return the problem that an instance's JSON text names, which is one of `PROBLEMS`."""
     problem = decode(data, _Head, file=file).problem
     instance_type(problem, file=file)
     return problem
 
 
 def instance_type(problem: str, *, file: str | None = None) -> type[AnyInstance]:
-    """Return the instance record of a problem, importing it only now."""
+    """Return the instance record of a problem; its module is imported only now."""
     if problem not in PROBLEMS:
         hint = suggestion(problem, PROBLEMS) or listing(PROBLEMS)
         raise InputError(f"a problem{hint}", found=quote(problem), place="problem", file=file)
@@ -234,7 +254,7 @@ def instance_type(problem: str, *, file: str | None = None) -> type[AnyInstance]
 
 
 def module_path(layer: str, problem: str) -> str:
-    """Return the module in which a problem's part of a layer is, ours or a plug-in's."""
+    """Return the module of a problem in a layer, also of a plug-in's problem."""
     if problem in PROBLEMS.own or problem not in PROBLEMS:
         return f"schedopt.{layer}.{problem}"
     return f"{plugins.points('problems')[problem].value}.{layer}"
@@ -247,24 +267,25 @@ def _record(problem: str) -> type[Any]:
 
 
 def encode(record: Any, *, indent: int = 0) -> bytes:
-    """Encode a record as JSON, as files hold it; keys that hold their default may be left out."""
+    """Return a record as the JSON of a file; keys at their default may be omitted."""
     filed = getattr(record, "as_filed", None)
     data = to_json(record if filed is None else filed())
     return msgspec.json.format(data, indent=indent) + b"\n" if indent else data + b"\n"
 
 
 def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
-    """Write an instance or a result as JSON, whole or not at all.
+    """Write an instance or a result to a JSON file, completely or not at all.
 
-    The jobs of a log are written first, as a table beside the file that is named after it.
+    The jobs of a log are written to a companion table beside the file.
 
     Parameters
     ----------
-    record : Instance, Result, or any other record
+    record : Instance, Result or other record
+        What to write.
     path : str or Path
-        Compressed where it ends in ``.gz``.
+        The file; it is gzipped if the name ends in ``.gz``.
     indent : int
-        Spaces a level; 0 puts all on one line.
+        Spaces of indentation for each level; 0 writes one line.
     """
     if hasattr(record, "write_beside"):
         record = record.write_beside(path)
@@ -275,7 +296,7 @@ def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
 
 
 def refuse_overwriting(read: Iterable[str | Path], target: str | Path) -> None:
-    """Raise `InputError` if ``target`` is a file that is read, by whatever name or link."""
+    """Raise `InputError` if ``target`` is one of the files that are read, by any name or link."""
     for path in read:
         if _same(locate(path), target):
             expected = "another file than what is read"
@@ -283,7 +304,7 @@ def refuse_overwriting(read: Iterable[str | Path], target: str | Path) -> None:
 
 
 def _same(one: Path, other: str | Path) -> bool:
-    """Tell whether two paths lead to the same file, whether or not it is there."""
+    """Return True if two paths lead to the same file, whether or not it exists."""
     try:
         return os.path.realpath(one) == os.path.realpath(other) or one.samefile(other)
     except (OSError, ValueError):  # not there, or no path at all
@@ -291,14 +312,20 @@ def _same(one: Path, other: str | Path) -> bool:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file whole or not at all; `InputError` if that is not possible."""
+    """Write a file completely or not at all; `InputError` if it cannot be written."""
     with open_replacement(path) as file:
         file.write(data)
 
 
 @contextmanager
 def open_replacement(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces ``path`` on success; `InputError` if it cannot."""
+    """Open a temporary file that replaces ``path`` when the block succeeds.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
     path = Path(path)
     try:
         if is_stream(path):  # written as it is
@@ -336,5 +363,5 @@ def _temporary_name(path: Path) -> Iterator[BinaryIO]:
 
 
 def is_stream(path: Path) -> bool:
-    """Tell whether a path is a pipe or a device, such as /dev/stdout, and not a file by name."""
+    """Return True if a path is a pipe or a device, such as ``/dev/stdout``."""
     return path.is_relative_to("/dev") or (path.exists() and not (path.is_file() or path.is_dir()))

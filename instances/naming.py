@@ -1,4 +1,4 @@
-"""Names of jobs and of groups, and look-up with suggestions."""
+"""Names of jobs and groups, and lookup of names with suggestions."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
@@ -12,7 +12,7 @@ from schedopt.instances.errors import InputError, join_places, listing, quote, s
 
 
 def index_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the position of each job by name; `InputError` if two have the same name."""
+    """Return the position of each job by name; `InputError` if two jobs have the same name."""
     index = dict(zip(names, range(len(names)), strict=True))
     if len(index) < len(names):
         refuse_twice(names, "jobs", "a name", "name")
@@ -20,7 +20,7 @@ def index_of(names: Sequence[str]) -> dict[str, int]:
 
 
 def refuse_twice(keys: Iterable[Hashable], place: str, what: str, field: str = "") -> None:
-    """Raise `InputError` with the place of the first repeated key."""
+    """Raise `InputError` at the first repeated key."""
     seen: dict[Hashable, int] = {}
     for i, key in enumerate(keys):
         if key in seen:
@@ -37,7 +37,7 @@ Codes = tuple[list[str], NDArray[np.intp]]
 
 
 def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
-    """Return the groups of each grouping, in order of first appearance."""
+    """Return for each grouping its groups, by first appearance, and each job's group index."""
     grouped = len(jobs) and hasattr(jobs[0], "groups")
     groups: list[dict[str, str]] = list(map(attrgetter("groups"), jobs)) if grouped else []
     codes: dict[str, Codes] = {}
@@ -50,7 +50,7 @@ def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
 
 
 def groups_of(codes: Mapping[str, Codes]) -> dict[str, dict[str, list[int]]]:
-    """Return, for each grouping and each of its groups, the positions of its jobs."""
+    """Return the positions of the jobs of each group, by grouping and group."""
     return {
         by: dict(zip(names, split(own, len(names)), strict=True))
         for by, (names, own) in codes.items()
@@ -58,7 +58,7 @@ def groups_of(codes: Mapping[str, Codes]) -> dict[str, dict[str, list[int]]]:
 
 
 def split(codes: NDArray[np.intp], groups: int) -> Iterator[list[int]]:
-    """Yield the positions of each code, ascending."""
+    """Yield the positions of each group index in increasing order."""
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(groups + 1)).tolist()
     positions = order.tolist()
@@ -66,7 +66,7 @@ def split(codes: NDArray[np.intp], groups: int) -> Iterator[list[int]]:
 
 
 def pick_name(name: str, known: Collection[str], what: str) -> str:
-    """Return a name that is known; `InputError` with the nearest, or with all, if it is not."""
+    """Return a known name; `InputError` suggests the nearest known name, or lists all."""
     if name not in known:
         raise InputError(f"{what}{suggestion(name, known) or listing(known)}", found=quote(name))
     return name

@@ -1,4 +1,4 @@
-"""Options given as KEY=VALUE: what is known of each, and how a text becomes a value."""
+"""Options of policies, formulations, generators and readers: their defaults and valid values."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -16,20 +16,20 @@ Options = Mapping[str, Any]  # values of options by name; what a value may be ea
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a policy, a formulation or a generator.
+    """An option of a policy, a formulation, a generator or a reader.
 
     Attributes
     ----------
     default : object
-        What holds where it is not given.
+        The value if the option is not given.
     expected : str
-        The values that are right, in words, for messages.
+        The valid values in words, for messages.
     accepts : callable
-        Tells whether a value is right.
+        Returns True for a valid value.
     written : bool
-        Whether it names a file to write: one policy on one instance then takes it at a time.
+        Whether the option names a file to write; then only one policy on one instance takes it.
     asks : bool
-        Whether it changes what is asked, and not only how the answer is found.
+        Whether the option changes the question, and not only how the answer is computed.
     """
 
     default: Any
@@ -41,14 +41,14 @@ class Option:
 
 @dataclass(frozen=True)
 class OptionNames:
-    """How messages name the options of a reader: as options, as flags or as keyword arguments.
+    """How messages refer to options: as options, as command-line flags or as keyword arguments.
 
     Attributes
     ----------
     place : callable
-        Returns where a value comes from, of its key: ``option start``, or ``--from``.
+        Returns the place of an option's value by key: ``option start``, or ``--from``.
     example : callable
-        Returns how to give a value, of key and value: ``--option start=20:00``.
+        Returns how to give a value, by key and value: ``--option start=20:00``.
     """
 
     place: Callable[[str], str]
@@ -59,9 +59,9 @@ AS_OPTIONS = OptionNames("option {}".format, "--option {}={}".format)
 
 
 class OptionsWith(dict[str, Option]):
-    """Options by name, and beside them any whose name begins with a prefix, such as ``seats:``.
+    """Options by name, and options whose names begin with a prefix, such as ``seats:houdini``.
 
-    Of these others, of which something has to follow the prefix, ``prefixed`` says what they are.
+    ``prefixed`` has the option of each prefix; a name needs at least one character after it.
     """
 
     def __init__(self, known: Mapping[str, Option], prefixed: Mapping[str, Option]) -> None:
@@ -89,9 +89,12 @@ def check_options(
     whose: str,
     names: OptionNames = AS_OPTIONS,
 ) -> dict[str, Any]:
-    """Return the given options, each known and right; those not given are left out.
+    """Return the given options after checking names and values; options not given are omitted.
 
-    `InputError` says which is unknown to ``whose``, which takes them, or whose value is not right.
+    Raises
+    ------
+    InputError
+        If an option is unknown to ``whose``, the policy or formulation, or its value is invalid.
     """
     for key, value in given.items():
         if key not in known:
@@ -103,15 +106,15 @@ def check_options(
 
 
 def complete(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:
-    """Return all options, checked, with the defaults of those that are None or not given."""
+    """Return all options, checked; options that are None or not given have their defaults."""
     own = {key: value for key, value in given.items() if value is not None}
     return {key: option.default for key, option in known.items()} | check_options(own, known, whose)
 
 
 def split(pairs: Iterable[str]) -> dict[str, Any]:
-    """Split ``KEY=VALUE`` texts; a value that is a JSON number or truth value becomes one.
+    """Return the options in ``KEY=VALUE`` texts; JSON numbers and truth values are converted.
 
-    ``1e9`` is a whole number, as ``1000000000`` is.
+    ``1e9`` becomes an integer, as ``1000000000`` does.
     """
     options: dict[str, Any] = {}
     for pair in pairs:
@@ -131,7 +134,7 @@ def split(pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a finite number (and not a truth value)."""
+    """Return True for a finite number that is not a truth value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:
@@ -141,12 +144,12 @@ def is_number(value: Any) -> bool:
 
 
 def is_count(value: Any, most: float = inf) -> bool:
-    """Tell whether a value is a whole number of at least 1, and at most ``most``."""
+    """Return True for an integer from 1 to ``most``."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
 
 
 def whole(default: int | None, least: int, most: int, note: str = "") -> Option:
-    """Return an option that is a whole number within bounds; ``note`` says more of it."""
+    """Return an option for an integer from ``least`` to ``most``; ``note`` describes it."""
     return Option(
         default,
         f"a whole number from {least} to {most}{note}",
@@ -155,27 +158,27 @@ def whole(default: int | None, least: int, most: int, note: str = "") -> Option:
 
 
 def number(default: float | None, expected: str, accepts: Callable[[float], bool]) -> Option:
-    """Return an option that is a finite number of which ``accepts`` is true."""
+    """Return an option for a finite number that ``accepts`` approves."""
     return Option(default, expected, lambda v: is_number(v) and accepts(v))
 
 
 def one_of(default: str | None, known: Iterable[str], expected: str = "") -> Option:
-    """Return an option that is one of some words."""
+    """Return an option for one of several words."""
     words = tuple(known)
     return Option(default, expected or f"one of {', '.join(words)}", lambda v: v in words)
 
 
 def truth(default: bool, expected: str = "true or false") -> Option:
-    """Return an option that is true or false."""
+    """Return an option for true or false."""
     return Option(default, expected, lambda v: isinstance(v, bool))
 
 
 def text(expected: str) -> Option:
-    """Return an option that is any text but the empty one; it has no default."""
+    """Return an option for a nonempty text, without a default."""
     return Option(None, expected, lambda v: isinstance(v, str) and bool(v))
 
 
 @cache
 def most_at_once() -> int:
-    """Return the most threads or processes that may be requested: more would hang this machine."""
+    """Return the most threads or processes that may be requested on this machine."""
     return max(256, os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""Packed sets of the archive: one zip file for each set, the same bytes for the same files."""
+"""Zip files of the archive; packing the same files gives the same bytes."""
 
 import hashlib
 import re
@@ -24,13 +24,13 @@ _unpacking = threading.Lock()
 
 
 def names(packed: Path) -> list[str]:
-    """Return the names of the files of a set, in order."""
+    """Return the sorted names of the files in a zip file."""
     with _opened(packed) as zipped:
         return sorted(info.filename for info in zipped.infolist())
 
 
 def read(packed: Path, name: str) -> bytes:
-    """Return the bytes of one file of a set; `InputError` if there is none, or it is damaged."""
+    """Return the contents of one file in a zip file; `InputError` if it is missing or damaged."""
     with _opened(packed) as zipped:
         pick_name(name, zipped.namelist(), f"a file of {packed.stem}")
         if zipped.getinfo(name).file_size > LARGEST:
@@ -39,7 +39,7 @@ def read(packed: Path, name: str) -> bytes:
 
 
 def unpack(packed: Path, start: str) -> Path:
-    """Write the files of a set whose names begin like that; return the folder of the set.
+    """Unpack files whose names begin with ``start`` into a temporary folder; return the folder.
 
     The folder is removed when the process ends.
     """
@@ -59,7 +59,7 @@ def unpack(packed: Path, start: str) -> Path:
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip file of these files by name; it does not depend on their order, nor on time."""
+    """Return a zip file of the given files, independent of their order and of the time."""
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as zipped:
         for name in sorted(files):
@@ -76,7 +76,7 @@ def _folder() -> "TemporaryDirectory[str]":
 
 @contextmanager
 def _opened(packed: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a set; `InputError` names a damaged file."""
+    """Open a zip file; `InputError` if it is damaged."""
     try:
         with zipfile.ZipFile(packed) as zipped:
             yield zipped

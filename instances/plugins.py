@@ -1,6 +1,6 @@
-"""Plug-ins of other distributions, by entry points: see docs/howto/plugin.md.
+"""Plug-ins of other distributions, found by entry points: see docs/howto/plugin.md.
 
-They are looked for when something is asked for that is not ours, or when all is listed.
+Entry points are read only when a name is not built in, or when everything is listed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS = ("problems", "policies", "constraints", "converters", "templates")
 
 @cache
 def points(kind: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a kind by name; of two of one name, what Python finds first."""
+    """Return the entry points of a kind by name; the first one that Python finds wins."""
     from importlib.metadata import entry_points  # which no start need wait for
 
     points = entry_points(group=f"schedopt.{kind}")
@@ -28,18 +28,18 @@ def points(kind: str) -> dict[str, EntryPoint]:
 
 
 def of(kind: str, problem: str) -> dict[str, EntryPoint]:
-    """Return those of a problem by what follows its name: ``dssp.budget`` is ``budget`` of dssp."""
+    """Return a problem's entry points by short name: ``budget`` for ``dssp.budget``."""
     named = {name.partition(".")[::2]: point for name, point in points(kind).items()}
     return {own: point for (row, own), point in named.items() if row == problem}
 
 
 def values(kind: str) -> list[str]:
-    """Return the modules that entry points of a kind name."""
+    """Return the modules that the entry points of a kind name."""
     return [point.value for point in points(kind).values()]
 
 
 def load(point: EntryPoint) -> Any:
-    """Import what an entry point names; `InputError` with its distribution where that fails."""
+    """Import an entry point's object; `InputError` names its distribution if the import fails."""
     try:
         return point.load()
     except Exception as error:
@@ -52,7 +52,7 @@ def load(point: EntryPoint) -> Any:
 
 
 class KnownNames(Sequence[str]):
-    """Names of ours, then those of other distributions, which are looked for when need be."""
+    """Built-in names followed by those of plug-ins, which are searched only if needed."""
 
     def __init__(self, *own: str, kind: str) -> None:
         self.own, self._kind = own, kind

@@ -1,4 +1,4 @@
-"""The interface of every instance, and its identity: a digest of its canonical JSON."""
+"""The interface of all instances, and their identity: a digest of the canonical JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from schedopt.instances.showing import Shown
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The identity of an instance: SHA-256 of its canonical JSON, and of its log's jobs."""
+    """The identity of an instance: its name and the SHA-256 digests of its JSON and its log."""
 
     name: str
     digest: str
@@ -32,7 +32,7 @@ def identity(instance: Any) -> Identity:
 
 
 def _log(instance: Any) -> str:
-    """Return a digest of the jobs of a log, empty where there is none."""
+    """Return a digest of the jobs of a log; empty for other instances."""
     if getattr(instance, "log", None) is None:
         return ""
     jobs, sums = instance.jobs, hashlib.sha256()
@@ -47,7 +47,7 @@ def _log(instance: Any) -> str:
 
 
 class AnyInstance(Ruled, Protocol):
-    """An instance of any problem: it has a name, side constraints, perhaps jobs and groups."""
+    """The interface of an instance of any problem."""
 
     __struct_config__: ClassVar[msgspec.structs.StructConfig]
 
@@ -57,16 +57,16 @@ class AnyInstance(Ruled, Protocol):
 
     @property
     def description(self) -> str | None:
-        """A line that says what it shows, or where it is from."""
+        """A line on what the instance shows or where it is from."""
 
     def objective_of(self, solution: Any) -> float:
-        """Return the objective of a solution record."""
+        """Return the objective value of a solution record."""
 
 
 class BaseInstance(
     Shown, CheckedRecord, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"
 ):
-    """The base of all instance records.
+    """Base class of all instance records.
 
     Attributes
     ----------
@@ -87,30 +87,30 @@ class BaseInstance(
 
     @cached_property
     def names(self) -> list[str]:
-        """The name of each job."""
+        """The names of the jobs, in the file's order."""
         return [job.name for job in self.jobs]
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Position of each job by name; `InputError` if two have the same."""
+        """The position of each job by name; `InputError` if two have the same name."""
         return index_of(self.names)
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
-        """For each grouping and each of its groups, the positions of its jobs."""
+        """The positions of the jobs of each group, by grouping and group."""
         return groups_of(self.codes)
 
     @cached_property
     def codes(self) -> dict[str, Codes]:
-        """The groups of each grouping, and which of them each job is of: -1 of none."""
+        """For each grouping its groups, and the group index of each job, -1 for no group."""
         return codes_of(self.jobs)
 
 
 def problem_name(instance: AnyInstance) -> str:
-    """Return the problem that an instance is of: the tag of its record."""
+    """Return the name of an instance's problem, which is the tag of its record."""
     return str(instance.__struct_config__.tag)
 
 
 def is_instance(what: object) -> TypeIs[AnyInstance]:
-    """Tell an instance from a path and from a formulation: it is a record."""
+    """Return True for an instance record, False for a path or a formulation."""
     return isinstance(what, msgspec.Struct)

@@ -1,6 +1,6 @@
-"""Recipes: named generators of random instances, whatever the problem.
+"""Recipes: named generators of random instances for all problems.
 
-All draws come from one PCG64 stream that the seed starts, so a seed fixes an instance bit for bit.
+All random numbers come from one PCG64 stream, so that a seed determines an instance bit for bit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # at run time it would load all of numpy.random
 
 
 def stream(*seeds: int) -> Generator:
-    """Return the stream of random numbers of a seed, or of several together."""
+    """Return the random generator of one seed, or of several seeds together."""
     import numpy as np
 
     return np.random.Generator(np.random.PCG64(seeds if len(seeds) > 1 else seeds[0]))
@@ -25,24 +25,24 @@ def stream(*seeds: int) -> Generator:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named generator: called with a seed and options, it returns an instance.
+    """A named generator that returns an instance for a seed and options.
 
     Attributes
     ----------
     name : str
         Its name on the command line.
     make : callable
-        ``make(seed, values)`` with a value for every option.
+        ``make(seed, values)``, with a value for every option.
     options : mapping of str to Option
         Its options.
     summary : str
-        What it makes, in a line.
+        A line on what it generates.
     source : str
-        Where it is defined.
+        Where the generator is defined: a paper, or this project.
     beside : bool
-        Whether what it makes has a table beside its file.
+        Whether the instance has a companion table beside its file.
     random : bool
-        Whether it draws anything: else all seeds make the same instance, by other names.
+        Whether anything is random; if not, seeds only change the instance's name.
     """
 
     name: str
@@ -54,10 +54,19 @@ class Recipe:
     random: bool = True
 
     def __call__(self, seed: int, **options: Any) -> Any:
-        """Make the instance of a seed, 0 or more; options that are left out keep their default.
+        """Return the instance of a seed.
 
-        The same seed and options give the same instance. `InputError` says what is not right of
-        them.
+        Parameters
+        ----------
+        seed : int
+            0 or more. The same seed and options give the same instance.
+        **options
+            Options by name; those left out have their defaults.
+
+        Raises
+        ------
+        InputError
+            If an option is unknown or its value is invalid.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise InputError("a whole number, 0 or more", found=quote(seed), parameter="seed")
@@ -65,11 +74,11 @@ class Recipe:
 
 
 def by_name(*recipes: Recipe) -> dict[str, Recipe]:
-    """Return recipes by name, in this order."""
+    """Return recipes by name, in the given order."""
     return {recipe.name: recipe for recipe in recipes}
 
 
 def numbered_names(prefix: str, count: int) -> list[str]:
-    """Return ``prefix`` with 1, 2, ..., ``count``, of the same width."""
+    """Return ``prefix`` followed by 1 to ``count``, padded with zeros to equal width."""
     width = len(str(count))
     return [f"{prefix}{i:0{width}d}" for i in range(1, count + 1)]

@@ -1,4 +1,4 @@
-"""JSON Schema of the instance files, generated from the records that read them.
+"""JSON Schema of the instance files, generated from the records.
 
 ``python -m schedopt.instances.schema`` writes the ``schema.json`` of every problem.
 """
@@ -22,14 +22,14 @@ _NOTE = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?:(?: {4}.*)?(?:\n|\Z))+)", re.MUL
 
 @dataclass(frozen=True)
 class Docstring:
-    """A parsed docstring: its text in one line, and a note on each attribute or parameter."""
+    """A parsed docstring: its text in one line, and the description of each attribute."""
 
     text: str
     notes: dict[str, str] = field(default_factory=dict)
 
 
 def parse_docstring(docstring: str) -> Docstring:
-    """Parse a numpydoc docstring without its sections on errors and return values."""
+    """Parse a numpydoc docstring; sections on errors and return values are skipped."""
     lead, *rest = _SECTION.split(inspect.cleandoc(docstring))  # Python 3.13 has cleaned it
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
     listed = "".join(f"{sections.get(title, '')}\n" for title in ("Attributes", "Parameters"))
@@ -43,7 +43,7 @@ def parse_docstring(docstring: str) -> Docstring:
 
 
 def docstring_of(kind: object) -> Docstring:
-    """Parse the docstring of a class, with the notes of its bases on inherited attributes."""
+    """Parse the docstring of a class, including its base classes' inherited attributes."""
     own = parse_docstring(kind.__doc__ or "")
     notes: dict[str, str] = {}
     bases = kind.__mro__[1:] if isinstance(kind, type) else ()
@@ -75,12 +75,12 @@ def schema_text(problem: str) -> bytes:
 
 
 def path(problem: str) -> Path:
-    """Return where a problem's schema is kept."""
+    """Return the path of a problem's schema."""
     return Path(__file__).parent / problem / "schema.json"
 
 
 def _describe(definition: dict[str, Any], said: Docstring) -> None:
-    """Move what a docstring says of each attribute to that property's own description."""
+    """Move descriptions of attributes from the docstring to the schema's properties."""
     for name, note in said.notes.items():
         if name in definition["properties"]:
             definition["properties"][name]["description"] = note
@@ -91,7 +91,7 @@ def _describe(definition: dict[str, Any], said: Docstring) -> None:
 
 
 def main() -> None:
-    """Write every problem's schema beside its records."""
+    """Write the schema of every problem beside its records."""
     for problem in PROBLEMS.own:
         write_bytes(path(problem), schema_text(problem))
 

@@ -1,4 +1,4 @@
-"""How records look: a summary at a prompt and in a notebook."""
+"""Short summaries of records for the Python prompt and for notebooks."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
@@ -10,14 +10,14 @@ MOST_NAME = 60  # characters
 
 
 class Shown:
-    """A record that is shown by its kind, its name and its size."""
+    """Base class of records whose representation is a summary of kind, name and size."""
 
     __slots__ = ()
     __struct_fields__: ClassVar[tuple[str, ...]]
     __struct_config__: ClassVar[msgspec.structs.StructConfig]
 
     def __repr__(self) -> str:
-        """Return its kind and name, its numbers, and how long its lists are."""
+        """Return the kind, the name, the numbers, and the lengths of lists."""
         facts = [
             f"{value} {key}" if counted else f"{key} {value}"
             for key, value, counted in self._facts()
@@ -25,7 +25,7 @@ class Shown:
         return f"<{self.__struct_config__.tag} {self._name()!r}: {', '.join(facts)}>"
 
     def _repr_html_(self) -> str:
-        """Return the same as a table."""
+        """Return the summary as an HTML table."""
         name = (str(self.__struct_config__.tag), self._name())
         return table([name, *((key, value) for key, value, _ in self._facts())])
 
@@ -43,6 +43,6 @@ class Shown:
 
 
 def table(facts: Iterable[tuple[str, str]]) -> str:
-    """Return names and values as a table of HTML, every cell escaped."""
+    """Return names and values as an HTML table with escaped cells."""
     rows = (f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in facts)
     return f"<table><tbody>{''.join(rows)}</tbody></table>"

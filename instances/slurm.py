@@ -1,4 +1,4 @@
-"""What Slurm prints of jobs: job ids, states, trackable resources (TRES) and memory."""
+"""Parsing of Slurm's output: job ids, states, trackable resources (TRES) and memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class JobID(NamedTuple):
 
 
 def parse_job_id(text: str) -> JobID | None:
-    """Return the parts of a job id, None if it is none."""
+    """Return the parts of a job id, or None if the text is not one."""
     if (match := _JOB_ID.fullmatch(text)) is None:
         return None
     submission, task, listed, component, step = match.groups("")
@@ -52,15 +52,16 @@ def parse_job_id(text: str) -> JobID | None:
 
 
 def status_of(state: str) -> str | None:
-    """Return the status of a state as ``sacct`` prints it, None if it is none of Slurm's."""
+    """Return the status of a job from the state that ``sacct`` prints; None if unknown."""
     words = state.split()
     return STATUS.get(words[0].rstrip("+").upper()) if words else None
 
 
 def parse_tres(text: str) -> dict[str, float] | None:
-    """Return the amounts in a list such as ``cpu=8,mem=16G,gres/gpu=2``, None if it is none.
+    """Return the amounts in a text such as ``cpu=8,mem=16G,gres/gpu=2``; None if it is not one.
 
-    Memory, called ``memory``, is in megabytes. ``gres/`` and ``license/`` are left off the names.
+    Memory is in megabytes under the key ``memory``. The prefixes ``gres/`` and ``license/`` are
+    removed.
     """
     amounts: dict[str, float] = {}
     for part in filter(None, text.split(",")):
@@ -77,6 +78,6 @@ def parse_tres(text: str) -> dict[str, float] | None:
 
 
 def parse_memory(text: str) -> tuple[float, str] | None:
-    """Return megabytes and of what they are: a cpu (``c``), a node (``n``), or the whole job."""
+    """Return megabytes, and whether they are for each CPU (``c``), each node (``n``) or the job."""
     match = _AMOUNT.fullmatch(text)
     return None if match is None else (float(match[1]) * MEGABYTES[match[2]], match[3])

@@ -1,4 +1,4 @@
-"""Starts of jobs as records and tables: when, and which one is wrong and why."""
+"""Start times of jobs: predictions, comparisons with a policy, and their tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = ("job", "earliest", "median", "latest", "requested")
 
 
 class Start(Record, kw_only=True):
-    """When one waiting job will start, in the log's unit: an interval of the level asked for."""
+    """The predicted start of a waiting job and its interval, in the log's unit of time."""
 
     job: str  # its name, or its row in the log from 0
     earliest: float | None  # None where intervals could not be calibrated
@@ -30,7 +30,7 @@ class Start(Record, kw_only=True):
     requested: float  # what requested run times alone would say
 
     def by_minutes(self, dates: Dates | None) -> Start:
-        """Return the same in whole minutes by a clock, the interval rounded outwards."""
+        """Return the start in whole minutes of the clock; the interval is rounded outwards."""
         if dates is None:
             return self
         zero = dates.start.second + dates.start.microsecond / 1e6
@@ -48,10 +48,24 @@ class Start(Record, kw_only=True):
 
 
 class StartTimes(msgspec.Struct, frozen=True):
-    """Predicted start times at a time, and the number of earlier starts that calibrated them.
+    """Predicted start times of the jobs that wait at one time.
 
-    ``waiting`` jobs wait then; ``needed`` is how many starts calibration takes, ``dates`` the log's
-    clock, if it has one.
+    Attributes
+    ----------
+    rows : tuple of Start
+        The waiting jobs.
+    judged : int
+        Past starts that the intervals are calibrated on.
+    shift : float
+        How much calibration widens the intervals, in logarithms of waiting times.
+    time : float
+        The time of the prediction.
+    waiting : int
+        Jobs that wait then.
+    needed : int
+        Past starts that calibration needs.
+    dates : Dates, optional
+        The log's clock.
     """
 
     rows: tuple[Start, ...]
@@ -63,7 +77,7 @@ class StartTimes(msgspec.Struct, frozen=True):
     dates: Dates | None = None
 
     def by_clock(self) -> list[dict[str, str | None]]:
-        """Return the rows with times in whole minutes by the log's clock, or as numbers."""
+        """Return the rows with times in whole minutes of the clock; numbers without a clock."""
         return [
             {
                 key: value if value is None or isinstance(value, str) else self._written(value)
@@ -73,7 +87,7 @@ class StartTimes(msgspec.Struct, frozen=True):
         ]
 
     def in_words(self) -> str:
-        """Return the number of waiting jobs, the time, and the calibration, in words."""
+        """Return a sentence on the number of waiting jobs, the time and the calibration."""
         head = f"{self.waiting:,} wait at {self._written(self.time)}"
         if not self.waiting:
             return head
@@ -89,16 +103,16 @@ class StartTimes(msgspec.Struct, frozen=True):
 
 
 class Observed(NamedTuple):
-    """What an export shows of a log beyond its instance.
+    """What an export says about a log beyond its instance.
 
     Attributes
     ----------
     dates : Dates or None
         The clock of a log in seconds, if it has one.
     until : float or None
-        When an export was written in which jobs wait or run, whose starts are those of the log.
+        When the export was written, if jobs wait or run in it; their later starts are unknown.
     waiting, running : ndarray of bool, shape (jobs,), optional
-        The jobs that waited and ran then.
+        The jobs that waited and ran at that time.
     """
 
     dates: Dates | None = None
@@ -108,7 +122,7 @@ class Observed(NamedTuple):
 
 
 class WrongStart(Record, kw_only=True):
-    """The first job in time that does not start when a policy starts it."""
+    """The first job, in time, whose start differs from the policy's."""
 
     job: str  # its name, or its row in the log from 0 if names do not differ
     policy: str
@@ -117,28 +131,29 @@ class WrongStart(Record, kw_only=True):
     why: str  # why the policy starts it then, or does not start it yet, in words
 
     def in_words(self) -> str:
-        """Return it as a sentence."""
+        """Return the difference as a sentence."""
         found, expected = f"{self.found:.12g}", f"{self.expected:.12g}"
         head = f"job {self.job} starts at {found}, and should at {expected} under {self.policy}"
         return f"{head}: at {min(self.found, self.expected):.12g} {self.why}"
 
 
 def read_starts(source: Source, names: Sequence[str], column: str) -> list[float]:
-    """Read when each job of a log starts, in the order of its rows.
+    """Return the start of each job of a log, in the order of its rows.
 
     Parameters
     ----------
     source : path or frame
-        With the columns ``job`` and ``start``, or in place of the latter one of the policy's name.
+        A table with the columns ``job`` and ``start``; the latter may have the policy's name
+        instead.
     names : sequence of str
-        What the jobs are called. They may be given by row from 0 all the same, if all are.
+        The names of the jobs. The table may number all jobs by row, from 0, instead.
     column : str
         The policy's name.
 
     Raises
     ------
     InputError
-        If a job is missing, given twice or not known, or a start is not a number.
+        If a job is missing, repeated or unknown, or a start is not a number.
     """
     with at_place(file=source if isinstance(source, str | Path) else None):
         table = TextTable.read(source)

@@ -1,8 +1,8 @@
 """Times in files: durations (``90m``, ``1.5h``, ``1h 30m``, ``2d``, ``1:30:00``) and clock times.
 
-The time 0 of a file has an offset and perhaps a time zone, in brackets as RFC 9557 has it:
-``2026-10-24T20:00+02:00[Europe/Berlin]``. A zone knows when clocks are put forward or back, so that
-later times may have another offset; where the start itself has none, the zone's is taken.
+The time 0 of a file has an offset from UTC and may have a time zone, as in RFC 9557:
+``2026-10-24T20:00+02:00[Europe/Berlin]``. With a zone, later times account for daylight saving
+time. If the start has no offset, the zone determines it.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ MOST = 60  # characters of a time: more would make whole numbers of thousands of
 
 
 def comma(text: str) -> str:
-    """Return what an error adds where a number has a decimal comma."""
+    """Return a hint for a message if a number has a decimal comma, else an empty text."""
     return ", with a decimal point" if _COMMA.fullmatch(text) else ""
 
 
 def seconds_of(text: str) -> Fraction | None:
-    """Return the seconds of a duration with units, or of hours, minutes and seconds."""
+    """Return the seconds of a duration such as ``1h 30m`` or ``1:30:00``; None if it is not one."""
     if len(text) > MOST:
         return None
     if match := _HMS.fullmatch(text):
@@ -77,7 +77,7 @@ UNITS = (1, 60, 3600, 86400)  # seconds in the units that files may be in
 
 @contextmanager
 def expect_calendar_date(what: object) -> Iterator[None]:
-    """Refuse what no calendar holds; ``what`` says what it is."""
+    """Turn an error of the calendar in the block into an `InputError` about ``what``."""
     try:
         yield
     except (OverflowError, ValueError, OSError):
@@ -86,13 +86,13 @@ def expect_calendar_date(what: object) -> Iterator[None]:
 
 
 def moment_of(seconds: float, zone: tzinfo) -> datetime:
-    """Return when so many seconds of Unix time are; `InputError` if no calendar holds it."""
+    """Return the date and time of a Unix time; `InputError` if no calendar date exists."""
     with expect_calendar_date(f"{seconds:g} seconds after 1970"):
         return datetime.fromtimestamp(seconds, zone)
 
 
 def local_zone() -> tzinfo:
-    """Return the time zone of this machine: by name, or its offset now where no name is known."""
+    """Return the time zone of this machine, or its current UTC offset if the zone has no name."""
     name = os.environ.get("TZ", "").removeprefix(":")
     if not name:
         name = os.path.realpath("/etc/localtime").rpartition("/zoneinfo/")[2]
@@ -103,9 +103,12 @@ def local_zone() -> tzinfo:
 
 
 def in_zone(at: datetime, zone: tzinfo | None) -> datetime:
-    """Return a time by the clock of a zone, the first where clocks are put back to it.
+    """Return a clock time in a zone; the earlier one if it occurs twice.
 
-    `InputError` if there is no such time, since clocks are put forward past it.
+    Raises
+    ------
+    InputError
+        If the time does not exist because clocks are put forward past it.
     """
     with expect_calendar_date(at.isoformat()):
         moment = at.replace(tzinfo=zone)
@@ -118,14 +121,14 @@ def in_zone(at: datetime, zone: tzinfo | None) -> datetime:
 
 @dataclass(frozen=True)
 class Dates:
-    """A start, and how many seconds are in a unit of time."""
+    """The clock time of time 0, and the seconds in a unit of time."""
 
     start: datetime
     unit: int = 1
 
     @classmethod
     def of(cls, text: str, unit: int = 1) -> Dates:
-        """Read a start; `InputError` if it is none, or has neither an offset nor a zone."""
+        """Parse the clock time of time 0; `InputError` if it has neither an offset nor a zone."""
         match = _ZONED.fullmatch(text)
         try:
             at = datetime.fromisoformat(match[1] if match else text)
@@ -146,16 +149,16 @@ class Dates:
         return cls(at, unit)
 
     def at(self, time: float) -> datetime:
-        """Return a time by the clock, in the start's zone."""
+        """Return the clock time of a time, in the start's zone."""
         with expect_calendar_date(f"{time:g} times {self.unit} s after {self.start.isoformat()}"):
             moment = self.start.astimezone(UTC) + timedelta(seconds=time * self.unit)
             return moment.astimezone(self.start.tzinfo)
 
     def since(self, moment: datetime) -> float:
-        """Return how many units after the start a moment is."""
+        """Return a moment in units of time after the start."""
         with expect_calendar_date(moment.isoformat()):
             return (moment.astimezone(UTC) - self.start.astimezone(UTC)).total_seconds() / self.unit
 
     def clock(self, time: float) -> str:
-        """Return a time as ISO writes it, with its offset, to the nearest second."""
+        """Return a time in ISO format with its offset, to the nearest second."""
         return (self.at(time + 0.5 / self.unit)).isoformat(timespec="seconds")
