@@ -1,4 +1,4 @@
-"""Answers of the disconnected staged scheduling problem: a selection of jobs, and a schedule."""
+"""Solution records of dssp: selections of jobs, and schedules, for one night or several."""
 
 from itertools import chain
 
@@ -8,22 +8,22 @@ from schedopt.instances.declarations import Integer, Record
 
 
 class Selected(Record, kw_only=True):
-    """A selection of jobs, as result documents write it.
+    """A selection of jobs, as in result documents.
 
     Attributes
     ----------
     selected : tuple of str
-        The jobs, in the instance's order.
+        The selected jobs, in the instance's order.
     demand : float
-        Their total planned demand.
+        Their total planned demand, in processor time.
     capacity : float
-        r·P·D.
+        r·P·D, in processor time.
     shares : dict
-        For each grouping and group, the share of the capacity that its selected jobs ask for.
+        For each grouping and group, the demand of its selected jobs divided by the capacity.
     note : str, optional
-        What there is to say about how it was found.
+        A note on how the selection was found.
     objectives : tuple of float, optional
-        What each of the instance's `objectives` comes to, where there are several.
+        The value of each of the instance's `objectives`, if there are several.
     """
 
     selected: tuple[str, ...]
@@ -35,18 +35,18 @@ class Selected(Record, kw_only=True):
 
 
 class SelectedNight(Record, kw_only=True):
-    """The jobs that are run on one night.
+    """The jobs that run on one of several nights.
 
     Attributes
     ----------
     selected : tuple of str
-        The jobs, in the instance's order.
+        The selected jobs, in the instance's order.
     demand : float
-        Their total planned demand.
+        Their total planned demand, in processor time.
     shares : dict
-        For each grouping and group, the share of the night's capacity that they ask for.
+        For each grouping and group, the demand of its selected jobs divided by the capacity.
     capacity : float, optional
-        r·P·D of a night with a machine of its own.
+        r·P·D of this night, if its machine differs from that of the others.
     """
 
     selected: tuple[str, ...]
@@ -56,16 +56,16 @@ class SelectedNight(Record, kw_only=True):
 
 
 class SelectedNights(Record, kw_only=True):
-    """A selection for each of several nights, as result documents write it.
+    """A selection for each of several nights, as in result documents.
 
     Attributes
     ----------
     nights : tuple of SelectedNight
-        The first night first.
+        The nights in order.
     capacity : float
-        r·P·D of each of them but those that say another.
+        r·P·D of each night that does not give its own.
     note : str, optional
-        What there is to say about how it was found.
+        A note on how the selection was found.
     """
 
     nights: tuple[SelectedNight, ...]
@@ -80,14 +80,15 @@ class SelectedNights(Record, kw_only=True):
 
     @property
     def selected(self) -> tuple[str, ...]:
-        """All jobs that are run, night by night."""
+        """All selected jobs, night by night."""
         return tuple(chain.from_iterable([night.selected for night in self.nights]))
 
 
 class PlacedTask(Record, kw_only=True):
-    """One task on one processor, or several: stage, task and processor count from 0.
+    """A task of a schedule, with its processors and its start and end.
 
-    Pools count on, in the file's order. ``processors`` has all of a task that takes several.
+    Stages, tasks and processors are numbered from 0; processors are numbered through all pools in
+    the file's order. ``processors`` lists all processors of a task that takes more than one.
     """
 
     job: str
@@ -100,25 +101,25 @@ class PlacedTask(Record, kw_only=True):
 
     @property
     def on(self) -> tuple[int, ...]:
-        """All processors that it takes."""
+        """All processors of the task."""
         return (self.processor,) if isinstance(self.processors, UnsetType) else self.processors
 
 
 class Scheduled(Selected, kw_only=True):
-    """Jobs that are run, and their schedule, as result documents write it.
+    """A schedule of jobs, as in result documents.
 
-    ``selected`` are the jobs that are run at all, whether or not they complete in time.
+    ``selected`` has every job that runs, also jobs that complete after their deadline.
 
     Attributes
     ----------
     tasks : tuple of PlacedTask
-        Every task that is run.
+        The tasks.
     completion : dict of str to float
-        When each job completes.
+        The completion time of each job.
     makespan : float
-        When the last task ends.
+        The end of the last task.
     utilization : float
-        The busy share of the P·D processor time before the deadline.
+        The busy fraction of the P·D processor time before the deadline.
     """
 
     tasks: tuple[PlacedTask, ...]
@@ -128,12 +129,12 @@ class Scheduled(Selected, kw_only=True):
 
 
 class ScheduledNights(SelectedNights, kw_only=True):
-    """A selection for each of several nights, and a schedule for each.
+    """A selection and a schedule for each of several nights.
 
     Attributes
     ----------
     schedules : tuple of Scheduled
-        The first night first, of that night's jobs alone; times are from its night's start.
+        The schedule of each night, of its jobs alone; time 0 is the start of that night.
     """
 
     schedules: tuple[Scheduled, ...]

@@ -1,12 +1,15 @@
-"""Times as people write them, in one unit: durations with units, clock times, ISO stamps.
+"""Parsing of times as people write them: durations with units, times of day, dates.
 
-A duration is a plain number, taken in the table's unit; or numbers with units (``90m``, ``1.5h``,
-``1h 30m``, ``2d``, ``45s``); or hours, minutes and seconds (``1:30:00``), perhaps after days
-(``2-01:30:00``). A point in time is a time of day (``06:00``, ``06:00:30``), the first such after
-the start; or a duration of the first two sorts after the start; or a date and time
-(``2026-11-23T06:00``, perhaps with an offset such as ``+01:00`` or ``Z``, or ``23.11.2026 06:00``),
-by the start's own clock where it has no offset. Times of day and dates need to know the start, and
-dates one with a date. A start without an offset or a zone is in the zone of this machine.
+- Durations: a plain number in the table's unit; numbers with units (``90m``, ``1.5h``, ``1h 30m``,
+  ``2d``, ``45s``); or hours, minutes and seconds (``1:30:00``), optionally after days
+  (``2-01:30:00``).
+- Points in time: a time of day (``06:00``, ``06:00:30``), which is the first one after the start; a
+  plain number or a duration with units, counted from the start; or a date and time
+  (``2026-11-23T06:00``, ``23.11.2026 06:00``), optionally with an offset such as ``+01:00`` or
+  ``Z``; without an offset it is by the start's clock.
+
+Times of day need a start, and dates a start with a date. A start without an offset or a zone is in
+the time zone of this machine.
 """
 
 import re
@@ -31,7 +34,7 @@ ANY_DAY = date(2000, 1, 1)  # of a start that is a time of day alone
 
 @dataclass
 class Clock:
-    """Reads times into one unit (s, m, h or d), from a start, if there is one."""
+    """Parser of times, into one unit (s, m, h or d) and relative to an optional start."""
 
     unit: str = "s"
     start: datetime | None = None
@@ -41,7 +44,13 @@ class Clock:
 
     @classmethod
     def of(cls, unit: str, start: str | None, names: OptionNames = AS_OPTIONS) -> "Clock":
-        """Read a start: a stamp, or a time of day; `InputError` if it is neither."""
+        """Return the parser for a start given as a date and time, or as a time of day.
+
+        Raises
+        ------
+        InputError
+            If the start is neither.
+        """
         text = (start or "").strip()
         if start is None:
             return cls(unit, names=names)
@@ -59,7 +68,13 @@ class Clock:
         raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=quote(start))
 
     def length(self, text: str) -> float:
-        """Return a duration, in the unit; `InputError` if it is none."""
+        """Return a duration in the clock's unit.
+
+        Raises
+        ------
+        InputError
+            If the text is not a duration.
+        """
         if (value := self._length(text)) is None:
             expected = times.LENGTH + times.comma(text)
             if _PAIR.fullmatch(text):
@@ -68,7 +83,7 @@ class Clock:
         return value
 
     def point(self, text: str) -> float:
-        """Return a point in time, in units after the start; below 0 where a stamp is before it."""
+        """Return a point in time in units after the start; it is negative before the start."""
         if (at := _time_of_day(text)) is not None:
             if self.start is None:
                 example = self.names.example("start", "2026-11-22T20:00+01:00")
@@ -83,7 +98,7 @@ class Clock:
         return value
 
     def end(self, text: str) -> float:
-        """Return a point in time as `point` does, a time of day the first after the start."""
+        """Return a point in time as `point` does; the start's own time of day is a day later."""
         value = self.point(text)
         return (
             value
@@ -92,12 +107,12 @@ class Clock:
         )
 
     def tasks(self, text: str) -> Stages:
-        """Return the stages of a cell such as ``12x0.5h; 1x2h``."""
+        """Return the stages that a cell such as ``12x0.5h; 1x2h`` describes."""
         return stages_of(text, self)
 
     @staticmethod
     def spread(text: str) -> float | Lognormal:
-        """Return by which run times differ from planned ones: a number, or a distribution."""
+        """Return the spread of run times around the planned ones: a number or a distribution."""
         sigma = text.removeprefix("lognormal ")
         if sigma != text and times.NUMBER.fullmatch(sigma):
             return Lognormal(sigma=float(sigma))
@@ -107,7 +122,7 @@ class Clock:
 
     @property
     def words(self) -> str:
-        """What times are, such as ``seconds after 20:00``."""
+        """The unit and the start in words, such as ``seconds after 20:00``."""
         if self.start is None:
             return times.WORDS[self.unit]
         start = self.start if self.has_date else self.start.time()
@@ -144,17 +159,17 @@ class Clock:
 
 
 def dates_of(start: str, unit: str) -> times.Dates:
-    """Return when times of a file are by the clock; `InputError` if its start is none."""
+    """Return the clock of a file; `InputError` if its start is invalid."""
     return times.Dates.of(start, times.SECONDS[times.SPELLED[unit]])
 
 
 def time_of(text: str, unit: str, dates: times.Dates | None) -> float:
-    """Return a point in time in a file's unit; a time of day is the first from the start on."""
+    """Return a point in time in a file's unit; a time of day is the first one from the start on."""
     return Clock(times.SPELLED[unit], dates.start if dates else None).point(text)
 
 
 def _next_time_of_day(start: datetime, at: time) -> datetime:
-    """Return when a time of day is first, from a start on."""
+    """Return the first occurrence of a time of day at or after the start."""
     with times.expect_calendar_date(f"{at} after {start.isoformat()}"):
         day = start.date() + timedelta(days=at < start.time())
     return times.in_zone(datetime.combine(day, at), start.tzinfo)
@@ -183,10 +198,10 @@ _TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
 
 
 def stages_of(text: str, clock: Clock) -> Stages:
-    """Return the stages of a job, whose lengths a clock reads; `InputError` with the wrong part.
+    """Return the stages that a text describes; `InputError` names the invalid part.
 
-    ``12x0.5h; 1x2h`` is a stage of twelve tasks, then one of one. A stage is one or more parts
-    joined by ``+`` or a comma; ``×`` and ``*`` do for ``x``.
+    ``12x0.5h; 1x2h`` is a stage of twelve tasks followed by a stage of one. The tasks of a stage
+    may have several parts, joined by ``+`` or commas; ``×`` and ``*`` may replace ``x``.
     """
     if re.fullmatch(r"\d+", text):
         raise InputError(EXPECTED, found=quote(text))

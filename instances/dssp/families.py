@@ -1,4 +1,4 @@
-"""Families of hard nights: other problems written as dssp, rules that cross, bounds on groups.
+"""Families of hard dssp instances: reductions, crossing side constraints, bounds on groups.
 
 Source of the reductions: Anderson et al., SPAA 2005, section 2.1, Theorems 1 and 2.
 """
@@ -20,10 +20,10 @@ Triple = tuple[int, int, int]
 
 
 def partition(numbers: Sequence[float], reward: float = 1.0) -> Instance:
-    """Return Theorem 1's instance: it earns its reward if and only if the numbers can be halved.
+    """Return Theorem 1's instance, which earns its reward if and only if the numbers can be halved.
 
-    One job of one stage with a task for each number, two processors, and as deadline half of what
-    they sum to.
+    The instance has one job with a single stage and a task for each number, two processors, and
+    half the sum of the numbers as its deadline.
     """
     return Instance(
         name=f"partition-{len(numbers)}",
@@ -35,12 +35,12 @@ def partition(numbers: Sequence[float], reward: float = 1.0) -> Instance:
 
 
 def matching(size: int, triples: Sequence[Triple]) -> Instance:
-    """Return Theorem 2's instance: `size` jobs complete if and only if a 3D-matching exists.
+    """Return Theorem 2's instance: ``size`` jobs can complete if and only if a 3D matching exists.
 
-    For each triple (a, b, c) of numbers from 0 to size - 1 a job of 3·size stages with one unit
-    task each, and one more in stages a, size + b and 2·size + c; size + 1 processors and a deadline
-    of 3·size. Jobs that complete keep one processor busy all the time and share the last: no two of
-    them may want it at once.
+    Each triple (a, b, c) of numbers from 0 to size - 1 gives a job of 3·size stages with one unit
+    task, and a second one in the stages a, size + b and 2·size + c. There are size + 1 processors,
+    and the deadline is 3·size. Every job that completes keeps one processor busy all the time; the
+    jobs share the remaining processor for their second tasks, which must not overlap.
     """
     jobs = tuple(
         Job(
@@ -64,7 +64,7 @@ def matching(size: int, triples: Sequence[Triple]) -> Instance:
 
 
 def random_partition(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Draw whole numbers for `partition`; planted: two halves of equal sum, shuffled."""
+    """Draw integers for `partition`; ``planted`` ones consist of two halves of equal sum."""
     draw = stream(seed)
     count, largest = values["numbers"], values["largest"]
     numbers = draw.integers(1, largest, count, endpoint=True)
@@ -77,7 +77,7 @@ def random_partition(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def random_matching(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Draw triples for `matching`; planted: a perfect matching is among them."""
+    """Draw triples for `matching`; ``planted`` ones contain a perfect matching."""
     draw = stream(seed)
     size, count = values["size"], values["triples"]
     drawn: dict[Triple, None] = {}
@@ -99,10 +99,10 @@ FEW = 50  # jobs per set of three apart, per pair together and per implication
 
 
 def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make jobs of teams and shows, and rules that one selection is known to keep.
+    """Draw jobs with teams and shows, and side constraints that a known selection satisfies.
 
-    That selection is by reward for demand times lognormal noise, under the caps: what it takes is
-    what floors, counts and resources are drawn from.
+    The known selection is greedy by reward per demand, times lognormal noise, under the caps.
+    Floors, counts and resources are drawn around what it uses.
     """
     draw, count = stream(seed), values["jobs"]
     demand = draw.integers(1, LARGEST, count, endpoint=True)
@@ -157,7 +157,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def _fill_capacity(key: Any, demand: Ints, room: int, caps: Any) -> Ints:
-    """Return jobs by a key, the least first, that fit the capacity and the groups' caps."""
+    """Return the jobs that fit, taken in increasing order of a key, under the groups' caps."""
     rooms, taken = [most.copy() for _, most in caps], []
     for j in np.argsort(key, kind="stable").tolist():
         remaining = [most[owner[j]] for most, (owner, _) in zip(rooms, caps, strict=True)]
@@ -170,13 +170,13 @@ def _fill_capacity(key: Any, demand: Ints, room: int, caps: Any) -> Ints:
 
 
 def _draw_shares(names: list[str], parts: Any, outwards: Any, some: Any) -> dict[str, float]:
-    """Return shares of some groups, rounded outwards to nine places."""
+    """Return shares of some groups, rounded outwards to nine decimals."""
     rounded = np.clip(outwards(parts * 1e9) / 1e9, 0.0, 1.0).round(9)
     return {names[i]: float(rounded[i]) for i in np.flatnonzero(some).tolist()}
 
 
 def _draw_counts(draw: Any, names: Any, owners: Any, known: Ints) -> Iterator[SideConstraint]:
-    """Yield most jobs of a fifth of the teams, and fewest of a fifth of the shows."""
+    """Yield maximum counts for a fifth of the teams and minimum counts for a fifth of the shows."""
     for by, kind, part in (("team", kinds.AtMost, 0.95), ("show", kinds.AtLeast, 1.05)):
         held, own = (
             np.bincount(of, minlength=len(names[by])) for of in (owners[by][known], owners[by])
@@ -187,7 +187,7 @@ def _draw_counts(draw: Any, names: Any, owners: Any, known: Ints) -> Iterator[Si
 
 
 def _draw_resources(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstraint]:
-    """Yield resources that bind, or nearly, what the known selection uses."""
+    """Yield resources whose capacity the known selection uses almost completely."""
     for i in range(RESOURCES):
         use = np.where(draw.random(len(jobs)) < USERS, draw.integers(1, 100, len(jobs)), 0)
         room = int(use[known].sum() * draw.uniform(1.0, 1.1))
@@ -197,7 +197,7 @@ def _draw_resources(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideCon
 
 
 def _draw_job_sets(draw: Any, jobs: list[str], known: Ints) -> Iterator[SideConstraint]:
-    """Yield sets apart, together and implied, disjoint, which the known selection keeps."""
+    """Yield disjoint sets of jobs (apart, together, implied) that the known selection satisfies."""
     chosen = np.zeros(len(jobs), dtype=np.bool_)
     chosen[known] = True
     inside = draw.permutation(np.flatnonzero(chosen)).tolist()
@@ -234,10 +234,10 @@ BIAS = 0.5  # sigma of the lognormal factors by which that selection prefers gro
 
 
 def _group_fair(families: Mapping[str, Recipe], seed: int, values: Mapping[str, Any]) -> Instance:
-    """Draw a knapsack and bounds that one selection is known to keep.
+    """Draw a knapsack with bounds on groups that a known selection satisfies.
 
-    That selection goes by reward for demand times a factor of the item's group, so that bounds bind
-    from below in groups that the optimum without them neglects, and from above in others.
+    The known selection is greedy by reward per demand times a factor of the group. So floors bind
+    for groups that the unconstrained optimum neglects, and caps for others.
     """
     settings = dict(values)
     family, bounded = settings.pop("family"), settings.pop("bounds")
@@ -260,7 +260,7 @@ def _group_fair(families: Mapping[str, Recipe], seed: int, values: Mapping[str, 
 def _group_bounds(
     bounded: str, night: Instance, names: list[str], least: Any, most: Any
 ) -> Iterator[SideConstraint]:
-    """Yield the bounds of all groups; a resource has no floor, so profits are bounded above."""
+    """Yield the bounds of all groups; for resources, which have no floors, profits are capped."""
     if bounded == "weights":
         inside = 1e9 / night.deadline
         yield kinds.FairShare(
@@ -279,7 +279,7 @@ def _group_bounds(
 
 
 def group_fair(families: Mapping[str, Recipe], *names: str) -> Recipe:
-    """Return the recipe over some families of knapsacks."""
+    """Return the recipe of knapsacks with bounds on groups, over some families of knapsacks."""
     return Recipe(
         "group-fair",
         lambda seed, values: _group_fair(families, seed, values),

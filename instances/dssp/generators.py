@@ -32,16 +32,18 @@ PATIENCE = (0.5, 0.3, 0.2)  # fractions of a season's jobs that can wait 0, 1 an
 
 
 def _render_night(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make a night, or several as one instance, of a synthetic render farm.
+    """Draw a night, or several nights, of a synthetic render farm.
 
-    Synthetic, and calibrated on the facts that the paper states (its trace is not public):
-    56 nights, 2,388 jobs, 280,011 tasks, a median critical path of 3.4 h, on 75% of the nights a
-    job of more than 13 h, 32 nights over 13,000 CPU-hours and 18 over that by 10%. With z drawn
-    from N(0, 1) and cut at 2.2, a job's time scale is 2.2 h·exp(0.75 z); its main stage has
-    exp(N(ln 75, 0.7) + 0.1 z) tasks, lognormal about the time scale with spread 0.1; 0 to 3 stages
-    come before it, with 2 to 25% as many tasks of a tenth of the length, and one task of a
-    twentieth comes last. Units are seconds. Priorities are whole and uniform on 0 to 499, and a
-    team's part of the jobs falls as 1/rank: the paper states neither, both are our own choice.
+    The instance is synthetic. It is calibrated on the facts that the paper states, since the trace
+    is not public: 56 nights, 2,388 jobs, 280,011 tasks, a median critical path of 3.4 h, a job of
+    more than 13 h on 75% of the nights, 32 nights over 13,000 CPU-hours and 18 over that by 10%.
+
+    With z drawn from N(0, 1) and cut at 2.2, the time scale of a job is 2.2 h·exp(0.75 z). Its main
+    stage has exp(N(ln 75, 0.7) + 0.1 z) tasks, lognormal around the time scale with spread 0.1.
+    Before it come 0 to 3 stages with 2 to 25% as many tasks of a tenth of the length, and after it
+    one task of a twentieth. Times are in seconds. The paper states neither priorities nor teams:
+    here priorities are uniform integers from 0 to 499, and the number of a team's jobs falls as
+    1/rank.
     """
     nights = values["nights"]
     word = "1 night" if nights == 1 else f"{nights} nights"
@@ -55,7 +57,7 @@ def _render_night(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def render_season(seed: int) -> list[Instance]:
-    """Make 56 render nights with 2,388 jobs together, each an instance of its own."""
+    """Return 56 render nights with 2,388 jobs in all, each as an instance."""
     trace = RENDER_NIGHT(seed, nights=NIGHTS)
     return [
         Instance(
@@ -76,7 +78,7 @@ _DESCRIPTION = (
 
 
 def _render_jobs(draw: Draw, values: Mapping[str, Any]) -> tuple[Job, ...]:
-    """Draw the jobs of all nights, night by night."""
+    """Draw the jobs of all nights in order."""
     counts = _jobs_a_night(draw, values["nights"])
     labels = [
         (f"night-{night:02d}", f"job-{i:02d}")
@@ -108,7 +110,7 @@ def _render_jobs(draw: Draw, values: Mapping[str, Any]) -> tuple[Job, ...]:
 
 
 def _jobs_a_night(draw: Draw, nights: int) -> Counts:
-    """Draw Poisson counts with the trace's mean; for its 56 nights, given its 2,388 jobs."""
+    """Draw Poisson numbers of jobs with the trace's mean; for 56 nights they sum to 2,388."""
     if nights == NIGHTS:
         counts = draw.multinomial(JOBS, np.full(nights, 1 / nights))
     else:
@@ -117,7 +119,7 @@ def _jobs_a_night(draw: Draw, nights: int) -> Counts:
 
 
 def _teams(draw: Draw, jobs: int, teams: int) -> list[str]:
-    """Draw each job's team; the team of rank k gets jobs in proportion to 1/k."""
+    """Draw the team of each job; the team of rank k gets jobs in proportion to 1/k."""
     names = [*TEAMS[:teams], *(f"team-{k:02d}" for k in range(len(TEAMS) + 1, teams + 1))]
     weights = 1 / np.arange(1, teams + 1)
     picked = np.searchsorted(np.cumsum(weights / weights.sum()), draw.random(jobs), side="right")
@@ -125,7 +127,7 @@ def _teams(draw: Draw, jobs: int, teams: int) -> list[str]:
 
 
 def _stages(draw: Draw, jobs: int) -> list[tuple[tuple[float, ...], ...]]:
-    """Draw the task lengths of each job, stage by stage, in seconds."""
+    """Draw the task lengths of each job by stage, in seconds."""
     z = np.minimum(draw.standard_normal(jobs), 2.2)
     scales = 2.2 * 3600 * np.exp(0.75 * z)
     mains = np.exp(np.log(75) + 0.7 * draw.standard_normal(jobs) + 0.1 * z)
@@ -149,7 +151,7 @@ def _stages(draw: Draw, jobs: int) -> list[tuple[tuple[float, ...], ...]]:
 
 
 def _season(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make render nights one after the other, whose jobs may wait for a later night."""
+    """Draw consecutive render nights whose jobs may be postponed to a later night."""
     nights = values["nights"]
     how = {name: values[name] for name in ("stages", "teams", "reward")}
     trace = RENDER_NIGHT(seed, nights=nights, **how)
@@ -188,7 +190,7 @@ Profits = Callable[["Draw", Counts, int], Counts]
 
 
 def _knapsack(name: str, profits: Profits, summary: str) -> Recipe:
-    """Return the recipe of one family: what differs is how profits follow from weights."""
+    """Return the recipe of a family of knapsacks, which differ in how profits depend on weights."""
 
     def make(seed: int, values: Mapping[str, Any]) -> Instance:
         draw = stream(seed)

@@ -1,4 +1,4 @@
-"""Jobs in stages, and what completing them by the deadline is worth.
+"""Jobs in stages, and their reward for completing by the deadline.
 
 Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Application to Animation
 Rendering", SPAA 2005, section 2; section 5.1 for rewards where a trace has only ordinal priorities.
@@ -20,19 +20,22 @@ N = TypeVar("N", bound=Any)
 
 
 def linear(priority: float | None, demand: float) -> float:
-    """Return 500 - priority; never below 0, where the paper's formula would turn negative."""
+    """Return the reward 500 - priority, at least 0.
+
+    The paper's formula would be negative for priorities above 500.
+    """
     del demand
     return max(0.0, 500.0 - _expect_priority(priority, "linear"))
 
 
 def size(priority: float | None, demand: float) -> float:
-    """Return T_1(j): value in proportion to the processor time that is spent."""
+    """Return the reward T_1(j), in proportion to the demand."""
     del priority
     return float(demand)
 
 
 def banded_reward(priority: float | None, demand: float) -> float:
-    """Return 100,000, 1,000, 10 or 1 for a priority below 100, 200, 300 or none of these."""
+    """Return the reward 100,000, 1,000, 10 or 1 for priorities below 100, 200, 300 and others."""
     del demand
     priority = _expect_priority(priority, "banded")
     for bound, reward in ((100, 100_000.0), (200, 1_000.0), (300, 10.0)):
@@ -61,14 +64,14 @@ FEW_TASKS = 3
 
 
 class EqualTasks(CheckedRecord, kw_only=True):
-    """A stage whose tasks are equal, as files write it; in memory it is a tuple of their lengths.
+    """A stage of equal tasks, as in files; in memory it is a tuple of task lengths.
 
     Attributes
     ----------
     tasks : int
-        How many tasks there are.
+        The number of tasks.
     time : float
-        The length of each.
+        The length of each task.
     """
 
     plain: ClassVar[bool] = True
@@ -89,7 +92,7 @@ Processors = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 
 
 class Lognormal(CheckedRecord, kw_only=True, tag="lognormal", tag_field="kind"):
-    """Run times whose logarithms are normal, and whose mean is what was planned.
+    """Lognormal run times whose mean is the planned run time.
 
     Attributes
     ----------
@@ -101,53 +104,53 @@ class Lognormal(CheckedRecord, kw_only=True, tag="lognormal", tag_field="kind"):
 
 
 class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
-    """A job: tasks in stages, and what completing it by the deadline is worth.
+    """A job: tasks in stages, and the reward for completing by the deadline.
 
-    A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
-    happens and the two others are what was predicted.
+    A job has ``stages``, or ``demand`` and ``critical_path``, or both. With both, ``stages`` are
+    the actual tasks, and the other two are the predictions that planning uses.
 
     Attributes
     ----------
     name : str
         Its name, unique in the instance.
     reward : float
-        R_j, paid if the job completes by the deadline.
+        R_j, earned if the job completes by the deadline.
     priority : float, optional
         An ordinal priority; lower is more important.
     groups : dict of str to str
         Its group in each grouping, such as ``{"team": "fx"}``.
     stages : tuple of tuple of float, optional
-        Task lengths, stage by stage; every task of a stage ends before the next stage begins. In a
-        file a stage of equal tasks may be ``{"tasks": 120, "time": 2.5}``.
+        Task lengths by stage. All tasks of a stage end before the next stage begins. In a file, a
+        stage of equal tasks may be ``{"tasks": 120, "time": 2.5}``.
     demand : float, optional
         The predicted total processing demand T_1(j), in processor time.
     critical_path : float, optional
         The predicted critical path length T_∞(j).
     release : float, optional
-        When its first tasks may start at the earliest.
+        The earliest start of its first tasks.
     deadline : float, optional
-        By when it must complete to earn its reward; the file's deadline where it is not given. It
-        may be later than that: the file's is what holds where a job says nothing.
+        Its own deadline; without it, the instance's deadline applies. It may be later than that.
     first_night, last_night : int, optional
-        Where the file has several nights: the first and the last of them on which it may be run,
-        counted from 1; all of them where it says nothing. It is run on one of them, whole.
+        With several nights: the first and the last night on which it may run, counted from 1; all
+        nights if not given. The whole job runs on one night.
     values : dict of str to float
-        What else it is worth, by the names of the file's `objectives`; 0 of those not here.
+        Its value to other `objectives` of the instance, by name; 0 for names not given.
     after : tuple of str
-        The jobs that must complete before it starts; who runs it runs them.
+        Its predecessors, which must complete before it starts. Selecting it requires selecting
+        them.
     max_processors : int, optional
-        How many processors it may hold at a time.
+        The most processors it may hold at a time.
     processors : int
-        How many each of its tasks takes, all of one pool.
+        The number of processors of each task, all in one pool.
     holds : dict of str to float
-        What each of its tasks holds of the file's `resources` while it runs.
+        How much of the instance's `resources` each running task holds.
     pools : tuple of str, optional
-        The pools that its tasks may run on; all where it says nothing.
+        The pools that its tasks may run on; all pools if not given.
     labels : dict of str to str
-        Texts that are carried through to plans and scripts, such as an id of the farm's.
+        Texts that are passed on to plans and scripts, such as the farm's own job id.
     spread : float or Lognormal, optional
-        By which actual run times differ from planned ones, all of a job's by the same factor: a
-        number s says that it is uniform in 1 ± s. Without ``--risk`` nothing is made of it.
+        The uncertainty of run times, as one random factor for all tasks of the job. A number s
+        means that the factor is uniform in 1 ± s. It has an effect only with ``--risk``.
     """
 
     name: Name
@@ -215,16 +218,16 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
 
     @property
     def planned_demand(self) -> float:
-        """T_1(j) as planning knows it: predicted where a prediction is given (section 2)."""
+        """T_1(j) for planning: the prediction, or the sum of task lengths (section 2)."""
         if self.demand is not None:
             return self.demand
         return self.processors * fsum(length for stage in self.stages or () for length in stage)
 
     @property
     def planned_critical_path(self) -> float:
-        """T_∞(j) as planning knows it: predicted where a prediction is given (section 2).
+        """T_∞(j) for planning: the prediction, or the sum of the stages' longest tasks (section 2).
 
-        It is at least T_1(j) on as many processors as the job may hold.
+        With a limit on the processors of the job, it is at least T_1(j) divided by that limit.
         """
         path = self.critical_path
         if path is None:
@@ -233,21 +236,24 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
 
     @property
     def widest(self) -> int:
-        """The most processors that tasks of a job with `max_processors` hold at a time."""
+        """The most processors that tasks of the job can hold at a time, given `max_processors`."""
         most = self.max_processors or 0
         return max(self.processors, most - most % self.processors)
 
 
 def check_deadline(deadline: float) -> None:
-    """Raise `InputError` if a deadline is not a finite number above 0, or next to nothing."""
+    """Raise `InputError` unless a deadline is finite and positive, and not vanishingly small."""
     expect(0 < deadline < inf, "a finite number > 0", deadline, "deadline")
     expect(deadline >= 1e-290, "no less than 1e-290", deadline, "deadline")
 
 
 def written_out(jobs: Sequence[Job]) -> None:
-    """Write out, in place, stages that a file gave as a number of equal tasks.
+    """Expand stages that a file gives as a number of equal tasks, in place.
 
-    `InputError` if there are more than `MOST_TASKS` of these in all.
+    Raises
+    ------
+    InputError
+        If there are more than `MOST_TASKS` such tasks in all.
     """
     room = MOST_TASKS
     for j, stages in enumerate(map(attrgetter("stages"), jobs)):
@@ -269,9 +275,9 @@ def written_out(jobs: Sequence[Job]) -> None:
 
 
 def with_counts(night: N) -> N:
-    """Return a night as files write it, with the number of tasks where those of a stage are equal.
+    """Return an instance for writing, with stages of equal tasks as a number and a length.
 
-    It is for writing alone: nothing that is worked out from it holds.
+    The result must only be written: its derived properties are invalid.
     """
     counted = copy(night)
     msgspec.structs.force_setattr(counted, "jobs", tuple(map(_with_counts, counted.jobs)))

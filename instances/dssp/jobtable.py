@@ -1,13 +1,12 @@
-"""A table of jobs, turned into a dssp instance: CSV, Parquet, or a frame of pandas or polars.
+"""Conversion of a table of jobs into a dssp instance: CSV, Parquet, pandas or polars frames.
 
-`schedopt.instances.dssp.columns.FIELDS` declares the columns that are read; how times are written
-is said in `instances.dssp.clock`. Other columns of text become groupings, named by their title; an
-empty cell of them means no group. Columns of numbers, dates and sizes, and those that are named
-like a field of a job or of a night, become groupings only where that is asked for. Columns that
-are not used are listed.
+`schedopt.instances.dssp.columns.FIELDS` declares the columns, and `instances.dssp.clock` the
+formats of times. Other text columns become groupings named by their title, where an empty cell
+means no group. Columns of numbers, dates and sizes, and columns named like a field of a job or an
+instance, become groupings only on request. Unused columns are listed.
 
-A job that is done, whose deadline is over before the night starts, or that waits for a job that is
-left out, is left out; jobs that wait for one that is done need not wait.
+A job is left out if it is finished, if its deadline is before the start, or if a predecessor is
+left out for another reason than being finished.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +97,7 @@ EXAMPLES = {"deadline": "8h", "processors": "16"}
 
 
 def convert(path: Source, *, tell: Tell | None = None, **options: Any) -> Instance:
-    """Read a table of jobs, as `read` does, with the options of `OPTIONS` by name."""
+    """Read a table of jobs as `read` does, with `OPTIONS` as keyword arguments."""
     given = check_options({k: v for k, v in options.items() if v is not None}, OPTIONS, "table")
     named: dict[str, Any] = {attribute: {} for attribute, _ in PREFIXES.values()}
     for key in [key for key in given if ":" in key]:
@@ -113,16 +112,16 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
     Parameters
     ----------
     path : path or frame
-        CSV in UTF-8 or Parquet, perhaps gzipped; or a frame of pandas or polars.
+        CSV in UTF-8 or Parquet, possibly gzipped; or a frame of pandas or polars.
     asked : Reading
-        The name is the file's stem if left out, ``jobs`` for a frame.
+        The options. The name defaults to the file's stem, or ``jobs`` for a frame.
     tell : callable, optional
-        Called with a line on what each column became, and on how many jobs there are.
+        Called with each note on columns and jobs.
 
     Raises
     ------
     InputError
-        With the file, the line and the column, what was found and what was expected.
+        With the file, the line and the column, what was found and what is expected.
     """
     names = asked.names
     check_options(_options(asked), OPTIONS, "table", names)
@@ -186,10 +185,11 @@ def read(path: Source, asked: Reading, tell: Tell | None = None) -> Instance:
 def _with_room_after(
     end: float, jobs: Sequence[Job], processors: int, capacity: Any, pools: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Return a machine that has processors for its widest jobs after the end, when nothing runs.
+    """Return a machine that has enough processors for the widest jobs, but only after the end.
 
-    So an instance may hold jobs that are too wide, and never run. It is later than any job could
-    end if the end were later.
+    An instance must have processors for every job. So a job that is too wide for the machine stays
+    in the instance and can never run, because nothing runs after the end. The time is later than
+    any job could complete.
     """
     machine = pools or {"": ((0.0, processors), *capacity)}
     steps = {n: own if isinstance(own, tuple) else ((0.0, own),) for n, own in machine.items()}
@@ -209,7 +209,7 @@ def _with_room_after(
 
 
 def _options(asked: Reading) -> dict[str, Any]:
-    """Return what is given, by the names of `OPTIONS`."""
+    """Return the options that are given, by their names in `OPTIONS`."""
     own = {key: getattr(asked, key) for key in OPTIONS}
     for prefix, (attribute, _) in PREFIXES.items():
         own |= {f"{prefix}{key}": value for key, value in getattr(asked, attribute).items()}
@@ -218,13 +218,13 @@ def _options(asked: Reading) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Amounts:
-    """Reads times and amounts that are given beside a table."""
+    """Parser of times and amounts that are given as options beside a table."""
 
     clock: Clock
     names: OptionNames
 
     def end(self, key: str, value: Text | None) -> float | None:
-        """Return a time after the start."""
+        """Return the end as a time after the start."""
         with at_place(self.names.place(key)):
             if not isinstance(value, str):
                 return None if value is None else float(value)
@@ -233,7 +233,7 @@ class _Amounts:
         return end
 
     def amount(self, key: str, value: Text, *, whole: bool = False) -> Amount:
-        """Return an amount, or the times from which each amount holds."""
+        """Return an amount, or the times of its changes with the amount from each on."""
         place, kind = self.names.place(key), int if whole else float
         if not isinstance(value, str):
             expect(value == kind(value), "a whole number", value, place)
@@ -249,7 +249,7 @@ class _Amounts:
         return tuple(changes)
 
     def held(self, prefix: str, reader: JobReader, *, whole: bool = False) -> dict[str, Any]:
-        """Return how much there is of what each running task holds."""
+        """Return the amount of each resource that running tasks hold."""
         attribute, _ = PREFIXES[prefix]
         given: Mapping[str, Text] = getattr(reader.asked, attribute)
         columns = reader.columns.with_prefix(prefix)
@@ -266,7 +266,7 @@ class _Amounts:
 
 
 def _start_with_zone(clock: Clock) -> str | None:
-    """Return when time 0 is, where the start has a zone."""
+    """Return the start in ISO format with its zone; None if it has no zone."""
     if clock.start is None or clock.start.tzinfo is None:
         return None
     key = getattr(clock.start.tzinfo, "key", "")

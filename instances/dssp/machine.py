@@ -1,7 +1,7 @@
-"""Machines that change: how many processors there are when, in which pools, and other resources.
+"""Machines that change over time: processors in pools, and resources.
 
-Processor k of a pool is there at a time if the pool has more than k processors then: so the last to
-come are the first to go, and a task runs on processors that stay until it ends.
+Processor k of a pool is present at a time if the pool has more than k processors then. So the
+processors that arrive last leave first, and a task keeps its processors until it ends.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ Instance = Any  # `records.Instance`, which is made of what stands here
 
 
 class Down(CheckedRecord, kw_only=True, omit_defaults=True):
-    """Processors that are reserved or down for a time.
+    """Processors that are reserved or down for some time.
 
     Attributes
     ----------
     start, end : float
-        From when to when.
+        When they are away.
     processors : int
-        How many; all that are there, where these are fewer.
+        How many are away, at most all that are present.
     numbers : tuple of int
-        Which ones, in place of how many and of which pool.
+        Which ones are away, in place of ``processors`` and ``pool``.
     pool : str, optional
-        Of which of the file's `pools`.
+        The pool, if the instance has `pools`.
     night : int, optional
-        Where the file has several nights: on which of them, counted from 1; on each if left out.
+        With several nights: the night, counted from 1; every night if not given.
     """
 
     start: NonNegative
@@ -53,7 +53,7 @@ class Down(CheckedRecord, kw_only=True, omit_defaults=True):
 
 
 class Span(NamedTuple):
-    """An amount from a time on, up to another or, where that is None, for good."""
+    """A constant amount from a start to an end; an end of None means forever."""
 
     start: Fraction
     end: Fraction | None
@@ -62,14 +62,17 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Steps:
-    """An amount that changes at some times, exactly; the first of them is 0."""
+    """An exact amount that is piecewise constant over time, from time 0 on."""
 
     times: tuple[Fraction, ...]
     amounts: tuple[Fraction, ...]
 
     @classmethod
     def of(cls, given: float | Iterable[tuple[float, float]], before: float = 0) -> Steps:
-        """Return an amount as steps, with its value before the first change."""
+        """Return the amount that is given as a number, or as pairs (time, amount).
+
+        ``before`` is the amount before the first of these times.
+        """
         points = {NONE: as_written(before if isinstance(given, Iterable) else given)}
         changes = given if isinstance(given, Iterable) else ()
         points |= {as_written(time): as_written(amount) for time, amount in changes}
@@ -77,7 +80,7 @@ class Steps:
 
     @classmethod
     def summed(cls, changes: Iterable[tuple[Fraction, Fraction]]) -> Steps:
-        """Return the sum of changes, each a time and by how much, in one sweep."""
+        """Return the sum of changes, which are pairs (time, increase)."""
         at: dict[Fraction, Fraction] = defaultdict(Fraction)
         for time, change in changes:
             at[time] += change
@@ -85,14 +88,11 @@ class Steps:
         return cls(tuple(times), tuple(accumulate(at[time] for time in times)))
 
     def changes(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Yield each time with what is added there; at the first all that there is."""
+        """Yield each time of change and the increase; the first one is the amount at time 0."""
         return zip(self.times, map(sub, self.amounts, (NONE, *self.amounts)), strict=False)
 
     def less(self, away: Sequence[tuple[int, float, float]]) -> Steps:
-        """Return the amount less what is away from a time to another: all where there is no more.
-
-        ``away``: how many, from when, to when.
-        """
+        """Return the amount reduced by reservations (amount, start, end), but not below 0."""
         if not away:
             return self
         gone = [(as_written(start), Fraction(-count)) for count, start, _ in away]
@@ -101,7 +101,7 @@ class Steps:
         return remaining.map_amounts(lambda amount: max(NONE, amount))
 
     def up_to(self, end: float | None) -> Steps:
-        """Return the amount, none of it from a time on."""
+        """Return the amount, with 0 from a time on."""
         if end is None:
             return self
         last = as_written(end)
@@ -109,14 +109,14 @@ class Steps:
         return Steps((*self.times[:count], last), (*self.amounts[:count], NONE))
 
     def spans(self, start: Fraction = NONE) -> Iterator[Span]:
-        """Yield the intervals between changes, from that of a time on."""
+        """Yield the intervals of constant amount from a time on."""
         last = len(self.times) - 1
         for i in range(max(0, bisect_right(self.times, start) - 1), last):
             yield Span(self.times[i], self.times[i + 1], self.amounts[i])
         yield Span(self.times[last], None, self.amounts[last])
 
     def map_amounts(self, amount: Callable[[Fraction], Fraction]) -> Steps:
-        """Return another amount at each time, changing only where that does."""
+        """Return the amount with a function applied to each of its values."""
         points = zip(self.times, map(amount, self.amounts), strict=True)
         times, amounts = zip(
             *(next(alike) for _, alike in groupby(points, itemgetter(1))), strict=True
@@ -133,18 +133,18 @@ class Steps:
         return max(self.amounts)
 
     def until(self, time: Fraction) -> Fraction:
-        """Return the amount, summed over time, from 0 on."""
+        """Return the integral of the amount from 0 to a time."""
         last = max(0, bisect_right(self.times, time) - 1)
         return self._sums[last] + self.amounts[last] * (time - self.times[last])
 
     @cached_property
     def _sums(self) -> list[Fraction]:
-        """The amount up to each change, summed over time."""
+        """The integral of the amount up to each change."""
         lengths = (after - before for before, after in pairwise(self.times))
         return [*accumulate(map(mul, self.amounts, lengths), initial=NONE)]
 
     def time_reached(self, start: Fraction, work: Fraction) -> Fraction | None:
-        """Return when the amount, summed over time from a start, reaches a total; None if never."""
+        """Return when the integral of the amount from ``start`` on reaches ``work``, or None."""
         if work <= 0:
             return start
         whole = self.until(start) + work
@@ -153,7 +153,10 @@ class Steps:
         return self.times[i] + remaining / self.amounts[i] if self.amounts[i] else None
 
     def fits(self, start: Fraction, length: Fraction, need: Fraction) -> Fraction | None:
-        """Return the earliest time from which an amount lasts for some time; None if never."""
+        """Return the earliest time from which the amount is at least ``need`` for ``length``.
+
+        None if there is no such time.
+        """
         for span in self.spans(start):
             if span.amount < need:
                 if span.end is None:
@@ -165,9 +168,9 @@ class Steps:
 
 
 class Layer(NamedTuple):
-    """Processors of a pool that leave together, whenever each of them comes.
+    """Processors of a pool that leave at the same times, though they may arrive at different times.
 
-    So a task that finds some of them there keeps them until all of them leave.
+    A task that starts on some of them can keep these until the whole layer leaves.
     """
 
     pool: str
@@ -177,17 +180,17 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """The machine, and what each job may use of it.
+    """The machine, and the processors and resources that each job may use.
 
     Attributes
     ----------
     by_number : dict of str to Steps
-        For each pool an amount P(t): its processor k is there if P(t) > k, unless it is away.
-        Without pools there is one, under an empty name.
+        The number of processors P(t) of each pool. Its processor k is present if P(t) > k, unless
+        it is away. An instance without pools has one pool with an empty name.
     resources : dict of str to Steps
-        What running tasks hold beside processors.
+        The amount of each resource that running tasks hold beside processors.
     away : dict of int to list of Span
-        When single processors are away, by number.
+        When single processors are away, by their numbers.
     """
 
     by_number: dict[str, Steps]
@@ -196,7 +199,11 @@ class Machine:
 
     @classmethod
     def of(cls, night: Instance, n: int | None = None) -> Machine:
-        """Read the machine of an instance; of several nights, what all have, or that of one."""
+        """Return the machine of an instance.
+
+        For an instance of several nights, ``n`` is the night; None gives what all nights have in
+        common.
+        """
         pools = {name: Steps.of(steps) for name, steps in night.pools.items()}
         if not pools:
             pools = {"": Steps.of(night.changes, night.processors)}
@@ -218,13 +225,13 @@ class Machine:
 
     @cached_property
     def numbers(self) -> dict[str, range]:
-        """The numbers of each pool's processors."""
+        """The processor numbers of each pool."""
         ends = accumulate((int(there.most) for there in self.by_number.values()), initial=0)
         return dict(zip(self.by_number, starmap(range, pairwise(ends)), strict=True))
 
     @cached_property
     def pools(self) -> dict[str, Steps]:
-        """How many processors of each pool are there."""
+        """The number of present processors of each pool."""
         if not self.away:
             return self.by_number
         changes = {name: list[tuple[Fraction, Fraction]]() for name in self.by_number}
@@ -234,22 +241,32 @@ class Machine:
 
     @cached_property
     def total(self) -> Steps:
-        """All processors together."""
+        """The number of present processors of all pools."""
         return self.together(self.pools)
 
     def together(self, names: Iterable[str]) -> Steps:
-        """Return the processors of some pools together."""
+        """Return the number of present processors in some pools."""
         return self._usable(tuple(names), None, None)
 
     def usable(
         self, names: Iterable[str], *, most: int | None = None, need: int | None = None
     ) -> Steps:
-        """Return the processors of some pools: all, at most so many, or 1 while a need is met."""
+        """Return how many processors of some pools a job can use over time.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The pools.
+        most : int, optional
+            An upper limit.
+        need : int, optional
+            If given, the result is 1 while at least so many processors are present, else 0.
+        """
         return self._usable(tuple(names), most, need)
 
     @cached_property
     def _usable(self) -> Callable[[tuple[str, ...], int | None, int | None], Steps]:
-        """Remember the processors of pools: all, no more than some, or whether a need is met."""
+        """The cached computation of `usable`."""
 
         def usable(names: tuple[str, ...], most: int | None, need: int | None) -> Steps:
             if most is None and need is None:
@@ -265,7 +282,7 @@ class Machine:
 
     @cached_property
     def layers(self) -> list[Layer]:
-        """The processors in layers that leave together."""
+        """The processors, partitioned into layers that leave at the same times."""
         layers: list[Layer] = []
         for pool, there in self.by_number.items():
             numbers, away = self.numbers[pool], set[int]()
@@ -283,7 +300,10 @@ class Machine:
         return [layer for layer in layers if layer.numbers]
 
     def _layer(self, pool: str, low: int, high: int, late: set[int], without: set[int]) -> Layer:
-        """Return the processors of a pool from a number on, some of them late, and without some."""
+        """Return a layer of a pool with processors from ``low`` to ``high``.
+
+        ``late`` are those that arrive later, ``without`` those that are not in the layer.
+        """
         there, numbers = self.by_number[pool], self.numbers[pool]
         least, most = Fraction(low), Fraction(high)
         band = Steps(there.times, tuple(min(max(a, least), most) - least for a in there.amounts))
@@ -304,7 +324,10 @@ class Machine:
         return Layer(pool, [numbers[k] for _, _, k in sorted(order)], Steps.summed(changes))
 
     def _alone(self, present: Steps, number: int) -> Steps:
-        """Return when a processor is there: 1, else 0; ``present`` is so where it is not away."""
+        """Return 1 while a processor is present, else 0.
+
+        ``present`` is the same amount if the processor were never away.
+        """
         spans = [((span.start, ONE), (span.end or NONE, -ONE)) for span in self.away[number]]
         gone = Steps.summed([(NONE, NONE), *chain(*spans)])
         times = sorted({*present.times, *gone.times})
@@ -312,7 +335,7 @@ class Machine:
         return Steps(tuple(times), tuple(there))
 
     def pool_of(self, processor: int) -> str:
-        """Return the pool of a processor, given by its number; empty if there is none."""
+        """Return the pool of a processor by its number; empty if there is none."""
         return next((name for name, own in self.numbers.items() if processor in own), "")
 
     def of_job(self, job: Job) -> Sequence[str]:
@@ -320,7 +343,7 @@ class Machine:
         return [name for name in self.pools if job.pools is None or name in job.pools]
 
     def starts(self, job: Job, at: Fraction, length: Fraction) -> Fraction | None:
-        """Return the earliest start of a job's task if alone; None if never."""
+        """Return the earliest start, from ``at`` on, of a task that runs alone; None if never."""
         starts = [self._starts(self.pools[name], job, at, length) for name in self.of_job(job)]
         return min((time for time in starts if time is not None), default=None)
 
@@ -340,11 +363,11 @@ class Machine:
     def completes(
         self, job: Job, at: Fraction, demand: Fraction, longer: Fraction = ONE
     ) -> Fraction | None:
-        """Return a job's earliest completion from a time on if alone; None if never.
+        """Return a lower bound on a job's completion if it runs alone from ``at`` on.
 
-        Run times are so many times as long as planned. Its demand finds processors, no more of them
-        at a time than it may have, and its longest tasks run one after the other; a predicted
-        critical path asks for time in which a task runs.
+        The demand is processed by all processors that the job may use, and its critical path takes
+        time in which at least one task can run. ``longer`` multiplies all run times. None means
+        never.
         """
         pools = tuple(self.of_job(job))
         most = None if job.max_processors is None else job.widest
@@ -362,7 +385,7 @@ class Machine:
 
 
 def in_order(jobs: Sequence[Job], index: dict[str, int]) -> tuple[list[int], list[int]]:
-    """Return jobs in topological order, then those of a cycle, if any, each after the next."""
+    """Return the jobs in topological order, and the jobs of a cycle in order, if there is one."""
     after = {j: [index[name] for name in job.after] for j, job in enumerate(jobs)}
     try:
         return [*TopologicalSorter(after).static_order()], []

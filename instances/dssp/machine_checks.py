@@ -1,4 +1,4 @@
-"""Validation of a machine that changes, and of what jobs need of it."""
+"""Validation of machines that change over time, and of what jobs need of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMES = {"changes": "capacity"}
 
 
 def features_of(night: Instance) -> dict[str, str]:
-    """Return an instance's keys beyond jobs on an unchanging machine, with their places."""
+    """Return an instance's features beyond jobs on a constant machine, with their places."""
     features = {NAMES.get(key, key): NAMES.get(key, key) for key in OF_FILES if getattr(night, key)}
     for key, used in OF_JOBS.items():
         if any(map(used, night.jobs)):
@@ -48,14 +48,14 @@ def features_of(night: Instance) -> dict[str, str]:
 
 
 def refuse_features(night: Instance, who: str, known: Collection[str] = ()) -> None:
-    """Raise `InputError` if an instance has a key that ``who`` does not know."""
+    """Raise `InputError` if an instance uses a feature that ``who`` does not support."""
     for key, place in night.features.items():
         if key not in known:
             raise InputError(f"none: {who} does not know it", found=f"`{key}`", place=place)
 
 
 def check_machine(night: Instance) -> None:
-    """Raise `InputError` if the machine, or what jobs ask of it, cannot be."""
+    """Raise `InputError` if the machine is inconsistent, or a job needs more than it has."""
     processors, pools = night.processors, night.pools
     if pools:
         what = "`pools` or `processors`, not both"
@@ -122,7 +122,7 @@ def _check_times(night: Instance) -> None:
 
 
 def _check_numbers(night: Instance, down: Down) -> None:
-    """Raise `InputError` if single processors that are down are none of the machine's."""
+    """Raise `InputError` if processors that are down do not exist in the machine."""
     expect(down.pool is None, "no pool: numbers go on from pool to pool", down.pool, "pool")
     pools = night.pools.values() if night.pools else [night.changes]
     count = sum(int(Steps.of(size, night.processors).most) for size in pools)
@@ -140,7 +140,7 @@ def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:
 
 
 def _check_needs(night: Instance, job: Job) -> None:
-    """Raise `InputError` if a job needs what there is not."""
+    """Raise `InputError` if a job needs more than the machine has."""
     for key, declared, what in (
         ("after", night.index, "a job"),
         ("pools", night.pools, "one of the file's `pools`"),

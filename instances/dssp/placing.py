@@ -1,4 +1,4 @@
-"""From positions of jobs to the record of a selection, and from start times to a schedule's."""
+"""Construction of solution records from job positions and from start times."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -19,9 +19,16 @@ from schedopt.instances.naming import split
 
 
 def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Selected:
-    """Return the record of a selection, given as positions of jobs or as a mask of shape (J,).
+    """Return the record of a selection.
 
-    Shares are of the capacity by the selection parameter r, ``fill``.
+    Parameters
+    ----------
+    night : Instance
+        The instance.
+    chosen : array_like
+        Positions of the selected jobs, or a mask of shape (J,).
+    fill : float
+        The selection parameter r; shares are of r·P·D.
     """
     at = np.asarray(chosen)
     if at.dtype != np.bool_:
@@ -43,14 +50,14 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> answers.Sele
 
 
 def worths(night: Instance, positions: Sequence[int]) -> tuple[float, ...]:
-    """Return the value of some jobs to each of the instance's objectives."""
+    """Return the total value of some jobs for each of the instance's objectives."""
     return tuple(fsum(night.worths(name)[positions]) for name in night.objectives)
 
 
 def selected_nights(
     season: Instance, nights: Sequence[Sequence[int] | Ints], fill: float = 1.0
 ) -> answers.SelectedNights:
-    """Return the record of a selection for each night, of positions of the jobs run on it."""
+    """Return the record of a selection for each night, from the positions of its jobs."""
     own = nights_apart(season)
 
     def of_night(n: int) -> answers.SelectedNight:
@@ -65,7 +72,7 @@ def selected_nights(
 
 
 def nights_apart(season: Instance) -> dict[int, Instance]:
-    """Return all jobs on the machine of each night that has one of its own."""
+    """Return the instances of nights with machines of their own, by night, each with all jobs."""
     own = {down.night: 0 for down in season.down if down.night is not None and season.nights > 1}
     return {n: one_night(season, season.index, (), n) for n in own}
 
@@ -73,7 +80,7 @@ def nights_apart(season: Instance) -> dict[int, Instance]:
 def one_night(
     season: Instance, names: Iterable[str], rules: Sequence[Constraint], n: int = 0
 ) -> Instance:
-    """Return some jobs on night ``n`` of several as an instance, with the seats among all rules."""
+    """Return an instance of some jobs on night ``n`` of several, with the seats among ``rules``."""
     run = set(names)
     held = [
         replace(rule, use={name: seats for name, seats in rule.use.items() if name in run})
@@ -94,18 +101,20 @@ def scheduled(
     *,
     several: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
 ) -> answers.Scheduled:
-    """Return the record of a schedule of an instance with stages for every job.
+    """Return the record of a schedule of an instance whose jobs all have stages.
 
     Parameters
     ----------
+    night : Instance
+        The instance.
     jobs : iterable of int
-        Positions of the jobs that are run.
+        Positions of the jobs that run.
     starts, processors : ndarray, shape (tasks,)
-        When and where each task starts; what is not run is not looked at.
+        The start and the processor of each task; entries of other jobs are ignored.
     fill : float
-        The selection parameter r, of which shares are taken.
+        The selection parameter r; shares are of r·P·D.
     several : mapping of int to tuple of int
-        The processors of tasks that take more than one.
+        All processors of the tasks that take more than one.
     """
     tasks, run = night.tasks, sorted(int(j) for j in jobs)
     begin, end = starts.tolist(), (starts + tasks.lengths).tolist()
@@ -143,12 +152,13 @@ def scheduled(
 
 
 def bounding(night: Instance) -> Instance:
-    """Return the night whose best selection (r = 1) bounds every schedule of the given one.
+    """Return the relaxed instance whose best selection (r = 1) bounds every schedule.
 
-    What lives between two times has a total demand, as it happens, of at most what all processors
-    do between them, and a critical path of at most that time. So predictions give way to the tasks,
-    and deadlines to the times after which nothing is paid: where times have no common unit, with
-    the rounding that is forgiven to completions. Side constraints: see `bounding_rules`.
+    All jobs that are processed between two times have a total actual demand of at most the
+    processor time between them, and a critical path of at most that length. So predictions are
+    replaced by the actual tasks, and deadlines by the last times that still earn a reward. If times
+    have no common unit, the rounding tolerance of completions is added. Side constraints: see
+    `bounding_rules`.
     """
     predicted = list(map(_is_predicted, night.jobs))
     forgiven = Fraction(1) if night.has_common_unit else FORGIVEN
@@ -177,10 +187,11 @@ def bounding(night: Instance) -> Instance:
 
 
 def bounding_rules(night: Instance, rules: Iterable[Constraint]) -> list[Constraint]:
-    """Return the side constraints that the best selection of the bounding night has to keep.
+    """Return the side constraints that the best selection of the relaxed instance has to satisfy.
 
-    They speak of the planned demands and of the deadlines, and stay where these are the same, but
-    seats in any case. Where deadlines differ by rounding alone all stay but minimum shares.
+    Constraints refer to planned demands and deadlines, so they remain valid where these are
+    unchanged. Seats always do. If deadlines differ by the rounding tolerance only, all but minimum
+    shares do.
     """
     if night.late or any(map(_is_predicted, night.jobs)):
         return [rule for rule in rules if isinstance(rule, Seats)]
@@ -192,5 +203,5 @@ def bounding_rules(night: Instance, rules: Iterable[Constraint]) -> list[Constra
 
 
 def _is_predicted(job: Job) -> bool:
-    """Return True if other numbers than those of a job's tasks were planned with."""
+    """Return True if the planned numbers of a job differ from those of its tasks."""
     return job.stages is not None and (job.demand, job.critical_path) != (None, None)

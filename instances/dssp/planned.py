@@ -1,11 +1,12 @@
-"""What planning knows of each job, exactly, and the tolerance of each rule of dssp.
+"""The planned demand and critical path of each job, exactly, and the tolerances of dssp.
 
-Numbers stand for decimals or fractions (`instances.decimals`); T_1 and T_∞ are their exact sums.
-Selections have no tolerance: both sides of every comparison are exact, in solvers and in the
-checker. Schedules are sums of lengths in double precision, in the order of events: a completion
-counts as in time up to D·(1 + 1e-11), which bounds on schedules allow for, and the checker takes
-times as equal up to 1e-9 of the longest one, totals in a document (objective, demand, shares) up
-to 1e-9 of their size.
+Numbers are exact decimals or fractions (`instances.decimals`), and so are their sums T_1 and T_∞.
+
+- Selections have no tolerance: solvers and the checker compare exact numbers.
+- Schedules add lengths in double precision in the order of events. A completion is on time up to
+  D·(1 + 1e-11), and bounds on schedules allow for this.
+- The checker accepts differences of times up to 1e-9 of the longest one, and of totals in a
+  document (objective, demand, shares) up to 1e-9 of their size.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """Tasks in the file's order: by job, then by stage."""
+    """All tasks as flat arrays in the file's order: by job, then by stage."""
 
     lengths: Floats  # shape (tasks,)
     first_task: Ints  # shape (stages + 1,): those of stage s go up to ``first_task[s + 1]``
@@ -44,7 +45,7 @@ class Tasks:
 
     @classmethod
     def of(cls, jobs: Sequence[Sequence[Sequence[float]]]) -> Tasks:
-        """Flatten jobs, each a list of stages, each a list of task lengths."""
+        """Return the tasks of jobs given as stages of task lengths."""
         stages = [stage for job in jobs for stage in job]
         lengths = np.array(list(chain.from_iterable(stages)), dtype=np.float64)
         first_task = np.concatenate(([0], np.cumsum([len(stage) for stage in stages])))
@@ -73,13 +74,13 @@ class Tasks:
 
     @cached_property
     def demands(self) -> Floats:
-        """T_1 as it happens, shape (jobs,)."""
+        """The actual T_1 of each job, shape (jobs,)."""
         jobs = len(self.first_stage) - 1
         return np.bincount(self.job_of, self.lengths, minlength=jobs).astype(np.float64)
 
     @cached_property
     def remaining_paths(self) -> Floats:
-        """The longest path from the start of each stage to its job's end, shape (stages,)."""
+        """The critical path from the start of each stage to the end of its job, shape (stages,)."""
         paths = self.longest.copy()  # each job is summed by itself: running sums would round
         for j in range(len(self.first_stage) - 1):
             for s in range(self.first_stage[j + 1] - 2, self.first_stage[j] - 1, -1):
@@ -88,7 +89,7 @@ class Tasks:
 
     @cached_property
     def following_paths(self) -> Floats:
-        """The longest path from the end of each stage to its job's end, shape (stages,)."""
+        """The critical path from the end of each stage to the end of its job, shape (stages,)."""
         paths = np.append(self.remaining_paths[1:], 0.0)
         paths[self.first_stage[1:] - 1] = 0.0
         return paths
@@ -96,14 +97,14 @@ class Tasks:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """The exact T_1 and T_∞ of each job as planned: predicted where a prediction is given."""
+    """The exact planned T_1 and T_∞ of each job: the predictions where given."""
 
     demands: Whole  # T_1 in processor time, shape (J,)
     paths: Whole  # T_∞ in time, shape (J,)
 
     @classmethod
     def of(cls, jobs: Sequence[Job], demands: Floats, paths: Floats) -> Planned:
-        """Add up what each job asks for; ``demands``, ``paths``: predicted, or NaN."""
+        """Return the exact demands and paths; ``demands`` and ``paths`` are predictions, or NaN."""
         if not np.isnan(demands).any():
             work = Whole.of(demands)
         else:
@@ -127,9 +128,9 @@ class Planned:
 
 
 def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadline: float) -> float:
-    """Return r = 1 - (1 - 1/P)·max T_∞/D, with which all that is selected completes.
+    """Return r = 1 - (1 - 1/P)·max T_∞/D, for which every selected job completes on time.
 
-    The maximum is over the jobs that can complete by the deadline; 1 where there are none.
+    The maximum is over the jobs that can complete by the deadline; r is 1 if there are none.
     Source: Theorem 4, valid for any non-delay dispatcher.
     """
     longest = Fraction(int(paths.numbers[inside].max(initial=0)), paths.scale)
@@ -138,7 +139,7 @@ def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadlin
 
 
 def _exact_sums(predicted: Sequence[float | None], tasks: Sequence[tuple[float, ...]]) -> Whole:
-    """Return what is predicted of each job, else the sum of its tasks' lengths."""
+    """Return the prediction of each job, or the exact sum of its task lengths."""
     parts = [
         own if total is None else (total,) for total, own in zip(predicted, tasks, strict=True)
     ]

@@ -72,41 +72,41 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     Attributes
     ----------
     processors : int
-        P, at least 1; none where there are `pools`.
+        P, at least 1; 0 if there are `pools`.
     deadline : float
-        D, in the file's unit of time: by when jobs without a deadline of their own must complete.
+        D, in the file's unit of time: the deadline of jobs without a deadline of their own.
     jobs : tuple of Job
-        The jobs; their order decides where a policy leaves a choice open.
+        The jobs; their order breaks ties in policies.
     nights : int
-        How many nights there are, each with the same machine until the deadline, `down` apart.
+        The number of nights, each with the same machine until the deadline, except for `down`.
     late : tuple of (float, float)
-        U_D after a job's deadline: points (delay, fraction of the reward), linear between, the
-        first at delay 0; nothing is paid after the last, and without points nothing is paid late.
+        Rewards after the deadline, U_D: points (delay, fraction of the reward) with linear
+        interpolation; the first has delay 0. Nothing is earned after the last point. Without
+        points, a late job earns nothing.
     constraints : tuple of Constraint
         Side constraints on the selection.
     changes : tuple of (float, int)
-        In files `capacity`: times, ascending, from which on there are so many processors; P before
+        In files `capacity`: increasing times, and the number of processors from each on; P before
         the first.
     resources : dict of str to float, or to tuple of (float, float)
-        What running tasks hold: how much there is, or times from which on there is so much.
+        The amount of each resource that running tasks hold, or times and the amount from each on.
     pools : dict of str to int, or to tuple of (float, int)
-        In place of P: how many processors there are of each sort, or times from which on there are
-        so many.
+        In place of P: the number of processors in each pool, or times and the number from each on.
     down : tuple of Down
-        Processors that others have for a time, or nobody.
+        Processors that are reserved or down for some time.
     end : float, optional
-        A time after which nothing runs.
+        The time after which nothing runs.
     start : str, optional
-        When time 0 is: an ISO time with its zone, such as ``2026-11-22T20:00+01:00`` or, where
-        clocks are put forward or back, ``2026-11-22T20:00+01:00[Europe/Berlin]``.
+        The clock time of time 0, in ISO format with its zone, such as ``2026-11-22T20:00+01:00``
+        or, where daylight saving time matters, ``2026-11-22T20:00+01:00[Europe/Berlin]``.
     unit : str
-        Which unit of time the file is in: s, m, h or d.
+        The file's unit of time: s, m, h or d.
     overhead : float
-        What of each task's length is the time that starting it takes.
+        The part of each task's length that starting the task takes.
     objectives : tuple of str
-        What a selection is best for, one after another: ``reward`` first, then ``demand`` or names
-        of jobs' `values`, each among what is best for those before it; ``reward`` alone if empty.
-        After ``-`` the least of a name is best, as of ``-bill``.
+        Lexicographic objectives: ``reward`` first, then ``demand`` or names of jobs' `values`, each
+        optimized among the optima of those before it; ``reward`` alone if empty. A leading ``-``
+        minimizes, as in ``-bill``.
     """
 
     processors: Annotated[int, msgspec.Meta(ge=0, le=10**9, extra_json_schema={"minimum": 1})] = 0
@@ -147,12 +147,12 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     @cached_property
     def machine(self) -> Machine:
-        """The processors and resources that there are, as they change."""
+        """The processors and resources over time."""
         return Machine.of(self)
 
     @cached_property
     def features(self) -> dict[str, str]:
-        """The keys beyond jobs on an unchanging machine, with their places."""
+        """The features used beyond jobs on a constant machine, with their places."""
         return features_of(self)
 
     def _check_nights(self) -> None:
@@ -190,7 +190,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         )
 
     def worths(self, objective: str) -> Floats:
-        """Return each job's value to an objective, shape (J,); negative where the least is best."""
+        """Return the value of each job for an objective, shape (J,), negated if it is minimized."""
         if objective.startswith(LEAST):
             return -self.worths(objective.removeprefix(LEAST))
         if objective in ("reward", "demand"):
@@ -207,9 +207,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             before, most = delay, fraction
 
     def with_overhead(self, overhead: float) -> "Instance":
-        """Return a night in which starting a task takes time, which its length then includes.
+        """Return an instance whose task lengths include the time that starting a task takes.
 
-        Jobs of which no tasks are known stay as they are.
+        Jobs without tasks are unchanged.
         """
         jobs = tuple(
             msgspec.structs.replace(
@@ -228,7 +228,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return np.fromiter(numbers, np.float64, len(self.jobs))
 
     def column(self, field: str) -> Floats:
-        """Return a number of each job as given, or NaN, read-only: checkers rely on it."""
+        """Return a field of each job as given, NaN if missing; the array is read-only."""
         if field not in self._columns:
             values = np.array(list(map(attrgetter(field), self.jobs)), dtype=np.float64)
             values.flags.writeable = False
@@ -261,27 +261,27 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     @cached_property
     def releases(self) -> Floats:
-        """When each job is released, shape (J,)."""
+        """The release of each job, shape (J,)."""
         return self.column("release").copy()
 
     @cached_property
     def deadlines(self) -> Floats:
-        """By when each job must complete, shape (J,): its own deadline, else the file's."""
+        """The deadline of each job, shape (J,): its own, or the instance's."""
         own = self.column("deadline")
         return np.where(np.isnan(own), self.deadline, own)
 
     @cached_property
     def windowed(self) -> bool:
-        """Whether some job is released after 0, or has another deadline than the file's."""
+        """Whether a job has a release after 0, or a deadline other than the instance's."""
         return bool((self.releases > 0).any() or (self.deadlines != self.deadline).any())
 
     @cached_property
     def due(self) -> NDArray[np.bool_]:
-        """Which jobs are due by the file's deadline, shape (J,); nearly always all of them."""
+        """Mask of the jobs that are due by the instance's deadline, shape (J,)."""
         return np.asarray(self.deadlines <= self.deadline)
 
     def _in_time_alone(self) -> NDArray[np.bool_]:
-        """Return which jobs are in time if each has the machine to itself, after predecessors."""
+        """Mask of the jobs that are on time if each runs alone, after its predecessors."""
         due = self.deadlines if self.end is None else np.minimum(self.deadlines, self.end)
         planned = np.full((1, len(self.jobs)), MILLION)
         able: NDArray[np.bool_] = SoloFeasibility(self, due)(planned)[0]
@@ -291,7 +291,10 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     @cached_property
     def in_time(self) -> NDArray[np.bool_]:
-        """Which jobs can be in time at all, shape (J,): T_∞(j) fits from release to deadline."""
+        """Mask of the jobs that can be on time, shape (J,).
+
+        T_∞(j) must fit between release and deadline.
+        """
         if self.features:
             return self._in_time_alone()
         paths = self.planned.paths
@@ -304,24 +307,24 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return within
 
     def capacity(self, fill: float = 1.0) -> float:
-        """Return r·P·D, the processor time that a selection may use (equation 2)."""
+        """Return r·P·D, the processor time available to a selection (equation 2)."""
         if self.features:
             return float(self.exact_capacity(fill))
         return fill * self.processors * self.deadline
 
     @cached_property
     def planned(self) -> Planned:
-        """T_1 and T_∞ of each job as planned, exactly."""
+        """The exact planned T_1 and T_∞ of each job."""
         return Planned.of(self.jobs, self.column("demand"), self.column("critical_path"))
 
     def exact_capacity(self, fill: float = 1.0) -> Fraction:
-        """Return r·P·D, exactly."""
+        """Return r·P·D exactly."""
         if self.features:
             return as_written(fill) * self.machine.total.until(as_written(self.deadline))
         return as_written(fill) * self.processors * as_written(self.deadline)
 
     def room(self, fill: float = 1.0) -> Fraction:
-        """Return the largest total demand that fits into r·P·D, in whole units of `planned`."""
+        """Return the largest multiple of the unit of `planned` that is at most r·P·D."""
         if fill not in self._rooms:
             demands = self.planned.demands
             self._rooms[fill] = Fraction(demands.down(self.exact_capacity(fill)), demands.scale)
@@ -329,13 +332,16 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     @cached_property
     def _rooms(self) -> dict[float, Fraction]:
-        """Results of `room` by r, which policies ask for again and again."""
+        """Results of `room` by r."""
         return {}
 
     def fill(self, asked: float | str) -> float:
-        """Return r as a number: as given, or Theorem 4's for ``guaranteed``.
+        """Return r as a number; ``guaranteed`` gives that of Theorem 4.
 
-        `InputError` if r·P·D overflows, or Theorem 4 does not hold: see `unguaranteed`.
+        Raises
+        ------
+        InputError
+            If r·P·D overflows, or Theorem 4 does not hold: see `unguaranteed`.
         """
         if asked == "guaranteed" and (why := self.unguaranteed):
             raise InputError(
@@ -348,7 +354,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     @property
     def unguaranteed(self) -> str:
-        """Why Theorems 3 and 4 do not hold for this instance; empty where they do."""
+        """The reason why Theorems 3 and 4 do not hold for this instance; empty if they do."""
         if self.features:
             return f"its proof knows nothing of `{next(iter(self.features))}`"
         if self.windowed:
@@ -358,14 +364,14 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return ""
 
     def guaranteed_fill(self) -> float:
-        """Return Theorem 4's r: see `guaranteed`."""
+        """Return r of Theorem 4: see `guaranteed`."""
         return guaranteed(self.planned.paths, self.in_time, self.processors, self.deadline)
 
     @cached_property
     def has_common_unit(self) -> bool:
-        """Whether times are multiples of a unit that is more than what is forgiven to completions.
+        """Whether all times are multiples of a unit larger than the tolerance of completions.
 
-        Then what is forgiven is rounding alone: who is in time is so exactly.
+        If so, the tolerance only absorbs rounding, and being on time is decided exactly.
         """
         if any(job.stages is None for job in self.jobs):  # which are not scheduled
             return True
@@ -378,19 +384,19 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     @property
     def horizon(self) -> float:
-        """The time after which nothing is paid: the last deadline, with `delay`."""
+        """The time after which nothing is earned: the last deadline plus `delay`."""
         return float(self.deadlines.max(initial=self.deadline)) + self.delay
 
     @property
     def delay(self) -> float:
-        """The longest delay after a deadline that is still paid for."""
+        """The longest delay after a deadline that still earns a reward."""
         return self.late[-1][0] if self.late else 0.0
 
     def worth(self, j: int, completion: float) -> float:
-        """Return U_D(C)/R: the fraction of its reward that job ``j`` earns by completing at C.
+        """Return U_D(C)/R, the fraction of its reward that job ``j`` earns by completing at C.
 
-        1 by its deadline, whose 1e-11th is forgiven as the rounding of sums of lengths, as is that
-        of the other times of ``late``.
+        It is 1 up to the deadline. Each point in time has a relative tolerance of 1e-11 for the
+        rounding of sums.
         """
         own = self.jobs[j].deadline
         deadline = self.deadline if own is None else own
@@ -405,7 +411,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return 0.0
 
     def objective_of(self, solution: Selected | SelectedNights) -> float:
-        """Return the total reward of a selection (equation 1), or what a schedule earns (U_D)."""
+        """Return the total reward of a selection (equation 1), or of a schedule (U_D)."""
         run = self.positions(solution)
         rewards = self.rewards[run]
         if isinstance(solution, Scheduled):
@@ -414,7 +420,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return fsum(rewards.tolist())
 
     def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
-        """Return the position of each job that is run, in the order of `selected`."""
+        """Return the positions of the selected jobs, in the order of `selected`."""
         names = solution.selected
         if (places := self.places_of(names)) is not None:
             return places.copy()
@@ -423,7 +429,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def names_and_positions(
         self, chosen: NDArray[np.bool_]
     ) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-        """Return names and positions of some jobs, and remember them: a million take a second."""
+        """Return the names and positions of the jobs in a mask, and cache them."""
         places = np.flatnonzero(chosen)
         parts = (places[i : i + PART] for i in range(0, places.size, PART))
         names = tuple(chain.from_iterable(self._labels[part].tolist() for part in parts))
@@ -432,22 +438,22 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return names, places
 
     def are_latest(self, names: object) -> bool:
-        """Tell whether names are the very ones that `names_and_positions` returned last."""
+        """Return True if ``names`` is the tuple that `names_and_positions` returned last."""
         return names is self.__dict__.get("_named", (None, None))[0] is not None
 
     def places_of(self, names: tuple[str, ...]) -> NDArray[np.intp] | None:
-        """Return positions of names that `names_and_positions` returned last; None of others."""
+        """Return the cached positions of names from the last `names_and_positions`, else None."""
         names_before, places = self.__dict__.get("_named", ((), None))
         return places if names is names_before or names == names_before else None
 
     @cached_property
     def _labels(self) -> NDArray[np.object_]:
-        """The names, to take many at once."""
+        """The names as an array."""
         return np.array(self.names, dtype=object)
 
     @cached_property
     def tasks(self) -> Tasks:
-        """The actual tasks of all jobs, as flat arrays; `InputError` if a job has no stages."""
+        """The actual tasks of all jobs as flat arrays; `InputError` if a job has no stages."""
         for j, job in enumerate(self.jobs):
             if job.stages is None:
                 expected = "`stages`, without which a job cannot be scheduled"

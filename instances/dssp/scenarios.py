@@ -1,8 +1,8 @@
-"""Scenarios: factors by which the run times of a night exceed the planned ones.
+"""Scenarios: random factors that multiply the planned run times.
 
-Each job has one factor in each scenario, drawn from its `spread`; all its run times are multiplied
-by it. Factors are whole numbers of millionths, so that what fits is a matter of whole numbers.
-Scenario s of a seed is the same however many are drawn.
+In each scenario a job has one factor, drawn from its `spread`, for all its run times. Factors are
+integer numbers of millionths, so that feasibility in a scenario is integer arithmetic. Scenario s
+of a seed does not depend on how many scenarios are drawn.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Spread = float | Lognormal | None
 
 
 class Measure(NamedTuple):
-    """The risk measure of rewards: ``mean``, ``cvar`` or ``chance``, with its level."""
+    """A risk measure of rewards: ``mean``, ``cvar`` or ``chance``, with its level."""
 
     kind: str
     level: Fraction = Fraction(0)
 
     @classmethod
     def read(cls, text: object) -> Measure:
-        """Read ``mean``, ``cvar:0.9`` or ``chance:95%``; `InputError` if it is none of these."""
+        """Return the measure that a text such as ``mean``, ``cvar:0.9`` or ``chance:95%`` names."""
         kind, _, level = str(text).partition(":")
         if kind == "mean" and not level:
             return cls(kind)
@@ -54,7 +54,7 @@ class Measure(NamedTuple):
 
 
 def is_measure(value: object) -> bool:
-    """Tell whether a text is a measure of risk."""
+    """Return True if a text names a risk measure."""
     try:
         Measure.read(value)
     except InputError:
@@ -71,7 +71,7 @@ AT_RISK = {
 
 
 def at_risk(whose: str, **given: object) -> dict[str, Any]:
-    """Return the options of a formulation under risk, checked and complete; none without it."""
+    """Return the complete, checked options of a formulation under risk; none without risk."""
     asked = {key: value for key, value in given.items() if value is not None}
     check_options(asked, AT_RISK, whose)
     if asked and "risk" not in asked:
@@ -81,7 +81,7 @@ def at_risk(whose: str, **given: object) -> dict[str, Any]:
 
 
 def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
-    """Return jobs' factors in scenarios of a seed's stream, in millionths: shape (count, jobs)."""
+    """Return the factors of jobs in scenarios, in millionths, shape (count, jobs)."""
     spreads = [job.spread for job in night.jobs]
     wide, sigma = _uniform(spreads), _sigmas(spreads)
     tailed = np.flatnonzero(sigma)
@@ -97,7 +97,7 @@ def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
 
 
 def longest(night: Instance) -> int:
-    """Return an upper bound on the factors drawn, in millionths."""
+    """Return an upper bound on all factors, in millionths."""
     spreads = [job.spread for job in night.jobs]
     drawn = np.exp(8.6 * _sigmas(spreads)).max(initial=1)
     most = max(1 + _uniform(spreads).max(initial=0), drawn)
@@ -105,7 +105,7 @@ def longest(night: Instance) -> int:
 
 
 def judges(night: Instance) -> int:
-    """Return how many scenarios judge a choice: of two million jobs in all, 100 to 1,000."""
+    """Return the number of scenarios that evaluate a solution: 1,000, down to 100 for many jobs."""
     return max(100, min(1_000, 2_000_000 // max(1, len(night.jobs))))
 
 

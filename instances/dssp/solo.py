@@ -1,9 +1,9 @@
-"""Which jobs end in time in scenarios if each has the machine to itself, after its predecessors.
+"""Jobs that complete on time in scenarios if each runs alone, after its predecessors.
 
-Completion times are computed in doubles, for all scenarios at once, as an interval: once with all
-lengths slightly too short, once with all slightly too long. An interval that contains a deadline
-decides nothing; such a scenario is computed again in fractions. This is sound since completion
-times never decrease with run times.
+Completion times are intervals of doubles, computed for all scenarios at once: a lower end with
+lengths slightly decreased, an upper end with lengths slightly increased. If an interval contains
+the deadline, the scenario is computed again with fractions. This is valid because completion times
+never decrease with run times.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MARGIN = 1e-11
 
 
 class Profile(NamedTuple):
-    """An amount over time in doubles: ``sums`` is its integral up to each of the times."""
+    """An amount over time in doubles; ``sums`` is its integral up to each of its times."""
 
     times: Floats
     amounts: Floats
@@ -47,9 +47,9 @@ class Profile(NamedTuple):
         return cls(times, amounts, np.array(sums))
 
     def time_reached(self, at: Floats, work: Floats, margin: float) -> Floats:
-        """Return when the integral from a time on reaches some work; infinity if never.
+        """Return when the integral from ``at`` on reaches ``work``; infinity if never.
 
-        ``margin``: a part of the largest work by which all work is changed.
+        ``margin`` changes all work by this fraction of the largest work.
         """
         finite = np.isfinite(at)
         begin = np.where(finite, at, 0.0)
@@ -65,7 +65,7 @@ class Profile(NamedTuple):
 
 
 class Intervals(NamedTuple):
-    """The maximal intervals in which one pool and all resources have what a task needs."""
+    """The maximal intervals in which one pool and all resources suffice for a task."""
 
     starts: Sequence[float]
     ends: Sequence[float]
@@ -85,7 +85,7 @@ class Intervals(NamedTuple):
         return cls(starts, [*ends, *[np.inf] * (len(starts) - len(ends))])
 
     def first_end(self, at: Floats, length: Floats) -> Floats:
-        """Return the earliest end of a task that starts at a time or later; infinity if never."""
+        """Return the earliest end of a task that starts at ``at`` or later; infinity if never."""
         ends = np.full(at.shape, np.inf)
         for start, end in zip(reversed(self.starts), reversed(self.ends), strict=True):
             own = np.maximum(at, start) + length
@@ -95,7 +95,7 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """Jobs that may use the same processors and hold the same resources."""
+    """Jobs that may use the same processors and that hold the same resources."""
 
     work: Profile  # the processors that a job may have at a time
     tasks: tuple[Intervals, ...]  # of each pool
@@ -103,9 +103,10 @@ class Kind:
 
 
 class SoloFeasibility:
-    """Which jobs end in time alone, after their predecessors, on a machine that changes.
+    """Function that decides which jobs complete on time alone, in given scenarios.
 
-    A predecessor ends first, even if it is late. ``due``: the deadlines, by default the night's.
+    Predecessors complete first, even if they are late. ``due`` are the deadlines, by default the
+    instance's.
     """
 
     def __init__(self, night: Instance, due: Floats | None = None) -> None:
@@ -122,7 +123,7 @@ class SoloFeasibility:
         self.horizon = max([*ends, *self.releases.tolist(), *self.due.tolist()], default=0.0)
 
     def __call__(self, drawn: NDArray[Any]) -> Mask:
-        """Return whether each job ends in time in scenarios, shape (scenarios, jobs)."""
+        """Return whether each job completes on time in each scenario, shape (scenarios, jobs)."""
         feasible: Mask = self._ends(drawn, MARGIN) <= self.due
         unsure = ~feasible & (self._ends(drawn, -MARGIN) <= self.due)
         for j in np.flatnonzero(unsure.any(axis=0)).tolist():
@@ -140,7 +141,7 @@ class SoloFeasibility:
         return [*self.night.machine.pools.values(), *self.night.machine.resources.values()]
 
     def _groups(self) -> list[tuple[Kind, NDArray[np.intp]]]:
-        """Return jobs by level of precedence and kind, each level after those before it."""
+        """Return the jobs by level of precedence and kind; predecessors come first."""
         level = [0] * len(self.after)
         kinds: dict[tuple[Any, ...], Kind] = {}
         groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
@@ -168,7 +169,7 @@ class SoloFeasibility:
         return Kind(work, tuple(Intervals.of(one) for one in asks), running)
 
     def _ends(self, drawn: NDArray[Any], margin: float) -> Floats:
-        """Return completion times that are certainly late enough, or early enough if below 0."""
+        """Return upper bounds on completion times, or lower bounds for a negative ``margin``."""
         ends = np.empty(drawn.shape)
         slack = margin * self.horizon
         for kind, jobs in self.groups:
@@ -194,7 +195,7 @@ class SoloFeasibility:
         return ends
 
     def _chain(self, j: int) -> list[int]:
-        """Return all that a job waits for, each after its own predecessors, and the job."""
+        """Return a job and all its predecessors in topological order."""
         chain: dict[int, None] = {}
         stack = [(j, False)]
         while stack:
@@ -206,7 +207,7 @@ class SoloFeasibility:
         return list(chain)
 
     def _is_late(self, chain: Sequence[int], factors: Sequence[int]) -> bool:
-        """Return whether the last job of a chain is late with factors in millionths, exactly."""
+        """Return True if the last job of a chain is late, exactly; factors are in millionths."""
         night, ends = self.night, dict[str, Fraction]()
         demands = night.planned.demands.fractions
         for i, factor in zip(chain, factors, strict=True):

@@ -1,4 +1,4 @@
-"""A log in the Standard Workload Format as one night or several, with jobs of a single stage."""
+"""Conversion of a log in the Standard Workload Format into nights of jobs with one stage."""
 
 from pathlib import Path
 from typing import Any
@@ -37,16 +37,17 @@ OPTIONS = BOUNDS | {
 
 
 def convert(path: str | Path, **options: Any) -> Instance:
-    """Make a night of the jobs of a window, all there at its beginning; or a night of each day.
+    """Convert a log into one night of a window's jobs, or into a night for each day.
 
-    A job that held n processors for t seconds becomes one stage of n tasks of length t. Dispatchers
-    need not start them together, as the machine had to. Priorities count up in the order of
-    arrival, since a log has none. Groupings are ``user``, ``group`` and ``queue``, by number.
+    All jobs of a window are available from the start of its night. A job that held n processors for
+    t seconds becomes a stage of n tasks of length t, which dispatchers may start at different
+    times. Priorities are the order of arrival. The groupings ``user``, ``group`` and ``queue`` have
+    the log's numbers.
 
     Raises
     ------
     InputError
-        With the file and the line, what was found and what was expected.
+        With the file and the line, what was found and what is expected.
     """
     values = complete(options, OPTIONS, "swf")
     nights, patience = values["nights"], values["patience"]

@@ -1,10 +1,10 @@
-"""Executions of scientific workflows in WfCommons' WfFormat 1.5, turned into dssp instances.
+"""Conversion of executions of scientific workflows (WfCommons' WfFormat 1.5) into dssp instances.
 
-A workflow becomes one job. Its directed acyclic graph of tasks is levelled into stages: a task's
-level is the largest number of edges on a path from a source to it. Stages are at least as strict
-as the graph, since each task waits for all of the level before, not for its parents alone. (On 44
-published executions critical paths are longer by 2% in the median, by 159% at most.) A task
-occupies one processor, whatever core count is recorded for it, and waits are no part of runtimes.
+Each workflow becomes a job. Its directed acyclic graph of tasks is divided into stages by level:
+the largest number of edges on a path from a source to the task. Stages are at least as strict as
+the graph, because a task waits for all tasks of the level before, and not only for its parents. (On
+44 published executions critical paths are longer by 2% in the median, by 159% at most.) A task
+takes one processor, whatever number of cores is recorded, and waiting is not part of run times.
 """
 
 from collections.abc import Iterable, Sequence
@@ -77,16 +77,16 @@ class Workflow(NamedTuple):
 
 
 def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instance:
-    """Make one instance of all workflows (WfFormat files, perhaps gzipped), each a job; in seconds.
+    """Convert WfFormat files, possibly gzipped, into an instance with a job each; in seconds.
 
-    A job is named after its file, and belongs to the groups ``workflow`` (the name that the file
-    gives) and ``system`` (the workflow system), where the file has them. Rewards are made from the
-    size, or from the position in the list of files.
+    Jobs are named after their files. Their groups are ``workflow``, the name in the file, and
+    ``system``, the workflow system, where the file has them. Rewards come from the size of the job,
+    or from its position in the list of files.
 
     Raises
     ------
     InputError
-        With the file, the place, what was found and what was expected.
+        With the file, the place, what was found and what is expected.
     """
     values = complete(options, OPTIONS, "wfformat")
     for key in ("processors", "deadline"):
@@ -124,7 +124,7 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
 
 
 def load(path: str | Path) -> Workflow:
-    """Read one WfFormat file; `InputError` where its graph has a cycle, or something is missing."""
+    """Read a WfFormat file; `InputError` if its graph has a cycle or something is missing."""
     document: _Document = read(path, _Document)
     with at_place(file=path):
         tasks = document.workflow.specification.tasks
@@ -144,7 +144,7 @@ def load(path: str | Path) -> Workflow:
 
 
 def stages_by_level(flow: Workflow) -> tuple[tuple[float, ...], ...]:
-    """Return the runtimes by level (seconds): stages in which every dependency is kept."""
+    """Return the run times by level, in seconds; every dependency is between different levels."""
     level = [0] * len(flow.runtimes)
     for task in flow.order:
         level[task] = max((level[parent] + 1 for parent in flow.parents[task]), default=0)
@@ -155,7 +155,7 @@ def stages_by_level(flow: Workflow) -> tuple[tuple[float, ...], ...]:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Tell equal names apart by -2, -3, ..."""
+    """Return names where repeated ones get the suffix -2, -3, ..."""
     taken: dict[str, None] = {}
     for name in names:
         choice, k = name, 1
@@ -167,7 +167,7 @@ def _unique(names: Sequence[str]) -> list[str]:
 
 
 def _parents(tasks: Sequence[_Task], at: dict[str, int]) -> tuple[tuple[int, ...], ...]:
-    """Return each task's predecessors, from what parents and children say together."""
+    """Return the predecessors of each task, from the parents and children in the file."""
     parents: list[dict[int, None]] = [{} for _ in tasks]
     for i, task in enumerate(tasks):
         for field, others in (("parents", task.parents), ("children", task.children)):
@@ -180,7 +180,7 @@ def _parents(tasks: Sequence[_Task], at: dict[str, int]) -> tuple[tuple[int, ...
 
 
 def _runtimes(execution: _Execution, at: dict[str, int]) -> tuple[float, ...]:
-    """Return each task's runtime."""
+    """Return the run time of each task."""
     refuse_twice([task.id for task in execution.tasks], EXECUTED, "an id", "id")
     for k, task in enumerate(execution.tasks):
         with at_place(f"{EXECUTED}[{k}].id"):

@@ -1,7 +1,7 @@
-"""Windows: jobs between a release and a deadline, and what fits there.
+"""Windows between a release and a deadline, and the capacity in them.
 
-A job's own deadline may be later than the file's, which is what holds where a job says nothing;
-shares are of r·P·D with the file's D all the same.
+A job's own deadline may be later than the instance's, which is only the default. Shares are of
+r·P·D with the instance's deadline D in any case.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ MOST = 20_000_000  # most jobs that the windows of an instance may list in all
 
 
 class Window(NamedTuple):
-    """A release, a deadline (as decimals that are written), and the jobs that live between."""
+    """A release, a deadline, and the jobs that must run between them."""
 
     release: float
     deadline: float
     jobs: NDArray[np.intp]  # positions, ascending
 
     def room(self, there: Steps) -> Fraction:
-        """Return the capacity from the release to the deadline, exactly."""
+        """Return the exact capacity from the release to the deadline."""
         return there.until(as_written(self.deadline)) - there.until(as_written(self.release))
 
 
 def windows(
     night: Instance, among: NDArray[np.bool_], work: NDArray[np.float64], rate: Steps
 ) -> list[Window]:
-    """Return the windows that could be too small for the jobs that live in them."""
+    """Return the windows whose jobs could exceed the capacity in them."""
     at = np.flatnonzero(among & (work > 0))
     if not at.size:
         return []
@@ -79,6 +79,6 @@ def _cumulative_capacity(rate: Steps, times: NDArray[np.float64]) -> NDArray[np.
 
 
 def refuse_nights(night: Instance, who: str) -> None:
-    """Raise `InputError` if an instance has several nights, where ``who`` is for a single one."""
+    """Raise `InputError` if an instance has several nights; ``who`` supports only one."""
     expected = f"1: {who} is for a single night, formulation season for several"
     expect(night.nights <= 1, expected, night.nights, "nights")

@@ -1,4 +1,4 @@
-"""What the jobs of a table are worth: rewards and objectives made from priorities."""
+"""Rewards and objectives made from the priorities of a table."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ MOST_WEIGHT = (1 << 30) - 1
 
 
 def reversed_priorities(priorities: Sequence[float]) -> list[float]:
-    """Return priorities in reverse order within the same range: of 20, 30 and 90: 90, 80 and 20."""
+    """Return priorities mirrored within their range: 90, 80 and 20 for 20, 30 and 90."""
     ends = min(priorities, default=0.0), max(priorities, default=0.0)
     total = as_written(ends[0]) + as_written(ends[1])
     return [float(total - as_written(priority)) for priority in priorities]
 
 
 def by_level(night: Instance, *, most: int = MOST_WEIGHT) -> Instance:
-    """Return a night in which as many jobs as possible of each priority run, level after level.
+    """Return an instance that maximizes the number of jobs of each priority, in order of priority.
 
-    Each job has a value named after its priority. The reward of a job exceeds that of all jobs of
-    less important levels together, where such rewards sum to ``most`` at most. Else the jobs of the
-    first level have a reward of 1, and an objective for each other level counts its jobs.
+    Each job has a value named after its priority. If rewards that sum to at most ``most`` allow it,
+    a job's reward exceeds that of all less important jobs together. Otherwise jobs of the first
+    priority have a reward of 1, and a further objective counts the jobs of each other priority.
     """
     levels = levels_of(night)
     count = Counter(map(level_of, night.jobs))
@@ -47,28 +47,28 @@ def by_level(night: Instance, *, most: int = MOST_WEIGHT) -> Instance:
 
 
 def level_name(priority: float, *, lower: bool = False) -> str:
-    """Return the name of the value that a job of a priority has."""
+    """Return the name of the value of jobs with a priority."""
     return f"{LEVEL}{priority:.15g}{LOWER * lower}"
 
 
 def priority_of(level: str) -> float:
-    """Return the priority in the name of a level."""
+    """Return the priority that the name of a level contains."""
     return float(level.removeprefix(LEVEL).removesuffix(LOWER))
 
 
 def levels_of(night: Instance) -> list[str]:
-    """Return the levels of a night's jobs, the most important first."""
+    """Return the levels of an instance's jobs, the most important first."""
     levels = sorted({level_of(job) for job in night.jobs}, key=priority_of)
     return levels if levels and levels[0].endswith(LOWER) else levels[::-1]
 
 
 def level_of(job: Job) -> str:
-    """Return the level of a job, empty if it has none."""
+    """Return the level of a job; empty if it has none."""
     return next((name for name in job.values if name.startswith(LEVEL)), "")
 
 
 def with_unpaid(night: Instance) -> Instance:
-    """Return a night of which, after the reward, most jobs without a reward run."""
+    """Return an instance that, after the reward, maximizes the number of jobs without a reward."""
     if night.objectives or all(job.reward for job in night.jobs):
         return night
     jobs = (job if job.reward else replace(job, values={UNPAID: 1.0}) for job in night.jobs)

@@ -1,4 +1,4 @@
-"""Random epoch instances by name: the paper's own, and planted ones with a known optimum."""
+"""Random epoch instances by name: the paper's distributions, and instances with a known optimum."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
 
 
 def mean_minimum(nodes: int, jobs: int, load: float) -> float:
-    """Return the mean minimum, in nodes, at a load factor L = J·M/N (section 5)."""
+    """Return the mean minimum, in nodes, for a load factor L = J·M/N (section 5)."""
     return load * nodes / jobs
 
 
 def drawn_uniform(draw: Draw, nodes: int, shape: Any, mean: float) -> Any:
-    """Draw minima uniform on 1 .. 2·mean - 1 (Table 3), cut at N, in an array of a shape."""
+    """Draw minima uniform on 1 .. 2·mean - 1 (Table 3), at most N, in an array of a shape."""
     largest = _largest(draw, shape, mean)
     return np.minimum(1 + np.floor(draw.random(shape) * largest).astype(np.int64), nodes)
 
 
 def drawn_binomial(draw: Draw, nodes: int, shape: Any, mean: float) -> Any:
-    """Draw minima 1 + Binomial(2·mean - 2, 1/2), cut at N: same range and mean, less spread.
+    """Draw minima 1 + Binomial(2·mean - 2, 1/2), at most N: same range and mean, less variance.
 
-    The paper says "binomial" without parameters: these are our own choice.
+    The paper says "binomial" without parameters; these are this project's.
     """
     return np.minimum(1 + draw.binomial(_largest(draw, shape, mean) - 1, 0.5), nodes)
 
 
 def _largest(draw: Draw, shape: Any, mean: float) -> Any:
-    """Return 2·mean - 1 as whole numbers: floors and ceilings that keep the mean."""
+    """Return 2·mean - 1 as random integers with that mean."""
     most = max(1.0, 2 * mean - 1)
     low = int(most)
     return np.where(draw.random(shape) < most - low, low + 1, low)
 
 
 def _random(name: str, minima: Callable[[Draw, int, Any, float], Any], summary: str) -> Recipe:
-    """Return the recipe of one distribution of minima."""
+    """Return the recipe for a distribution of minima."""
 
     def make(seed: int, values: Mapping[str, Any]) -> Instance:
         nodes, jobs, load = values["nodes"], values["jobs"], values["load"]
@@ -63,7 +63,7 @@ def _random(name: str, minima: Callable[[Draw, int, Any, float], Any], summary: 
 
 
 def numbered_jobs(minima: Sequence[int]) -> tuple[Job, ...]:
-    """Return jobs of these minima, named in order."""
+    """Return jobs with the given minima, named in order."""
     names = numbered_names("j", len(minima))
     return tuple(Job(name=name, minimum=m) for name, m in zip(names, minima, strict=True))
 
@@ -72,10 +72,11 @@ def numbered_jobs(minima: Sequence[int]) -> tuple[Job, ...]:
 
 
 def _planted_instance(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make jobs that fill a known number of epochs to the last node.
+    """Draw jobs that fill a known number of epochs completely.
 
-    N is cut into parts that differ by k at most, once for each epoch; the parts are the minima, in
-    random order. They sum to N times the number of epochs: no partition can have fewer.
+    N is divided, once for each epoch, into parts that differ by k at most. The parts are the
+    minima, in random order. They sum to N times the number of epochs, so no partition has fewer
+    epochs.
     """
     nodes, epochs, inequity = values["nodes"], values["epochs"], values["inequity"]
     fewest, most = values["fewest"], values["most"]
@@ -97,7 +98,7 @@ def _planted_instance(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def _split_nodes(draw: Draw, nodes: int, inequity: int, fewest: int, most: int) -> list[int]:
-    """Cut N into `fewest` to `most` parts that differ by the inequity at most."""
+    """Divide N into `fewest` to `most` parts that differ by at most the inequity."""
     counts = [h for h in range(fewest, most + 1) if inequity > 0 or nodes % h == 0]
     if not counts:
         raise InputError("`fewest` to `most` with a divisor of N between", place="option inequity")

@@ -25,14 +25,14 @@ MOST_NODES = 10**6  # no machine has more; sums of allotments stay far below 2^3
 
 
 class Job(CheckedRecord, kw_only=True):
-    """A job, and the fewest nodes whose memory holds it.
+    """A job and its minimum number of nodes.
 
     Attributes
     ----------
     name : str
         Its name, unique in the instance.
     minimum : int
-        M_j, in nodes: 1 or more, and no more than the machine has.
+        M_j, the fewest nodes whose memory holds the job: 1 to N.
     """
 
     name: Name
@@ -40,20 +40,19 @@ class Job(CheckedRecord, kw_only=True):
 
 
 class Instance(BaseInstance, kw_only=True, tag="epoch"):
-    """Jobs that share a machine in every quantum, each at least on its minimum of nodes.
+    """Jobs that share a machine in every quantum, each on at least its minimum of nodes.
 
     Attributes
     ----------
     nodes : int
         N, at least 1.
     inequity : int
-        k: by how many nodes the allotments of two jobs in one epoch may differ; 0 asks for equal
-        ones.
+        k, the largest difference between the allotments of two jobs in an epoch.
     jobs : tuple of Job
-        The jobs, at least one, perhaps more than nodes; their order decides where a policy leaves
-        a choice open.
+        The jobs, at least one; there may be more jobs than nodes. Their order breaks ties in
+        policies.
     constraints : tuple of Constraint
-        Side constraints on the epochs: which jobs share one, and which may not.
+        Side constraints: which jobs share an epoch, and which must not.
     """
 
     nodes: Annotated[int, msgspec.Meta(ge=1, le=MOST_NODES)]
@@ -94,9 +93,9 @@ class Epoch(Record, kw_only=True):
     Attributes
     ----------
     duration : float
-        Its share of the quantum: an epoch of h of the J jobs lasts h/J.
+        Its fraction of the quantum: h/J for an epoch of h of the J jobs.
     nodes : dict of str to int
-        A_j of each of its jobs.
+        The allotment A_j of each of its jobs.
     """
 
     duration: float
@@ -104,14 +103,14 @@ class Epoch(Record, kw_only=True):
 
 
 class Partitioned(Record, kw_only=True, omit_defaults=True):
-    """An epoch schedule, as result documents write it.
+    """An epoch schedule, as in result documents.
 
     Attributes
     ----------
     epochs : tuple of Epoch
-        In order; their durations sum to 1.
+        The epochs in order; their durations sum to 1.
     tested : int, optional
-        How many assignments of jobs to an epoch a search tested.
+        The number of assignments of jobs to an epoch that a search tested.
     """
 
     epochs: tuple[Epoch, ...]
@@ -119,21 +118,21 @@ class Partitioned(Record, kw_only=True, omit_defaults=True):
 
     @property
     def overhead(self) -> int:
-        """Node reallocations a quantum."""
+        """Node reallocations per quantum."""
         return sum(chain.from_iterable([epoch.nodes.values() for epoch in self.epochs]))
 
 
 class Rectangle(Record, kw_only=True, omit_defaults=True):
-    """The one piece of the quantum that a job gets.
+    """The nodes of a job and its interval in the quantum.
 
     Attributes
     ----------
     nodes : int
         A_j.
     start, end : float
-        From when to when in the quantum, which is from 0 to 1.
+        Its interval in the quantum, which is [0, 1].
     first : int, optional
-        Its first node, where its nodes are contiguous; else any nodes that are free will do.
+        Its first node, if its nodes are contiguous; otherwise any free nodes are used.
     """
 
     nodes: Integer
@@ -143,19 +142,19 @@ class Rectangle(Record, kw_only=True, omit_defaults=True):
 
 
 class Scheduled(Record, kw_only=True):
-    """A schedule of rectangles (Figure 2(b)), as result documents write it.
+    """A schedule of rectangles (Figure 2(b)), as in result documents.
 
     Attributes
     ----------
     rectangles : dict of str to Rectangle
-        Each job's.
+        The rectangle of each job.
     """
 
     rectangles: dict[str, Rectangle]
 
     @property
     def overhead(self) -> int:
-        """Node reallocations a quantum."""
+        """Node reallocations per quantum."""
         return sum([piece.nodes for piece in self.rectangles.values()])
 
 
@@ -163,7 +162,7 @@ Solution = Partitioned | Scheduled
 
 
 def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
-    """Return whether jobs with these minima fit into one epoch and use all nodes.
+    """Return True if jobs with these minima fit into one epoch and use all nodes.
 
     For inequity k >= 1 they fit if and only if sum_j max(M_j, max M - k, 1) <= N: give each job
     that many nodes, then each remaining node to a smallest allotment. For k = 0 each of h jobs gets
@@ -179,7 +178,13 @@ def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
 
 
 def even_shares(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
-    """Return A_j of jobs that use all nodes as evenly as possible, or raise `ValueError`."""
+    """Return allotments A_j that use all nodes as evenly as possible.
+
+    Raises
+    ------
+    ValueError
+        If the jobs do not fit into one epoch.
+    """
     return list(_allotted(tuple(minima), nodes, inequity))
 
 
@@ -212,10 +217,23 @@ def partitioned(
     inequity: int | None = None,
     tested: int | None = None,
 ) -> Partitioned:
-    """Return the record of a partition, given as the positions of the jobs of each epoch.
+    """Return the record of a partition.
 
-    A policy may give a smaller ``inequity`` than the instance's, and the number of assignments that
-    it ``tested``. `ValueError` if the jobs of an epoch do not fit.
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    epochs : iterable of sequence of int
+        The positions of the jobs of each epoch.
+    inequity : int, optional
+        A smaller inequity than the instance's.
+    tested : int, optional
+        The number of assignments that a search tested.
+
+    Raises
+    ------
+    ValueError
+        If the jobs of an epoch do not fit.
     """
     jobs, packed = len(instance.jobs), []
     most = instance.inequity if inequity is None else inequity

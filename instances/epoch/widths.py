@@ -1,7 +1,7 @@
-"""Possible widths of rectangles that have equal areas and fill the quantum.
+"""Possible widths of rectangles with equal areas that fill the quantum.
 
 On each node the heights N/(J A) of the rectangles sum to 1, so 1/A sums to J/N over them. A width
-that is in no such multiset is in no schedule.
+in no such multiset is in no schedule.
 """
 
 import heapq
@@ -24,7 +24,7 @@ def _fitting_widths(nodes: int, jobs: int, least: int) -> list[int]:
 
 
 def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
-    """Return the excluded widths in order: (prime, widths); prime 0 stands for all subset sums."""
+    """Return the excluded widths in order: (prime, widths); prime 0 means all subset sums."""
     total = Fraction(jobs, nodes)
     widths = set(_fitting_widths(nodes, jobs, least))
     dropped: list[tuple[int, list[int]]] = []
@@ -47,14 +47,17 @@ def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
 
 
 def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:
-    """Return the units in a quantum that make every rectangle's height an integer."""
+    """Return the number of units in a quantum for which every rectangle's height is an integer."""
     return int(lcm(*widths, nodes) * Fraction(jobs, nodes))
 
 
 def coarsen(
     widths: Sequence[int], nodes: int, jobs: int, most: int, count: int | None = None
 ) -> list[int]:
-    """Remove widths, but not N, until the grid has few enough units (and widths)."""
+    """Remove widths other than N until the grid has at most ``most`` units.
+
+    With ``count``, also until at most so many widths remain.
+    """
     kept = list(widths)
     primes = [p for p in _primes(nodes) if any(w % p == 0 for w in kept)]
     powers = {p: {w: _prime_power(w, p) for w in kept} for p in primes}

@@ -12,7 +12,7 @@ from schedopt.instances.recipes import Recipe, by_name, numbered_names, stream
 
 
 def _pareto(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Draw Pareto sizes of least value 1, as section 4.2 of the paper does."""
+    """Draw Pareto sizes with minimum 1, as in section 4.2 of the paper."""
     jobs = values["jobs"]
     sizes = 1.0 + stream(seed).pareto(values["shape"], jobs)
     return Instance(
@@ -28,7 +28,7 @@ def _pareto(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def _mixed(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Draw Pareto sizes, speedups k^p with p uniform, weights of 1 to 4, and teams in turn."""
+    """Draw Pareto sizes, speedups k^p with uniform p, weights from 1 to 4, and teams in turn."""
     draw, jobs = stream(seed), values["jobs"]
     sizes = np.round(1.0 + draw.pareto(1.5, jobs), 3)
     powers = np.round(draw.uniform(0.3, 0.95, jobs), 2)

@@ -1,4 +1,4 @@
-"""Records of hesrpt: jobs of known size that share servers, and their shares over time.
+"""Records of hesrpt: jobs of known size that share servers, and allocations over time.
 
 Source: Berg, Vesilo and Harchol-Balter, "heSRPT: Optimal Parallel Scheduling of Jobs With Known
 Sizes", 2019.
@@ -40,11 +40,11 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True):
     name : str
         Its name, unique in the instance.
     size : float
-        x, its work: it completes after x/s(k) on k servers.
+        x, its work; it takes x/s(k) on k servers.
     weight : float
         Its weight in ``weighted-flow-time``.
     arrival : float
-        When it arrives; 0 is the start.
+        Its arrival time, at least 0.
     groups : dict of str to str
         Its group in each grouping, such as ``{"team": "fx"}``.
     speedup : Speedup, optional
@@ -74,15 +74,15 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
     servers : int
         N, at least 1.
     whole : bool
-        Whether servers are not divided: a fraction of one is then time shared by whole numbers, so
-        that the speedup is linear between these.
+        Whether servers are indivisible. Fractions of a server are then time shares of integers, so
+        the speedup is linear between integers.
     speedup : Speedup, optional
-        Of every job that has none of its own.
+        The speedup of every job that has none of its own.
     objective : str
         ``mean-flow-time``, ``total-flow-time``, ``weighted-flow-time`` (the sum of weight times
         flow time) or ``makespan``. The flow time is from arrival to completion.
     jobs : tuple of Job
-        The jobs; their order decides ties.
+        The jobs; their order breaks ties.
     constraints : tuple of Constraint
         Side constraints on the shares.
     """
@@ -127,7 +127,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
     @cached_property
     def costs(self) -> Floats:
-        """The cost of a unit of each job's flow time, shape (M,); not for the makespan."""
+        """The cost of a unit of each job's flow time, shape (M,); undefined for the makespan."""
         if self.objective == "weighted-flow-time":
             return self.weights
         each = 1.0 / len(self.jobs) if self.objective == "mean-flow-time" else 1.0
@@ -135,7 +135,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
     @cached_property
     def speedups(self) -> tuple[Speedup | Whole, ...]:
-        """The different speedups of the jobs; see `kinds`."""
+        """The distinct speedups of the jobs; see `kinds`."""
         return self._distinct[0]
 
     @cached_property
@@ -154,15 +154,21 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
     @property
     def power(self) -> float | None:
-        """The p of a common speedup k^p on divisible servers, or None."""
+        """The exponent p if all jobs have the speedup k^p on divisible servers, else None."""
         first = self.speedups[0]
         return first.p if len(self.speedups) == 1 and isinstance(first, Power) else None
 
     def each(self, method: str, jobs: Any, values: Any) -> Floats:
-        """Return ``speedup.method(value)`` for each of some jobs, each with its own speedup.
+        """Return ``speedup.method(value)`` for some jobs, each with its own speedup, shape (n,).
 
-        ``method`` is ``at``, ``servers_for`` or ``knee``; ``jobs`` are positions and ``values`` one
-        for each, shape (n,).
+        Parameters
+        ----------
+        method : {"at", "servers_for", "knee"}
+            The method of the speedups.
+        jobs : ndarray of int, shape (n,)
+            Positions of the jobs.
+        values : ndarray, shape (n,)
+            The argument for each job.
         """
         if len(self.speedups) == 1:
             return np.asarray(getattr(self.speedups[0], method)(values), dtype=np.float64)
@@ -188,7 +194,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
 
 def check_meaning(constraint: Any, place: str) -> None:
-    """Raise `InputError` if a side constraint is not about shares of servers."""
+    """Raise `InputError` if a side constraint does not bound shares of servers."""
     if not isinstance(constraint, FairShare):
         return
     for field in ("of", "each", "past", "past_total", "window", "half_life"):
@@ -205,8 +211,9 @@ class Epoch(Record, kw_only=True):
     Attributes
     ----------
     start, end : float
+        The interval.
     share : dict of str to float
-        The fraction of the servers that each job has; those without one are left out.
+        The fraction of the servers of each job; jobs without servers are left out.
     """
 
     start: float
@@ -215,21 +222,22 @@ class Epoch(Record, kw_only=True):
 
 
 class Allocated(Record, kw_only=True, omit_defaults=True):
-    """An allocation of servers over time, as result documents write it.
+    """An allocation of servers over time, as in result documents.
 
     Attributes
     ----------
     order : tuple of str
-        The jobs, the first to complete first.
+        The jobs by completion time.
     completion : dict of str to float
-        When each job completes.
+        The completion time of each job.
     epochs : tuple of Epoch
-        One after the other from time 0; empty where ``proportions`` says it all.
+        Consecutive intervals from time 0; empty if ``proportions`` is given.
     certified : {"all", "given"}, optional
-        The completion orders over which the optimum is proven.
+        The completion orders over which optimality is proven.
     proportions : dict of str to float, optional
-        For many jobs, in place of ``epochs``: the logarithm of a number for each job, and at any
-        time the share of a job is its number by the sum of those of all jobs in the system.
+        For many jobs, in place of ``epochs``: the logarithm of a weight of each job. At any time
+        the share of a job is its weight divided by the sum of the weights of all jobs in the
+        system.
     """
 
     order: tuple[str, ...]
@@ -247,10 +255,20 @@ def allocated(
     order: Sequence[int] | None = None,
     proportions: dict[str, float] | UnsetType = UNSET,
 ) -> Allocated:
-    """Return the record of completion times, shape (M,), and of epochs.
+    """Return the record of an allocation.
 
-    An epoch is its start, its end, the positions of the jobs that run and their shares. By default
-    ``order`` is that of completion times, ties in the file's order.
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    completion : array_like, shape (M,)
+        Completion times.
+    epochs : iterable of tuple
+        Start, end, positions of the running jobs, and their shares.
+    order : sequence of int, optional
+        The completion order; by default by completion time, with ties in the file's order.
+    proportions : dict of str to float, optional
+        See `Allocated`.
     """
     names, name_of = instance.names, instance.names.__getitem__
     ends = np.asarray(completion, dtype=np.float64)

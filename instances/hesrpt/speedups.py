@@ -1,6 +1,6 @@
-"""Speedup functions, and fits to measured points.
+"""Speedup functions, all concave with s(0) = 0.
 
-Each is concave with s(0) = 0, so that sharing servers equally over time does at least as much work.
+A constant share therefore does at least as much work as a varying share of the same mean.
 """
 
 from math import inf
@@ -19,16 +19,16 @@ MOST_POINTS = 1_000_000  # servers up to which a speedup on whole servers is wri
 
 
 class _Speedup(CheckedRecord, kw_only=True, tag_field="kind"):
-    """Base class of speedups; its kind is its JSON tag."""
+    """Base class of speedups; the kind is the JSON tag."""
 
 
 class Power(_Speedup, frozen=True, tag="power"):
-    """s(k) = k^p.
+    """The speedup s(k) = k^p.
 
     Attributes
     ----------
     p : float
-        Over 0, up to 1; at 1 a job is embarrassingly parallel.
+        In (0, 1]; 1 is an embarrassingly parallel job.
 
     Notes
     -----
@@ -61,12 +61,12 @@ class Power(_Speedup, frozen=True, tag="power"):
 
 
 class Amdahl(_Speedup, frozen=True, tag="amdahl"):
-    """s(k) = k / ((1 - f)·k + f): Amdahl's law.
+    """The speedup s(k) = k / ((1 - f)·k + f) of Amdahl's law.
 
     Attributes
     ----------
     parallel : float
-        f, the parallelizable fraction: over 0, up to 1.
+        The parallelizable fraction f, in (0, 1].
     """
 
     parallel: Annotated[float, msgspec.Meta(gt=0, le=1)]
@@ -100,12 +100,12 @@ class Amdahl(_Speedup, frozen=True, tag="amdahl"):
 
 
 class Table(_Speedup, frozen=True, tag="table"):
-    """Measured points with linear interpolation from (0, 0), constant after the last.
+    """Measured points with linear interpolation from (0, 0), constant after the last point.
 
     Attributes
     ----------
     points : tuple of (float, float)
-        Pairs (servers, speedup) in increasing order; together with (0, 0) they are concave.
+        Pairs (servers, speedup) in increasing order; together with (0, 0) they must be concave.
     """
 
     points: Annotated[tuple[Point, ...], msgspec.Meta(min_length=1)]
@@ -141,7 +141,7 @@ class Table(_Speedup, frozen=True, tag="table"):
         return np.interp(servers, *self.breaks())
 
     def servers_for(self, rate: Any) -> Any:
-        """Return the least k with s(k) >= rate; infinity beyond the last point's."""
+        """Return the least k with s(k) >= rate; infinity above the largest speedup."""
         k, s = self.breaks()
         rising = np.concatenate([[True], np.diff(s) > 0])
         least = np.interp(rate, s[rising], k[rising])
@@ -174,12 +174,12 @@ class Table(_Speedup, frozen=True, tag="table"):
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """A speedup on indivisible servers: a fraction of a server is time shared by integers.
+    """A speedup on indivisible servers, linear between integers.
 
     Attributes
     ----------
     base : Power, Amdahl or Table
-        The speedup at integers; it is linear between them.
+        The speedup at integers.
     """
 
     base: Power | Amdahl | Table
@@ -202,18 +202,18 @@ class Whole(msgspec.Struct, frozen=True):
         return np.where(np.isfinite(least), inside, inf)
 
     def knee(self, size_by_alpha: Any) -> Any:
-        """Return the base's knee."""
+        """Return the knee of the base."""
         return self.base.knee(size_by_alpha)
 
     def width(self, cost_by_price: Any) -> Any:
-        """Return the integer k with the least (c + k)/s(k), given c, next to the base's."""
+        """Return the integer k with the least (c + k)/s(k), given c."""
         c = np.asarray(cost_by_price, dtype=np.float64)
         low = np.maximum(np.floor(self.base.width(c)), 1.0)
         better = (c + low) / self.base.at(low) <= (c + low + 1) / self.base.at(low + 1)
         return np.where(better, low, low + 1)
 
     def corners(self, most: float) -> Floats:
-        """Return the base's corners."""
+        """Return the corners of the base."""
         return self.base.corners(most)
 
 
@@ -221,10 +221,10 @@ Speedup = Power | Amdahl | Table
 
 
 def points(speedup: Table | Whole, servers: int) -> tuple[Floats, Floats]:
-    """Return the points (k, s) between which a speedup is linear, (0, 0) first, shape (n,) each.
+    """Return the points (k, s) between which a speedup is linear, from (0, 0) on, shape (n,) each.
 
-    A speedup on whole servers has them up to ``servers``, of which there may be `MOST_POINTS`; a
-    table has its own.
+    A `Whole` speedup has a point for every integer up to ``servers``, at most `MOST_POINTS`; a
+    `Table` has its own points.
     """
     if isinstance(speedup, Table):
         return speedup.breaks()
