@@ -1,7 +1,8 @@
-"""Ready jobs: a table of names, values and needs, as integers.
+"""Tables of ready jobs: names, and values and resource needs as integers.
 
-The table is a CSV, JSON lines, a frame, a mapping of columns or a list of rows. Rows that say the
-same of everything but the name are one kind: of a rule's thousand jobs numbers are read once.
+The table is a CSV, JSON lines, a data frame, a mapping of columns or a list of rows. Rows that are
+equal in everything but the name are merged into one kind, so that a thousand equal jobs are read
+once.
 """
 
 from collections import Counter
@@ -30,7 +31,7 @@ LARGE = 2**18  # bytes of a CSV that polars reads, where it is installed
 
 
 class ReadyJobs(NamedTuple):
-    """Ready jobs."""
+    """Ready jobs, merged into kinds of equal jobs."""
 
     names: Sequence[str]
     numbers: Floats  # what jobs of each kind say, shape (kinds, columns)
@@ -38,7 +39,17 @@ class ReadyJobs(NamedTuple):
 
 
 def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> ReadyJobs:
-    """Read ready jobs; of the ``columns`` the ``resources`` are amounts, none below 0."""
+    """Return ready jobs from a table.
+
+    Parameters
+    ----------
+    source : path, bytes, frame, mapping or list
+        The table.
+    columns : sequence of str
+        The columns of numbers to read.
+    resources : sequence of str
+        Those columns that are amounts of a resource, which must not be negative.
+    """
     if isinstance(source, str | Path):
         with at_place(file=source):
             return read_jobs(read_bytes(source), columns, resources)
@@ -67,7 +78,7 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
 
 
 def _of_text(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats]:
-    """Read a CSV or JSON lines: names, and numbers of shape (columns, jobs)."""
+    """Return names and numbers, shape (columns, jobs), of a CSV or of JSON lines."""
     text = decode_utf8(data.removeprefix(b"\xef\xbb\xbf"))
     if text.lstrip().startswith("{"):
         return _of_rows(_lines(text), columns)
@@ -80,7 +91,7 @@ def _of_text(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats]:
 
 
 def _of_large(data: bytes, columns: Sequence[str]) -> tuple[list[str], Floats] | None:
-    """Read a CSV by polars; None where a cell is no number, to be read and named one by one."""
+    """Return names and numbers of a CSV, read by polars; None if a cell is not a number."""
     import polars as pl
 
     try:
@@ -106,7 +117,7 @@ def _lines(text: str) -> Iterable[Mapping[str, object]]:
 
 
 def _positions(titles: Sequence[str], columns: Sequence[str]) -> list[int]:
-    """Return where the name and each column are."""
+    """Return the positions of the name column and of each column of numbers."""
     for wanted in (NAME, *columns):
         if titles.count(wanted) != 1:
             known = listing(titles) + suggestion(wanted, titles)
@@ -127,14 +138,14 @@ def _number(cell: object, place: str) -> float:
 
 
 def _of_frame(source: Any, columns: Sequence[str]) -> tuple[list[str], Floats]:
-    """Read a frame, or a mapping of columns."""
+    """Return names and numbers of a frame, or of a mapping of columns."""
     _positions([str(title) for title in getattr(source, "columns", source)], columns)
     names = [str(name) for name in source[NAME]]
     return names, np.array([_column(source[key], key, len(names)) for key in columns])
 
 
 def _column(values: Any, column: str, count: int) -> Floats:
-    """Return a column as floats, 0 for missing cells."""
+    """Return a column as floats, with 0 for missing cells."""
     try:
         numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
@@ -146,7 +157,7 @@ def _column(values: Any, column: str, count: int) -> Floats:
 
 
 def _of_rows(source: Iterable[object], columns: Sequence[str]) -> tuple[list[str], Floats]:
-    """Read rows, of which each column is in one or more."""
+    """Return names and numbers of rows; each column must be in at least one row."""
     rows = list[Mapping[str, object]]()
     for i, row in enumerate(source):
         if not isinstance(row, Mapping) or NAME not in row:
@@ -164,7 +175,7 @@ def _of_rows(source: Iterable[object], columns: Sequence[str]) -> tuple[list[str
 
 
 def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
-    """Return the validated amount of each resource."""
+    """Return the validated capacity of each resource."""
     if not given:
         raise InputError("a resource or more", found="none", parameter="capacity")
     amounts = {}
@@ -189,7 +200,7 @@ def order_of(given: Iterable[str]) -> list[str]:
 
 
 def whole(numbers: Floats, column: str) -> tuple[Integers, int]:
-    """Return a column as whole numbers, and how many are 1; `InputError` beyond 15 digits."""
+    """Return a column as integers and its scale; `InputError` if it needs more than 15 digits."""
     top = float(np.abs(numbers).max(initial=0.0))
     scale = scale_of(numbers) if top < SAFE else 0
     if not scale or top * scale >= MOST:
@@ -199,7 +210,7 @@ def whole(numbers: Floats, column: str) -> tuple[Integers, int]:
 
 
 def room_of(amount: float, scale: int) -> int:
-    """Return how many units of 1/scale fit into an amount, at most as many as any sum has."""
+    """Return a capacity in units of 1/``scale``, rounded down, at most the largest possible sum."""
     exact = as_written(amount) * scale
     return min(exact.numerator // exact.denominator, ROOM)
 
@@ -207,7 +218,10 @@ def room_of(amount: float, scale: int) -> int:
 def group_equal_rows(
     columns: Iterable[Floats],
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Return one row of each kind, and each row's kind; None if most differ. No number is -0.0."""
+    """Return the first row of each kind of equal rows, and the kind of each row.
+
+    None if most rows differ. The columns must not contain -0.0.
+    """
     listed = list(columns)
     hashes = np.zeros(len(listed[0]) if listed else 0, dtype=np.uint64)
     for column in listed:

@@ -1,7 +1,8 @@
-"""Tables (CSV, Parquet, a frame of pandas or polars): one reader, and declared columns.
+"""Reading of tables (CSV, Parquet, pandas and polars frames) with declared columns.
 
-Every cell becomes the text that a person would write: so one reader takes them all, and messages
-name the line of a CSV or the row of another table. What a column holds is said by a `Column`.
+Every cell is converted to the text that a person would write, so that all sources have one reader.
+Messages name the line of a CSV or the row of another table. A `Column` declares what a column
+holds.
 """
 
 from __future__ import annotations
@@ -36,18 +37,19 @@ MOST_WHOLE = 10**9
 
 @dataclass(frozen=True)
 class Column:
-    """What the cells of a column hold.
+    """The declaration of a column.
 
     Attributes
     ----------
     name : str
         Its title.
     kind : str or callable
-        One of `KINDS`, a method of the table's clock such as ``length``, or what reads a text.
+        One of `KINDS`, the name of a method of the table's clock such as ``length``, or a function
+        that parses a cell.
     least : float, optional
-        The least number that is right.
+        The smallest valid number.
     needed : bool
-        Whether no cell of it may be empty.
+        Whether empty cells are errors.
     """
 
     name: str
@@ -57,16 +59,16 @@ class Column:
 
 
 class TextRow:
-    """A row: where it is, and its cells by title; an empty text where there is no such column.
+    """A row of a table: its place and its cells by title; missing columns are empty.
 
     Parameters
     ----------
     titles : mapping, optional
-        How messages call columns that the table itself calls otherwise.
+        Names for columns in messages, where they differ from the table's titles.
     errors : list of InputError, optional
-        Where wrong cells are gathered; without it each raises.
+        Collects the errors of cells; without it the first error is raised.
     placeholders : mapping, optional
-        The texts of cells that count as empty, by place and title.
+        Cells that count as empty, such as ``n/a``, by place and title.
     """
 
     def __init__(
@@ -86,15 +88,15 @@ class TextRow:
         self.is_wrong = False
 
     def text(self, title: str) -> str:
-        """Return a cell as it stands."""
+        """Return the text of a cell."""
         return self._cells[self._at[title]] if title in self._at else ""
 
     def cell(self, position: int) -> str:
-        """Return the cell of a column that has no declaration."""
+        """Return the text of a cell by position, for columns without a declaration."""
         return self._cells[position]
 
     def value(self, column: Column) -> Any:
-        """Return what a cell holds, None where it is empty; `InputError` names row and column."""
+        """Return the parsed value of a cell, None if empty; `InputError` names row and column."""
         text = self.text(column.name)
         if not text and not column.needed:
             return None
@@ -110,22 +112,22 @@ class TextRow:
         return None
 
     def _nothing(self, title: str) -> str:
-        """Return the meaning of an empty cell, in words."""
+        """Return a description of an empty cell for messages."""
         text = self._placeholders.get((self.place, title))
         return f"{quote(text)}, which counts as empty" if text else "an empty cell"
 
     def where(self, title: str) -> str:
-        """Return the place of a cell in words."""
+        """Return the place of a cell for messages."""
         return f"{self.place}, column {self._titles.get(title, title)!r}"
 
     def wrong(self, title: str, expected: str) -> InputError:
-        """Return the error that names this cell."""
+        """Return an error about a cell."""
         text = self.text(title)
         found = quote(text) if text else self._nothing(title)
         return InputError(expected, found=found, place=self.where(title))
 
     def refuse(self, error: InputError) -> None:
-        """Raise an error of this row, or gather it with those of other rows."""
+        """Collect an error of this row, or raise it if errors are not collected."""
         self.is_wrong = True
         if self.errors is None:
             raise error
@@ -143,7 +145,7 @@ def _names(text: str, column: Column) -> tuple[str, ...]:
 
 
 def _number(text: str, column: Column) -> float:
-    """Read a finite number with a decimal point; nothing else that Python would take."""
+    """Return a finite number with a decimal point; Python's other spellings are refused."""
     value = float(text) if NUMBER.fullmatch(text) else float("nan")
     if not is_number(value) or (column.least is not None and value < column.least):
         words = "a finite number" + ("" if column.least is None else f" >= {column.least}")
@@ -173,7 +175,7 @@ KINDS: Mapping[str, Callable[[str, Column], Any]] = {
 
 @runtime_checkable
 class Frame(Protocol):
-    """A frame of pandas or polars."""
+    """The interface of pandas and polars frames."""
 
     @property
     def columns(self) -> Iterable[object]:
@@ -186,7 +188,7 @@ Source = str | Path | Frame  # where a table is: a file, or a frame in memory
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of text: titles and rows, and what messages call their places, as ``line 1``."""
+    """A table of texts: titles, rows, and each row's place for messages, such as ``line 1``."""
 
     head: str
     titles: list[str]
@@ -196,7 +198,13 @@ class TextTable:
 
     @classmethod
     def read(cls, source: Source) -> TextTable:
-        """Read CSV, Parquet or a frame; or raise `InputError`."""
+        """Read a CSV, Parquet file or frame.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read.
+        """
         if not isinstance(source, str | Path):
             if hasattr(source, "iter_rows"):
                 return _of_rows(source.columns, source.iter_rows())
@@ -215,7 +223,7 @@ class TextTable:
         return read_csv(data)
 
     def positions(self, spelled: Callable[[str], str] = str) -> dict[str, int]:
-        """Return the position of each column as ``spelled``; each has a title of its own."""
+        """Return the position of each column by its title, normalized by ``spelled``."""
         at: dict[str, int] = {}
         for i, title in enumerate(map(spelled, self.titles)):
             if not title and not any(row[i] for _, row in self.rows):
@@ -231,10 +239,23 @@ class TextTable:
     def declared(
         self, columns: Iterable[Column], what: str, clock: Any = None, *, others: bool = False
     ) -> list[TextRow]:
-        """Return rows of declared columns; ``others``: whether there may be more of them.
+        """Return the rows of declared columns.
 
-        `InputError` if a needed column is missing, if ``what`` does not know a column, or with all
-        cells that do not hold what their column declares.
+        Parameters
+        ----------
+        columns : iterable of Column
+            The declarations.
+        what : str
+            The kind of table, for messages.
+        clock : object, optional
+            Its methods parse columns of times.
+        others : bool
+            Whether other columns are allowed.
+
+        Raises
+        ------
+        InputError
+            If a needed column is missing or a column is unknown, or with all invalid cells.
         """
         at, by_name = self.positions(), {column.name: column for column in columns}
         for column in by_name.values():
@@ -256,7 +277,7 @@ class TextTable:
 
 
 def _of_rows(titles: Iterable[object], rows: Iterable[Sequence[object]]) -> TextTable:
-    """Return a table of rows that are numbered from 1; empty ones are left out."""
+    """Return a table of rows numbered from 1; empty rows are left out."""
     cells = [(f"row {number}", list(map(_written, row))) for number, row in enumerate(rows, 1)]
     named = [str(title).strip() for title in titles]
     return TextTable("columns", named, [row for row in cells if any(row[1])])
@@ -277,11 +298,14 @@ def _written(value: object) -> str:
 
 
 def read_csv(data: bytes) -> TextTable:
-    """Read a CSV with the delimiter of its header, or of a line ``sep=;`` before it.
+    """Read a CSV, with the delimiter that its header or a first line ``sep=;`` implies.
 
-    `InputError` names the line.
+    Text that is not UTF-8 is read as UTF-16 if it has a byte order mark, else as cp1252.
 
-    What is not UTF-8 is UTF-16 with a byte order mark, or cp1252, as spreadsheets write it.
+    Raises
+    ------
+    InputError
+        With the line.
     """
     text, encoding = _decoded(data)
     lines = _lines(text)
@@ -302,7 +326,7 @@ def read_csv(data: bytes) -> TextTable:
 
 
 def _decoded(data: bytes) -> tuple[str, str]:
-    """Return a text and its encoding."""
+    """Return the text and its encoding."""
     try:
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             return data.decode("utf-16"), "UTF-16"
@@ -316,7 +340,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
 
 
 def plain_csv(data: bytes) -> bytes:
-    """Return a CSV of any delimiter and ends of lines with commas and line feeds."""
+    """Return a CSV with commas as delimiters and line feeds as line ends."""
     text = StringIO(newline="")
     rows = (row for _, row in _lines(_decoded(data)[0], strip=False))
     csv.writer(text, lineterminator="\n").writerows(rows)
@@ -328,19 +352,19 @@ _SEPARATOR = re.compile(r"[\r\n]*\"?sep=([,;\t|])\"?[,;\t| ]*\r?\n", re.IGNORECA
 
 
 def delimiter_of(header: str) -> str:
-    """Return the delimiter of a CSV: the one that its header holds most, outside of quotes."""
+    """Return the delimiter of a CSV: the candidate that its header contains most often."""
     return max(",;\t|", key=re.sub(r'"[^"]*"', "", header).count)
 
 
 def _delimiter(text: str) -> tuple[str, int]:
-    """Return the delimiter of a CSV, and how many characters a line has that only names it."""
+    """Return the delimiter of a CSV, and the length of a first line that only declares it."""
     if match := _SEPARATOR.match(text):
         return match[1], match.end()
     return delimiter_of(text.lstrip("\r\n").split("\n", 1)[0]), 0
 
 
 def _lines(text: str, *, strip: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """Yield the header, then each row that is not blank, with its number of line."""
+    """Yield the header and each nonblank row with its line number."""
     delimiter, first = _delimiter(text)
     reader = csv.reader(io.StringIO(text[first:], newline=""), delimiter=delimiter, strict=True)
     before = text.count("\n", 0, first)
@@ -359,7 +383,7 @@ def _lines(text: str, *, strip: bool = True) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_frame(data: bytes) -> pl.DataFrame:
-    """Read a CSV of any delimiter, perhaps of millions of rows, as a frame of texts."""
+    """Read a CSV of any delimiter into a polars frame of texts; fast for millions of rows."""
     require("polars")
     import polars as pl
     from polars.exceptions import PolarsError
@@ -378,9 +402,9 @@ def read_frame(data: bytes) -> pl.DataFrame:
 
 
 def expect_cells(data: bytes) -> None:
-    """Raise `InputError` about the first row of a CSV that has not as many cells as the header.
+    """Raise `InputError` at the first row whose number of cells differs from the header's.
 
-    polars takes the cells that a short line lacks for empty ones.
+    polars itself would fill short rows with empty cells.
     """
     import numpy as np
 
@@ -413,7 +437,10 @@ around_polars: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
-    """Read a table of cells of so many bytes; `InputError` if it is damaged or too large."""
+    """Read a Parquet table; `InputError` if it is damaged or larger than memory allows.
+
+    ``cell`` is the number of bytes that a cell takes in memory.
+    """
     require("polars")
     import polars as pl
     from polars.exceptions import PanicException, PolarsError

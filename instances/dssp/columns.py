@@ -1,7 +1,6 @@
-"""The columns of a table of jobs: their declarations, and which column of a table is which.
+"""The columns of a table of jobs: their declarations, and how a table's columns are recognized.
 
-`FIELDS` declares each field once: how it is read, the titles that are recognized, an example, its
-unit, and what happens without it.
+`FIELDS` declares each field: its parser, recognized titles, an example, the unit, and the default.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _LICENCE = re.compile(r"([^:=]+?)\s*(?:[:=]\s*(\d{1,9}))?")
 
 
 def frame_count(text: str) -> int:
-    """Return how many frames a cell names: ``1-10,20-25`` are 16, and ``120`` are 120."""
+    """Return the number of frames in a cell: 16 for ``1-10,20-25``, 120 for ``120``."""
     if re.fullmatch(r"\d{1,7}", text, re.ASCII):
         count = int(text)
     elif re.fullmatch(r"\d{1,3}(,\d{3})+", text, re.ASCII):
@@ -58,7 +57,7 @@ def _frames(part: str) -> range:
 
 
 def done_of(text: str) -> int | Fraction:
-    """Return how many frames are done, or which fraction of them."""
+    """Return the number of finished frames, or the finished fraction."""
     number, percent = text.removesuffix("%").strip(), text.endswith("%")
     number = re.sub(r"\s*/\s*\d+$", "", number)
     if percent and NUMBER.fullmatch(number) and 0 <= float(number) <= 100:
@@ -69,7 +68,7 @@ def done_of(text: str) -> int | Fraction:
 
 
 def licences_of(text: str) -> dict[str, int]:
-    """Return how many seats of each licence a task holds: ``houdini;nuke:2``."""
+    """Return the seats of each licence that a task holds, from a cell: ``houdini;nuke:2``."""
     held: dict[str, int] = {}
     for part in filter(None, map(str.strip, re.split("[;,]", text))):
         match = _LICENCE.fullmatch(part)
@@ -85,18 +84,18 @@ def licences_of(text: str) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Field(Column):
-    """A field of a job.
+    """The declaration of a field of a job.
 
     Attributes
     ----------
     titles : tuple of str
-        Titles that are recognized, with ``_`` for a space, besides the name; the first goes first.
+        Titles that are recognized beside the name, with ``_`` for a space, in order of preference.
     example : str
-        A cell.
+        An example of a cell.
     unit : str
-        What it counts or is measured in.
+        The unit or meaning of the values.
     without : str
-        What holds where the column or the cell is missing.
+        What applies if the column or the cell is missing.
     """
 
     titles: tuple[str, ...] = ()
@@ -272,9 +271,9 @@ _UNIT = re.compile(r"(.+?)_?(sec|secs|seconds|min|mins|minutes|hours|[(\[](?:[sm
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How a table of jobs is read: see `schedopt.instances.dssp.jobtable.OPTIONS`.
+    """Options for reading a table of jobs: see `schedopt.instances.dssp.jobtable.OPTIONS`.
 
-    ``names`` is how messages name what is given here.
+    ``names`` determines how messages refer to these options.
     """
 
     name: str | None = None
@@ -300,7 +299,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column of a table is which."""
+    """The assignment of a table's columns to fields, groupings and labels."""
 
     at: dict[str, int]  # the position of each field
     positions: dict[str, int]  # and of each title
@@ -313,7 +312,7 @@ class Columns:
 
     @classmethod
     def of(cls, table: TextTable, asked: Reading) -> Columns:
-        """Find out which column is which; `InputError` if one is missing or misspelt."""
+        """Assign the columns of a table; `InputError` if one is missing or seems misspelt."""
         at, names = table.positions(), asked.names
         chosen = _titles(asked.groups, at, names.place("groups"))
         kept = _titles(asked.keep, at, names.place("keep")) or []
@@ -349,17 +348,17 @@ class Columns:
         return cls(fields, at, titles, groupings, kept, unused, reward, names)
 
     def position(self, key: str, place: str) -> int:
-        """Return the position of a field or a title; `InputError` if there is none."""
+        """Return the column position of a field or a title; `InputError` if it does not exist."""
         if key in self.at:
             return self.at[key]
         return self.positions[_title(key, self.positions, place)]
 
     def with_prefix(self, prefix: str) -> list[str]:
-        """Return what the titles with a prefix name: kinds of seats, or resources."""
+        """Return the names after a prefix in titles: kinds of seats, or resources."""
         return [key.removeprefix(prefix) for key in self.titles if key.startswith(prefix)]
 
     def notes(self, instance: Instance) -> Iterator[str]:
-        """Yield what became of the columns."""
+        """Yield notes on how the columns were used."""
         if self.reward and "reward" in self.titles:
             yield f"column 'reward': not used: the reward is {self.reward}, as asked"
         fields = (
@@ -381,12 +380,12 @@ class Columns:
 
 
 def count_of(number: int, what: str) -> str:
-    """Return how many of something there are."""
+    """Return a number and a noun, in the plural if needed."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def unit_of(key: str, title: str) -> str:
-    """Return the unit that a title gives the plain numbers of a field: of ``AvgFrameSec``, s."""
+    """Return the unit that a title implies for plain numbers: s for ``AvgFrameSec``."""
     match = _UNIT.fullmatch(_normalized(title))
     if not match or FIELDS.get(key, PREFIXED[HOLDS]).kind not in ("length", "point", "end"):
         return ""
@@ -398,7 +397,7 @@ def _normalized(title: str) -> str:
 
 
 def _expect_field(key: str, place: str) -> bool:
-    """Raise `InputError` unless a key is a field; return True."""
+    """Return True if a key is a field, else raise `InputError`."""
     if key not in FIELDS and not any(key.startswith(p) and key != p for p in PREFIXED):
         known = [*FIELDS, *(own.name for own in PREFIXED.values())]
         hint = suggestion(key, FIELDS) or listing(known, len(known))
@@ -407,7 +406,7 @@ def _expect_field(key: str, place: str) -> bool:
 
 
 def _title(title: str, at: Mapping[str, int], place: str) -> str:
-    """Return a title of a table in its own spelling."""
+    """Return a title as the table spells it."""
     own = {_normalized(other): other for other in at}
     found = title if title in at else own.get(_normalized(title))
     if found is None:
@@ -456,7 +455,7 @@ def _check(
     reward: str | None,
     names: OptionNames,
 ) -> None:
-    """Raise `InputError` where a column is missing, or seems to be misspelt."""
+    """Raise `InputError` if a needed column is missing, or if a title seems misspelt."""
     plain = {_normalized(title): title for title in others}
     odd = [title for title in plain if title not in GROUPS and title not in FIELDS]
     for column in FIELDS:  # misspelt it would pass for a grouping, and go unused
@@ -482,6 +481,6 @@ def _check(
 
 
 def _is_grouping(table: TextTable, title: str, at: int) -> bool:
-    """Return True if a column is a grouping by default: text that is not a field's."""
+    """Return True if a column becomes a grouping by default: text that belongs to no field."""
     filled = [row[at] for _, row in table.rows if row[at]]
     return _normalized(title) not in _NO_GROUPINGS and not all(map(_MEASURE.fullmatch, filled))

@@ -1,4 +1,4 @@
-"""The rows of a table of jobs, read into jobs."""
+"""Conversion of the rows of a table into jobs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Cells = tuple[str, list[str]]  # of a row, with its place
 
 
 def worths_of(reward: str, names: OptionNames) -> dict[str, float]:
-    """Return what each word of a column of priorities is worth, as the option ``reward`` says."""
+    """Return the reward of each word in a priority column, from the option ``reward``."""
     worths: dict[str, float] = {}
     parts = reward.removeprefix(BY_WORD).split(",") if reward.startswith(BY_WORD) else []
     for part in parts:
@@ -66,10 +66,10 @@ def worths_of(reward: str, names: OptionNames) -> dict[str, float]:
 
 
 def with_points(texts: Sequence[str], delimiter: str, *, stages: bool = False) -> list[str]:
-    """Return the cells of a column with decimal points, and without thousands separators.
+    """Return the cells of a column with decimal points and without thousands separators.
 
-    Where cells are separated by semicolons a comma is a decimal comma, and then a point before
-    three digits separates thousands; elsewhere a comma before three digits does.
+    In files with semicolons as delimiters, a comma is a decimal comma, and a point before three
+    digits separates thousands. In other files, a comma before three digits separates thousands.
     """
     changes = [(r"(?<![\d.,])(\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+)(?!\d)", r"[ \u00a0\u202f'’]", "")]
     if delimiter == ";" and any(re.search(r"\d,\d", text) for text in texts):
@@ -84,9 +84,9 @@ def with_points(texts: Sequence[str], delimiter: str, *, stages: bool = False) -
 
 
 def _with_hours(texts: Sequence[str]) -> list[str]:
-    """Return frame times of which minutes and seconds, such as 45:30, have hours: 0:45:30.
+    """Return frame times with minutes and seconds, such as 45:30, in hours: 0:45:30.
 
-    A column has minutes and seconds if one of them cannot be hours and minutes of a day.
+    A column has minutes and seconds if one of its cells cannot be hours and minutes of a day.
     """
     pairs = [_PAIR.fullmatch(text) for text in texts]
     if not any(pair and int(pair[1]) > 23 for pair in pairs):
@@ -102,7 +102,7 @@ def _replace(mark: str, point: str, found: re.Match[str]) -> str:
 
 
 class JobReader:
-    """Reads rows into jobs, and keeps notes on them."""
+    """Converter of rows into jobs, which collects notes and errors."""
 
     def __init__(self, table: TextTable, columns: Columns, clock: Clock, asked: Reading) -> None:
         self.table, self.columns, self.clock, self.asked = table, columns, clock, asked
@@ -159,7 +159,7 @@ class JobReader:
         return tuple(self._with_worths(jobs))
 
     def notes(self, read: int) -> Iterator[str]:
-        """Yield notes on times, and on how many jobs were read and left out."""
+        """Yield notes on times, priorities, and the jobs that were read, renamed and left out."""
         if self.table.encoding != "UTF-8":
             yield f"the file is not in UTF-8: it is read as {self.table.encoding}"
         if self.worths:
@@ -196,7 +196,7 @@ class JobReader:
 
     @contextmanager
     def named_rows(self, jobs: Sequence[Job]) -> Iterator[None]:
-        """Name the row and the column in an `InputError` about ``jobs[...]``."""
+        """Replace ``jobs[...]`` in the place of an `InputError` by the row and the column."""
         try:
             yield
         except InputError as error:
@@ -212,7 +212,7 @@ class JobReader:
     # --- rows -------------------------------------------------------------------------------
 
     def _chosen_rows(self) -> list[Cells]:
-        """Return the rows that are wanted, with cells as `Clock` reads them."""
+        """Return the rows that the option ``where`` selects, with normalized cells."""
         at, rows = self.columns.at, self.table.rows
         for key, wanted in self.asked.where.items():
             i = self.columns.position(key, self.names.place(f"where:{key}"))
@@ -236,7 +236,7 @@ class JobReader:
         return rows
 
     def _keep(self, rows: list[Cells], wanted: Sequence[bool], why: str) -> list[Cells]:
-        """Return the rows that are wanted, and note the others."""
+        """Return the wanted rows, and record the others as left out."""
         at = self.columns.at
         for (place, cells), is_wanted in zip(rows, wanted, strict=True):
             if not is_wanted:
@@ -252,7 +252,7 @@ class JobReader:
         return self._holds.get(key) or FIELDS[key]
 
     def _write_plainly(self, key: str, title: str, rows: Sequence[Cells]) -> None:
-        """Rewrite the cells of a field: no placeholders, decimal points, the title's unit."""
+        """Normalize the cells of a field: placeholders, decimal points, the title's unit."""
         i, kind = self.columns.at[key], self._declared(key).kind
         texts = [cells[i] for _, cells in rows]
         if kind != "text":
@@ -276,7 +276,7 @@ class JobReader:
     # --- jobs -------------------------------------------------------------------------------
 
     def _job(self, row: TextRow) -> Job | None:
-        """Return the job of a row; None where it is left out, or the row is wrong."""
+        """Return the job of a row; None if it is left out or the row has an error."""
         name = self._name(row)
         value = {column.name: row.value(column) for column in self._read}
         stages, priority = self._stages(row, value), self._priority(row)
@@ -323,7 +323,7 @@ class JobReader:
         return job
 
     def _name(self, row: TextRow) -> str | None:
-        """Return a name of the row's own."""
+        """Return a unique name for the row's job."""
         name: str | None = row.value(FIELDS["name"])
         if name is None or self._places.setdefault(name, row.place) == row.place:
             return name
@@ -340,7 +340,7 @@ class JobReader:
         return own
 
     def _with_worths(self, jobs: Sequence[Job]) -> Sequence[Job]:
-        """Return jobs with the rewards or levels of their priorities, of which 0 is the first."""
+        """Return the jobs with rewards or levels from their priorities; 0 is most important."""
         if self.worths or "priority" not in self.columns.at:
             return jobs
         raw = [job.priority for job in jobs if job.priority is not None]
@@ -359,7 +359,7 @@ class JobReader:
         return valued
 
     def _priority(self, row: TextRow) -> float | None:
-        """Return a job's priority; of words, how many are worth more."""
+        """Return a job's priority; for words, the number of words with a larger reward."""
         text = row.text("priority")
         if self.worths:
             if text not in self.worths:
@@ -384,7 +384,7 @@ class JobReader:
     # --- tasks ------------------------------------------------------------------------------
 
     def _stages(self, row: TextRow, value: dict[str, Any]) -> Stages | None:
-        """Return the stages that are not done; empty where all are, None where none is known."""
+        """Return the unfinished stages: empty if all are finished, None if there are no tasks."""
         length, frames, done = value.get("frame_time"), value.get("frames"), value.get("done")
         tasks = row.text("tasks")
         if length is None:
@@ -419,7 +419,7 @@ class JobReader:
         return _undone(stages, done) if stages and done else stages
 
     def _missing(self, value: dict[str, Any]) -> str:
-        """Return the column that a row without tasks lacks."""
+        """Return the column that a row without tasks needs."""
         if value.get("demand") is not None and value.get("critical_path") is not None:
             return ""
         if "demand" not in self.columns.at and "critical_path" not in self.columns.at:
@@ -433,7 +433,10 @@ class JobReader:
     # --- jobs after others --------------------------------------------------------------------
 
     def _with_jobs_before(self, read: Sequence[tuple[TextRow, Job]]) -> list[Job]:
-        """Return the jobs with all that they wait for; those that wait for a job left out go."""
+        """Return the jobs with resolved predecessors.
+
+        Jobs that wait for a job that is left out are left out as well.
+        """
         there = {job.name for _, job in read}
         kept: list[tuple[TextRow, Job]] = []
         for row, job in read:
@@ -463,12 +466,12 @@ class JobReader:
 
 
 def _done(done: Any, total: int) -> int:
-    """Return how many of some frames are done: a number, or a fraction rounded down."""
+    """Return the number of finished frames; a fraction of ``total`` is rounded down."""
     return min(total, done if isinstance(done, int) else int((done or 0) * total))
 
 
 def _undone(stages: Stages, done: Any) -> Stages:
-    """Return stages without their first tasks, which are done."""
+    """Return stages without the finished tasks, which are the first ones."""
     skip, left = _done(done, sum(map(len, stages))), []
     for stage in stages:
         left.append(stage[skip:])
