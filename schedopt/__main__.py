@@ -50,7 +50,10 @@ def _run() -> None:
         message = str(missing_import(error))
     except MemoryError:
         message = "out of memory"
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as ended:
+        # the reader of the output has closed it, such as `head`: rich and click end with 1
+        if not isinstance(ended.__context__ or ended, BrokenPipeError):
+            raise
         output.discard()
         sys.exit(output.PIPE)
     except OSError as error:

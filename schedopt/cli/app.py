@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperGroup
 
-from schedopt.cli.output import INTERRUPTED, PIPE, discard, say
+from schedopt.cli.output import INTERRUPTED, say
 from schedopt.instances.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -32,7 +32,7 @@ def flag_of(parameter: str) -> str:
 
 
 class Verbs(TyperGroup):
-    """All verbs: messages name flags; Ctrl-C and a closed pipe have their own exit status."""
+    """All verbs: messages name flags, and Ctrl-C has its own exit status."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb of a command line."""
@@ -42,9 +42,6 @@ class Verbs(TyperGroup):
             if error.parameter:
                 error.parameter = flag_of(error.parameter)
             raise
-        except BrokenPipeError:  # as `head` closes it
-            discard()
-            raise typer.Exit(PIPE) from None
         except KeyboardInterrupt:
             say("interrupted")
             raise typer.Exit(INTERRUPTED) from None

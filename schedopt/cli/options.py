@@ -24,7 +24,7 @@ def number(text: str) -> float:
 
 
 def _seconds(text: str) -> float | None:
-    """Read a time limit: a number of seconds, a time with units, or ``none``."""
+    """Return the seconds of a time limit: a number, a time with units, or ``none``."""
     from schedopt.instances.times import LENGTH, comma, seconds_of
 
     if text == "none":

@@ -17,14 +17,7 @@ if TYPE_CHECKING:  # a verb that prints no table loads none
     from schedopt.tables import Table
 
 
-class _Output(Console):
-    """Standard output, which leaves it to the command line to end where the reader has gone."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-
-out = _Output(highlight=False, emoji=False)
+out = Console(highlight=False, emoji=False)
 if not out.is_terminal and "COLUMNS" not in os.environ:
     out.width = 120
 err = Console(stderr=True, highlight=False, emoji=False)

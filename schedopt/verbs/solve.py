@@ -374,7 +374,7 @@ def _with_check(model: Formulation, result: Result, seconds: float | None) -> Re
 def _expect_limits(limits: Limits) -> None:
     limit, threads, most = limits.time_limit, limits.threads, most_at_once()
     for name, value, right, expected in (
-        ("time_limit", limit, limit is None or limit >= 0, "seconds, 0 or more"),
+        ("time_limit", limit, limit is None or 0 <= limit < inf, "seconds, 0 or more, or none"),
         ("gap", limits.gap, 0 <= limits.gap < inf, "a number >= 0"),
         ("threads", threads, threads is None or 1 <= threads <= most, f"a number from 1 to {most}"),
         ("seed", limits.seed, 0 <= limits.seed < 2**31, "a whole number from 0 to 2^31 - 1"),

@@ -182,6 +182,7 @@ WRONG = [
     (["solve", NIGHT, "--option", "fill"], ["KEY=VALUE"]),
     (["solve", NIGHT, "--option", "fill=-1"], ["option fill", "a number above 0"]),
     (["solve", NIGHT, "--time-limit", "-1"], ["--time-limit: found -1.0"]),
+    (["solve", NIGHT, "--time-limit", "1e400"], ["--time-limit: found inf", "or none"]),
     (["solve", NIGHT, "--time-limit", "soon"], ["--time-limit"]),
     (["solve", NIGHT, "--time-limit", "1,5"], ["--time-limit", "decimal point"]),
     (["solve", NIGHT, "--gap", "-0.1"], ["gap"]),

@@ -182,6 +182,15 @@ def test_a_reader_that_has_gone_ends_us_as_sigpipe_would_and_the_report_is_made(
     assert rows.exists()
 
 
+@pytest.mark.parametrize("words", [["--help"], ["solve", "--help"], ["explain", "selection"]])
+def test_help_whose_reader_has_gone_ends_as_sigpipe_would(words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        done = tail(*words, stdout=pipe)
+    assert (done.returncode, done.stderr) == (128 + 13, b"")
+
+
 EVIL = "\x1b]0;owned\x07\x1b[31m\u202e\x9b31mred:smile:[bold]\r\n"
 
 
