@@ -1,4 +1,4 @@
-"""dssp policies: what people select and dispatch with. Importing this registers them."""
+"""dssp policies: selectors and dispatchers. Importing this module registers them."""
 
 from schedopt.policies import registry
 from schedopt.policies.dssp import dispatchers, selectors

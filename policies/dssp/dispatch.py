@@ -1,6 +1,6 @@
-"""The simulator of nights: which task goes to idle processors, simulated to the end.
+"""Simulation of dispatchers on a night.
 
-`solvers.dssp.schedule.simulation_kernels` says what a dispatcher means.
+`solvers.dssp.schedule.simulation_kernels` defines what a dispatcher does.
 """
 
 import numpy as np
@@ -27,16 +27,16 @@ def simulate(
     Parameters
     ----------
     night : Instance
-        With stages for every job: what happens, whatever was predicted.
+        An instance with stages for every job; predictions are ignored.
     jobs : ndarray of int
         Positions of the jobs to run.
     keys : ndarray of float, shape (jobs,) or (tasks,)
-        Of all runnable tasks the one whose job, or which itself, has the least key goes first; the
-        file's order decides ties.
+        Priorities of jobs or tasks: the runnable task with the smallest key starts first. The
+        file's order breaks ties.
     draws : ndarray of float, shape (tasks,)
-        In place of keys: numbers in [0, 1) that draw one task after the other.
+        In place of keys: numbers in [0, 1) from which tasks are drawn at random.
     lengths : ndarray of float, shape (tasks,), optional
-        How long tasks take, if not as long as the instance says.
+        Actual task lengths, if they differ from the instance's.
     """
     clocks = np.empty(0) if draws is None else clocks_of(draws)
     by_task = keys is not None and len(keys) > len(night.jobs)
@@ -45,7 +45,7 @@ def simulate(
 
 
 def key_of_tasks(night: Instance, keys: Floats | None) -> Floats:
-    """Return a key for each task, shape (tasks,): its own, its job's rank, or 0 without keys."""
+    """Return the key of each task, shape (tasks,): its own, or its job's rank; 0 without keys."""
     tasks = night.tasks
     if keys is None:
         return np.zeros(len(tasks.lengths))
@@ -57,16 +57,16 @@ def key_of_tasks(night: Instance, keys: Floats | None) -> Floats:
 
 
 def clocks_of(draws: Floats) -> Floats:
-    """Return exponential numbers for uniform ones.
+    """Return exponential random numbers from uniform ones.
 
-    Of tasks that wait as long as such numbers say, each is as likely as another to be the first,
-    and remains so however long it has waited.
+    With exponential waiting times, each of the waiting tasks is equally likely to be the first,
+    however long it has waited.
     """
     return -np.log1p(-draws)
 
 
 def schedule_of(night: Instance, jobs: Ints, outcome: Simulated, fill: float = 1.0) -> Scheduled:
-    """Return the solution record of a simulation of some jobs, chosen under a fill of r."""
+    """Return the solution record of a simulated schedule; shares are of r·P·D for r = ``fill``."""
     done = [int(j) for j in jobs if np.isfinite(outcome.completion[j])]
     schedule = outcome.schedule(night, done, fill)
     if len(done) == len(jobs):

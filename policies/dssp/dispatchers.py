@@ -1,11 +1,10 @@
-"""The dispatchers: which runnable task an idle processor takes.
+"""Dispatchers: rules by which idle processors choose a runnable task.
 
-A dispatcher is a key, by job or by task: of all runnable tasks the one of the least key goes first,
-and the file's order decides ties. Keys of jobs use what planning knows (predictions, where the file
-has them); keys of tasks need task lengths, which only a clairvoyant has.
+A dispatcher is a key for each job or task. The runnable task with the smallest key starts first;
+the file's order breaks ties. Keys of jobs use planned numbers, which are predictions where the file
+has them. Keys of tasks need actual task lengths, which only a clairvoyant scheduler knows.
 
-Source: Anderson et al., SPAA 2005, section 3.2, where
-"over two dozen" were tried and six are named.
+Source: Anderson et al., SPAA 2005, section 3.2, which tried "over two dozen" and names six.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,17 +39,19 @@ DRAWN: Final[set[str]] = set()
 def dispatcher(
     name: str, *, source: str, summary: str, random: bool = False
 ) -> Callable[[Key], Key]:
-    """Register a function ``key(night) -> keys`` of jobs or tasks as a dispatcher.
+    """Register a function ``key(night) -> keys`` as a dispatcher.
 
-    It returns a number for each job, shape (jobs,), or for each task, shape (tasks,): of what can
-    run, the least goes first. ``core+name`` dispatches what a selector selects.
+    The function returns a number for each job, shape (jobs,), or for each task, shape (tasks,); the
+    runnable task with the smallest number starts first. The policy ``core+name`` dispatches the
+    jobs that the selector ``core`` selects.
 
     Parameters
     ----------
     name, source, summary : str
         As in `Policy`.
     random : bool
-        The function takes ``(night, seed)`` and returns draws, not keys: see `simulate`.
+        Whether the function takes ``(night, seed)`` and returns random draws in place of keys: see
+        `simulate`.
     """
 
     def decorate(key: Key) -> Key:
@@ -82,17 +83,17 @@ def dispatcher(
 
 
 def positions(night: Instance, names: Sequence[str]) -> Ints:
-    """Return where jobs stand in the file, in its order."""
+    """Return the positions of jobs by name, in the file's order."""
     return np.array(sorted(night.index[name] for name in names), dtype=np.int64)
 
 
 def simulate_dispatcher(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Simulated:
-    """Play a dispatcher by its name.
+    """Simulate a dispatcher given by its name.
 
     Raises
     ------
     NotApplicableError
-        If a job has no stages: nothing is known of its tasks.
+        If a job has no stages.
     """
     single_night(night.nights, name)
     try:
@@ -112,32 +113,32 @@ def simulate_dispatcher(night: Instance, name: str, jobs: Ints, seed: int = 0) -
 
 @dispatcher("random", source=PAPER, summary="a runnable task at random", random=True)
 def _random(night: Instance, seed: int) -> Floats:
-    """Draw as many numbers in [0, 1) as there are tasks."""
+    """Draw a number in [0, 1) for each task."""
     return np.random.default_rng(seed).random(len(night.tasks.lengths))
 
 
 def _priorities(night: Instance) -> Floats:
-    """Return priority(j); jobs that have none come last."""
+    """Return the priority of each job; jobs without one come last."""
     return np.array([inf if job.priority is None else job.priority for job in night.jobs])
 
 
 def _path_from(night: Instance) -> Floats:
-    """Return L_i + the longest path through the later stages."""
+    """Return the length of each task plus the critical path of the later stages."""
     return night.tasks.lengths + night.tasks.following_paths[night.tasks.stage_of]
 
 
 def _path_of_stage(night: Instance) -> Floats:
-    """Return the longest path from the start of the stage of i."""
+    """Return the critical path from the start of each task's stage."""
     return night.tasks.remaining_paths[night.tasks.stage_of]
 
 
 def _slack(night: Instance) -> Floats:
-    """Return d_j - (L_i + the later stages): the slack but for the common time t."""
+    """Return d_j - (L_i + critical path of the later stages), the slack at time 0."""
     return night.deadlines[night.tasks.job_of] - _path_from(night)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Return above/below; infinite for x/0, and 0 for 0/0."""
+    """Return above/below, with x/0 infinite and 0/0 zero."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.nan_to_num(above / below, nan=0.0, posinf=np.inf)
 

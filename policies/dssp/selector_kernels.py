@@ -1,4 +1,4 @@
-"""Greedy selectors over flat arrays. Weights are whole numbers; all of them fit alone."""
+"""Greedy selectors on flat arrays, for integer weights that do not exceed the capacity."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ _NONE, _PREFIX, _SINGLE = -1, 0, 1
 
 @kernel(python_up_to=2000)
 def greedy(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
-    """Take whatever still fits, in the given order."""
+    """Return the items that are taken greedily in the given order."""
     chosen = np.zeros(rewards.size, dtype=np.bool_)
     add_greedily(chosen, weights, room, order)
     return chosen
@@ -23,7 +23,7 @@ def greedy(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
 
 @kernel(python_up_to=2000)
 def add_greedily(chosen: Mask, weights: Floats, room: float, order: Array) -> None:
-    """Add to a selection whatever fits into the `room` that it leaves, in the given order."""
+    """Add items to a selection in the given order while they fit into the remaining ``room``."""
     for j in order:
         if not chosen[j] and weights[j] <= room:
             chosen[j] = True
@@ -32,7 +32,7 @@ def add_greedily(chosen: Mask, weights: Floats, room: float, order: Array) -> No
 
 @kernel(python_up_to=2000)
 def greedy_half(rewards: Floats, weights: Floats, room: float, order: Array) -> Mask:
-    """Take the better of greedy and the first of the most rewarding items, then what fits."""
+    """Return the better of greedy and the most rewarding item, completed greedily."""
     chosen = greedy(rewards, weights, room, order)
     if rewards.size == 0:
         return chosen
@@ -45,7 +45,7 @@ def greedy_half(rewards: Floats, weights: Floats, room: float, order: Array) -> 
 
 
 def greedy_three_quarters(items: Items) -> Mask:
-    """Take the best that a pair and `greedy_half` below it give; see the selector of this name."""
+    """Return the best pair of items completed by `greedy_half`; see the selector of this name."""
     chosen = greedy_half(items.rewards, items.weights, items.room, items.order)
     value = float(items.rewards[chosen].sum())
     rank = np.argsort(items.rewards, kind="stable")  # by reward, the file's order on ties
@@ -73,10 +73,10 @@ def greedy_three_quarters(items: Items) -> Mask:
 
 
 class RankedItems(NamedTuple):
-    """Items by ascending rank: item k may be followed by those before it.
+    """Items by increasing rank, where item k is combined with items of lower rank.
 
-    ``at`` is each one's place by ratio, from 1, ``heavier`` the items by ascending weight.
-    ``tree``, shape (n + 1, 2), is a Fenwick tree by ``at`` of weights and rewards of the first.
+    ``at`` is the place of each item by ratio, from 1; ``heavier`` are the items by increasing
+    weight. ``tree``, shape (n + 1, 2), is a Fenwick tree over ``at`` of weights and rewards.
     """
 
     rewards: Floats
@@ -90,10 +90,15 @@ class RankedItems(NamedTuple):
 def best_pair(
     items: RankedItems, room: float, start: int, stop: int, value: float
 ) -> tuple[float, int, int, int]:
-    """Find the best pair whose lesser member is one of start..stop-1: value, how it came, pair.
+    """Return the best pair whose item of lower rank is in start..stop-1.
 
-    ``value`` is what is to be beaten. The tree has the items below start - 1; those below stop - 1
-    are in it afterwards.
+    ``value`` is the value to improve on. On entry the tree contains the items below start - 1, on
+    return those below stop - 1.
+
+    Returns
+    -------
+    tuple
+        The value, how it is reached, and the two items.
     """
     rewards, weights, at, heavier, tree = items
     n = rewards.size
@@ -134,7 +139,7 @@ def _add_to_prefix_tree(tree: Floats, place: int, weight: float, reward: float) 
 
 
 def _prefix_reward(tree: Floats, left: float) -> float:
-    """Return the reward of the longest prefix by ratio that weighs no more than `left`."""
+    """Return the reward of the longest prefix by ratio whose weight is at most ``left``."""
     step = 1
     while 2 * step < tree.shape[0]:
         step *= 2
@@ -152,7 +157,7 @@ def _prefix_reward(tree: Floats, left: float) -> float:
 def below_pair(
     rewards: Floats, weights: Floats, room: float, order: Array, how: int, i: int, k: int
 ) -> Mask:
-    """Build the selection that `best_pair` found, and fill it up with whatever fits."""
+    """Return the selection that `best_pair` found, completed greedily."""
     chosen = np.zeros(rewards.size, dtype=np.bool_)
     chosen[i] = chosen[k] = True
     remaining = room - weights[i] - weights[k]
@@ -187,10 +192,10 @@ def extend(
     start: int,
     stop: int,
 ) -> None:
-    """Let items start..stop-1 into the table; ``stop`` may be past the end.
+    """Extend a dynamic program by the items start..stop-1; ``stop`` may be past the last item.
 
-    ``least`` is the least weight for each total reward, infinite where there is none; bit q of row
-    j of ``taken`` says whether the least weight for q, among items 0..j, takes item j.
+    ``least`` is the smallest weight for each total reward, infinite if none has it. Bit q of row j
+    of ``taken`` says whether the lightest subset of items 0..j with reward q contains item j.
     """
     for j in range(start, min(stop, rewards.size)):
         reward, weight = rewards[j], weights[j]
@@ -204,7 +209,7 @@ def extend(
 
 @kernel(python_up_to=300_000)
 def trace(taken: NDArray[np.uint8], rewards: NDArray[np.int64], total: int) -> Mask:
-    """Return the set of least weight for a total reward."""
+    """Return the lightest set with a given total reward."""
     chosen = np.zeros(rewards.size, dtype=np.bool_)
     for j in range(rewards.size - 1, -1, -1):
         if taken[j, total >> 3] >> (total & 7) & 1:

@@ -1,10 +1,11 @@
-"""The selectors: which jobs to try to complete by the deadline.
+"""Selectors: which jobs to run by the deadline.
 
-All solve max Σ R_j x_j, Σ T_1(j) x_j <= r·P·D over the jobs with T_∞(j) <= D, exactly or not
-(Anderson et al., SPAA 2005, equations 1 and 2). They ignore side constraints,
-and do not apply where releases and deadlines of jobs' own ask for more than one capacity.
+They maximize Σ R_j x_j subject to Σ T_1(j) x_j <= r·P·D over the jobs with T_∞(j) <= D, exactly or
+approximately (Anderson et al., SPAA 2005, equations 1 and 2). Side constraints are ignored.
+Selectors do not apply to instances whose releases and deadlines require several capacity
+constraints.
 
-A selector is a function from `Items` to a mask over them; `selector` does the rest.
+A selector is a function from `Items` to a mask of items.
 """
 
 from collections.abc import Callable
@@ -32,10 +33,12 @@ _BLOCK: Final = 50_000_000  # table entries between two looks at the keyboard
 
 
 def optimum(items: Items) -> Mask:
-    """Find an optimum of whole rewards by the least demand for every total up to Dantzig's bound.
+    """Return an optimal selection by dynamic programming over total rewards up to Dantzig's bound.
 
-    Raises `NotApplicableError` if a reward is not whole, or the decisions need more memory than
-    `MEMORY`.
+    Raises
+    ------
+    NotApplicableError
+        If a reward is not an integer, or the table needs more memory than `MEMORY`.
     """
     rewards = items.rewards
     if not np.array_equal(rewards, np.floor(rewards)) or rewards.max(initial=0.0) > 2.0**53:
@@ -54,26 +57,33 @@ def optimum(items: Items) -> Mask:
 
 
 def approximation(items: Items, epsilon: float) -> Mask:
-    """Find a selection worth at least (1 - epsilon) of the optimum.
+    """Return a selection with at least (1 - epsilon) of the optimal reward.
 
-    Let z be the optimum and U Dantzig's bound: z <= U <= 2z, since U is at most what greedy takes
-    before its first miss, plus that item. Let e = epsilon/3. Items worth more than e·U are large;
-    their rewards are rounded down to multiples of d = e²·U, by less than e of each, since each is
-    worth more than d/e. For every sum of rounded rewards (there are U/d = 1/e² of them) the table
-    has the least demand, and the room that this leaves is filled with small items by ratio.
+    Let z be the optimum and U Dantzig's bound. Then z <= U <= 2z, since U is at most the greedy
+    reward before the first item that does not fit, plus that item. Let e = epsilon/3. Items worth
+    more than e·U are large. Their rewards are rounded down to multiples of d = e²·U, which loses
+    less than the fraction e of each, since each is worth more than d/e. For each of the U/d = 1/e²
+    sums of rounded rewards the table has the smallest demand, and the remaining capacity is filled
+    with small items by ratio.
 
-    One of these sums is that of the optimum's large items: the table's set is worth at least
-    (1 - e) of them and leaves no less room. Filling up by ratio loses at most one small item
-    against the best use of the room, at most e·U <= 2e·z. All in all at most 3e·z is lost.
+    One of these sums is that of the large items in the optimum. The set in the table is worth at
+    least (1 - e) of these and leaves at least as much capacity. Filling by ratio loses at most one
+    small item, which is worth at most e·U <= 2e·z. In all, at most 3e·z is lost.
 
-    Of the large items of one rounded reward q only the U/(d·q) lightest can be of use, so the
-    table has O(log(1/epsilon)/epsilon²) items at most, however many there are.
+    Only the U/(d·q) lightest large items of a rounded reward q can be useful. So the table has at
+    most O(log(1/epsilon)/epsilon²) items.
 
-    ``items``: rewards and demands may be any; ``epsilon``: between 0 and 1.
+    Parameters
+    ----------
+    items : Items
+        Rewards and demands of any size.
+    epsilon : float
+        Between 0 and 1.
 
-    Returns the selection.
-
-    Raises `NotApplicableError` if the decisions need more memory than `MEMORY`.
+    Raises
+    ------
+    NotApplicableError
+        If the table needs more memory than `MEMORY`.
     """
     from schedopt.policies.dssp import selector_kernels as kernels
 
@@ -110,7 +120,7 @@ def approximation(items: Items, epsilon: float) -> Mask:
 def _lightest_items(
     large: NDArray[np.intp], scaled: Floats, weights: Floats, top: int
 ) -> NDArray[np.intp]:
-    """Keep, of the large items of each rounded reward q, the `top`/q lightest."""
+    """Return, for each rounded reward q, the ``top``/q lightest of the large items."""
     rounded = np.floor(scaled[large]).astype(np.int64)
     by_class = np.lexsort((weights[large], rounded))  # stable: the file's order on ties
     rounded = rounded[by_class]
@@ -119,10 +129,18 @@ def _lightest_items(
 
 
 class _LeastWeights:
-    """The least weight of a set of each total reward, and the set.
+    """Dynamic program: the smallest weight of a set for each total reward.
 
-    ``whose``: the policy, for messages; ``rewards``: at least 1 each (shape (n,)); ``weights``:
-    whole numbers (shape (n,)); ``top``: the largest total reward to look at.
+    Parameters
+    ----------
+    whose : str
+        The policy, for messages.
+    rewards : ndarray of int64, shape (n,)
+        Rewards, at least 1.
+    weights : ndarray of float, shape (n,)
+        Integer weights.
+    top : int
+        The largest total reward.
     """
 
     def __init__(self, whose: str, rewards: NDArray[np.int64], weights: Floats, top: int) -> None:
@@ -144,7 +162,7 @@ class _LeastWeights:
             kernels.extend(self.least, self.taken, rewards, weights, start, start + step)
 
     def members(self, total: int) -> Mask:
-        """Return the set of that total reward, shape (n,)."""
+        """Return the mask of the lightest set with a total reward, shape (n,)."""
         from schedopt.policies.dssp import selector_kernels as kernels
 
         return kernels.trace(self.taken, self.rewards, total)
@@ -172,17 +190,17 @@ def selector(
     summary: str,
     **options: Option,
 ) -> Callable[[Callable[..., Mask]], Callable[..., Mask]]:
-    """Register a function ``choose(items, **options) -> mask`` as a policy with option `fill`.
+    """Register a function ``choose(items, **options) -> mask`` as a policy with the option `fill`.
 
-    It is given the profits and weights of the jobs that can be in time, shape (items,), and the
-    room, and returns a mask over them; ``name+lcpf`` dispatches what it selects.
+    The function gets profits and weights of the jobs that can be on time, shape (items,), and the
+    capacity, and returns a mask. The policy ``name+lcpf`` dispatches the selected jobs.
 
     Parameters
     ----------
     name, source, summary : str
         As in `Policy`.
     **options : Option
-        The selector's own.
+        The selector's own options.
     """
 
     def decorate(choose: Callable[..., Mask]) -> Callable[..., Mask]:
@@ -230,7 +248,7 @@ def selector(
     summary="by reward over demand, whatever still fits",
 )
 def greedy(items: Items) -> Mask:
-    """Take items by non-increasing ratio (ties in file order), skipping what does not fit."""
+    """Take items by decreasing ratio, ties in file order, and skip those that do not fit."""
     from schedopt.policies.dssp import selector_kernels as kernels
 
     return kernels.greedy(items.rewards, items.weights, items.room, items.order)
@@ -242,11 +260,11 @@ def greedy(items: Items) -> Mask:
     summary="the better of greedy and the most rewarding job: at least 1/2 of the optimum",
 )
 def greedy_half(items: Items) -> Mask:
-    """Take the better of greedy and the single most rewarding item.
+    """Return the better of greedy and the single most rewarding item.
 
-    Up to the first item that does not fit, greedy has what the relaxation has; the relaxation adds
-    less than that item's reward. So greedy and the best item together reach the optimum, and the
-    better of the two reaches half of it.
+    Up to the first item that does not fit, greedy equals the linear relaxation, and the relaxation
+    adds less than that item's reward. So the greedy reward plus the best single reward is at least
+    the optimum, and the better of the two is at least half of it.
     """
     from schedopt.policies.dssp import selector_kernels as kernels
 
@@ -259,12 +277,13 @@ def greedy_half(items: Items) -> Mask:
     summary="every pair of jobs, then greedy on lesser ones: at least 3/4 of the optimum",
 )
 def greedy_three_quarters(items: Items) -> Mask:
-    """Guess the two most rewarding items of the optimum, and add lesser ones by `greedy_half`.
+    """Return the best pair of items, each completed by `greedy_half` with less rewarding items.
 
-    An optimum z of at most two items is met exactly. Otherwise look at the guess that is its two
-    most rewarding items, worth g. If g >= z/2, half of the remaining z - g is added: together
-    (z + g)/2 >= 3z/4. If g < z/2, the lesser of the two, and so all below it, are worth less than
-    z/4; greedy loses less than one of these against the relaxation, and 3z/4 remains.
+    An optimum z of at most two items is found exactly. Otherwise consider the pair that is the
+    optimum's two most rewarding items, worth g. If g >= z/2, at least half of the remaining z - g
+    is added, which gives (z + g)/2 >= 3z/4. If g < z/2, the less rewarding item of the pair, and so
+    each item below it, is worth less than z/4; greedy loses less than one of these against the
+    relaxation, and 3z/4 remains.
 
     Raises
     ------
@@ -287,7 +306,7 @@ def greedy_three_quarters(items: Items) -> Mask:
     summary="exact for whole rewards: the least demand for every total reward",
 )
 def dp_profits(items: Items) -> Mask:
-    """Find an optimum by the least demand for every total reward; see `selectors.optimum`."""
+    """Return an optimal selection by dynamic programming over rewards; see `optimum`."""
     from schedopt.policies.dssp import selectors
 
     return selectors.optimum(items)
@@ -300,7 +319,7 @@ def dp_profits(items: Items) -> Mask:
     epsilon=EPSILON,
 )
 def fptas(items: Items, epsilon: float = 0.1) -> Mask:
-    """Find at least (1 - epsilon) of the optimum; see `selectors.approximation`."""
+    """Return a selection with at least (1 - epsilon) of the optimum; see `approximation`."""
     from schedopt.policies.dssp import selectors
 
     return selectors.approximation(items, epsilon)
@@ -312,12 +331,12 @@ def fptas(items: Items, epsilon: float = 0.1) -> Mask:
     summary="exact: dynamic programming outwards from the break item, with bounds",
 )
 def core(items: Items) -> Mask:
-    """Find an optimum by `Core`, run until it is proven.
+    """Return an optimal selection by the knapsack solver `Core`, run until optimality is proven.
 
     Raises
     ------
     NotApplicableError
-        If the search outgrows its memory; the message says so.
+        If the search exceeds its memory limit.
     """
     from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
 

@@ -1,4 +1,4 @@
-"""Two phases together: a selector chooses, a dispatcher runs what was chosen."""
+"""Two-phase policies: a selector chooses jobs, and a dispatcher runs them."""
 
 from typing import Any, Final
 
@@ -26,9 +26,10 @@ def two_phase(selector: Policy, dispatcher: Policy) -> Policy:
     Parameters
     ----------
     selector : Policy
-        Of phase ``choose``. One that tries dispatchers itself, such as maxk, tries this one.
+        A policy of the phase ``choose``. If it simulates dispatchers itself, as maxk does, it uses
+        this one.
     dispatcher : Policy
-        Of phase ``dispatch``.
+        A policy of the phase ``dispatch``.
 
     Notes
     -----
@@ -58,10 +59,10 @@ def two_phase(selector: Policy, dispatcher: Policy) -> Policy:
 
 
 def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Scheduled:
-    """Find the largest K such that the K best jobs by R/T_1 complete by the deadline.
+    """Run the K best jobs by R/T_1, for a K such that they complete on time and K + 1 do not.
 
-    Whether K jobs are done in time need not be monotone in K; the bound of Theorem 3 asks only that
-    K fit and K + 1 do not, and that is what bisection ends with.
+    Feasibility need not be monotone in K. The bound of Theorem 3 only needs a K that is feasible
+    while K + 1 is not, which bisection finds.
     """
     if why := instance.unguaranteed:
         raise NotApplicableError(f"maxk rests on Theorem 3: {why}")
@@ -78,7 +79,7 @@ def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Sch
 
 
 def _by_ratio(night: Instance) -> Ints:
-    """Return the jobs that can be in time at all, by non-increasing R/T_1 as it happens."""
+    """Return the jobs that can be on time, by decreasing ratio of reward to actual demand."""
     try:
         tasks = night.tasks
     except InputError as error:
