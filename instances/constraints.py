@@ -20,7 +20,7 @@ from schedopt.instances.declarations import (
 )
 from schedopt.instances.errors import InputError, expect, join_places, listing, quote, suggestion
 from schedopt.instances.fair_share import FairShare  # noqa: F401 - as all kinds are imported
-from schedopt.instances.naming import refuse_twice
+from schedopt.instances.naming import check_unique
 
 
 class Shares(Constraint, frozen=True, tag="share"):
@@ -234,7 +234,7 @@ def check_added(instance: Ruled, added: Sequence[Constraint]) -> None:
 
 def check_names(constraints: Sequence[Constraint], place: str = "constraints") -> None:
     """Raise `InputError` if two constraints would be reported by the same name."""
-    refuse_twice(
+    check_unique(
         [label(constraint, i) for i, constraint in enumerate(constraints)], place, "a name", "name"
     )
 

@@ -61,7 +61,7 @@ def missing_import(error: ModuleNotFoundError) -> MissingExtraError:
 
 
 @contextmanager
-def naming_extras() -> Iterator[None]:
+def report_missing_extras() -> Iterator[None]:
     """Turn a failed import of an optional package in the block into a `MissingExtraError`."""
     try:
         yield

@@ -56,7 +56,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     InputError
         If the file cannot be read or is too large, or is a named pipe or a device.
     """
-    path, most = locate(path), most_read(most)
+    path, most = locate(path), size_limit(most)
     with _read_error(path):
         check_kind(path)
         with path.open("rb", buffering=0) as file:  # once: a pipe cannot be read again
@@ -83,7 +83,7 @@ def _read_error(path: Path) -> Iterator[None]:
         raise InputError("a readable file", found=_reason(error), file=str(path)) from None
 
 
-def head_of(path: str | Path, most: int = 4096) -> bytes:
+def first_bytes(path: str | Path, most: int = 4096) -> bytes:
     """Return the first bytes of a file, decompressed; nothing of a pipe, which is read once."""
     path = locate(path)
     with _read_error(path):
@@ -101,7 +101,7 @@ MOST_READ = "SCHEDOPT_MOST_MIB"
 _MORE = f"(the environment variable {MOST_READ} may say more)"
 
 
-def most_read(most: int) -> int:
+def size_limit(most: int) -> int:
     """Return the size limit for a file: the environment variable `MOST_READ`, else ``most``."""
     setting = os.environ.get(MOST_READ)
     if setting is None:
@@ -113,7 +113,7 @@ def most_read(most: int) -> int:
 
 def check_rows(rows: int, each: int) -> None:
     """Raise `InputError` if a table with rows of ``each`` bytes would be too large in memory."""
-    most = most_read(MOST_TABLE)
+    most = size_limit(MOST_TABLE)
     if rows * each > most:
         expected = f"at most {most // each:,} such rows, {most // 2**20} MiB unpacked {_MORE}"
         raise InputError(expected, found=f"{rows:,}")

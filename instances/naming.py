@@ -15,11 +15,11 @@ def index_of(names: Sequence[str]) -> dict[str, int]:
     """Return the position of each job by name; `InputError` if two jobs have the same name."""
     index = dict(zip(names, range(len(names)), strict=True))
     if len(index) < len(names):
-        refuse_twice(names, "jobs", "a name", "name")
+        check_unique(names, "jobs", "a name", "name")
     return index
 
 
-def refuse_twice(keys: Iterable[Hashable], place: str, what: str, field: str = "") -> None:
+def check_unique(keys: Iterable[Hashable], place: str, what: str, field: str = "") -> None:
     """Raise `InputError` at the first repeated key."""
     seen: dict[Hashable, int] = {}
     for i, key in enumerate(keys):

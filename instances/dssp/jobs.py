@@ -206,9 +206,9 @@ class Job(CheckedRecord, kw_only=True, omit_defaults=True, gc=False):  # it can 
         kinds = set(map(type, stages))
         if dict in kinds:  # in Python; of files an instance does it, which knows of all
             msgspec.structs.force_setattr(self, "stages", msgspec.convert(stages, Stages))
-            written_out((self,))
+            expand_stages((self,))
         if not kinds.isdisjoint((dict, EqualTasks)):
-            return  # `written_out` comes back to it
+            return  # `expand_stages` comes back to it
         if not stages or not all(stages):
             raise InputError("stages with a task or more each", found=quote(stages), place="stages")
         shortest = min(map(min, stages))
@@ -247,7 +247,7 @@ def check_deadline(deadline: float) -> None:
     expect(deadline >= 1e-290, "no less than 1e-290", deadline, "deadline")
 
 
-def written_out(jobs: Sequence[Job]) -> None:
+def expand_stages(jobs: Sequence[Job]) -> None:
     """Expand stages that a file gives as a number of equal tasks, in place.
 
     Raises
@@ -274,7 +274,7 @@ def written_out(jobs: Sequence[Job]) -> None:
             job._check_stages(tuple(lengths))
 
 
-def with_counts(night: N) -> N:
+def with_stage_counts(night: N) -> N:
     """Return an instance for writing, with stages of equal tasks as a number and a length.
 
     The result must only be written: its derived properties are invalid.

@@ -14,7 +14,7 @@ from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import Down, Machine, Steps, in_order
 from schedopt.instances.errors import InputError, at_place, expect, quote
-from schedopt.instances.naming import pick_name, refuse_twice
+from schedopt.instances.naming import check_unique, pick_name
 from schedopt.instances.times import SPELLED
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _check_needs(night: Instance, job: Job) -> None:
         for i, name in enumerate(names):
             with at_place(f"{key}[{i}]"):
                 pick_name(name, declared, what)
-        refuse_twice(names, key, "a name")
+        check_unique(names, key, "a name")
     machine = night.machine
     for name, amount in job.holds.items():
         with at_place(f"holds.{name}"):

@@ -27,8 +27,8 @@ from schedopt.instances.dssp.jobs import (
     Night,
     Processors,
     check_deadline,
-    with_counts,
-    written_out,
+    expand_stages,
+    with_stage_counts,
 )
 from schedopt.instances.dssp.machine import Down, Machine, in_order
 from schedopt.instances.dssp.machine_checks import Counts, Profile, check_machine, features_of
@@ -124,10 +124,10 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     start: str | None = None
     unit: str = "s"
     overhead: NonNegative = 0.0
-    as_filed = with_counts
+    as_filed = with_stage_counts
 
     def __post_init__(self) -> None:
-        written_out(self.jobs)
+        expand_stages(self.jobs)
         check_deadline(self.deadline)
         check_machine(self)
         if not isfinite(

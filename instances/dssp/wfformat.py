@@ -20,7 +20,7 @@ from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import read, stem
-from schedopt.instances.naming import pick_name, refuse_twice
+from schedopt.instances.naming import check_unique, pick_name
 from schedopt.instances.options import complete, number, one_of, text
 
 OPTIONS = {
@@ -129,7 +129,7 @@ def load(path: str | Path) -> Workflow:
     with at_place(file=path):
         tasks = document.workflow.specification.tasks
         ids = [task.id for task in tasks]
-        refuse_twice(ids, SPECIFIED, "an id")
+        check_unique(ids, SPECIFIED, "an id")
         at = {key: i for i, key in enumerate(ids)}
         parents = _parents(tasks, at)
         try:
@@ -181,7 +181,7 @@ def _parents(tasks: Sequence[_Task], at: dict[str, int]) -> tuple[tuple[int, ...
 
 def _runtimes(execution: _Execution, at: dict[str, int]) -> tuple[float, ...]:
     """Return the run time of each task."""
-    refuse_twice([task.id for task in execution.tasks], EXECUTED, "an id", "id")
+    check_unique([task.id for task in execution.tasks], EXECUTED, "an id", "id")
     for k, task in enumerate(execution.tasks):
         with at_place(f"{EXECUTED}[{k}].id"):
             pick_name(task.id, at, "the id of a task that is specified")

@@ -26,7 +26,7 @@ from schedopt.instances.msfq.sizes import (
     Hyperexponential,
     Lognormal,
 )
-from schedopt.instances.naming import refuse_twice
+from schedopt.instances.naming import check_unique
 from schedopt.instances.protocol import BaseInstance
 from schedopt.instances.times import Dates
 
@@ -169,7 +169,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         for i, job in enumerate(self.classes):
             expected = f"at most {self.servers}, all servers"
             expect(job.need <= self.servers, expected, job.need, f"classes[{i}].need")
-        refuse_twice([job.need for job in self.classes], "classes", "a need", "need")
+        check_unique([job.need for job in self.classes], "classes", "a need", "need")
         if not fsum(job.work for job in self.classes) < inf:
             raise InputError("a finite load", found="an overflow", place="classes")
         check_names(self.constraints)

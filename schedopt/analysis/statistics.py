@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from schedopt.instances.errors import InputError, listing, quote, suggestion
-from schedopt.instances.extras import naming_extras
+from schedopt.instances.extras import report_missing_extras
 from schedopt.problems import problem as record_of
 from schedopt.sweep.rows import NOTHING, BenchRow
 
@@ -310,7 +310,7 @@ def overview(rows: Iterable[BenchRow]) -> list[Overview]:
     return overviews
 
 
-@naming_extras()
+@report_missing_extras()
 def summary(rows: Iterable[BenchRow]) -> list[Standing]:
     """Summarize rows by problem and contender, in the order of the rows."""
     return [_standing(scores, name) for scores in scores_by_problem(rows) for name in scores.of]

@@ -11,7 +11,7 @@ from schedopt.analysis.tables import RowTable
 from schedopt.instances import files
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, expect, quote
-from schedopt.instances.extras import naming_extras, require
+from schedopt.instances.extras import report_missing_extras, require
 from schedopt.instances.files import refuse_overwriting, write_bytes
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, is_instance
@@ -50,7 +50,7 @@ class BenchError(Exception):
         super().__init__("\n".join(failures))
 
 
-@naming_extras()
+@report_missing_extras()
 def bench(
     paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance] = (),
     *,

@@ -8,7 +8,7 @@ from typing import Any
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.examples import locate
-from schedopt.instances.files import head_of
+from schedopt.instances.files import first_bytes
 from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.tables import Source
@@ -98,7 +98,7 @@ def _format_of(path: Source, as_jobs: bool) -> str:
     """Return a file's format; raise `InputError` where it is not there, or of none that is read."""
     if not isinstance(path, str | Path):
         return "table"
-    head = head_of(path).lstrip()
+    head = first_bytes(path).lstrip()
     endings = [ending.lower() for ending in Path(path).suffixes]
     plugged = {f".{name.partition('.')[2]}" for name in plugins.points("converters")}
     if supported := plugged.intersection(endings):

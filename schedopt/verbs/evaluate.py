@@ -9,7 +9,7 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.extras import naming_extras
+from schedopt.instances.extras import report_missing_extras
 from schedopt.instances.files import load
 from schedopt.instances.options import Options, check_options
 from schedopt.instances.protocol import AnyInstance
@@ -45,7 +45,7 @@ def evaluate(what: Any, policy: str, **how: Unpack[_How]) -> Result: ...
 def evaluate(what: Any, policy: Iterable[str], **how: Unpack[_How]) -> list[Result]: ...
 
 
-@naming_extras()
+@report_missing_extras()
 def evaluate(
     what: Any,
     policy: str | Iterable[str],

@@ -4,13 +4,13 @@ from typing import Any
 
 from schedopt.instances.decoding import strip_comments
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.extras import naming_extras
+from schedopt.instances.extras import report_missing_extras
 from schedopt.instances.files import encode, parse
 from schedopt.instances.options import Options, check_options
 from schedopt.problems import problem as record_of
 
 
-@naming_extras()
+@report_missing_extras()
 def generate(
     problem: str,
     generator: str | None = None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.extras import naming_extras
+from schedopt.instances.extras import report_missing_extras
 from schedopt.instances.files import is_stream, load, parse, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import problem, problem_of
@@ -22,7 +22,7 @@ from schedopt.verbs.load import instance_of_result, parse_results
 FORMATS = (".png", ".svg", ".pdf", ".html")
 
 
-@naming_extras()
+@report_missing_extras()
 def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any = None) -> Any:
     """Return the picture of an instance, of results, or of the rows of a bench.
 

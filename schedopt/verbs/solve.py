@@ -14,7 +14,7 @@ import msgspec
 from schedopt import __version__
 from schedopt.instances.constraints import label
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.extras import naming_extras
+from schedopt.instances.extras import report_missing_extras
 from schedopt.instances.files import load
 from schedopt.instances.options import Options, check_options, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
@@ -46,7 +46,7 @@ CONFIRMED = "confirmed by"
 """The beginning of the note that a second engine found the same optimum."""
 
 
-@naming_extras()
+@report_missing_extras()
 def solve(
     what: Formulation[S] | AnyInstance | str | Path,
     *,
