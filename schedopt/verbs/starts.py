@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import load
-from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.starts import Observed, StartTimes
 from schedopt.instances.times import NUMBER, Dates, seconds_of
 from schedopt.policies import from_file
 from schedopt.problems import problem_of
 
 if TYPE_CHECKING:
+    from schedopt.instances.msfq.log_converters import Reading
     from schedopt.instances.protocol import AnyInstance
     from schedopt.instances.starts import WrongStart
     from schedopt.instances.tables import Source
@@ -87,12 +87,10 @@ def log_of(
     A plain log is taken as it is: a job that cannot be replayed is an error, but for run times of
     0, which are taken to be 1, and estimates that are too short, which are kept.
     """
-    from schedopt.instances.msfq.log_converters import read_log
-
     machine = _machine_of(path, servers)
     if machine is None:
         return load(path)
-    queue, reading = read_log(path, tell, **AS_IT_IS, **machine)
+    queue, reading = _read_log(path, tell, **AS_IT_IS, **machine)
     if reading.left_out or reading.reordered:
         expected = "jobs in order of submit, all of which can be replayed"
         raise InputError(expected, found=queue.description, file=str(path))
@@ -111,6 +109,18 @@ def _machine_of(path: str | Path, servers: int | None) -> dict[str, int] | None:
         expected = "how many processors the machine of a plain log has"
         raise InputError(expected, found="nothing", parameter="servers")
     return {} if servers is None else {"processors": servers}
+
+
+def _read_log(
+    path: str | Path, tell: Callable[[str], None] | None, **options: Any
+) -> tuple[AnyInstance, Reading]:
+    """Read a plain log; an error about an unknown machine names the parameter `servers`."""
+    from schedopt.instances.msfq.log_converters import UnknownMachineError, read_log
+
+    try:
+        return read_log(path, tell, **options)
+    except UnknownMachineError as error:
+        raise InputError(error.expected, found=error.found, parameter="servers") from None
 
 
 def start_times(
@@ -161,15 +171,13 @@ def start_times(
     StartTimes
         A row for each waiting job in the order of submission.
     """
-    from schedopt.instances.msfq.log_converters import read_log
-
     observed = Observed()
     if isinstance(queue, str | Path):
         path, machine = queue, _machine_of(queue, servers)
         if machine is None:
             queue = load(path)
         else:
-            queue, (*_, observed) = read_log(path, None, **machine)
+            queue, (*_, observed) = _read_log(path, None, **machine)
             if tell is not None:
                 tell(str(queue.description))
     if observed.dates is None and (start := getattr(queue, "start", None)) is not None:

@@ -236,7 +236,7 @@ def test_columns_are_named_by_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "this log does not say what the machine has"),
+        ({}, "option processors: found none: the log does not give it"),
         ({"processors": 0}, "a whole number from 1"),
         ({"processors": 4, "zero": "maybe"}, "one of drop, one"),
         ({"processors": 4, "timezone": "Mars/North"}, "a time zone"),
@@ -348,7 +348,7 @@ def test_lines_of_unequal_length_are_named(tmp_path: Path) -> None:
 
 def test_nodes_are_not_taken_for_processors(tmp_path: Path) -> None:
     path = swf_of(tmp_path, NODES_ALONE)
-    assert "MaxNodes: 4, but not how many processors" in str(refusal(convert, path))
+    assert "MaxNodes: 4, but no MaxProcs" in str(refusal(convert, path))
     assert convert(path, processors=64).jobs.need.tolist() == [2, 4]
     words = "a descriptor of nodes after the 18 fields"
     assert words in str(refusal(convert, path, processors=64, need="nodes"))

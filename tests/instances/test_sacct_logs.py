@@ -215,6 +215,38 @@ def test_jobs_in_two_exports_that_are_joined_are_counted_once(tmp_path: Path) ->
     assert "2 left out, the same as a row above" in said(queue)
 
 
+def test_a_job_in_two_joined_exports_has_its_last_state(tmp_path: Path) -> None:
+    later = NOW.replace("|3600|8|8|04:00:00|RUNNING", "|5400|8|8|04:00:00|COMPLETED")
+    later = later.replace(
+        "Unknown|0|0|8|02:00:00|PENDING", "2026-11-28T09:30:00|600|8|8|02:00:00|RUNNING"
+    )
+    for text in (NOW + later, later + NOW):
+        queue = converted(tmp_path, text)
+        assert queue.jobs.name.tolist() == ["1", "2", "3"]
+        assert queue.jobs.run.tolist() == [5400, 7200, 3600]
+        assert "2 left out, an earlier state of a job that another row has" in said(queue)
+        assert "1 that run, taken to run for their time limits" in said(queue)
+
+
+def test_a_task_that_ran_is_no_longer_one_of_its_waiting_array(tmp_path: Path) -> None:
+    head = "JobID|Submit|ElapsedRaw|AllocCPUS|ReqCPUS|Timelimit|State\n"
+    rows = [
+        "5_[1-3]|2026-01-01T00:00:00|0|0|2|10:00|PENDING",
+        "5_1|2026-01-01T00:00:00|60|2|2|10:00|COMPLETED",
+        "5_2|2026-01-01T00:00:00|30|2|2|10:00|RUNNING",
+    ]
+    queue = converted(tmp_path, head + "\n".join(rows))
+    assert queue.jobs.name.tolist() == ["5_3", "5_1", "5_2"]
+    assert queue.jobs.run.tolist() == [600, 60, 600]
+
+
+def test_the_attempts_of_a_requeued_job_are_different_jobs(tmp_path: Path) -> None:
+    head = "JobID|Submit|ElapsedRaw|AllocCPUS|Timelimit|State\n"
+    rows = ["1|2026-01-01T00:00:00|60|2|10:00|NODE_FAIL", "1|2026-01-01T00:05:00|9|2|10:00|RUNNING"]
+    queue = converted(tmp_path, head + "\n".join(rows))
+    assert queue.jobs.run.tolist() == [60, 600]
+
+
 def test_equal_rows_of_a_table_without_job_ids_are_different_jobs(tmp_path: Path) -> None:
     queue = converted(tmp_path, "submit,need,run\n0,2,9\n0,2,9\n")
     assert len(queue.jobs) == 2
@@ -225,7 +257,7 @@ def test_equal_rows_of_a_table_without_job_ids_are_different_jobs(tmp_path: Path
     ("name", "processors", "kept", "of", "words"),
     [
         ("slurm/sacct-XP.txt", 32, 154, 178, "39 eligible after their submit"),
-        ("slurm/sacct-XP-wide.txt", 32, 157, 181, "8 that wait, taken to run"),
+        ("slurm/sacct-XP-wide.txt", 32, 157, 181, "11 that wait, taken to run"),
         ("reports/sacct-400.txt", 512, 450, 460, "1 that run beyond their time limits, or without"),
     ],
 )

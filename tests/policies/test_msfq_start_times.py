@@ -401,7 +401,9 @@ def test_a_plain_log_and_names(tmp_path: Path) -> None:
     table(by_row, by_row.read_text().replace("3,6", "3,7"))
     asked = ("check-starts", swf, by_row, "--servers", "2")
     assert "job 4 starts at 7" in run(*asked, status=1).stdout
-    assert "option 'processors'" in refused("check-starts", swf, by_name)
+    assert "--servers: found none: the header has no MaxProcs" in refused(
+        "check-starts", swf, by_name
+    )
     assert "--servers" in refused("check-starts", by_name, by_name)
     table(by_name, by_name.read_text().replace("6,1", "6,1.000000000000000055"))
     run("check-starts", swf, by_name, "--servers", "2")

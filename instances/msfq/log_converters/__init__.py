@@ -35,6 +35,10 @@ def _part(key: str, value: Any) -> Partition:
         raise InputError(expected, found=quote(value), place=f"option {key}") from None
 
 
+class UnknownMachineError(InputError):
+    """Neither the options nor the log give the number of processors of the machine."""
+
+
 BESIDE = ("partition:", "resource:", "need:")
 EACH = Option(
     None,
@@ -143,7 +147,8 @@ def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:
     total = sum(part.servers for part in parts.values())
     servers = total or given.get("processors") or raw.processors or 0
     if not servers:
-        raise InputError(f"option 'processors': {raw.unsaid}", place="option")
+        expected = "how many processors the machine has"
+        raise UnknownMachineError(expected, found=f"none: {raw.unsaid}", place="option processors")
     return Instance(
         name="log", servers=servers, log="log.csv", resources=resources, partitions=parts
     )

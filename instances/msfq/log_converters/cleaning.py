@@ -77,7 +77,7 @@ class Raw:
     running: Mask | None = None  # jobs that had not ended then
     until: float | None = None  # when the log was written, if jobs waited or ran then
     processors: int | None = None
-    unsaid: str = "this log does not say what the machine has"  # where `processors` is None
+    unsaid: str = "the log does not give it"  # why `processors` is None
     computer: str | None = None
     zero: float | None = None  # the date of time 0, in seconds since 1970 on the log's own clock
     zone: str | None = None

@@ -67,7 +67,7 @@ def add_needs(raw: Raw, table: pl.DataFrame) -> dict[str, str]:
 def _tres(column: pl.Series) -> dict[str, Floats]:
     """Return the amounts of each resource, NaN where the log lists none."""
     texts = [(text or "").strip() for text in column.to_list()]
-    amounts = {text: parse_tres(text) for text in set(texts)}
+    amounts = {text: parse_tres(text) for text in dict.fromkeys(texts)}
     for row, text in enumerate(texts):
         if amounts[text] is None:
             _refuse(column, row, "resources such as cpu=8,mem=16G,gres/gpu=2")
@@ -100,6 +100,21 @@ def _numbers(column: pl.Series) -> Floats:
 def _refuse(column: pl.Series, row: int, expected: str) -> None:
     place = f"line {row + 2}, column {column.name!r}"
     raise InputError(expected, found=quote(column[row]), place=place)
+
+
+def rows_to_jobs(raw: Raw, *, is_slurm: bool, drop: bool) -> None:
+    """Make one job of each row: without steps, components, arrays and outdated states of Slurm.
+
+    With ``drop``, jobs that have not ended are left out; otherwise their time limits count.
+    """
+    if is_slurm:
+        leave_out_steps(raw)
+    if is_slurm and not drop:
+        list_tasks(raw)
+        leave_out_earlier_states(raw)
+    take_limits(raw, drop=drop)
+    if is_slurm:
+        join_components(raw)
 
 
 def take_limits(raw: Raw, *, drop: bool) -> None:
@@ -154,8 +169,10 @@ def join_components(raw: Raw) -> None:
 
 def list_tasks(raw: Raw) -> None:
     """Make a job of each task of an array that waits, such as ``7_[1-3%2]``."""
-    arrays = _has(raw, "[") & (raw.run > 0) & (raw.need > 0)
-    if not arrays.any() or raw.name is None:
+    if raw.waiting is None or raw.name is None:
+        return
+    arrays = _has(raw, "[") & raw.waiting & (raw.estimate > 0) & (raw.need > 0)
+    if not arrays.any():
         return
     import polars as pl
 
@@ -169,6 +186,30 @@ def list_tasks(raw: Raw) -> None:
     raw.rows += len(names) - len(counts)
     raw.keep(np.repeat(np.arange(len(counts)), counts))
     raw.name = names_of(pl.Series(names, dtype=pl.String))
+
+
+def leave_out_earlier_states(raw: Raw) -> None:
+    """Keep the last state of each job of which joined exports have several.
+
+    A job that waits in one export and runs or has ended in the next has the same id and submit time
+    in both. An attempt before a requeue has another submit time, and stays.
+    """
+    if raw.waiting is None or raw.running is None or raw.name is None:
+        return
+    if not (raw.waiting | raw.running).any():
+        return
+    import polars as pl
+
+    stage = np.select([raw.waiting, raw.running], [0, 1], 2)
+    states = pl.DataFrame(
+        {"job": raw.name.tolist(), "submit": raw.submit, "stage": stage, "run": raw.run}
+    )
+    ordered = states.with_row_index("row").sort("stage", "run", maintain_order=True)
+    is_last = pl.struct("job", "submit").is_last_distinct()
+    earlier = ordered.filter(~is_last & (pl.col("stage") < 2) & (pl.col("job") != ""))["row"]
+    rows = np.zeros(len(raw.submit), dtype=bool)
+    rows[earlier.to_numpy()] = True
+    raw.leave_out(rows, "an earlier state of a job that another row has")
 
 
 def _has(raw: Raw, mark: str) -> Mask:

@@ -97,6 +97,7 @@ def read(path: str | Path, need: str | None = None) -> Raw:
         name=names_of(numbers.cast(pl.String)),
         notes=notes,
         processors=_from_header(header, maximum, most=MOST_NEED),
+        unsaid="the header has no MaxProcs",
         computer=header.get("Computer") or None,
         zero=began,
         zone=zone if is_zone(zone) else "UTC",
@@ -104,7 +105,7 @@ def read(path: str | Path, need: str | None = None) -> Raw:
         needs={"memory": memory} if np.isfinite(memory).any() else {},
     )
     if most := _from_header(header, "MaxNodes"):
-        raw.unsaid = f"the header says MaxNodes: {most}, but not how many processors there are"
+        raw.unsaid = f"the header has MaxNodes: {most}, but no MaxProcs"
     starts = raw.submit + _without_marks(cells[WAIT])
     release(raw, _after_preceding(cells, starts + raw.run), starts)
     return raw

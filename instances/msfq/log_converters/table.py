@@ -215,12 +215,7 @@ def read(
     raw.rows -= int(repeated.sum())
     raw.keep(~repeated)
     raw.leave_out(again[~repeated], "the same as a row above")
-    if is_slurm:
-        sacct.leave_out_steps(raw)
-    sacct.take_limits(raw, drop=unfinished == "drop")
-    if is_slurm:
-        sacct.join_components(raw)
-        sacct.list_tasks(raw)
+    sacct.rows_to_jobs(raw, is_slurm=is_slurm, drop=unfinished == "drop")
     return raw
 
 
