@@ -1,129 +1,25 @@
 """The integer program of a selection or a season, to which exact answers refer.
 
-`IntegerProgram` stores it in arrays; `Program` is the same program row by row, for code that looks
-at single rows. Rows are in lowest terms: coefficients have no common divisor, bounds are rounded
-inwards to integers.
+Rows are in lowest terms: coefficients have no common divisor, and bounds are rounded inwards to
+integers.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, pairwise
 from math import ceil, floor, gcd, inf, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.arithmetic import exact_sum
-from schedopt.instances.decimals import Whole, as_written, lowest
+from schedopt.instances.decimals import Whole, as_written
 
 Number = float | Fraction
-
-
-class WholeRow(NamedTuple):
-    """lower <= sum of coefficient·x_column <= upper, in lowest terms; None without a bound.
-
-    ``key`` is the name of the row in certificates, ``name`` that of its side constraint; empty for
-    a row of the formulation. Columns ascend, and no coefficient is 0.
-    """
-
-    key: str
-    name: str
-    columns: tuple[int, ...]
-    coefficients: tuple[int, ...]
-    lower: int | None
-    upper: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class Program:
-    """Maximize the rewards of the columns that are 1, under rows.
-
-    `columns` are names, `rewards` integers in units of 1/`scale`. `open` are the columns that can
-    be 1; `rows` are over these alone. `lifting` is as in `IntegerProgram`.
-    """
-
-    columns: tuple[str, ...]
-    rewards: tuple[int, ...]
-    scale: Fraction
-    open: tuple[bool, ...]
-    rows: tuple[WholeRow, ...]
-    lifting: Mapping[int, tuple[tuple[int, ...], ...]]
-
-    def with_implied(self, chosen: Iterable[int]) -> list[int]:
-        """Complete a choice of columns by those that it implies, in order."""
-        taken = set(chosen)
-        lifts = [
-            z
-            for z, sets in self.lifting.items()
-            if self.open[z] and not any(taken.isdisjoint(columns) for columns in sets)
-        ]
-        return sorted(taken.union(lifts))
-
-    def worth(self, chosen: Iterable[int]) -> int:
-        """Return the total reward of some columns, in units."""
-        return sum(self.rewards[j] for j in chosen)
-
-    def next_worth(self, bound: Fraction) -> int:
-        """Return the smallest total reward above a bound that open columns may have, in units."""
-        step = gcd(*(r for r, is_open in zip(self.rewards, self.open, strict=True) if is_open)) or 1
-        return (floor(bound * self.scale) // step + 1) * step
-
-    def with_count(self) -> Program:
-        """Return the program with a row ``count`` that its first row, the capacity, implies.
-
-        No more columns fit than of those with the smallest coefficients.
-        """
-        capacity = self.rows[0]
-        sizes = sorted(capacity.coefficients)
-        if capacity.upper is None or not sizes or sizes[0] < 0:
-            return self
-        most = bisect_right(list(accumulate(sizes)), capacity.upper)
-        ones = (1,) * len(sizes)
-        count = WholeRow("count", "", capacity.columns, ones, None, most)
-        return replace(self, rows=(*self.rows, count))
-
-    def violated_row(self, chosen: Iterable[int]) -> WholeRow | None:
-        """Return a row that a selection of columns violates; None where there is none."""
-        return next(self.breaks(chosen), None)
-
-    def breaks(self, chosen: Iterable[int]) -> Iterator[WholeRow]:
-        """Yield the rows that a selection of columns violates."""
-        taken = set(chosen)
-        for row in self.rows:
-            used = sum(c for j, c in zip(row.columns, row.coefficients, strict=True) if j in taken)
-            under = row.lower is not None and used < row.lower
-            over = row.upper is not None and used > row.upper
-            if under or over:
-                yield row
-
-
-def whole_row(
-    key: str,
-    name: str,
-    coefficients: Mapping[int, Number],
-    lower: Number,
-    upper: Number,
-) -> WholeRow:
-    """Return a row over columns in lowest terms; infinite bounds are none."""
-    kept = {j: c for j, c in sorted(coefficients.items()) if c != 0}
-    if all(c == 1 for c in kept.values()):  # nearly always
-        whole, scale = [1] * len(kept), Fraction(1)
-    else:
-        whole, scale = lowest([exact(c) for c in kept.values()])
-    return WholeRow(
-        key,
-        name,
-        tuple(kept),
-        tuple(whole),
-        ceil(exact(lower) * scale) if finite(lower) else None,
-        floor(exact(upper) * scale) if finite(upper) else None,
-    )
 
 
 def finite(number: Number) -> bool:
@@ -229,6 +125,16 @@ class IntegerProgram:
         return row_sums(np.abs(self.coefficient), self.first)
 
     @cached_property
+    def has_lower(self) -> NDArray[np.bool_]:
+        """Whether each row has a lower bound."""
+        return (self.lower >= -self.reach).astype(bool)
+
+    @cached_property
+    def has_upper(self) -> NDArray[np.bool_]:
+        """Whether each row has an upper bound."""
+        return (self.upper <= self.reach).astype(bool)
+
+    @cached_property
     def by_column(self) -> tuple[IntArray, IntArray]:
         """The entries in the order of their columns, and where each column begins."""
         order = np.argsort(self.column, kind="stable")
@@ -267,12 +173,16 @@ class IntegerProgram:
         """Return the total reward of x, in units."""
         return exact_sum(self.rewards * x)
 
+    def next_reward(self, bound: Fraction) -> int:
+        """Return the least total reward above a bound that a solution may have, in units."""
+        step = gcd(*self.rewards[self.high > 0].tolist()) or 1
+        return (floor(bound * self.scale) // step + 1) * step
+
     def with_bounds(self, low: IntArray, high: IntArray) -> IntegerProgram:
         """Return the program with other bounds of the columns."""
         program = replace(self, low=low, high=high)
         for name in ("row", "reach", "by_column"):  # the matrix is the same
-            if name in self.__dict__:
-                program.__dict__[name] = self.__dict__[name]
+            program.__dict__[name] = getattr(self, name)
         return program
 
     def with_row(self, coefficients: IntArray, lower: int, upper: int) -> IntegerProgram:
@@ -286,6 +196,21 @@ class IntegerProgram:
             lower=np.append(self.lower, lower),
             upper=np.append(self.upper, upper),
         )
+
+    def with_count(self) -> IntegerProgram:
+        """Return the program with a row ``count``, which its first row, the capacity, implies.
+
+        No more columns fit than of those with the smallest coefficients.
+        """
+        entries = slice(0, int(self.first[1]))
+        sizes = np.sort(self.coefficient[entries])
+        if not len(sizes) or sizes[0] < 0 or not self.has_upper[0]:
+            return self
+        most = int(np.searchsorted(np.cumsum(sizes), self.upper[0], side="right"))
+        ones = np.zeros(self.n_columns, dtype=np.int64)
+        ones[self.column[entries]] = 1
+        labels, owners = [*self.labels, "count"], [*self.owners, ""]
+        return replace(self.with_row(ones, -len(sizes) - 1, most), labels=labels, owners=owners)
 
     def under(self, names: Collection[str]) -> IntegerProgram:
         """Return the program under the formulation's own rows and some side constraints."""
@@ -301,33 +226,6 @@ class IntegerProgram:
             upper=self.upper[kept],
             labels=[self.labels[i] for i in rows],
             owners=[self.owners[i] for i in rows],
-        )
-
-    def by_rows(self) -> Program:
-        """Return the same program row by row."""
-        columns, values = self.column.tolist(), self.coefficient.tolist()
-        ends = pairwise(self.first.tolist())
-        bounds = zip(
-            ends, self.lower.tolist(), self.upper.tolist(), self.reach.tolist(), strict=True
-        )
-        rows = [
-            WholeRow(
-                self.labels[i],
-                self.owners[i],
-                tuple(columns[a:b]),
-                tuple(values[a:b]),
-                None if lower < -reach else lower,
-                None if upper > reach else upper,
-            )
-            for i, ((a, b), lower, upper, reach) in enumerate(bounds)
-        ]
-        return Program(
-            tuple(self.columns),
-            tuple(self.rewards.tolist()),
-            self.scale,
-            tuple((self.high > 0).tolist()),
-            tuple(rows),
-            self.lifting,
         )
 
     def violated_rows(self, x: IntArray) -> IntArray:

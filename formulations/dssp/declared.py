@@ -17,11 +17,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.nights import Calendar, nights_of
 from schedopt.formulations.dssp.rows import Choice, Name, Row
 from schedopt.formulations.dssp.sample import Sample
-from schedopt.formulations.program import (
-    IntegerProgram,
-    Program,
-    ProgramWriter,
-)
+from schedopt.formulations.program import IntegerProgram, ProgramWriter
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.decimals import Whole
@@ -167,10 +163,6 @@ class Declared:
                 [rewards[j] for j, _ in columns],
             )
         return Choice(names, rewards, self.capacity, self.open.tolist(), self.stated)
-
-    def program(self) -> Program:
-        """Return the declared model, without native changes, row by row."""
-        return self.integer_program().by_rows()
 
     def integer_program(self) -> IntegerProgram:
         """Return the declared model, without native changes, as an integer program."""

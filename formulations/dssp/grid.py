@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.program import Number, exact, whole_row
-from schedopt.instances.decimals import as_written, common_scale
+from schedopt.formulations.program import Number, exact, finite
+from schedopt.instances.decimals import as_written, common_scale, lowest
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.planned import FORGIVEN
 
@@ -124,10 +124,11 @@ def whole_rows(row: Row) -> list[GridRow]:
     body: dict[int, Number] = {}
     for j, c in zip(row.jobs, row.coefficients, strict=True):
         body[j] = body[j] + exact(c) if j in body else exact(c)
-    lowest = whole_row(row.what, "", body, row.lower, row.upper)
-    jobs, coefficients = lowest.columns, lowest.coefficients
+    jobs = sorted(j for j, c in body.items() if c != 0)
+    coefficients, scale = lowest([exact(body[j]) for j in jobs])
+    lower = ceil(exact(row.lower) * scale) if finite(row.lower) else None
+    upper = floor(exact(row.upper) * scale) if finite(row.upper) else None
     total = sum(map(abs, coefficients))
-    lower, upper = lowest.lower, lowest.upper
     largest = max(map(abs, coefficients), default=0)
     if (
         total <= LARGEST_SUM and largest <= LARGEST

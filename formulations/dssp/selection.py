@@ -93,8 +93,8 @@ class Selection(Declared):
         """Return the value of a selection; None where it violates a row or a chance under risk."""
         if self.sample is None:
             return self.instance.objective_of(solution)
-        program = self.program()
-        if not self.changed and program.violated_row(program.with_implied(self.columns(solution))):
+        program = self.integer_program()
+        if not self.changed and len(program.violated_rows(program.point(self.columns(solution)))):
             return None
         return self.sample.value(self._mask(solution))
 

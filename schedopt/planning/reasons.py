@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from schedopt.planning.document import rest_of
 from schedopt.planning.moments import moment
 
 if TYPE_CHECKING:
-    from schedopt.formulations.program import Program
+    from schedopt.formulations.program import IntegerProgram
     from schedopt.solvers.result import Result
 
 SLIP = 1e-9
@@ -122,9 +122,9 @@ def left_out(
     return why
 
 
-def _in_one(model: Selection | Season) -> Program:
+def _in_one(model: Selection | Season) -> IntegerProgram:
     """Return the program with one reward that stands for all objectives in order."""
-    program, night = model.program(), model.instance
+    program, night = model.integer_program(), model.instance
     if not model.ordered:
         return program
     weights = [0] * len(night.jobs)
@@ -132,8 +132,8 @@ def _in_one(model: Selection | Season) -> Program:
         values = Whole.of(night.worths(name))
         step = values.total + 1
         weights = [w * step + int(n) for w, n in zip(weights, values.numbers, strict=True)]
-    more = (0,) * (len(program.columns) - len(weights))
-    return replace(program, rewards=(*weights, *more))
+    more = [0] * (program.n_columns - len(weights))
+    return replace(program, rewards=np.array([*weights, *more], dtype=object))
 
 
 def _never_in_time(night: Instance, j: int) -> Reason:
@@ -164,21 +164,27 @@ class _Exchanges:
     """Judges exchanges: adding a job, and dropping other jobs for it."""
 
     def __init__(
-        self, names: Sequence[str], demands: Sequence[int], program: Program, chosen: set[int]
+        self,
+        names: Sequence[str],
+        demands: Sequence[int],
+        program: IntegerProgram,
+        chosen: set[int],
     ) -> None:
-        # Rows of the program without a name are the machine's, the others the rules'.
+        # Rows of the program without an owner are the machine's, the others the rules'.
         self.names, self.program, self.chosen = names, program, chosen
-        self.held = set(program.with_implied(chosen))
+        self.rewards = program.rewards.tolist()
+        self.lower, self.upper = program.lower.tolist(), program.upper.tolist()
+        point = program.point(chosen)
+        self.held = set(np.flatnonzero(point).tolist())
+        self.used = program.activities(point).tolist()
         self.touching: dict[int, list[tuple[int, int]]] = {}
-        for i, row in enumerate(program.rows):
-            for column, coefficient in zip(row.columns, row.coefficients, strict=True):
-                self.touching.setdefault(column, []).append((i, coefficient))
-        used = self._change(self.held, ())
-        self.used = [used.get(i, 0) for i in range(len(program.rows))]
+        entries = (program.row, program.column, program.coefficient)
+        for i, column, coefficient in zip(*(part.tolist() for part in entries), strict=True):
+            self.touching.setdefault(column, []).append((i, coefficient))
         self.cheapest = sorted(  # least reward for its demand first
-            chosen, key=lambda k: Fraction(program.rewards[k], max(1, demands[k]))
+            chosen, key=lambda k: Fraction(self.rewards[k], max(1, demands[k]))
         )
-        self.most = max([1, *map(abs, program.rewards)])
+        self.most = max([1, *map(abs, self.rewards)])
         self._freed: dict[int, tuple[int, NDArray[np.float64], NDArray[np.float64]]] = {}
         self.in_row: dict[int, list[int]] = {}
         for k in self.cheapest:
@@ -199,7 +205,7 @@ class _Exchanges:
             pays = f"worth more than {fewer} in its place, but that would break {quote(name)}"
             room = f"there is room for it, but it would break {quote(name)}"
             return Reason("rule", name, pays if dropped else room)
-        if not self.program.rewards[j]:
+        if not self.rewards[j]:
             return Reason("outbid", words="it earns nothing")
         words = f"it is worth more than {fewer} in its place"
         return Reason("overlooked", words=words if dropped else "there is room for it")
@@ -207,11 +213,15 @@ class _Exchanges:
     def _excluding_rule(self, j: int) -> str:
         """Return the first rule that no selection with the job can keep."""
         for i, coefficient in self.touching.get(j, ()):
-            row = self.program.rows[i]
-            over = row.upper is not None and coefficient > row.upper
-            if row.name and over and min(row.coefficients) >= 0:
-                return row.name
+            owner = self.program.owners[i]
+            if owner and coefficient > self.upper[i] and self._coefficients(i).min() >= 0:
+                return owner
         return ""
+
+    def _coefficients(self, i: int) -> NDArray[Any]:
+        """Return the coefficients of a row."""
+        first = self.program.first
+        return self.program.coefficient[first[i] : first[i + 1]]
 
     def _room_for(self, j: int) -> tuple[int, ...] | None:
         """Return jobs of less total reward whose removal makes room for a job; None if none do."""
@@ -219,8 +229,8 @@ class _Exchanges:
         short = [i for i in change if self._is_overfull(i, change)]
         if not short:
             return ()
-        over = {i: self.used[i] + change[i] - (self.program.rows[i].upper or 0) for i in short}
-        if max(self._least_worth(i, over[i]) for i in short) >= self.program.rewards[j] / self.most:
+        over = {i: self.used[i] + change[i] - self.upper[i] for i in short}
+        if max(self._least_worth(i, over[i]) for i in short) >= self.rewards[j] / self.most:
             return None
         dropped: list[int] = []
         for k in self.in_row.get(short[0], ()) if len(short) == 1 else self.cheapest:
@@ -235,12 +245,12 @@ class _Exchanges:
                     break
         else:
             return None
-        for k in sorted(dropped, key=lambda k: -self.program.rewards[k]):  # not all had to go
+        for k in sorted(dropped, key=lambda k: -self.rewards[k]):  # not all had to go
             back = {i: change[i] + part for i, part in self.touching.get(k, ())}
             if not any(self._is_overfull(i, back) for i in back):
                 change |= back
                 dropped.remove(k)
-        pays = self.program.worth(dropped) < self.program.rewards[j]
+        pays = sum(self.rewards[k] for k in dropped) < self.rewards[j]
         return tuple(sorted(dropped)) if pays else None
 
     def _least_worth(self, i: int, amount: int) -> float:
@@ -251,9 +261,9 @@ class _Exchanges:
         """
         if i not in self._freed:
             jobs = self.in_row.get(i, ())
-            unit = max(map(abs, self.program.rows[i].coefficients))
+            unit = int(np.abs(self._coefficients(i)).max())
             parts = np.array([dict(self.touching[k])[i] / unit for k in jobs])
-            worth = np.array([self.program.rewards[k] / self.most for k in jobs])
+            worth = np.array([self.rewards[k] / self.most for k in jobs])
             order = np.argsort(worth / np.maximum(parts, 1e-300), kind="stable")
             freed, least = (np.append(0.0, np.cumsum(v[order])) for v in (parts, worth))
             self._freed[i] = unit, freed, least
@@ -265,18 +275,17 @@ class _Exchanges:
 
     def _is_overfull(self, i: int, change: dict[int, int]) -> bool:
         """Return whether a change exceeds a row of the machine."""
-        row = self.program.rows[i]
-        return not row.name and row.upper is not None and self.used[i] + change[i] > row.upper
+        return not self.program.owners[i] and self.used[i] + change[i] > self.upper[i]
 
     def _first_broken_rule(self, j: int, without: Iterable[int]) -> str:
         """Return the first rule that an exchange violates."""
         added, gone = {j}, set(without)
         if self.program.lifting:  # where columns stand for others
-            held = set(self.program.with_implied((self.chosen - gone) | {j}))
+            held = set(np.flatnonzero(self.program.point((self.chosen - gone) | {j})).tolist())
             added, gone = held - self.held, self.held - held
         change = self._change(added, gone)
-        rows = self.program.rows
-        return next((rows[i].name for i in sorted(change) if self._breaks(i, change)), "")
+        owners = self.program.owners
+        return next((owners[i] for i in sorted(change) if self._breaks(i, change)), "")
 
     def _change(self, added: Iterable[int], dropped: Iterable[int]) -> dict[int, int]:
         """Return the change of the activity of each row."""
@@ -289,8 +298,6 @@ class _Exchanges:
 
     def _breaks(self, i: int, change: dict[int, int]) -> bool:
         """Return whether a change violates a row of a rule that was satisfied before."""
-        row, used = self.program.rows[i], self.used[i]
-        after = used + change[i]
-        over = row.upper is not None and after > row.upper >= used
-        under = row.lower is not None and after < row.lower <= used
-        return bool(row.name) and (over or under)
+        used, after = self.used[i], self.used[i] + change[i]
+        over, under = after > self.upper[i] >= used, after < self.lower[i] <= used
+        return bool(self.program.owners[i]) and (over or under)

@@ -33,7 +33,7 @@ class PricedBound:
     total : int
         The bound, times the scale.
     scale : int
-        S; a reward of one unit counts S.
+        S; a reward of one unit counts S. It is 0 without rewards.
     multipliers : ndarray of int, shape (m,)
         y; positive for upper bounds of rows, negative for lower bounds.
     reduced : ndarray of int, shape (n,)
@@ -51,7 +51,7 @@ class PricedBound:
     ) -> PricedBound:
         """Return the bound at multipliers close to some prices.
 
-        Without rewards, a total below 0 proves that the rows have no common solution.
+        Without rewards, a slack below 0 proves that the rows have no common solution.
         """
         least, most = program.activity_range()
         useless = (prices > 0) & (program.upper >= most) | (prices < 0) & (program.lower <= least)
@@ -66,9 +66,9 @@ class PricedBound:
             rewards = rewards.astype(object)
         else:
             multipliers = multipliers.astype(np.int64)
-        rewards = rewards * (1 << bits) if with_rewards else rewards * 0
-        reduced = rewards - coefficients.combined(multipliers)
-        bound = cls(0, 1 << bits if with_rewards else 1, multipliers, reduced)
+        scale = 1 << bits if with_rewards else 0
+        reduced = rewards * scale - coefficients.combined(multipliers)
+        bound = cls(0, scale, multipliers, reduced)
         return bound.on(program)
 
     def on(self, program: IntegerProgram) -> PricedBound:
@@ -76,7 +76,8 @@ class PricedBound:
         ends = np.where((self.multipliers > 0).astype(bool), program.upper, program.lower)
         pairs = zip(self.multipliers.tolist(), ends.tolist(), strict=True)
         rows = sum(y * end for y, end in pairs if y)
-        return replace(self, total=rows + exact_sum(self.reduced * self.preferred(program)))
+        total = rows + exact_sum(self.reduced * self.preferred(program))
+        return PricedBound(total, self.scale, self.multipliers, self.reduced)
 
     def of_part(self, part: OpenPart) -> PricedBound:
         """Return the bound for the open part of the program."""

@@ -11,7 +11,6 @@ from schedopt.formulations.program import SUM_BITS, IntArray, IntegerProgram
 from schedopt.instances.arithmetic import exact_sum
 from schedopt.instances.extras import installed
 from schedopt.solvers.clock import expired
-from schedopt.solvers.priced_core.bounds import PricedBound
 from schedopt.solvers.priced_core.open_part import OpenPart, open_part, propagate
 from schedopt.solvers.priced_core.relaxation import Floats, relax
 from schedopt.solvers.result import Limits
@@ -170,15 +169,14 @@ class BranchAndBound:
         optimum = relax(own)
         if optimum is None:
             return self._split_first(tightened, part)
-        if optimum.values is None:
-            signs = (1, -1)
-            rays = (PricedBound.of(own, s * optimum.prices, with_rewards=False) for s in signs)
-            return None if any(r.total < 0 for r in rays) else self._split_first(tightened, part)
-        self.offer(part.whole(np.rint(optimum.values).astype(np.int64)))
-        bound = PricedBound.of(own, optimum.prices)
+        if optimum.values is not None:
+            self.offer(part.whole(np.rint(optimum.values).astype(np.int64)))
+        bound = optimum.bound(own)
         slack = bound.slack(self.target() - part.reward)
         if slack < 0:
             return None
+        if optimum.values is None:
+            return self._split_first(tightened, part)
         fixed = bound.fix(own, slack)
         fixed_program = tightened.with_bounds(part.whole(fixed.low), part.whole(fixed.high))
         return Node(fixed_program, part, optimum.values)

@@ -50,6 +50,13 @@ class LinearOptimum(NamedTuple):
     prices: Floats  # dual values of the rows; of an infeasible relaxation a ray
     values: Floats | None = None  # of the columns, if they are known
 
+    def bound(self, program: IntegerProgram) -> PricedBound:
+        """Return the bound of integer multipliers close to the prices."""
+        if self.feasible:
+            return PricedBound.of(program, self.prices)
+        rays = (PricedBound.of(program, s * self.prices, with_rewards=False) for s in (1, -1))
+        return min(rays, key=lambda ray: ray.total)  # HiGHS returns rays of either sign
+
 
 @dataclass(frozen=True, eq=False)
 class ScaledProgram:
@@ -110,7 +117,7 @@ class ScaledProgram:
             values=values,
         )
 
-    def relaxation(self, seconds: float) -> highspy.Highs:
+    def load_relaxation(self) -> highspy.Highs:
         """Return the linear relaxation in HiGHS, ready to run."""
         from schedopt.solvers.mip.highs import load_highs
 
@@ -120,12 +127,7 @@ class ScaledProgram:
             (lower, upper),
             (program.low.astype(float), program.high.astype(float)),
             (program.first[:-1], program.column, values),
-            options={
-                "presolve": "off",
-                "primal_feasibility_tolerance": 1e-9,
-                "threads": 1,
-                "time_limit": max(min(seconds, 1e9), 1e-3),
-            },
+            options={"presolve": "off", "primal_feasibility_tolerance": 1e-9, "threads": 1},
         )
 
     def _rows(self) -> tuple[Floats, Floats, Floats]:
@@ -173,27 +175,45 @@ def nearly_multiples(coefficients: IntArray) -> bool:
     return False
 
 
+class Relaxation:
+    """The linear relaxation of a program, which is solved again for other bounds of columns."""
+
+    def __init__(self, program: IntegerProgram) -> None:
+        self.scaled = ScaledProgram(program)
+        self._engine = self.scaled.load_relaxation()
+
+    def solve(
+        self, seconds: float = inf, columns: tuple[IntArray, IntArray] | None = None
+    ) -> LinearOptimum | None:
+        """Solve the relaxation, for other bounds of the columns if given; None without answer."""
+        import highspy
+
+        scaled, engine = self.scaled, self._engine
+        if columns is not None:
+            low, high = (ends.astype(float) for ends in columns)
+            engine.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
+        limit = engine.getRunTime() + max(min(seconds, 1e9), 1e-3)
+        engine.setOptionValue("time_limit", limit)
+        engine.run()
+        status, solution = engine.getModelStatus(), engine.getSolution()
+        if status == highspy.HighsModelStatus.kOptimal:
+            duals = -np.asarray(solution.row_dual)
+            with np.errstate(over="ignore"):  # infinite prices are not used
+                prices = np.ldexp(duals, scaled.reward_shift - scaled.row_shifts)
+            return LinearOptimum(True, prices, np.asarray(solution.col_value))
+        if status == highspy.HighsModelStatus.kInfeasible:
+            _, known, ray = engine.getDualRay()
+            if known:
+                return LinearOptimum(False, np.ldexp(np.asarray(ray), -scaled.row_shifts))
+        return None
+
+
 def relax(program: IntegerProgram, seconds: float = inf) -> LinearOptimum | None:
     """Solve the linear relaxation; None where HiGHS has no answer."""
     if not program.n_rows:
         values = np.where(program.rewards > 0, program.high, program.low).astype(float)
         return LinearOptimum(True, np.zeros(0), values)
-    import highspy
-
-    scaled = ScaledProgram(program)
-    engine = scaled.relaxation(seconds)
-    engine.run()
-    status, solution = engine.getModelStatus(), engine.getSolution()
-    if status == highspy.HighsModelStatus.kOptimal:
-        duals = -np.asarray(solution.row_dual)
-        with np.errstate(over="ignore"):  # infinite prices are not used
-            prices = np.ldexp(duals, scaled.reward_shift - scaled.row_shifts)
-        return LinearOptimum(True, prices, np.asarray(solution.col_value))
-    if status == highspy.HighsModelStatus.kInfeasible:
-        _, known, ray = engine.getDualRay()
-        if known:
-            return LinearOptimum(False, np.ldexp(np.asarray(ray), -scaled.row_shifts))
-    return None
+    return Relaxation(program).solve(seconds)
 
 
 def relax_by_samples(

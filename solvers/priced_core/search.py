@@ -332,10 +332,8 @@ class PricedCoreSearch:
         if optimum is None:
             return
         if not optimum.feasible:
-            for sign in (1, -1):
-                ray = PricedBound.of(own, sign * optimum.prices, with_rewards=False)
-                if ray.total < 0:
-                    self.close("prices")
+            if optimum.bound(own).slack(0) < 0:
+                self.close("prices")
             return
         prices = np.zeros(self.program.n_rows)
         prices[part.rows] = optimum.prices

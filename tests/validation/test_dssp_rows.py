@@ -11,7 +11,7 @@ from hypothesis import example
 from hypothesis import strategies as st
 
 from schedopt.formulations.dssp import Selection
-from schedopt.formulations.program import Program
+from schedopt.formulations.program import IntegerProgram
 from schedopt.instances import constraints as kinds
 from schedopt.instances.dssp import Instance, Job, selected
 from schedopt.instances.fair_share import Each
@@ -63,10 +63,9 @@ def some_night(draw: Random) -> Instance:
     )
 
 
-def holds(program: Program, chosen: list[int]) -> bool:
+def holds(program: IntegerProgram, chosen: list[int]) -> bool:
     """Return True if the columns are open and satisfy all rows."""
-    is_open = all(program.open[j] for j in chosen)
-    return is_open and program.violated_row(program.with_implied(chosen)) is None
+    return program.satisfied_by(program.point(chosen))
 
 
 def found(night: Instance, fill: float, solution: Any) -> list[str]:
@@ -98,7 +97,7 @@ def agreed(verdicts: list[tuple[bool, bool, Any, Any]]) -> None:
 def test_rows_hold_where_the_checker_finds_nothing(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night, fill = some_night(draw), draw.choice((1.0, 1.0, 0.5, 2.0))
-    program = Selection(night, fill=fill).program().with_count()
+    program = Selection(night, fill=fill).integer_program().with_count()
     verdicts = []
     for chosen in product((False, True), repeat=len(night.jobs)):
         wrong = found(night, fill, selected(night, np.array(chosen), fill))

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.formulations.program import Program, WholeRow
+from schedopt.formulations.program import IntegerProgram
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import total
 from schedopt.instances.dssp import Instance, bounding, bounding_rules
@@ -87,7 +87,7 @@ def reprove(
     try:
         tree = msgspec.convert(certificate, Tree, strict=True)
         program = _declared_program(instance, constraints, claim)
-        _check_tree(program, tree, program.next_worth(_claimed_bound(instance, claim)))
+        _check_tree(program, tree, program.next_reward(_claimed_bound(instance, claim)))
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
     except InputError as error:
@@ -99,7 +99,7 @@ def reprove(
 
 def _declared_program(
     instance: Instance, constraints: Sequence[Constraint], claim: Document
-) -> Program:
+) -> IntegerProgram:
     """Return the integer program whose optimum bounds the claimed formulation."""
     added = constraints[len(instance.constraints) :]
     fill = claim.options.get("fill", 1.0)
@@ -112,7 +112,7 @@ def _declared_program(
         model = Season(instance, fill=fill)
     else:
         raise NotProvenError(f"rows of a selection do not bound {claim.formulation}")
-    return model.add(*added).program().with_count()
+    return model.add(*added).integer_program().with_count()
 
 
 def _claimed_bound(instance: Instance, claim: Document) -> Fraction:
@@ -131,15 +131,15 @@ def _claimed_bound(instance: Instance, claim: Document) -> Fraction:
     return bound + ROUNDING * bound if claim.formulation == "schedule" else bound
 
 
-def _check_tree(program: Program, tree: Tree, target: int) -> None:
+def _check_tree(program: IntegerProgram, tree: Tree, target: int) -> None:
     """Raise `NotProvenError` unless every leaf excludes rewards of ``target`` units or more."""
     column = {name: j for j, name in enumerate(program.columns)}
-    declared = {row.key: row for row in program.rows}
+    declared = {label: i for i, label in enumerate(program.labels)}
     unknown = [key for key in tree.rows if key not in declared]
     if unknown:
         raise NotProvenError(f"there is no row {unknown[0]!r} here")
     duality = WeakDuality(program, [declared[key] for key in tree.rows], target)
-    root = np.where(program.open, FREE, 0).astype(np.int8)
+    root = np.where(program.high > 0, FREE, 0).astype(np.int8)
     slack, reduced = duality.slack(root, tree.fixing)
     fixed = (root == FREE) & (np.abs(reduced) > slack).astype(bool)
     root[fixed] = (reduced[fixed] > 0).astype(np.int8)
@@ -170,51 +170,40 @@ class WeakDuality:
 
     Parameters
     ----------
-    program : Program
-    rows : sequence of WholeRow
-        The rows that multipliers refer to by position.
+    program : IntegerProgram
+    rows : sequence of int
+        The rows of the program that multipliers refer to by position.
     target : int
         The smallest total reward that would refute the claimed bound, in units.
     """
 
-    def __init__(self, program: Program, rows: Sequence[WholeRow], target: int) -> None:
-        self.target, self.rows = target, rows
-        self.rewards = integer_array(program.rewards)
-        self.columns = [np.array(row.columns, dtype=np.intp) for row in rows]
-        self.coefficients = [integer_array(row.coefficients) for row in rows]
-        self.magnitude = sum(map(abs, program.rewards)) + abs(target)
-        self.magnitudes = [
-            sum(map(abs, row.coefficients)) + abs(row.lower or 0) + abs(row.upper or 0)
-            for row in rows
-        ]
+    def __init__(self, program: IntegerProgram, rows: Sequence[int], target: int) -> None:
+        self.program, self.rows, self.target = program, rows, target
+        self.rewards = sum(map(abs, program.rewards.tolist())) + abs(target)
 
     def slack(self, values: NDArray[np.int8], node: Node) -> tuple[int, Integers]:
         """Return the slack of a node and the reduced rewards r of its columns.
 
         ``values`` are 0 or 1 for columns fixed in the node, `FREE` for the others.
         """
-        weight, prices = int(node.weight), [(i, int(y)) for i, y in node.multipliers]
+        program, weight = self.program, int(node.weight)
+        prices = [(i, int(y)) for i, y in node.multipliers]
         if weight < 0:
             raise NotProvenError("a weight is negative")
         if not all(0 <= i < len(self.rows) for i, _ in prices):
             raise NotProvenError("a multiplier is of no row")
-        largest = self.magnitude * max(1, weight)
-        largest += sum(self.magnitudes[i] * max(1, abs(y)) for i, y in prices)
+        largest = self.rewards * max(1, weight)
+        largest += sum((2 * int(program.reach[self.rows[i]]) + 2) * abs(y) for i, y in prices)
         kind: type = np.int64 if largest < INT64_SAFE else object
-        reduced: Integers = self.rewards.astype(kind) * weight
+        reduced: Integers = program.rewards.astype(kind) * weight
         slack = -weight * self.target
         for i, y in prices:
-            end = self.rows[i].upper if y > 0 else self.rows[i].lower
-            if end is None:
+            row = self.rows[i]
+            if not (program.has_upper if y > 0 else program.has_lower)[row]:
                 raise NotProvenError(f"rows[{i}] has no bound on that side")
-            reduced[self.columns[i]] -= self.coefficients[i].astype(kind) * y
-            slack += y * end
+            entries = slice(int(program.first[row]), int(program.first[row + 1]))
+            reduced[program.column[entries]] -= program.coefficient[entries].astype(kind) * y
+            slack += y * int((program.upper if y > 0 else program.lower)[row])
         slack += int(reduced[values == 1].sum())
         slack += int(np.maximum(reduced[values == FREE], 0).sum())
         return slack, reduced
-
-
-def integer_array(numbers: Sequence[int]) -> Integers:
-    """Return integers as int64 if the sum of their magnitudes fits, else as Python integers."""
-    fits = sum(map(abs, numbers)) < INT64_SAFE
-    return np.array(numbers, dtype=np.int64 if fits else object)

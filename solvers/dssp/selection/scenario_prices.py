@@ -10,6 +10,7 @@ taken on a chord above it.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from schedopt.formulations.dssp.sample import Sample, ServiceRow
 from schedopt.formulations.dssp.selection import Selection
 
 if TYPE_CHECKING:
-    from schedopt.formulations.program import Program
+    from schedopt.formulations.program import IntegerProgram
 
 Floats = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ class PlannedRows:
 class ScenarioRelaxation:
     """The relaxation of a sample average program by prices, over the open jobs."""
 
-    def __init__(self, model: Selection, sample: Sample, program: Program) -> None:
+    def __init__(self, model: Selection, sample: Sample, program: IntegerProgram) -> None:
         self.sample, self.at = sample, np.flatnonzero(model.open)
         self.rewards, self.fits = sample.rewards[self.at], sample.fits[:, self.at]
         self.rows, self.room = _planned_rows(program, self.at)
@@ -194,20 +195,21 @@ class ScenarioRelaxation:
         return np.asarray(moved + short * room / max(1e-300, float(room.sum())), dtype=np.float64)
 
 
-def _planned_rows(program: Program, at: NDArray[np.intp]) -> tuple[PlannedRows, Floats]:
+def _planned_rows(program: IntegerProgram, at: NDArray[np.intp]) -> tuple[PlannedRows, Floats]:
     """Return the rows that can bind of planned run times, each as at most 1, 0 or -1."""
     place = {int(j): i for i, j in enumerate(at)}
     rows: list[tuple[list[int], list[float]]] = []
     room = []
-    for row in program.rows:
-        if any(j not in place for j in row.columns):
+    columns, values = program.column.tolist(), program.coefficient.tolist()
+    lower, upper = program.lower.tolist(), program.upper.tolist()
+    for i, (a, b) in enumerate(pairwise(program.first.tolist())):
+        if any(j not in place for j in columns[a:b]):
             continue  # it can be lifted
-        for sign, most in ((1, row.upper), (-1, None if row.lower is None else -row.lower)):
-            if most is None or sum(max(0, sign * c) for c in row.coefficients) <= most:
+        for sign, most in ((1, upper[i]), (-1, -lower[i])):
+            if sum(max(0, sign * c) for c in values[a:b]) <= most:
                 continue
-            unit = abs(most) or max(map(abs, row.coefficients))
-            parts = [sign * c / unit for c in row.coefficients]
-            rows.append(([place[j] for j in row.columns], parts))
+            unit = abs(most) or max(map(abs, values[a:b]))
+            rows.append(([place[j] for j in columns[a:b]], [sign * c / unit for c in values[a:b]]))
             room.append(most / unit)
     return PlannedRows(rows, len(at)), np.array(room, dtype=np.float64)
 

@@ -83,7 +83,7 @@ class ScenarioSearch:
         self.rounds = rounds
         self.model, self.sample, self.limits, self.began = model, sample, limits, began
         started = now()
-        self.program = model.program()
+        self.program = model.integer_program()
         self._seconds_to_build = model.seconds + now() - started  # a selection and its program
         self.relaxation = ScenarioRelaxation(model, sample, self.program)
         self.best: Mask | None = None
@@ -199,10 +199,7 @@ class ScenarioSearch:
         value = self.sample.value(chosen)
         if value is not None and value > self.value:
             program = self.program  # rows of planned run times are kept in whole numbers
-            if (
-                program.violated_row(program.with_implied(np.flatnonzero(chosen).tolist()))
-                is not None
-            ):
+            if len(program.violated_rows(program.point(np.flatnonzero(chosen).tolist()))):
                 return False
             self.best, self.value = chosen, value
             self.notify(value, self.bound if np.isfinite(self.bound) else None)
