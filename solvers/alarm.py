@@ -32,13 +32,13 @@ def with_alarm(result: Result, what: str) -> Result:
     if not what:
         return result
     said = f"{result.message}; {what}" if result.message else what
-    return msgspec.structs.replace(
+    result = msgspec.structs.replace(
         result,
         termination="error",
         solution_status="none" if result.solution is None else "feasible",
         bound=None,
         gap=None,
-        conflict=(),
         proved_by=None,
         message=said,
     )
+    return result.with_details(conflict=())

@@ -44,10 +44,11 @@ def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
 def with_conflict(result: Result[Any], names: Sequence[str], holds: Holds) -> Result[Any]:
     """Return a result with a smallest set of side constraints that cannot hold together."""
     try:
-        return msgspec.structs.replace(result, conflict=tuple(smallest_conflict(names, holds)))
+        return result.with_details(conflict=tuple(smallest_conflict(names, holds)))
     except ConflictNotReducedError as error:
         message = f"the conflict may not be the smallest: {error.why}"
-        return msgspec.structs.replace(result, conflict=tuple(error.conflict), message=message)
+        result = msgspec.structs.replace(result, message=message)
+        return result.with_details(conflict=tuple(error.conflict))
 
 
 def _shrinking_conflicts(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]]:

@@ -75,15 +75,15 @@ def conclude(
     if objective is not None and bound is not None:
         spent = now() - run.began
         trace = (*trace, (round(spent, 6), objective, bound))
-    return msgspec.structs.replace(
+    result = msgspec.structs.replace(
         result,
         bound=bound,
         gap=gap(objective, bound),
         solution_status=status,
-        trace=trace,
         found_by=decided.found_by or msgspec.UNSET,
         proved_by=decided.proved_by or msgspec.UNSET,
     )
+    return result.with_details(trace=trace)
 
 
 def round_up(number: Fraction) -> float:

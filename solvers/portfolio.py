@@ -297,9 +297,9 @@ def _merge(model: Formulation, first: Result, second: Result, before: float) -> 
     if (result.objective, result.bound) != (second.objective, second.bound):
         result = with_status(model, result)
     proved_by = result.proved_by or (result.bounded_by if result.proven else None)
-    return msgspec.structs.replace(
+    later = tuple((round(t + before, 6), value, bound) for t, value, bound in second.trace)
+    result = msgspec.structs.replace(
         result,
-        trace=(*first.trace, *((round(t + before, 6), *rest) for t, *rest in second.trace)),
         seconds=Seconds(
             build=max(first.seconds.build, second.seconds.build),
             solve=before + second.seconds.solve,
@@ -309,3 +309,4 @@ def _merge(model: Formulation, first: Result, second: Result, before: float) -> 
         solver=result.found_by or proved_by or second.solver,
         gap=gap(result.objective, result.bound),
     )
+    return result.with_details(trace=first.trace + later)

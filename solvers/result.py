@@ -1,11 +1,9 @@
-"""The result of a run: why it stopped, what is in hand, how sure it is, and what it cost."""
+"""Results of solvers and policies, and the documents that files hold of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Generic, Literal
 
 import msgspec
@@ -15,8 +13,8 @@ from typing_extensions import TypeVar
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
-from schedopt.instances.protocol import Identity, identity
 from schedopt.instances.showing import table
+from schedopt.solvers.question import LazyQuestion, Question, as_document
 from schedopt.solvers.stopping import Watch
 
 Termination = Literal[
@@ -32,25 +30,30 @@ Termination = Literal[
 ]
 SolutionStatus = Literal["optimal", "feasible", "none"]
 NOISE = 1e-9
-"""A bound and an objective that differ by less than this, relatively, are the same number."""
+"""Relative difference below which a bound and an objective are the same number."""
+Trace = tuple[tuple[float, float | None, float | None], ...]
+"""[seconds, incumbent, bound], a row for each improvement."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop, and what the engine may use.
+    """When an engine stops, and what it may use.
 
     Attributes
     ----------
     time_limit : float, optional
-        Seconds of solving; the incumbent is kept.
+        Seconds of solving; then the incumbent is returned.
     gap : float
-        The relative gap that is good enough; 0 asks for a proof.
-    threads, seed : int
-        The engine's threads, its own choice where None, and its random seed.
+        The relative gap at which the engine stops; 0 asks for a proof.
+    threads : int, optional
+        The number of threads; by default the engine chooses.
+    seed : int
+        The random seed.
     watch : callable, optional
-        Called as progress is made; see `solvers.stopping.Watch`.
+        Called with the progress of the search; see `solvers.stopping.Watch`.
     many : bool
-        Whether many models are solved in this process: compiled engines pay for small ones too.
+        Whether many models are solved in this process, so that loading compiled code pays off for
+        small models too.
     """
 
     time_limit: float | None = None
@@ -62,21 +65,22 @@ class Limits:
 
 
 def threads(limits: Limits) -> int:
-    """Return how many threads search; with several the answer may differ from run to run."""
+    """Return the number of threads; with several the answer may differ from run to run."""
     return limits.threads or min(8, os.cpu_count() or 1)
 
 
 class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Wall-clock time of each step: together, all that a solve took beside reading.
+    """Wall-clock seconds of each step after reading the file.
 
     Attributes
     ----------
     build, solve, check : float
+        Building the model, solving it, checking the solution.
     confirm, certify, explain : float, optional
-        Where it was asked for: solving again, finding a certificate, finding prices.
+        If asked for: solving again, making a certificate, explaining the solution.
     compile : float, optional
-        What kernels took to be compiled or loaded, where one noticed it. It is no part of the
-        others, and no time limit counts it: it is spent once for each version and machine.
+        Compiling or loading kernels, if this took noticeably long. The other steps and time limits
+        do not include it, since it is spent once for each version and machine.
     """
 
     build: float = 0.0
@@ -88,105 +92,46 @@ class Seconds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     compile: float | msgspec.UnsetType = msgspec.UNSET
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which question a result answers.
-
-    ``formulation`` is None of a policy, whose solution says what it answers; ``options`` are those
-    that change what is asked, ``constraints`` the file's own, then those that were added.
-    """
-
-    instance: Identity
-    formulation: str | None = None
-    options: dict[str, Any] = {}
-    constraints: tuple[dict[str, Any], ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class LazyQuestion:
-    """What a result was asked for; told when it is written, since a digest takes time.
-
-    ``options`` are those that change what is asked, ``added`` the side constraints beyond the
-    instance's. ``history`` is that of a plan document: what had happened when the rest of the
-    instance was planned; None of any other result.
-    """
-
-    instance: Any
-    formulation: str | None
-    options: Mapping[str, Any]
-    added: Sequence[Constraint] = ()
-    history: Sequence[Any] | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LazyQuestion) and self.question == other.question
-
-    def __hash__(self) -> int:
-        return hash(self.formulation)
-
-    @classmethod
-    def of_document(
-        cls, question: Question, instance: Any = None, history: Sequence[Any] | None = None
-    ) -> LazyQuestion:
-        """Return what was asked as a document tells it."""
-        asked = cls(instance, question.formulation, question.options, (), history)
-        asked.__dict__["question"] = question
-        return asked
-
-    @cached_property
-    def question(self) -> Question:
-        """The question, as a document tells it."""
-        rules = [*self.instance.constraints, *self.added]
-        return Question(
-            instance=identity(self.instance),
-            formulation=self.formulation,
-            options=as_document(dict(self.options)),
-            constraints=tuple(as_document(rule) for rule in rules),
-        )
-
-
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What results and their documents have in common: all but the solution and the rules.
+    """Fields that a `Result` and its `Document` have in common.
 
     Attributes
     ----------
     instance, problem : str
-        What was solved.
+        The name of the instance, and its problem.
     formulation, solver : str
-        What it was solved as and with; absent for a policy. The solver is the engine that found the
-        solution; where none did, the one that proved what is known.
+        The formulation, and the engine that found the solution, or proved that there is none;
+        absent for a policy.
     found_by, bounded_by, proved_by : str or None
         The engines that found the solution, gave the bound, and proved the optimum or that there is
-        no solution; None where no engine did: a policy may have found the solution.
+        no solution; None if no engine did. A policy may have found the solution.
     policy : str
-        Which policy; absent for a solver.
+        The policy; absent for a solver.
+    version : dict of str to str
+        The versions of the solver and its libraries.
     termination : str
-        Why the run stopped; ``completed`` is a policy, or a search without a proof,
-        that ran to its end.
+        Why the run stopped. ``completed`` is a policy, or a search without a proof, that ran to its
+        end.
     solution_status : str
-        What is in hand.
+        Whether there is a solution, and whether it is proven optimal.
+    sense : str
+        Whether the objective is maximized or minimized.
     objective, bound, gap : float or None
-        None means unknown. The gap is ``|objective - bound| / max(1e-10, |objective|)``.
+        None if unknown. The gap is ``|objective - bound| / max(1e-10, |objective|)``.
     confidence : float or None
-        Where the objective was simulated: the half-width of its 95% interval, in its own unit.
-    trace : tuple
-        [seconds, incumbent, bound] each time one of the two improved.
-    conflict : tuple of str
-        Where infeasible: a smallest set of side constraints that cannot hold together.
+        Half the width of the objective's 95% confidence interval, if it was simulated.
+    seconds : Seconds
+    seed : int
+    options : dict
+        The options of the formulation or policy and the limits.
     checked : bool
-        Whether the checker has seen it; `violations` is what it found.
+        Whether the checker has seen the solution.
     bound_checked : bool
-        Whether the checker has re-proved the bound.
-    certificate : dict, optional
-        What the bound is re-proved from; its ``kind`` says how.
-    explanation : dict, optional
-        Why it is as it is: what is left out and why, what each rule costs, what more would bring.
-    risk : dict, optional
-        Where run times are uncertain: ``in_sample``, what it is worth in the ``scenarios`` that
-        decided, ``out_of_sample``, in others, and ``confidence``, half of that one's 95% interval.
-    objective_of_model : float, optional
-        Where the user changed the objective of the native model: its value. ``objective`` is the
-        instance's.
+        Whether the checker has proved the bound again.
+    violations : tuple of str
+        What the checker found wrong.
     message : str
-        A line about what happened, where there is something to say.
+        Notes on the run; absent if there are none.
     """
 
     instance: str
@@ -211,22 +156,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     checked: bool = False
     bound_checked: bool = False
     violations: tuple[str, ...] = ()
-    conflict: tuple[str, ...] = ()
-    trace: tuple[tuple[float, float | None, float | None], ...] = ()
-    objective_of_model: float | UnsetType = UNSET
     message: str | UnsetType = UNSET
-    certificate: dict[str, Any] | UnsetType = UNSET
-    explanation: dict[str, Any] | UnsetType = UNSET
-    risk: dict[str, float] | UnsetType = UNSET
 
     @property
     def proven(self) -> bool:
-        """Whether the objective is the optimum, not only the best that was found."""
+        """Whether the objective is proven to be the optimum."""
         return self.solution_status == "optimal"
 
     @property
     def credit(self) -> str:
-        """Who found the solution, gave the bound and proved the optimum, in words."""
+        """Which engines found the solution, gave the bound and proved the optimum, in words."""
         did: dict[str, list[str]] = {}
         for what in ("found", "bounded", "proved"):
             who = getattr(self, f"{what}_by") or None
@@ -240,24 +179,45 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Document(Outcome, frozen=True, kw_only=True):
-    """A result as a file holds it; a checker decodes what is in it afresh.
+    """A result as a file holds it.
 
     Attributes
     ----------
+    trace : tuple
+        [seconds, incumbent, bound], a row for each improvement.
+    conflict : tuple of str
+        If infeasible: a smallest set of side constraints that cannot hold together.
+    objective_of_model : float, optional
+        The value of the native model's objective if the user changed it. ``objective`` is that of
+        the instance.
+    certificate : dict, optional
+        The proof of the bound; its ``kind`` says of which form.
+    explanation : dict, optional
+        Why jobs are left out, what each side constraint costs, and what more capacity would bring.
+    risk : dict, optional
+        If run times are uncertain: the value ``in_sample``, in the ``scenarios`` that were decided
+        over, the value ``out_of_sample``, in others, and ``confidence``, half the width of the 95%
+        confidence interval of the latter.
     question : Question, optional
-        Absent from results of earlier versions.
+        What was asked; absent from results of earlier versions.
     constraints : tuple of dict
         The side constraints beyond those in the instance file.
     solution : dict
-        Empty where there is none.
+        Empty if there is none.
     plan : tuple of dict, optional
-        The same as the verb ``plan`` tells it: a row for each job.
+        The plan of the verb ``plan``: a row for each job.
     night : dict, optional
         Of a plan: the instance, as a file of its own would hold it.
     history : tuple of dict, optional
         Of a plan: what has happened since the night began, see `schedopt.planning.history`.
     """
 
+    trace: Trace = ()
+    conflict: tuple[str, ...] = ()
+    objective_of_model: float | UnsetType = UNSET
+    certificate: dict[str, Any] | UnsetType = UNSET
+    explanation: dict[str, Any] | UnsetType = UNSET
+    risk: dict[str, float] | UnsetType = UNSET
     question: Question | UnsetType = UNSET
     constraints: tuple[dict[str, Any], ...] = ()
     solution: dict[str, Any] = {}
@@ -266,24 +226,80 @@ class Document(Outcome, frozen=True, kw_only=True):
     history: tuple[Any, ...] | UnsetType = UNSET
 
 
+class Details(msgspec.Struct, frozen=True, kw_only=True):
+    """What few results have; see `Document` for the meaning of each field."""
+
+    trace: Trace = ()
+    conflict: tuple[str, ...] = ()
+    objective_of_model: float | UnsetType = UNSET
+    certificate: dict[str, Any] | UnsetType = UNSET
+    explanation: dict[str, Any] | UnsetType = UNSET
+    risk: dict[str, float] | UnsetType = UNSET
+
+
 S = TypeVar("S", default=Any)
 MOST_SHOWN = 200
 """Characters of a conflict that are shown at a prompt."""
 
 
 class Result(Outcome, Generic[S], frozen=True, kw_only=True):
-    """A result of a solver or of a policy, to the question ``asked``.
+    """The answer of a solver or a policy.
 
-    ``constraints`` are those beyond the instance's; ``solution`` is the problem's own record, such
-    as `instances.dssp.Selected`, or None.
+    Attributes
+    ----------
+    solution : solution record or None
+        The problem's own record, such as `instances.dssp.Selected`.
+    constraints : tuple of Constraint
+        The side constraints beyond the instance's.
+    asked : LazyQuestion or None
+        The question that the result answers.
+    details : Details
+        What few results have. Each is also an attribute: ``trace``, ``conflict``,
+        ``objective_of_model``, ``certificate``, ``explanation`` and ``risk``.
     """
 
-    asked: LazyQuestion | None = None
-    constraints: tuple[Constraint, ...] = ()
     solution: S | None = None
+    constraints: tuple[Constraint, ...] = ()
+    asked: LazyQuestion | None = None
+    details: Details = Details()
+
+    @property
+    def trace(self) -> Trace:
+        """[seconds, incumbent, bound], a row for each improvement."""
+        return self.details.trace
+
+    @property
+    def conflict(self) -> tuple[str, ...]:
+        """If infeasible: a smallest set of side constraints that cannot hold together."""
+        return self.details.conflict
+
+    @property
+    def objective_of_model(self) -> float | UnsetType:
+        """The value of the native model's objective if the user changed it."""
+        return self.details.objective_of_model
+
+    @property
+    def certificate(self) -> dict[str, Any] | UnsetType:
+        """The proof of the bound, if it was asked for and found."""
+        return self.details.certificate
+
+    @property
+    def explanation(self) -> dict[str, Any] | UnsetType:
+        """Why jobs are left out and what constraints cost, if it was asked for."""
+        return self.details.explanation
+
+    @property
+    def risk(self) -> dict[str, float] | UnsetType:
+        """The value over scenarios of run times, if they are uncertain."""
+        return self.details.risk
+
+    def with_details(self, **changes: Any) -> Result[S]:
+        """Return the result with other values of some fields of `details`."""
+        details = msgspec.structs.replace(self.details, **changes)
+        return msgspec.structs.replace(self, details=details)
 
     def __repr__(self) -> str:
-        """Return what came of it in a line; `document()` has all of it."""
+        """Return a summary on one line; `document` returns all fields."""
         facts = ", ".join(f"{key} {value}" for key, value in self._facts()[2:])
         return f"<Result of {self.instance!r}: {self._facts()[1][1]}, {facts}>"
 
@@ -313,13 +329,8 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
         written = self.written()
         return msgspec.structs.replace(written, solution=as_document(written.solution))
 
-    def claim(self) -> Document:
-        """Return the result as a file holds it, without the question, which takes a digest."""
-        written = self.written(question=False)
-        return msgspec.structs.replace(written, solution=as_document(written.solution))
-
     def written(self, *, question: bool = True) -> Document:
-        """Return what has the text of the document, the solution still a record, which is fast."""
+        """Return the document with the solution's record in place of its JSON, which is fast."""
         solution: Any = self.solution
         plan: dict[str, Any] = {}
         if question and self.asked is not None and self.asked.history is not None:
@@ -327,6 +338,7 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
             plan = {"night": night, "history": tuple(map(as_document, self.asked.history))}
         return Document(
             **{name: getattr(self, name) for name in Outcome.__struct_fields__},
+            **msgspec.structs.asdict(self.details),
             **plan,
             question=self.asked.question if question and self.asked else UNSET,
             constraints=tuple(as_document(rule) for rule in self.constraints),
@@ -335,24 +347,19 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
 
 
 def gap(objective: float | None, bound: float | None) -> float | None:
-    """Return the relative gap of the contract, None where either number is unknown."""
+    """Return ``|objective - bound| / max(1e-10, |objective|)``, or None if one is unknown."""
     if objective is None or bound is None:
         return None
     return abs(objective - bound) / max(1e-10, abs(objective))
 
 
 def better(sense: Sense, a: float, b: float) -> bool:
-    """Tell whether one objective is better than another."""
+    """Return True if objective ``a`` is better than ``b``."""
     return a > b if sense == "maximize" else a < b
 
 
 def snap_bound(objective: float | None, bound: float | None) -> float | None:
-    """Return the bound, put right where rounding alone keeps it from the objective."""
+    """Return the objective in place of a bound that differs from it by rounding only."""
     if objective is None or bound is None:
         return bound
     return objective if abs(objective - bound) <= NOISE * abs(objective) else bound
-
-
-def as_document(record: Any) -> Any:
-    """Return a record as a document holds it: only what JSON knows."""
-    return msgspec.json.decode(to_json(record))

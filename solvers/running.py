@@ -123,7 +123,7 @@ def make_result(
     result = with_status(formulation, result)
     if result.gap is not None:
         run.trace.append((round(now() - run.began, 6), objective, result.bound))
-    return msgspec.structs.replace(result, trace=tuple(run.trace))
+    return result.with_details(trace=tuple(run.trace))
 
 
 def with_objective_of_model(
@@ -132,7 +132,7 @@ def with_objective_of_model(
     """Return a result with the value of the native objective, where the user changed that."""
     if value is None or result.solution is None or not formulation.goal_changed:
         return result
-    return msgspec.structs.replace(result, objective_of_model=value)
+    return result.with_details(objective_of_model=value)
 
 
 def value_of(formulation: Formulation, solution: Any) -> float | None:

@@ -20,7 +20,8 @@ from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, at_place, listing, quote
 from schedopt.instances.files import instance_type, module_path, parse
 from schedopt.instances.protocol import identity
-from schedopt.solvers.result import Document, LazyQuestion, Outcome, Result, as_document
+from schedopt.solvers.question import LazyQuestion, as_document
+from schedopt.solvers.result import Details, Document, Outcome, Result
 from schedopt.validation.report import OutOfTimeError, Refuted, Report, same
 
 LARGE = 2**20  # bytes of a solution from which its check is skipped where no time is left for it
@@ -269,8 +270,10 @@ def result_of(document: Document) -> Result[Any]:
     """Decode a document; `InputError` if a part cannot be decoded."""
     instance_type(document.problem)  # there is such a problem
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
+    few = {name: getattr(document, name) for name in Details.__struct_fields__}
     return Result(
         **own,
+        details=Details(**few),
         asked=_asked_of(document),
         constraints=convert(
             document.constraints, _constraint_types(document.problem), "constraints"

@@ -19,7 +19,8 @@ from schedopt.instances.errors import InputError, quote
 from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.planning.history import History, Key, NightState, as_events
 from schedopt.planning.remaining import RemainingNight
-from schedopt.solvers.result import LazyQuestion, Result
+from schedopt.solvers.question import LazyQuestion
+from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp import PlacedTask

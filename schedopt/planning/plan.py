@@ -29,7 +29,8 @@ from schedopt.planning.release import tasks_in_order
 from schedopt.planning.why import smallest_changes
 from schedopt.problems.summary import Explanation, SmallestChange, Solve, Tonight
 from schedopt.solvers.clock import now
-from schedopt.solvers.result import Result, as_document
+from schedopt.solvers.question import as_document
+from schedopt.solvers.result import Result
 
 EACH = "*"
 """In place of a group: each group of the grouping."""
@@ -336,7 +337,7 @@ def with_changes(
     known = result.explanation or {}
     empty = Explanation(left_out=(), rules=(), unproven=0, seconds=now() - began)
     told = as_document(empty) | known | {"changes": [as_document(one) for one in changes]}
-    return msgspec.structs.replace(result, explanation=told)
+    return result.with_details(explanation=told)
 
 
 def rules_tonight(

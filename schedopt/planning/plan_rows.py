@@ -154,12 +154,10 @@ def as_dispatched(
         objective=earned,
         bound=None,
         gap=None,
-        certificate=UNSET,
-        risk=UNSET,
         message=f"dispatched {done}",
         solution=solution,
     )
-    return run
+    return run.with_details(certificate=UNSET, risk=UNSET)
 
 
 def _each_night(

@@ -43,7 +43,8 @@ from schedopt.planning.remaining import RemainingNight, whole_schedule
 from schedopt.planning.state import read_jobs, read_state, read_time
 from schedopt.problems.summary import same_time
 from schedopt.solvers.clock import now as seconds_now
-from schedopt.solvers.result import LazyQuestion, Result, gap
+from schedopt.solvers.question import LazyQuestion
+from schedopt.solvers.result import Result, gap
 from schedopt.solvers.stopping import stopped
 from schedopt.validation.dssp.schedule import violations_of
 

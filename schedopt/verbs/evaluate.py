@@ -22,7 +22,8 @@ from schedopt.policies.registry import (
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
-from schedopt.solvers.result import LazyQuestion, Result, Seconds, Termination
+from schedopt.solvers.question import LazyQuestion
+from schedopt.solvers.result import Result, Seconds, Termination
 from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.load import Rules, read_rules
 from schedopt.verbs.solve import with_note

@@ -23,7 +23,8 @@ from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import LargeCertificateError, NoCertificateError
-from schedopt.solvers.result import LazyQuestion, Limits, Result, S, as_document, gap
+from schedopt.solvers.question import LazyQuestion, as_document
+from schedopt.solvers.result import Details, Limits, Result, S, gap
 from schedopt.solvers.stopping import Event, Watch, stoppable, stoppable_by, stopped
 from schedopt.verbs.load import Rules, read_rules
 
@@ -244,10 +245,10 @@ def _against_start(model: Formulation, result: Result, start: object) -> Result:
         solution_status="feasible",
         bound=None,
         gap=None,
-        conflict=(),
         found_by="the start",
         solution=start,
         objective=model.instance.objective_of(start),
+        details=Details(),
     )
     what = alarm(claim, result, getattr(model, "tolerance", 0.0))
     if not what or _report(model, claim, None).violations:
@@ -274,7 +275,7 @@ def _with_risk_out_of_sample(clock: _Clock, model: Formulation, result: Result) 
         sample = getattr(model, "sample", None)
         if sample is not None and left < 2 * sample.seconds_to_judge:
             return with_note(result, "no value out of sample: the time limit left no time for it")
-    return msgspec.structs.replace(result, risk=estimate(result.solution) or msgspec.UNSET)
+    return result.with_details(risk=estimate(result.solution) or msgspec.UNSET)
 
 
 def _certify(
@@ -301,7 +302,7 @@ def _certify(
             remaining = remaining_limits(limits, began)
             return with_confirmation(result, record.confirm(model, result, remaining))
         return result
-    return msgspec.structs.replace(result, certificate=found or msgspec.UNSET)
+    return result.with_details(certificate=found or msgspec.UNSET)
 
 
 def _judge(clock: _Clock, model: Formulation, result: Result, why: list[str] | None) -> Result:
@@ -311,7 +312,7 @@ def _judge(clock: _Clock, model: Formulation, result: Result, why: list[str] | N
         return result
     if answer.certificate and not stopped():  # it is short of the bound, and of no use
         why += [v for v in result.violations if v.startswith("bound: ")]
-        result = clock.run_check(model, msgspec.structs.replace(answer, certificate=msgspec.UNSET))
+        result = clock.run_check(model, answer.with_details(certificate=msgspec.UNSET))
         if result.bound_checked:
             return result
     reasons = f" ({'; '.join(why)})" if why else ""
@@ -334,7 +335,7 @@ def _explain(
     note = ""
     if explanation.unproven:
         note = f"{explanation.unproven} of the prices are not proven; try a longer --time-limit"
-    return with_note(msgspec.structs.replace(result, explanation=as_document(explanation)), note)
+    return with_note(result.with_details(explanation=as_document(explanation)), note)
 
 
 def with_confirmation(result: Result, other: Result | None) -> Result:

@@ -80,7 +80,8 @@ def run_search(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Li
     if stopped == "completed" and (result.proven or near):  # near enough for the formulation
         stopped = "optimal"
     result = with_objective_of_model(model, result, search.value)
-    return msgspec.structs.replace(result, termination=stopped, conflict=conflict)
+    result = msgspec.structs.replace(result, termination=stopped)
+    return result.with_details(conflict=conflict)
 
 
 def changes_in(model: Threshold | OptimalPolicy, value: float | None) -> str:

@@ -22,7 +22,7 @@ HALF = Each(at_most=0.5)
 
 def document(**changes: Any) -> Document:
     """Return the optimum of INSTANCE (j0, j1, j2; 12) with changes to the document."""
-    return msgspec.structs.replace(solve(INSTANCE).claim(), **changes)
+    return msgspec.structs.replace(solve(INSTANCE).document(), question=msgspec.UNSET, **changes)
 
 
 def choosing(instance: Instance, *names: str) -> Document:
@@ -113,7 +113,7 @@ def test_side_constraints_of_every_kind(
 
 
 def test_constraints_of_the_document_count_too() -> None:
-    result = solve(INSTANCE, constraints=[kinds.Forbid(jobs=("j0",), name="no j0")]).claim()
+    result = solve(INSTANCE, constraints=[kinds.Forbid(jobs=("j0",), name="no j0")]).document()
     assert result.constraints[0]["kind"] == "forbid"
     tampered = msgspec.structs.replace(choosing(INSTANCE, "j0"), constraints=result.constraints)
     assert check(INSTANCE, tampered).violations == ["no j0: j0 is selected"]
@@ -152,7 +152,7 @@ def test_a_job_that_cannot_be_in_time() -> None:
 
 def test_predictions_are_what_a_selection_is_judged_by() -> None:
     instance = load("instances/dssp/predictions.json")
-    result = solve(instance).claim()
+    result = solve(instance).document()
     assert result.violations == ()
     chosen = [job for job in instance.jobs if job.name in result.solution["selected"]]
     assert result.solution["demand"] == pytest.approx(sum(j.planned_demand for j in chosen))

@@ -103,7 +103,7 @@ def test_unequal_areas_are_for_hybrid_alone() -> None:
 
 
 def test_a_rule_that_no_checker_knows_is_not_judged() -> None:
-    claim = evaluate(instance(), "paper-search").claim()
+    claim = evaluate(instance(), "paper-search").document()
     report = documents.check(instance(), claim, [ResponseTime(need=1, at_most=1.0)])
     assert report.unjudged == ["response-time[0]: no checker knows response-time"]
 

@@ -148,7 +148,7 @@ def right() -> Result:
 
 
 def checked(result: Result, seconds: float | None) -> Report:
-    return documents.check(QUEUE, result.claim(), [], seconds)
+    return documents.check(QUEUE, result.document(), [], seconds)
 
 
 def test_without_time_nothing_is_recomputed_and_the_bound_is_believed(right: Result) -> None:

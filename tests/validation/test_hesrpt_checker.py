@@ -24,7 +24,7 @@ from schedopt.validation.hesrpt.speedup_bounds import curve_of
 
 def solved(instance: Instance | None = None) -> tuple[Instance, Document]:
     instance = instance or cluster([3, 2, 1], Power(p=0.5), objective="mean-flow-time")
-    return instance, schedopt.solve(instance).claim()
+    return instance, schedopt.solve(instance).document()
 
 
 def broken(result: Document, **changes: Any) -> Document:

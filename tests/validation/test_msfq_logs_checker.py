@@ -18,7 +18,8 @@ from schedopt.instances.msfq.answers import pack_starts, unpack_starts
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.measures import measure
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
-from schedopt.solvers.result import Document, as_document
+from schedopt.solvers.question import as_document
+from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 from schedopt.validation.report import Report
 

@@ -156,7 +156,7 @@ def solve(model: Schedule, task: EngineTask) -> Result:
     )
     if not proven and result.proven:  # for the first objective alone
         result = msgspec.structs.replace(result, solution_status="feasible")
-    return msgspec.structs.replace(result, conflict=first.conflict)
+    return result.with_details(conflict=first.conflict)
 
 
 def _with_weights(night: Instance, group: Group) -> Instance:

@@ -72,7 +72,7 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     relaxed = solve_relaxation(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too
         result = _result(model, run, None, None, "infeasible")
-        return msgspec.structs.replace(result, conflict=relaxed.conflict)
+        return result.with_details(conflict=relaxed.conflict)
     known = task.heuristic()  # such as a plan that is continued
     if known is not None and relaxed.bound is not None:
         result = _result(model, run, known, relaxed.bound, "optimal")
