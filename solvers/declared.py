@@ -6,19 +6,18 @@ from schedopt.solvers.engine import Engine, EngineTask
 from schedopt.solvers.result import Result
 
 
-def declared_in_cpsat(proves: str, confirmed_by: str = "") -> Engine:
-    """Return the engine that solves the declared CP-SAT model, with the user's changes."""
+class DeclaredInCpsat(Engine):
+    """CP-SAT on the declared model, with the user's changes."""
 
-    def solve(model: Any, task: EngineTask) -> Result:
+    name = "model"
+    description = "any model, as it stands in CP-SAT, native changes too"
+    needs = "ortools"
+
+    def __init__(self, proves: str, confirmed_by: str) -> None:
+        self.proves, self.confirmed_by = proves, confirmed_by
+
+    def solve(self, model: Any, task: EngineTask) -> Result:
+        """Solve the native model with CP-SAT."""
         from schedopt.solvers.cpsat import solve_native
 
         return solve_native(model, task)
-
-    return Engine(
-        "model",
-        solve=solve,
-        description="any model, as it stands in CP-SAT, native changes too",
-        proves=proves,
-        confirmed_by=confirmed_by,
-        needs="ortools",
-    )

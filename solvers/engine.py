@@ -1,20 +1,20 @@
-"""Engines, and the records that they exchange with the portfolio."""
+"""Engines: ways to the optimum of a formulation, which the portfolio tries in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
+
+from typing_extensions import TypeVar
 
 from schedopt.instances.extras import installed
 from schedopt.solvers.result import Limits, Result
 
-if TYPE_CHECKING:
-    from schedopt.formulations.protocol import Formulation
-
+Model_contra = TypeVar("Model_contra", contravariant=True, default=Any)
 Start = Callable[[], Any | None]
-"""Makes a first solution; None where it has none."""
+"""Returns a warm start, or None if there is none."""
 Certificate = dict[str, Any]
 
 
@@ -33,29 +33,27 @@ class EngineTask:
     Attributes
     ----------
     limits : Limits
-        When to stop; the time limit is what is left of it.
+        When to stop. The time limit is the time that is left.
     heuristic : callable
-        Returns a solution that a quick policy finds, which keeps all side constraints, or None.
+        Returns a solution of a quick policy that keeps all side constraints, or None.
     incumbent, bound : object or None
-        The best solution of the engines before, and the bound that they have proven.
-    hints : object
-        What else the engine before handed on.
-    reading : object
-        What `Engine.accepts` returned.
+        The best solution of the previous engines, and the bound that they have proved.
+    fixed : object
+        What the previous engine has proved of every better solution, such as pairs of jobs whose
+        order is fixed.
     name : str
-        The engine's own, as the table has it: one function may serve several.
+        The name of the engine.
     alone : bool
-        Whether no engine follows: it was asked for by name, or confirms another.
+        Whether no other engine follows: it was asked for by name, or verifies another.
     confirming : bool
-        Whether it confirms another, and is to take nothing over from it.
+        Whether it verifies the result of another engine, and so must not start from it.
     """
 
     limits: Limits
     heuristic: Start = lambda: None
     incumbent: Any | None = None
     bound: Fraction | float | None = None
-    hints: Any = None
-    reading: Any = True
+    fixed: Any = None
     name: str = ""
     alone: bool = False
     confirming: bool = False
@@ -63,78 +61,69 @@ class EngineTask:
 
 @dataclass(frozen=True)
 class Partial:
-    """Returned by an engine that leaves the rest to the next one in the table.
+    """A result that the next engine continues from.
 
-    ``bound`` is the result's without rounding; ``hints`` are for the next engine alone, such as
-    what no better solution has.
+    Attributes
+    ----------
+    result : Result
+    bound : Fraction or float, optional
+        The bound of the result without rounding.
+    fixed : object
+        See `EngineTask`.
     """
 
     result: Result
     bound: Fraction | float | None = None
-    hints: Any = None
+    fixed: Any = None
 
 
-def anything(_: object) -> bool:
-    """Accept every formulation."""
-    return True
-
-
-def unchanged(model: Formulation) -> bool:
-    """Accept a formulation whose native model is as it was declared."""
-    return not model.changed
-
-
-def always(_: Formulation, __: Limits) -> bool:
-    """Take every formulation that is accepted."""
-    return True
-
-
-def never(_: Formulation, __: Limits) -> bool:
-    """Accept nothing unless asked for by name."""
-    return False
-
-
-@dataclass(frozen=True)
-class Engine:
-    """A way to the optimum of a formulation: a row of its table.
+class Engine(Protocol[Model_contra]):
+    """A way to the optimum of a formulation; engines are subclasses.
 
     Attributes
     ----------
     name : str
-        As ``--solver`` takes it.
-    solve : callable
-        Takes the formulation and an `EngineTask`, and returns a `Result`, not yet checked, or a
-        `Partial`. It imports heavy libraries when it is called.
+        The name for ``--solver``.
     description : str
-        Which models it accepts, and which of them it takes unasked, in a sentence.
+        Which models it accepts, and which of them it solves by default.
     proves : str
-        What its answer is worth.
-    accepts : callable
-        What the engine reads of a formulation, or True; None or False where it cannot take it.
-    worth_trying : callable
-        Whether it takes a formulation that it accepts without being asked by name.
+        What it proves.
     certificate : str
-        The kinds of certificate that its bounds have; empty: none.
+        The kinds of certificate of its bounds; empty if there are none.
     confirmed_by : str
-        The engine of the table that is the second method; empty: there is none.
+        The name of the engine that verifies its results; empty if there is none.
     needs : str
-        The package of an extra that must be installed; empty: none.
+        The package that must be installed; empty if none.
     old_names : tuple of str
-        Names of earlier versions, which ``--solver`` still takes.
+        Names of earlier versions, which ``--solver`` still accepts.
     """
 
     name: str
-    solve: Callable[[Any, EngineTask], Result | Partial]
     description: str
     proves: str
-    accepts: Callable[[Any], Any] = anything
-    worth_trying: Callable[[Any, Limits], bool] = always
     certificate: str = ""
     confirmed_by: str = ""
     needs: str = ""
-    old_names: tuple[str, ...] = ()
+    old_names: ClassVar[tuple[str, ...]] = ()
 
     @property
     def available(self) -> bool:
-        """Whether what it needs is on this machine."""
+        """Whether the package that it needs is installed."""
         return not self.needs or installed(self.needs)
+
+    def accepts(self, model: Model_contra) -> bool:
+        """Return True if the engine can solve the formulation."""
+        return True
+
+    def worth_trying(self, model: Model_contra, limits: Limits) -> bool:
+        """Return True if the engine is tried without being asked for by name."""
+        return True
+
+    def solve(self, model: Model_contra, task: EngineTask) -> Result | Partial:
+        """Solve a formulation; heavy libraries are imported here.
+
+        Returns
+        -------
+        Result or Partial
+            Not yet checked. After a `Partial` the portfolio tries the next engine.
+        """

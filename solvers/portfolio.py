@@ -84,12 +84,12 @@ def solve(
         candidates = _candidates(model, limits, began)
     else:
         candidates = iter([_by_name(model, solver)])
-    for engine, read in candidates:
+    for engine in candidates:
         own = remaining_limits(limits, began)
-        task = EngineTask(own, start, reading=read, name=engine.name, alone=solver is not None)
+        task = EngineTask(own, start, name=engine.name, alone=solver is not None)
         if partial is not None:
             task = replace(
-                task, incumbent=partial.result.solution, bound=partial.bound, hints=partial.hints
+                task, incumbent=partial.result.solution, bound=partial.bound, fixed=partial.fixed
             )
         before = now() - began
         handed, last = _run(engine, model, task)
@@ -101,7 +101,7 @@ def solve(
         alarmed = result.termination == "error" != credited.termination
         if last or alarmed or result.termination == "interrupted" or stopped():
             break
-        partial = Partial(result, _tighter_bound(model, partial, handed), handed.hints)
+        partial = Partial(result, _tighter_bound(model, partial, handed), handed.fixed)
     if result is None:
         result = _out_of_time(model, limits)
     if result.termination == "completed" and remaining_limits(limits, began).time_limit == 0:
@@ -169,9 +169,8 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
     tried = {by}
     while by in table and (name := table[by].confirmed_by) and name not in tried:
         second = table[name]
-        read = second.accepts(model) if second.available else None
-        if read is not None and read is not False:
-            task = EngineTask(limits, reading=read, name=name, alone=True, confirming=True)
+        if second.available and second.accepts(model):
+            task = EngineTask(limits, name=name, alone=True, confirming=True)
             credited = _with_credit(model, _run(second, model, task)[0].result, name, None)
             return msgspec.structs.replace(credited, solver=name)
         by = name
@@ -205,21 +204,19 @@ def _run(engine: Engine, model: Formulation, task: EngineTask) -> tuple[Partial,
     return handed, not isinstance(answer, Partial)
 
 
-def _candidates(model: Formulation, limits: Limits, began: float) -> Iterator[tuple[Engine, Any]]:
-    """Yield the engines that accept a model, with what each read of it, until the time limit."""
+def _candidates(model: Formulation, limits: Limits, began: float) -> Iterator[Engine]:
+    """Yield the engines that accept a model, until the time limit."""
     some = False
     for engine in engines(model.problem, model.name):
         if some and remaining_limits(limits, began).time_limit == 0:
-            return  # reading a model can take long
-        if engine.available and engine.worth_trying(model, limits):
-            read = engine.accepts(model)
-            if read is not None and read is not False:
-                some = True
-                yield engine, read
+            return  # solving can take long, and so can the test whether an engine accepts
+        if engine.available and engine.worth_trying(model, limits) and engine.accepts(model):
+            some = True
+            yield engine
 
 
-def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
-    """Return the engine of that name, with what it read of the model."""
+def _by_name(model: Formulation, solver: str) -> Engine:
+    """Return the engine of that name, which accepts the model."""
     table = engines(model.problem, model.name)
     engine = next((one for one in table if solver in (one.name, *one.old_names)), None)
     if engine is None:
@@ -229,8 +226,7 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
         )
     if not engine.available:
         raise missing(engine.needs)
-    read = engine.accepts(model)
-    if read is None or read is False:
+    if not engine.accepts(model):
         others = listing([one.name for one in table if one.available and one.accepts(model)])
         rules = [*model.side_constraints(), *(["native changes"] if model.changed else [])]
         rules += ["several objectives"] if getattr(model, "ordered", False) else []
@@ -240,7 +236,7 @@ def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
             parameter="solver",
             place=solver,
         )
-    return engine, read
+    return engine
 
 
 def _with_credit(model: Formulation, result: Result, name: str, start: Any | None) -> Result:

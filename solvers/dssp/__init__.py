@@ -11,15 +11,14 @@ if TYPE_CHECKING:
 
 def engines(formulation: str) -> tuple[Engine, ...]:
     """Return the engines of a formulation, in the order in which they are tried."""
-    if formulation == "selection":
-        from schedopt.solvers.dssp.selection import ENGINES
-    elif formulation == "season":
-        from schedopt.solvers.dssp.season import ENGINES
-    elif formulation == "schedule":
-        from schedopt.solvers.dssp.schedule import ENGINES
-    else:
-        return ()
-    return ENGINES
+    from schedopt.solvers.dssp import schedule, selection
+
+    tables: dict[str, tuple[Engine, ...]] = {
+        "selection": selection.ENGINES,
+        "season": selection.PROGRAM_ENGINES,
+        "schedule": schedule.ENGINES,
+    }
+    return tables.get(formulation, ())
 
 
 def certify(model: Any, result: Result, limits: Limits) -> Certificate | None:

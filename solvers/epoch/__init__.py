@@ -5,20 +5,12 @@ from typing import Any
 from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
 from schedopt.instances.constraints import Apart, Together
-from schedopt.solvers.declared import declared_in_cpsat
+from schedopt.solvers.declared import DeclaredInCpsat
 from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial
-from schedopt.solvers.epoch.items import Items, items
 from schedopt.solvers.result import Limits, Result
 
 MOST_JOBS = 1_000
 """Most jobs for which the CP-SAT model of a partition is built; its size grows quadratically."""
-
-
-def readable_items(model: Partition | Rectangles) -> Items | None:
-    """Return the items to pack, or None for a changed model or constraint kinds of the user."""
-    rules = model.rules.values()
-    readable = not model.changed and all(isinstance(rule, Together | Apart) for rule in rules)
-    return items(model.instance, rules) if readable else None
 
 
 def is_small_model(model: Partition | Rectangles) -> bool:
@@ -29,66 +21,78 @@ def is_small_model(model: Partition | Rectangles) -> bool:
     return jobs <= MOST_JOBS and not model.changed
 
 
-def _partition(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.epoch.solving import partition
+class EpochSearch(Engine):
+    """Bin completion of partitions, and a search for rectangles, in integers."""
 
-    return partition(model, task)
+    name = "epochs"
+    confirmed_by = "cp-sat"
 
-
-def _by_cpsat(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.epoch.solving import by_cpsat
-
-    return by_cpsat(model, task)
-
-
-def _rectangles(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.epoch.solving import rectangles
-
-    return rectangles(model, task)
+    def accepts(self, model: Partition | Rectangles) -> bool:
+        """Accept an unchanged model with the constraint kinds ``together`` and ``apart``."""
+        rules = model.rules.values()
+        return not model.changed and all(isinstance(rule, Together | Apart) for rule in rules)
 
 
+class PartitionSearch(EpochSearch):
+    """Bin completion of partitions."""
+
+    description = "together and apart"
+    proves = "the fewest epochs, in whole numbers, or that nothing keeps the rules"
+    certificate = "nodes, leaders or apart"
+
+    def solve(self, model: Partition, task: EngineTask) -> Result | Partial:
+        """Solve by bin completion."""
+        from schedopt.solvers.epoch.solving import partition
+
+        return partition(model, task)
+
+
+class RectangleSearch(EpochSearch):
+    """A search for rectangles."""
+
+    description = "together and apart; it searches up to 100 jobs, or bundles of them"
+    proves = "the least overhead, in whole numbers, or that nothing keeps the rules"
+    certificate = "widths"
+
+    def solve(self, model: Rectangles, task: EngineTask) -> Result | Partial:
+        """Solve by filling the quantum with rectangles."""
+        from schedopt.solvers.epoch.solving import rectangles
+
+        return rectangles(model, task)
+
+
+class Cpsat(Engine):
+    """CP-SAT on the declared model, with a warm start and a bound."""
+
+    name = "cp-sat"
+    confirmed_by = "epochs"
+    needs = "ortools"
+
+    def __init__(self, description: str, proves: str) -> None:
+        self.description, self.proves = description, proves
+
+    def accepts(self, model: Partition | Rectangles) -> bool:
+        """Accept an unchanged model that is small enough to be built."""
+        return is_small_model(model)
+
+    def solve(self, model: Partition | Rectangles, task: EngineTask) -> Result | Partial:
+        """Solve the declared model with CP-SAT."""
+        from schedopt.solvers.epoch.solving import by_cpsat
+
+        return by_cpsat(model, task)
+
+
+FEWEST = "the fewest epochs, or that nothing keeps the rules"
+LEAST = "the least overhead on the grid that the widths are on"
 PARTITION = (
-    Engine(
-        "epochs",
-        solve=_partition,
-        accepts=readable_items,
-        description="together and apart",
-        proves="the fewest epochs, in whole numbers, or that nothing keeps the rules",
-        certificate="nodes, leaders or apart",
-        confirmed_by="cp-sat",
-    ),
-    Engine(
-        "cp-sat",
-        solve=_by_cpsat,
-        accepts=is_small_model,
-        description=f"any declared rules, up to {MOST_JOBS:,} jobs, from a start and a bound",
-        proves="the fewest epochs, or that nothing keeps the rules",
-        confirmed_by="epochs",
-        needs="ortools",
-    ),
-    declared_in_cpsat("the fewest epochs, or that nothing keeps the rules", "epochs"),
+    PartitionSearch(),
+    Cpsat(f"any declared rules, up to {MOST_JOBS:,} jobs, from a start and a bound", FEWEST),
+    DeclaredInCpsat(FEWEST, "epochs"),
 )
-
 RECTANGLES = (
-    Engine(
-        "epochs",
-        solve=_rectangles,
-        accepts=readable_items,
-        description="together and apart; it searches up to 100 jobs, or bundles of them",
-        proves="the least overhead, in whole numbers, or that nothing keeps the rules",
-        certificate="widths",
-        confirmed_by="cp-sat",
-    ),
-    Engine(
-        "cp-sat",
-        solve=_by_cpsat,
-        accepts=is_small_model,
-        description=f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound",
-        proves="the least overhead on the grid that the widths are on",
-        confirmed_by="epochs",
-        needs="ortools",
-    ),
-    declared_in_cpsat("the least overhead on the grid that the widths are on", "epochs"),
+    RectangleSearch(),
+    Cpsat(f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound", LEAST),
+    DeclaredInCpsat(LEAST, "epochs"),
 )
 
 

@@ -178,7 +178,8 @@ TOO_MANY = "too many nodes and jobs to search"
 
 def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Partial:
     """Search for a partition: a bound and a start, then bin completion."""
-    run, instance, packed = _SearchRun(model, task), model.instance, task.reading
+    run, instance = _SearchRun(model, task), model.instance
+    packed = items(instance, model.rules.values())
     if packed.impossible():
         return run.infeasible()
     known, least = start_and_bound(instance, packed)
@@ -207,7 +208,7 @@ def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Parti
 
 def rectangles(model: Rectangles, task: EngineTask) -> Result[Scheduled] | Partial:
     """Search for rectangles: a bound and a start, then filling for three quarters of the time."""
-    run, packed = _SearchRun(model, task), task.reading
+    run, packed = _SearchRun(model, task), items(model.instance, model.rules.values())
     start, bound = task.heuristic(), float(least_overhead(model))
     if start is not None and start.overhead <= bound:
         return run.as_result("optimal", start, bound, TRIVIAL)
@@ -235,7 +236,7 @@ def by_cpsat(
 ) -> Result[Partitioned] | Result[Scheduled]:
     """Let CP-SAT search on the declared model, with interchangeable rectangles in order.
 
-    It is told the bound and a start, except where it confirms another's result.
+    Warm-started with the incumbent and the bound, except when it verifies another engine's result.
     """
     from schedopt.solvers import cpsat
 

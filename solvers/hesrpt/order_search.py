@@ -356,7 +356,7 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
             order = [instance.index[name] for name in reversed(start.order)]
             if task.incumbent is None:
                 attempt.take(start, None)
-        search = BestOrder(instance, model.rules, order, attempt.value, task.hints)
+        search = BestOrder(instance, model.rules, order, attempt.value, task.fixed)
         if not search.feasible_shares and installed("clarabel"):
             attempt.take_even_split()
             attempt.take_program(*plain_timeline(instance))

@@ -1,10 +1,8 @@
 """The engines of `Allocation`, in the order in which they are tried."""
 
-from typing import Any
-
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import bounds_of
-from schedopt.solvers.engine import Engine, EngineTask, Partial, anything
+from schedopt.solvers.engine import Engine, EngineTask, Partial
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS, has_few_orders, is_one_order
 from schedopt.solvers.hesrpt.feasibility import has_few_timelines
 from schedopt.solvers.result import Limits, Result
@@ -13,128 +11,140 @@ MOST_TIMELINES = 720
 """Most convex programs of the declared model: the orders of 6 jobs without arrivals."""
 
 
-def _counts_flow_times(model: Allocation, *, late: bool = False) -> bool:
-    """Return True if the objective is a flow time; with ``late``, jobs may have arrivals."""
-    arrive = bool(model.instance.arrivals.any())
-    return not (model.changed or (arrive and not late) or model.instance.objective == "makespan")
+def _counts_flow_times(model: Allocation) -> bool:
+    """Return True for an unchanged model whose objective is a flow time."""
+    return not (model.changed or model.instance.objective == "makespan")
 
 
-def _has_one_order(model: Allocation) -> bool:
-    if model.instance.objective == "makespan":
-        return not (model.rules.names or model.changed or model.instance.arrivals.any())
-    return _counts_flow_times(model) and is_one_order(
-        model.instance, model.rules, given=model.given
+class ClosedForm(Engine[Allocation]):
+    """Closed forms, and the prices of a given order."""
+
+    name = "closed-form"
+    description = (
+        "makespans without arrivals or side constraints; flow times without arrivals "
+        "if the order is given, or if shortest first is optimal (one speedup, equal weights)"
     )
+    proves = "the optimum, unless the jobs of a given order would complete in another order"
+    certificate = "ranks"
+    confirmed_by = "clarabel"
+
+    def accepts(self, model: Allocation) -> bool:
+        """Accept models without arrivals whose completion order is known."""
+        if model.instance.arrivals.any():
+            return False
+        if model.instance.objective == "makespan":
+            return not (model.rules.names or model.changed)
+        return not model.changed and is_one_order(model.instance, model.rules, given=model.given)
+
+    def solve(self, model: Allocation, task: EngineTask) -> Result | Partial:
+        """Solve in closed form, or by prices of the one order."""
+        from schedopt.solvers.hesrpt.order_search import solve_one
+
+        return solve_one(model, task)
 
 
-def _has_many_orders(model: Allocation) -> bool:
-    whole = bounds_of(model.rules, len(model.instance.jobs)).whole
-    return _counts_flow_times(model) and not model.given and whole
+class Lagrangian(Engine[Allocation]):
+    """A Lagrangian bound over all orders, and the allocation of its prices."""
 
-
-def _has_too_many_orders_for_branching(model: Allocation, _: Limits) -> bool:
-    return not has_few_orders(model.instance, model.rules)
-
-
-def _fits_branch_and_bound(model: Allocation) -> bool:
-    few = len(model.instance.jobs) <= MOST_JOBS
-    return _counts_flow_times(model, late=True) and not model.given and few
-
-
-def _is_unchanged(model: Allocation, _: Limits) -> bool:
-    return not model.changed
-
-
-def _has_few_timelines(model: Allocation) -> bool:
-    """Return True if the timelines can be enumerated, or the user changed the model."""
-    return model.changed or has_few_timelines(model, MOST_TIMELINES)
-
-
-def _solve_one(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.hesrpt.order_search import solve_one
-
-    return solve_one(model, task)
-
-
-def _solve_by_lagrangian(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.hesrpt.lagrangian import solve
-
-    return solve(model, task)
-
-
-def _solve_all(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.hesrpt.order_search import solve_all
-
-    return solve_all(model, task)
-
-
-def _solve_by_convex_programs(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.hesrpt.convex_programs import solve
-
-    return solve(model, task)
-
-
-def _solve_as_it_stands(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.hesrpt.convex_programs import solve_as_it_stands
-
-    return solve_as_it_stands(model, task)
-
-
-ENGINES = (
-    Engine(
-        "closed-form",
-        solve=_solve_one,
-        accepts=_has_one_order,
-        description="makespans without arrivals or side constraints; flow times without arrivals "
-        "if the order is given, or if shortest first is optimal (one speedup, equal weights)",
-        proves="the optimum, unless the jobs of a given order would complete in another order",
-        certificate="ranks",
-        confirmed_by="clarabel",
-    ),
-    Engine(
-        "lagrangian",
-        old_names=("rents",),
-        solve=_solve_by_lagrangian,
-        accepts=_has_many_orders,
-        worth_trying=_has_too_many_orders_for_branching,
-        description="Lagrangian bound for flow times without arrivals, with caps and floors of "
+    name = "lagrangian"
+    old_names = ("rents",)
+    description = (
+        "Lagrangian bound for flow times without arrivals, with caps and floors of "
         "jobs and of disjoint teams; by default from 9 jobs on. Up to 60 jobs, branch-and-bound "
-        "goes on",
-        proves="a bound over all orders, about 0.5% below the cost; it ignores floors of teams. "
-        "The optimum for up to 8 jobs",
-        confirmed_by="model",
-    ),
-    Engine(
-        "branch-and-bound",
-        old_names=("tree",),
-        solve=_solve_all,
-        accepts=_fits_branch_and_bound,
-        description="branch and bound over completion orders, for flow times of up to 60 jobs, "
-        "also with arrivals and side constraints",
-        proves="the optimum for up to 16 jobs, for some of 20 after lagrangian, for about 8 with "
-        "arrivals",
-        certificate="ranks",
-        confirmed_by="model",
-    ),
-    Engine(
-        "clarabel",
-        solve=_solve_by_convex_programs,
-        accepts=anything,
-        worth_trying=_is_unchanged,
-        description="convex programs of the best order, or of all orders if there are few",
-        proves="the optimum if the number of completion orders is small",
-        certificate="ranks",
-        confirmed_by="branch-and-bound",
-        needs="clarabel",
-    ),
-    Engine(
-        "model",
-        solve=_solve_as_it_stands,
-        accepts=_has_few_timelines,
-        description="the declared convex program of one order, with the user's changes, or of up "
-        "to 720 timelines (6 jobs without arrivals)",
-        proves="the optimum within the tolerance of an interior-point method",
-        confirmed_by="clarabel",
-        needs="clarabel",
-    ),
-)
+        "goes on"
+    )
+    proves = (
+        "a bound over all orders, about 0.5% below the cost; it ignores floors of teams. "
+        "The optimum for up to 8 jobs"
+    )
+    confirmed_by = "model"
+
+    def accepts(self, model: Allocation) -> bool:
+        """Accept flow times without arrivals or a given order."""
+        whole = bounds_of(model.rules, len(model.instance.jobs)).whole
+        free = not (model.given or model.instance.arrivals.any())
+        return _counts_flow_times(model) and free and whole
+
+    def worth_trying(self, model: Allocation, limits: Limits) -> bool:
+        """Return True if there are too many orders for branch and bound alone."""
+        return not has_few_orders(model.instance, model.rules)
+
+    def solve(self, model: Allocation, task: EngineTask) -> Result | Partial:
+        """Improve the Lagrangian bound; hand precedences to branch and bound."""
+        from schedopt.solvers.hesrpt.lagrangian import solve
+
+        return solve(model, task)
+
+
+class BranchAndBound(Engine[Allocation]):
+    """Branch and bound over completion orders."""
+
+    name = "branch-and-bound"
+    old_names = ("tree",)
+    description = (
+        "branch and bound over completion orders, for flow times of up to 60 jobs, "
+        "also with arrivals and side constraints"
+    )
+    proves = (
+        "the optimum for up to 16 jobs, for some of 20 after lagrangian, for about 8 with arrivals"
+    )
+    certificate = "ranks"
+    confirmed_by = "model"
+
+    def accepts(self, model: Allocation) -> bool:
+        """Accept flow times of few jobs whose order is not given."""
+        few = len(model.instance.jobs) <= MOST_JOBS
+        return _counts_flow_times(model) and not model.given and few
+
+    def solve(self, model: Allocation, task: EngineTask) -> Result | Partial:
+        """Solve by branch and bound, and by convex programs of the orders that remain."""
+        from schedopt.solvers.hesrpt.order_search import solve_all
+
+        return solve_all(model, task)
+
+
+class ConvexPrograms(Engine[Allocation]):
+    """Clarabel on the convex programs of orders."""
+
+    name = "clarabel"
+    description = "convex programs of the best order, or of all orders if there are few"
+    proves = "the optimum if the number of completion orders is small"
+    certificate = "ranks"
+    confirmed_by = "branch-and-bound"
+    needs = "clarabel"
+
+    def worth_trying(self, model: Allocation, limits: Limits) -> bool:
+        """Return True for an unchanged model."""
+        return not model.changed
+
+    def solve(self, model: Allocation, task: EngineTask) -> Result | Partial:
+        """Solve the convex programs of the orders."""
+        from schedopt.solvers.hesrpt.convex_programs import solve
+
+        return solve(model, task)
+
+
+class DeclaredModel(Engine[Allocation]):
+    """The declared CVXPY model, with the user's changes."""
+
+    name = "model"
+    description = (
+        "the declared convex program of one order, with the user's changes, or of up "
+        "to 720 timelines (6 jobs without arrivals)"
+    )
+    proves = "the optimum within the tolerance of an interior-point method"
+    confirmed_by = "clarabel"
+    needs = "clarabel"
+
+    def accepts(self, model: Allocation) -> bool:
+        """Accept a model whose timelines can be enumerated, or that the user changed."""
+        return model.changed or has_few_timelines(model, MOST_TIMELINES)
+
+    def solve(self, model: Allocation, task: EngineTask) -> Result | Partial:
+        """Solve the declared convex program of each timeline."""
+        from schedopt.solvers.hesrpt.convex_programs import solve_as_it_stands
+
+        return solve_as_it_stands(model, task)
+
+
+ENGINES = (ClosedForm(), Lagrangian(), BranchAndBound(), ConvexPrograms(), DeclaredModel())

@@ -1,6 +1,6 @@
 """What solvers of mixed-integer programs share: a run over a matrix, and its result.
 
-A solver of such programs is an `Engine`. It gets a matrix and says what it found; what is made of
+A solver of such programs is a `MipSolver`. It gets a matrix and says what it found; what is made of
 that, for a formulation in Pyomo or a 0-1 program of whole numbers, is the same for all of them.
 """
 
@@ -106,7 +106,7 @@ class MatrixRun(Run):
         return None if value is None else value / self.matrix.cost_scale + 0.0
 
 
-class Engine(Protocol):
+class MipSolver(Protocol):
     """A solver of mixed-integer programs."""
 
     @property
@@ -127,9 +127,9 @@ class Engine(Protocol):
         """
 
 
-def engine_of(name: str) -> Engine:
+def engine_of(name: str) -> MipSolver:
     """Import a solver, ``highs`` or ``scip``, and return it."""
-    engine: Engine = import_module(f"{__name__}.{name}").ENGINE
+    engine: MipSolver = import_module(f"{__name__}.{name}").ENGINE
     return engine
 
 
@@ -139,7 +139,7 @@ def as_declared(model: Formulation, task: EngineTask) -> Result:
 
 
 def solve(
-    engine: Engine,
+    engine: MipSolver,
     formulation: Formulation,
     limits: Limits | None = None,
     *,
@@ -169,7 +169,7 @@ def solve(
     return msgspec.structs.replace(result, seconds=seconds)
 
 
-def _recheck_infeasible(engine: Engine, run: MatrixRun, limits: Limits) -> Answer:
+def _recheck_infeasible(engine: MipSolver, run: MatrixRun, limits: Limits) -> Answer:
     """Return what an engine says without its presolve, which was seen to be wrong of near ties."""
     answer = engine.run(run, limits, None, False)
     if answer.stopped == "infeasible":
@@ -185,7 +185,7 @@ def _start(matrix: Matrix, hint: Iterable[tuple[Any, float]]) -> Start:
     return np.array(columns, np.int32), np.array(values, float)
 
 
-def _result(formulation: Formulation, engine: Engine, run: MatrixRun, answer: Answer) -> Result:
+def _result(formulation: Formulation, engine: MipSolver, run: MatrixRun, answer: Answer) -> Result:
     solution, own = None, None
     if answer.values is not None:
         by_id = {id(v): x for v, x in zip(run.matrix.columns, answer.values.tolist(), strict=True)}
@@ -220,7 +220,7 @@ def load_solution(model: Any, matrix: Matrix, values: Floats) -> float:
     return float(pyo.value(objective))
 
 
-def _conflict_oracle(engine: Engine, side: Side, run: MatrixRun, began: float) -> Holds:
+def _conflict_oracle(engine: MipSolver, side: Side, run: MatrixRun, began: float) -> Holds:
     """Return a function that tells whether some side constraints can hold together."""
     matrix = run.matrix
     place = {id(row): i for i, row in enumerate(matrix.rows)}

@@ -40,7 +40,7 @@ def judged_file(kind: str, text: bytes, *, everybody: bool = True) -> str:
     others = [
         engine.name
         for engine in engines("dssp", kind)
-        if engine.available and engine.accepts(formulation(files.parse(text))) not in (None, False)
+        if engine.available and engine.accepts(formulation(files.parse(text)))
     ]
     said = {
         solver or "table": _judged(truth, schedopt.solve(files.parse(text), solver=solver, **asked))

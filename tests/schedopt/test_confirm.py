@@ -129,21 +129,27 @@ NIGHT = Instance(
 NOTHING = Selected(selected=(), demand=0.0, capacity=4.0, shares={})
 
 
-def low(model: Any, task: EngineTask) -> Result:
+class Low(Engine):
     """Claim that the optimum is 0; of schedules that there are none."""
-    none = model.name == "schedule"
-    return make_result(
-        model,
-        Run(task.limits),
-        solver="low",
-        version="0",
-        stopped="infeasible" if none else "optimal",
-        solution=None if none else NOTHING,
-        bound=None if none else 0.0,
-    )
+
+    name = "low"
+    description = "anything"
+    proves = "nothing"
+
+    def solve(self, model: Any, task: EngineTask) -> Result:
+        none = model.name == "schedule"
+        return make_result(
+            model,
+            Run(task.limits),
+            solver="low",
+            version="0",
+            stopped="infeasible" if none else "optimal",
+            solution=None if none else NOTHING,
+            bound=None if none else 0.0,
+        )
 
 
-LOW = (Engine("low", solve=low, description="anything", proves="nothing"),)
+LOW = (Low(),)
 
 
 @pytest.fixture

@@ -1,73 +1,85 @@
-"""Schedules: the knapsack bound, a search that dispatches again and again, then CP-SAT."""
+"""Engines of schedules: a search with the bound of the selection, then CP-SAT."""
 
-from dataclasses import replace
 from typing import Any
 
-from schedopt.formulations.protocol import Formulation
-from schedopt.solvers.declared import declared_in_cpsat
+from schedopt.solvers.declared import DeclaredInCpsat
 from schedopt.solvers.engine import Engine, EngineTask, Partial
 from schedopt.solvers.result import Result
 
 
-def has_one_objective(model: Formulation) -> bool:
-    """Return True if the reward is the only objective."""
-    return len(model.instance.objectives) < 2
+class Objectives(Engine):
+    """Several objectives, one after another."""
+
+    name = "objectives"
+    description = "several objectives, one after another; each is solved by the other engines"
+    proves = "that no schedule is better for the first objective that differs"
+
+    def accepts(self, model: Any) -> bool:
+        """Accept several objectives."""
+        return len(model.instance.objectives) > 1
+
+    def solve(self, model: Any, task: EngineTask) -> Result:
+        """Solve for one objective after another."""
+        from schedopt.solvers.dssp.schedule.objectives import solve
+
+        return solve(model, task)
 
 
-def is_declared(model: Formulation) -> bool:
-    """Return True if the reward is the only objective and the native model is as declared."""
-    return has_one_objective(model) and not model.changed
+class ScheduleSearch(Engine):
+    """A search over the orders in which jobs are dispatched."""
+
+    name = "search"
+    description = "any declared rules"
+    proves = (
+        "that the schedule meets the bound of the selection, which is re-proved; or that "
+        "nothing keeps the rules, since no selection does"
+    )
+    certificate = "tree, of the selection that bounds every schedule"
+    confirmed_by = "cp-sat"
+
+    def accepts(self, model: Any) -> bool:
+        """Accept an unchanged model of one objective."""
+        return len(model.instance.objectives) < 2 and not model.changed
+
+    def solve(self, model: Any, task: EngineTask) -> Result | Partial:
+        """Search for a schedule that meets the bound of the selection."""
+        from schedopt.solvers.dssp.schedule.solving import search
+
+        return search(model, task)
 
 
-def _solve_by_objectives(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.dssp.schedule.objectives import solve
+class Cpsat(Engine):
+    """CP-SAT, started from the incumbent and the bound of the search."""
 
-    return solve(model, task)
+    name = "cp-sat"
+    description = "any declared rules; under a time limit where there is time to write the model"
+    proves = "the optimum on the grid that the lengths are on"
+    certificate = "tree, where the bound is the selection's"
+    confirmed_by = "model"
+    needs = "ortools"
+
+    def accepts(self, model: Any) -> bool:
+        """Accept an unchanged model of one objective."""
+        return len(model.instance.objectives) < 2 and not model.changed
+
+    def solve(self, model: Any, task: EngineTask) -> Result | Partial:
+        """Solve the declared model with CP-SAT, with a warm start and a bound."""
+        from schedopt.solvers.dssp.schedule.solving import by_cpsat
+
+        return by_cpsat(model, task)
 
 
-def _search(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.dssp.schedule.solving import search
+class DeclaredSchedule(DeclaredInCpsat):
+    """CP-SAT on the declared model of one objective."""
 
-    return search(model, task)
-
-
-def _by_cpsat(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.dssp.schedule.solving import by_cpsat
-
-    return by_cpsat(model, task)
+    def accepts(self, model: Any) -> bool:
+        """Accept one objective."""
+        return len(model.instance.objectives) < 2
 
 
 ENGINES = (
-    Engine(
-        "objectives",
-        solve=_solve_by_objectives,
-        accepts=lambda model: not has_one_objective(model),
-        description="several objectives, one after another; each is solved by the other engines",
-        proves="that no schedule is better for the first objective that differs",
-    ),
-    Engine(
-        "search",
-        solve=_search,
-        accepts=is_declared,
-        description="any declared rules",
-        proves="that the schedule meets the bound of the selection, which is re-proved; or that "
-        "nothing keeps the rules, since no selection does",
-        certificate="tree, of the selection that bounds every schedule",
-        confirmed_by="cp-sat",
-    ),
-    Engine(
-        "cp-sat",
-        solve=_by_cpsat,
-        accepts=is_declared,
-        description="any declared rules; under a time limit where there is time to write the model",
-        proves="the optimum on the grid that the lengths are on",
-        certificate="tree, where the bound is the selection's",
-        confirmed_by="model",
-        needs="ortools",
-    ),
-    replace(
-        declared_in_cpsat("the optimum on the grid that the lengths are on", "cp-sat"),
-        accepts=has_one_objective,
-    ),
+    Objectives(),
+    ScheduleSearch(),
+    Cpsat(),
+    DeclaredSchedule("the optimum on the grid that the lengths are on", "cp-sat"),
 )
-"""Read from the top: the first that accepts a schedule, and is worth trying, answers."""

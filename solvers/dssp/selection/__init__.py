@@ -1,18 +1,15 @@
-"""Selections: a knapsack engine, the priced core, and MIP solvers."""
+"""Engines of selections: a search for knapsacks, the priced core, and MIP solvers."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schedopt.instances.extras import installed
-from schedopt.solvers.engine import Engine, EngineTask, Partial, anything, never, unchanged
+from schedopt.solvers.engine import Engine, EngineTask, Partial
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
-    from schedopt.formulations.dssp.sample import Sample
-    from schedopt.formulations.protocol import Knapsack
     from schedopt.solvers.result import Limits, Result
 
 FEW = 24
@@ -23,30 +20,7 @@ WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
 APART = 11_000
 """Columns of a season whose pairs HiGHS examines in half a second, without looking at the clock."""
 
-SECOND = "scip" if installed("pyscipopt") else "branch-and-bound"
-"""The engine that confirms HiGHS."""
-
 _EXACT = "the optimum, or that nothing keeps the rules, in integers"
-
-
-def plain_knapsack(model: Selection) -> Knapsack | None:
-    """Return the knapsack of a selection without side constraints; None of any other."""
-    return None if model.ordered else model.plain()
-
-
-def one_objective(model: Selection | Season) -> bool:
-    """Accept a single objective, the reward."""
-    return not model.ordered
-
-
-def unchanged_reward(model: Selection | Season) -> bool:
-    """Accept a single objective, the reward, of an unchanged model."""
-    return not model.ordered and not model.changed
-
-
-def has_many_jobs(model: Selection, limits: Limits) -> bool:
-    """Return True if compiled code pays off: for many jobs, or where many models follow."""
-    return limits.many or len(model.instance.jobs) > FEW
 
 
 def fits_time_limit(model: Selection | Season, limits: Limits) -> bool:
@@ -58,134 +32,156 @@ def fits_time_limit(model: Selection | Season, limits: Limits) -> bool:
     return model.width <= max(WRITTEN, most)
 
 
-def is_changed_or_fits(model: Selection | Season, limits: Limits) -> bool:
-    """Return True if there is time for the native model, which alone has a user's changes."""
-    return model.changed or fits_time_limit(model, limits)
+class ScenarioSearch(Engine["Selection"]):
+    """Selections under risk: a bound by prices, and branches in the order of service."""
+
+    name = "sampled"
+    description = "any declared rules under --risk"
+    proves = (
+        "a bound, by prices of scenarios; the optimum, by branches in the order of service, of "
+        "up to 10,000 jobs times scenarios, or 100,000 under a limit"
+    )
+    confirmed_by = "model"
+
+    def accepts(self, model: Selection) -> bool:
+        """Accept an unchanged selection under risk."""
+        return model.sample is not None and not model.changed
+
+    def solve(self, model: Selection, task: EngineTask) -> Result | Partial:
+        """Solve by prices of scenarios, then by branching."""
+        from schedopt.solvers.dssp.selection.scenario_search import solve
+
+        return solve(model, task)
 
 
-def under_risk(model: Selection) -> Sample | None:
-    """Return the scenarios of a selection under risk, as it was declared."""
-    return None if model.changed else model.sample
+class KnapsackSearch(Engine["Selection"]):
+    """Selections without side constraints."""
+
+    name = "knapsack"
+    description = f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on"
+    proves = _EXACT
+    certificate = "tree"
+    confirmed_by = "highs"
+    old_names = ("core",)
+
+    def accepts(self, model: Selection) -> bool:
+        """Accept a selection that is a plain knapsack."""
+        return not model.ordered and model.plain() is not None
+
+    def worth_trying(self, model: Selection, limits: Limits) -> bool:
+        """Return True if compiled code pays off: for many jobs, or if many models follow."""
+        return limits.many or len(model.instance.jobs) > FEW
+
+    def solve(self, model: Selection, task: EngineTask) -> Result | Partial:
+        """Solve the knapsack by a search over its core."""
+        from schedopt.solvers.dssp.selection.knapsack.search import solve
+
+        return solve(model, task)
 
 
-def engine_without_risk(engine: Engine) -> Engine:
-    """Return an engine that takes nothing under risk."""
+class PricedCore(Engine):
+    """Selections and seasons with side constraints."""
 
-    def accepts(model: Selection) -> object:
-        return None if model.sample else engine.accepts(model)
+    name = "priced-core"
+    description = "any declared rules, and objectives in order"
+    proves = f"{_EXACT}; of objectives in order each of them"
+    certificate = "tree, for the first objective"
+    confirmed_by = "highs"
+    old_names = ("shares", "columns", "crossing")
 
-    return replace(engine, accepts=accepts)
+    def accepts(self, model: Selection | Season) -> bool:
+        """Accept an unchanged model with certain run times."""
+        return not (model.sample or model.changed)
 
+    def worth_trying(self, model: Selection | Season, limits: Limits) -> bool:
+        """Return True if there is time to build the model."""
+        return fits_time_limit(model, limits)
 
-def certified_engine(name: str, **fields: Any) -> Engine:
-    """Return an engine whose bounds have certificates; by default it proves the optimum."""
-    usual = {"proves": _EXACT, "certificate": "tree"}
-    return Engine(name, **usual | fields)
+    def solve(self, model: Selection | Season, task: EngineTask) -> Result | Partial:
+        """Solve by row prices, reduced-cost fixing, and a search of the core."""
+        from schedopt.solvers.dssp.selection.priced_core import solve
 
-
-def _solve_by_scenario_search(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.dssp.selection.scenario_search import solve
-
-    return solve(model, task)
-
-
-def _solve_by_search(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.dssp.selection.knapsack.search import solve
-
-    return solve(model, task)
+        return solve(model, task)
 
 
-def _solve_by_priced_core(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.dssp.selection.priced_core import solve
+class BranchAndBound(Engine):
+    """Branch and bound in integers, without another solver."""
 
-    return solve(model, task)
+    name = "branch-and-bound"
+    description = "any declared rules, by branching in integers alone; only by name"
+    proves = _EXACT
+    certificate = "tree"
+    confirmed_by = "highs"
+    old_names = ("tree",)
+
+    def accepts(self, model: Selection | Season) -> bool:
+        """Accept an unchanged model of one objective with certain run times."""
+        return not (model.sample or model.ordered or model.changed)
+
+    def worth_trying(self, model: Selection | Season, limits: Limits) -> bool:
+        """Return False: it runs only if it is named."""
+        return False
+
+    def solve(self, model: Selection | Season, task: EngineTask) -> Result | Partial:
+        """Solve by branch and bound."""
+        from schedopt.solvers.dssp.selection.priced_core import branch_and_bound
+
+        return branch_and_bound(model, task)
 
 
-def _branch_and_bound(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.dssp.selection.priced_core import branch_and_bound
+class Highs(Engine):
+    """HiGHS on the integer program."""
 
-    return branch_and_bound(model, task)
+    name = "highs"
+    description = "any linear model, changed natively too; only by name"
+    proves = f"{_EXACT}; of a changed model within its tolerances"
+    certificate = "tree"
+    confirmed_by = "scip" if installed("pyscipopt") else "branch-and-bound"
+
+    def accepts(self, model: Selection | Season) -> bool:
+        """Accept any model of one objective with certain run times."""
+        return not (model.sample or model.ordered)
+
+    def worth_trying(self, model: Selection | Season, limits: Limits) -> bool:
+        """Return False: it runs only if it is named."""
+        return False
+
+    def solve(self, model: Selection | Season, task: EngineTask) -> Result | Partial:
+        """Solve with the MIP solver of the engine's name."""
+        from schedopt.solvers.dssp.selection.priced_core import by_mip
+
+        return by_mip(model, task)
 
 
-def _by_mip(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.dssp.selection.priced_core import by_mip
+class Scip(Highs):
+    """SCIP on the integer program."""
 
-    return by_mip(model, task)
-
-
-def _as_declared(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.dssp.selection.priced_core import as_declared
-
-    return as_declared(model, task)
+    name = "scip"
+    proves = "as highs"
+    confirmed_by = "highs"
+    needs = "pyscipopt"
 
 
-SAMPLED = Engine(
-    "sampled",
-    solve=_solve_by_scenario_search,
-    accepts=under_risk,
-    description="any declared rules under --risk",
-    proves="a bound, by prices of scenarios; the optimum, by branches in the order of service, of "
-    "up to 10,000 jobs times scenarios, or 100,000 under a limit",
-    confirmed_by="model",
-)
-KNAPSACK = certified_engine(
-    "knapsack",
-    solve=_solve_by_search,
-    accepts=plain_knapsack,
-    worth_trying=has_many_jobs,
-    description=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
-    confirmed_by="highs",
-    old_names=("core",),
-)
-PRICED_CORE = certified_engine(
-    "priced-core",
-    solve=_solve_by_priced_core,
-    accepts=unchanged,
-    worth_trying=fits_time_limit,
-    description="any declared rules, and objectives in order",
-    proves=f"{_EXACT}; of objectives in order each of them",
-    certificate="tree, for the first objective",
-    confirmed_by="highs",
-    old_names=("shares", "columns", "crossing"),
-)
-BRANCH_AND_BOUND = certified_engine(
-    "branch-and-bound",
-    solve=_branch_and_bound,
-    accepts=unchanged_reward,
-    worth_trying=never,
-    description="any declared rules, by branching in integers alone; only by name",
-    confirmed_by="highs",
-    old_names=("tree",),
-)
-HIGHS = certified_engine(
-    "highs",
-    solve=_by_mip,
-    accepts=one_objective,
-    worth_trying=never,
-    description="any linear model, changed natively too; only by name",
-    proves=f"{_EXACT}; of a changed model within its tolerances",
-    confirmed_by=SECOND,
-)
-SCIP = certified_engine(
-    "scip",
-    solve=_by_mip,
-    accepts=one_objective,
-    worth_trying=never,
-    description="any linear model, changed natively too; only by name",
-    proves="as highs",
-    confirmed_by="highs",
-    needs="pyscipopt",
-)
-MODEL = Engine(
-    "model",
-    solve=_as_declared,
-    accepts=anything,
-    worth_trying=is_changed_or_fits,
-    description="any linear model, as it is in Pyomo, native changes too",
-    proves="the optimum within the tolerances of HiGHS",
-    confirmed_by="branch-and-bound",
-)
+class DeclaredModel(Engine):
+    """The declared Pyomo model, with the user's changes."""
 
-CERTAIN = (KNAPSACK, PRICED_CORE, BRANCH_AND_BOUND, HIGHS, SCIP)
-ENGINES = (SAMPLED, *map(engine_without_risk, CERTAIN), MODEL)
-"""The first engine that accepts a selection, and is worth trying, solves it."""
+    name = "model"
+    description = "any linear model, as it is in Pyomo, native changes too"
+    proves = "the optimum within the tolerances of HiGHS"
+    confirmed_by = "branch-and-bound"
+
+    def worth_trying(self, model: Selection | Season, limits: Limits) -> bool:
+        """Return True for a changed model, or if there is time to build the model."""
+        return model.changed or fits_time_limit(model, limits)
+
+    def solve(self, model: Selection | Season, task: EngineTask) -> Result | Partial:
+        """Solve the Pyomo model with HiGHS."""
+        from schedopt.solvers.dssp.selection.priced_core import as_declared
+
+        return as_declared(model, task)
+
+
+PROGRAM_ENGINES = (PricedCore(), BranchAndBound(), Highs(), Scip(), DeclaredModel())
+"""The engines of seasons."""
+ENGINES = (ScenarioSearch(), KnapsackSearch(), *PROGRAM_ENGINES)
+"""The engines of selections, in the order in which they are tried."""

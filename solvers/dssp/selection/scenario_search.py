@@ -39,7 +39,8 @@ SLIP = 1e-11
 
 def solve(model: Selection, task: EngineTask) -> Result | Partial:
     """Solve a selection under risk: a bound by prices, and the best of priced knapsacks."""
-    sample = task.reading
+    sample = model.sample
+    assert sample is not None  # noqa: S101 - the engine accepts no other selection
     began, run = now(), Run(task.limits)
     few = int(model.open.sum()) * sample.count <= SMALL and not task.alone
     search = ScenarioSearch(model, sample, task.limits, began, rounds=2 if few else ROUNDS)

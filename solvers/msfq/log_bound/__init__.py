@@ -1,22 +1,21 @@
-"""Bounds on logs: relaxations, and prices of servers over time."""
+"""Engines of bounds on logs: prices of servers over time, and the linear program."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from schedopt.solvers.engine import Engine, EngineTask, Partial, anything
+from schedopt.solvers.engine import Engine, EngineTask, Partial
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
     from schedopt.solvers.result import Result
 
 MOST, FEW = 200_000, 20_000
-"""Starts, each as often as its job runs for a tick, up to which a column for each is written; and
-up to which that takes so little time that it is done unasked."""
+"""Most columns of the linear program, one for each start and tick; and most by default."""
 
 
 def has_few_starts(model: LogBound, most: int = MOST) -> bool:
-    """Tell whether a log is so short, in ticks, that there can be a column for each start."""
+    """Return True if the linear program of a log has at most so many columns."""
     if model.several:
         return False
     ticks = model.parts[0].ticks["servers"]
@@ -25,34 +24,38 @@ def has_few_starts(model: LogBound, most: int = MOST) -> bool:
     return ticks.exact and sum((last - submit) * (run + 1) for submit, run in pairs) <= most
 
 
-def _solve_by_bracket(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.msfq.log_bound.bracket import solve
+class ServerPrices(Engine["LogBound"]):
+    """A bound by prices of servers over time, and the best policy."""
 
-    return solve(model, task)
+    name = "server-prices"
+    description = f"any log; the linear program follows up to {FEW:,} starts times ticks"
+    proves = "a bound on all schedules that preempt nobody, beside what the best policy gets"
+    certificate = "server-prices"
+
+    def solve(self, model: LogBound, task: EngineTask) -> Result | Partial:
+        """Improve the prices, and replay the policies."""
+        from schedopt.solvers.msfq.log_bound.bracket import solve
+
+        return solve(model, task)
 
 
-def _solve_by_program(model: Any, task: EngineTask) -> Result | Partial:
-    from schedopt.solvers.msfq.log_bound.program import solve
+class DeclaredModel(Engine["LogBound"]):
+    """The linear program with a column for each start."""
 
-    return solve(model, task)
+    name = "model"
+    description = f"logs with at most {MOST:,} starts times ticks that their jobs then run"
+    proves = "the most that prices can prove, as a linear program with a column for each start"
+    certificate = "server-prices"
+
+    def accepts(self, model: LogBound) -> bool:
+        """Accept short logs."""
+        return has_few_starts(model)
+
+    def solve(self, model: LogBound, task: EngineTask) -> Result | Partial:
+        """Solve the linear program with HiGHS."""
+        from schedopt.solvers.msfq.log_bound.program import solve
+
+        return solve(model, task)
 
 
-ENGINES = (
-    Engine(
-        "server-prices",
-        solve=_solve_by_bracket,
-        accepts=anything,
-        description=f"any log; the linear program follows up to {FEW:,} starts times ticks",
-        proves="a bound on all schedules that preempt nobody, beside what the best policy gets",
-        certificate="server-prices",
-    ),
-    Engine(
-        "model",
-        solve=_solve_by_program,
-        accepts=has_few_starts,
-        description=f"logs with at most {MOST:,} starts times ticks that their jobs then run",
-        proves="the most that prices can prove, as a linear program with a column for each start",
-        certificate="server-prices",
-    ),
-)
-"""Read from the top: the first that accepts a log, and is worth trying, answers."""
+ENGINES = (ServerPrices(), DeclaredModel())

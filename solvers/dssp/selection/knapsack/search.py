@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from schedopt.formulations.protocol import Knapsack
 from schedopt.instances.decimals import LARGEST, Whole
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
@@ -408,14 +407,16 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     handed to the next engine.
     """
     run = Run(task.limits)
-    decided = _decide(model, task.reading, run)
+    decided = _decide(model, run)
     result = conclude(model, run, decided, solver=task.name, version=version())
     handed_on = decided.stopped == "error" and not task.alone
     return Partial(result, decided.bound) if handed_on else result
 
 
-def _decide(model: Selection, knapsack: Knapsack, run: Run) -> Decided:
+def _decide(model: Selection, run: Run) -> Decided:
     """Solve; where numbers must be rounded, let whatever fits indeed fit, and look again."""
+    knapsack = model.plain()
+    assert knapsack is not None  # noqa: S101 - the engine accepts no other selection
     rewards, demands, room, positions = knapsack
     weights, limit, exact = in_doubles(demands, room, generous=True)
     search = Core(rewards, weights, limit)
