@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all explore lint speed plugin-test growth logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema slurm-test clean
+.PHONY: agree help demo test test-all explore lint speed plugin-test logs provable reproduction notebooks-student docs archive archive-file archive-solve borg lock release-check schema slurm-test clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -44,8 +44,8 @@ lint: $(READY)   ## mend what can be mended, then say what is left
 	$(BIN)/ruff format .
 	$(BIN)/mypy
 
-speed: $(READY)  ## the benchmark tables of the README, measured on this machine
-	$(BIN)/python -m benchmarks.speed
+speed: $(READY)  ## CPU seconds of schedopt and other solvers, into docs/speed.md with charts (an hour; QUICK=1: five minutes)
+	$(BIN)/python -m benchmarks.speed $(if $(QUICK),--quick)
 
 plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler schedopt (four minutes; needs the network)
 	$(PYTHON) -m venv build/plugin
@@ -57,9 +57,6 @@ plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler 
 slurm-test: $(READY) ## carry out nights on a real Slurm that this starts in a temporary folder (forty minutes; installs Debian's packages)
 	benchmarks/slurm/install.sh
 	$(BIN)/python -m benchmarks.slurm
-
-growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
-	$(BIN)/python -m benchmarks.growth
 
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.dssp_schedule provable
@@ -75,7 +72,10 @@ borg: $(READY)   ## Figure 6 of the queues with 10^9 arrivals a point, into the 
 	$(BIN)/schedopt reproduce msfq/figure-6 --json > build/figure-6.json
 	$(BIN)/python -m benchmarks.reproduction validation/reproduce/claims.json build/figure-6.json
 
-docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors
+notebooks-student: $(READY) ## the notebooks without answers and outputs, into FOLDER=build/notebooks-student
+	$(BIN)/python notebooks/student.py $(or $(FOLDER),build/notebooks-student)
+
+docs: $(READY)   ## write docs/_reference anew from the code, and the site in build/docs/index.html; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 
 archive: $(READY) ## verify the archive: every solution recomputed, every certificate walked, no solver
@@ -102,5 +102,5 @@ lock: $(READY)   ## lock the versions anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra all --extra cluster --extra docs --extra scip --group dev pyproject.toml -o requirements.lock
 
 clean:           ## remove what make made
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docs/_pictures
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name "*.nb[ic]" -delete  # compiled kernels of earlier versions

@@ -43,6 +43,15 @@ def run(*command: str, directory: Path) -> Ran:
     return process(*command, directory=directory, env=found)
 
 
+TARGET = re.compile(r"\]\(([^)#\s:]+)(?:#[^)\s]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_of_a_page_work_in_a_clone(page: Path) -> None:
+    targets = TARGET.findall(page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
 MEASURED = re.compile(r"python -m benchmarks\.(\w+)((?: [a-z_]+)*)")
 
 
@@ -92,13 +101,8 @@ def test_the_site_is_built_without_a_warning_and_asks_for_no_network(tmp_path: P
 
 @pytest.fixture(scope="module")
 def reference() -> dict[str, str]:
-    """Return the pages that are written from the code, by name."""
-    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return {name: page() for name, page in module.PAGES.items()}
+    """Return the pages that `make docs` writes from the code, by name, as a clone holds them."""
+    return {path.stem: path.read_text("utf-8") for path in (DOCS / "_reference").glob("*.md")}
 
 
 def options_of(group: Any, before: str = "schedopt") -> Iterator[tuple[str, list[str]]]:
@@ -249,3 +253,18 @@ def test_notebooks_run_and_say_what_they_are_stored_with(installed: Path, tmp_pa
             assert np.abs(fresh[:high, :wide] - old[:high, :wide]).mean() < SAME, path
             assert (fresh < 0.9).mean() > EMPTY, path
         assert all(len(text) < 4000 for text in said(stored)), path
+
+
+def test_student_notebooks_have_no_answers(tmp_path: Path) -> None:
+    run(sys.executable, str(ROOT / "notebooks" / "student.py"), str(tmp_path), directory=ROOT)
+    for path in NOTEBOOKS:
+        whole = nbformat.read(path, as_version=4)
+        student = nbformat.read(tmp_path / path.name, as_version=4)
+        pairs = list(zip(whole.cells, student.cells, strict=True))
+        answers = [pair for pair in pairs if "answer" in pair[0].metadata.get("tags", ())]
+        assert answers, path
+        assert {kept.source for _, kept in answers} <= {"", "# Your answer"}
+        assert all(
+            cell.source == kept.source for cell, kept in pairs if (cell, kept) not in answers
+        )
+        assert not any(kept.get("outputs") for _, kept in pairs)
