@@ -9,6 +9,8 @@ from typing import Any
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "notebooks"
 FOLDER = HERE / "_notebooks"
+LINK = re.compile(r"\]\((?:\.\./)+notebooks/(\w+)\.ipynb\)")
+"""A link of a page to a notebook, which works in a clone."""
 ACTING = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -49,7 +51,13 @@ def write(app: Any) -> None:
             target.write_text(text, encoding="utf-8")
 
 
+def link_pages(_app: Any, _name: str, source: list[str]) -> None:
+    """Link to the page of a notebook in place of the notebook."""
+    source[0] = LINK.sub(r"](/_notebooks/\1.md)", source[0])
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Write before anything is read."""
     app.connect("builder-inited", write)
+    app.connect("source-read", link_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""The site's pictures, drawn from the bundled instances each time the site is built."""
+"""The pictures of the problem pages, drawn from the bundled instances where they are missing."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The reference, written from the code each time the site is built: nothing in it can go stale."""
+"""The reference, written from the code each time the site is built (``make docs``)."""
 
 from __future__ import annotations
 
