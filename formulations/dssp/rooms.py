@@ -1,7 +1,7 @@
 """Valleys: profiles that never rise before they fall, but for times at which they are 0.
 
 On a valley tasks find processors that stay until they end where never more run than there is room
-for, and any profile is a pile of valleys: for the proof see ``docs/problems/dssp-machine.md``.
+for, and any profile is a pile of valleys: for the proof see ``docs/problems/dssp-bound.md``.
 """
 
 from __future__ import annotations

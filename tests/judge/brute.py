@@ -1,8 +1,8 @@
 """The best schedules, selections and seasons of a few tasks, by trying everything.
 
-Written from docs/problems/dssp-machine.md and the documentation of side constraints alone. It reads
-the JSON of a file, each number as the decimal that is written, and shares no code with what it
-judges.
+Written from docs/problems/dssp-machine.md, docs/problems/dssp-bound.md and the documentation of
+side constraints alone. It reads the JSON of a file, each number as the decimal that is written, and
+shares no code with what it judges.
 """
 
 import json
