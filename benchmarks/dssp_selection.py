@@ -59,32 +59,11 @@ def highs_alone(model: Selection) -> Result:
     return mip.solve(engine_of("highs"), model, Limits(time_limit=LIMIT))
 
 
-@measurement
-def knapsack() -> Measured:
-    """Time the core algorithm beside HiGHS and OR-Tools' branch and bound on plain knapsacks."""
-    yield f"(b), (d) plain knapsacks, R = 1,000: core best of 5, others once, {LIMIT:.0f} s at most"
-    for family, jobs in product(("uncorrelated", "weakly-correlated"), (1_000, 10_000, 100_000)):
-        night = knapsack_of(family, jobs)
-        solve(night, solver="knapsack")  # compiles
-        whole, result = best_of(5, partial(solve, night, solver="knapsack"))
-        core = result.seconds.solve
-        theirs = highs_alone(Selection(night))
-        branch, value = best_of(1, partial(_branch_and_bound, night))
-        agree(result.bound, theirs.objective if theirs.proven else None, value)
-        beside = {
-            "whole of solve(), ms": 1000 * whole,
-            "HiGHS": f"{'' if theirs.proven else '>'}{theirs.seconds.solve:.2f} s",
-            "OR-Tools": f"{'' if value is not None else '>'}{branch:.2f} s",
-            "HiGHS over core": theirs.seconds.solve / core,
-        }
-        yield row(f"{family}, {jobs:,}", 1000 * core, "ms", most=1000, **beside)
-
-
-def _branch_and_bound(night: Any) -> float | None:
-    """Solve with OR-Tools' knapsack; None where it does not end in time."""
+def branch_and_bound(night: Any, limit: float) -> float | None:
+    """Return the optimum by OR-Tools' knapsack solver, or None if the limit is too short."""
     kind = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
     solver = knapsack_solver.KnapsackSolver(kind, "selection")
-    solver.set_time_limit(LIMIT)
+    solver.set_time_limit(limit)
     demands = [night.demands.astype(int).tolist()]
     solver.init(night.rewards.astype(int).tolist(), demands, [int(night.room())])
     value = solver.solve()
@@ -158,22 +137,7 @@ def fair_share() -> Measured:
             yield row(f"seed {seed}, {what}, HiGHS over it", ratio, least=10, **beside)
 
 
-@measurement
-def many_teams(jobs: int = 100_000, teams: int = 1_000) -> Measured:
-    """Solve 100,000 jobs of 1,000 teams with caps and floors, beside two others at 60 s."""
-    night, rule = _night_of_teams(jobs, teams)
-    model = Selection(night).add(rule)
-    portfolio.solve(model)  # compiles
-    seconds, ours = best_of(3, lambda: portfolio.solve(Selection(night).add(rule)))
-    yield f"(a2) {jobs:,} jobs, {teams:,} teams, caps and floors"
-    yield row("ours, on one core", seconds, "s", most=5, objective=ours.objective, gap=ours.gap)
-    for name in RIVALS:
-        theirs = portfolio.solve(model, Limits(time_limit=LIMIT), solver=name)
-        beside = {"objective": theirs.objective, "gap": theirs.gap}
-        yield row(name, theirs.seconds.solve, "s", **beside)
-
-
-def _night_of_teams(jobs: int, teams: int) -> tuple[Instance, FairShare]:
+def night_of_teams(jobs: int, teams: int) -> tuple[Instance, FairShare]:
     """Draw jobs with whole rewards to 1,000, caps that bind or not, and a floor for a third."""
     draw = np.random.Generator(np.random.PCG64(1))
     demand, reward = draw.integers(1, 10**6, jobs), draw.integers(1, 1_000, jobs)
@@ -252,5 +216,4 @@ def crossing(seeds: int = 5, file: Path = Path("build/crossing.jsonl")) -> Measu
 
 
 if __name__ == "__main__":
-    tables = (knapsack, strongly_correlated, reading, fair_share, many_teams, crossing)
-    run(*tables)
+    run(strongly_correlated, reading, fair_share, crossing)

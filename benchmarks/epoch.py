@@ -21,7 +21,6 @@ from schedopt.verbs.solve import solve
 LIMIT, WORKERS = 5.0, 2
 """Seconds after which an alternative is stopped, marked >; and threads of each solver."""
 
-PLANTED = [(epochs, k) for epochs in (8, 16) for k in (1, 2, 3, 4)] + [(32, 3)]
 SEEDS = range(1, 4)
 
 TIGHT, MANY, TIGHT_LIMIT = ((16, 4), (16, 5), (16, 6), (32, 5), (32, 6)), range(20), 10.0
@@ -40,39 +39,12 @@ def _is_closed(result: Any) -> bool:
     return bool(result.proven or result.termination == "infeasible")
 
 
-@measurement
-def planted() -> Measured:
-    """Time planted instances, whose optimum is known and which heuristics mostly miss."""
-    yield f"(i) planted epochs, N = 128: ours on {len(SEEDS)} seeds, the others on the first"
-    for epochs, k in PLANTED:
-        options = {"epochs": epochs, "inequity": k}
-        some = [generate("epoch", "planted", seed=seed, options=options) for seed in SEEDS]
-        runs = [_solve(instance, 4 * LIMIT) for instance in some]
-        agree(128.0 * epochs, *(result.objective for _, result in runs if result.proven))
-        seconds = [took if result.proven else float("inf") for took, result in runs]
-        beside = {"quickest": min(seconds)}
-        for name, rival in RIVALS.items():
-            took, value = best_of(1, partial(rival, some[0]))
-            agree(128.0 * epochs, value)
-            beside[name] = f"{'' if value else '>'}{took:.2f} s"
-        what = f"{epochs} epochs, k = {k}, {len(some[0].jobs)} jobs"
-        yield row(what, max(seconds), "s", most=5, **beside)
-
-
-def _direct(instance: Any) -> float | None:
-    """Solve the direct model with CP-SAT, as it stands."""
-    _, result = _solve(instance, LIMIT, solver="model")
-    return result.objective if result.proven else None
-
-
-def _paper_search(instance: Any) -> float | None:
+def paper_search(instance: Any) -> float | None:
+    """Return the optimum by the paper's search, or None if it takes too long."""
     try:
         return float(instance.objective_of(registered("epoch")["paper-search"].run(instance)))
     except NotApplicableError:
         return None
-
-
-RIVALS = {"direct": _direct, "search": _paper_search}
 
 
 @measurement
@@ -121,14 +93,14 @@ def rectangles() -> Measured:
     """Time rectangles, without rules and with three on pairs of jobs."""
     yield f"(i3) rectangles, minima to N/2, {RECTANGLES_LIMIT:.0f} s each: proven, or infeasible"
     for (nodes, jobs), count in product(RECTANGLES, (0, 3)):
-        some = [_rectangles(nodes, jobs, count, seed) for seed in SEEDS]
+        some = [draw_rectangles(nodes, jobs, count, seed) for seed in SEEDS]
         runs = [_solve(one, RECTANGLES_LIMIT, formulation="rectangles") for one in some]
         ended = sum(_is_closed(result) for _, result in runs)
         what = f"{nodes} nodes, {jobs} jobs, {count} rules"
         yield row(what, ended, least=len(SEEDS), slowest_s=max(took for took, _ in runs))
 
 
-def _rectangles(nodes: int, jobs: int, count: int, seed: int) -> Instance:
+def draw_rectangles(nodes: int, jobs: int, count: int, seed: int) -> Instance:
     """Draw minima up to half the nodes, and so many side constraints on pairs of jobs."""
     draw = np.random.Generator(np.random.PCG64(seed))
     drawn = numbered_jobs(draw.integers(1, nodes // 2, jobs, endpoint=True).tolist())
@@ -155,4 +127,4 @@ def uniform() -> Measured:
 
 
 if __name__ == "__main__":
-    run(planted, tight, rectangles, uniform)
+    run(tight, rectangles, uniform)

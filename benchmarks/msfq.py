@@ -13,13 +13,10 @@ import numpy as np
 import simpy
 
 from benchmarks.tables import Measured, best_of, cpu, cpu_time, measurement, peak_mb, row, run
-from schedopt import load
 from schedopt.formulations.msfq.process import System
-from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs import registration
-from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.simulation import simulate
 from schedopt.solvers.msfq.threshold.approximation import area
 from schedopt.solvers.msfq.threshold.exact import exact
 
@@ -74,34 +71,13 @@ def simpy_cluster(
     return np.array(starts)
 
 
-def _mm32_jobs() -> Iterator[tuple[float, int, tuple[tuple[float]]]]:
+def mm32_jobs() -> Iterator[tuple[float, int, tuple[tuple[float]]]]:
+    """Draw the arrivals of M/M/32, as `simpy_cluster` takes them."""
     draw = random.Random(1)  # noqa: S311 - a simulation, no secret
     now = 0.0
     for _ in range(FEW):
         now += draw.expovariate(28.8)
         yield now, 1, ((draw.expovariate(1.0),),)
-
-
-@measurement
-def simulators() -> Measured:
-    """Time M/M/32, a one-or-all system and the Borg workload, in arrivals plus completions."""
-    yield "(k) multiserver jobs, one core: million events a second, a response time for each job"
-    mm32 = Instance(
-        name="M/M/32", servers=32, classes=(JobClass(need=1, arrival_rate=28.8, service_rate=1),)
-    )
-    for queue, name, least in (
-        (mm32, "fcfs", None),
-        (load("example:one-or-all").scaled(7.0), "msfq", 20.0),
-        (load("example:borg-cell-b"), "adaptive-quickswap", 20.0),
-    ):
-        rule = plan(queue, name)
-        ours = cpu(partial(simulate, queue, rule, arrivals=JOBS, seed=1), 3)
-        plain, _ = best_of(1, partial(simulate, queue, rule, arrivals=FEW, plainly=True))
-        beside = {"plain Python": 2 * FEW / plain / 1e6}
-        if queue is mm32:
-            slow, _ = best_of(1, lambda: simpy_cluster(32, _mm32_jobs()))
-            beside["SimPy"] = 2 * FEW / slow / 1e6
-        yield row(f"{queue.name}, {name}", 2 * JOBS / ours / 1e6, least=least, **beside)
 
 
 @measurement
@@ -137,6 +113,12 @@ def log(size: int, load: float = 0.8, gpus: int = 0) -> Instance:
     return msgspec.structs.replace(bare, resources=resources).with_jobs(jobs)
 
 
+def simpy_jobs(queue: Instance) -> list[tuple[float, int, tuple[tuple[float]]]]:
+    """Return the jobs of a log, as `simpy_cluster` takes them."""
+    columns = (of.tolist() for of in (queue.jobs.submit, queue.jobs.need, queue.jobs.run))
+    return [(at, need, ((length,),)) for at, need, length in zip(*columns, strict=True)]
+
+
 @measurement
 def replays() -> Measured:
     """Time EASY and conservative backfilling, and FCFS beside SimPy."""
@@ -152,9 +134,7 @@ def replays() -> Measured:
             yield row(what, size / seconds, least=least, mean_queue=line)
     queue = log(REPLAYED)
     work = partial(registration.replay_log, queue, "fcfs", "exact")
-    columns = (of.tolist() for of in (queue.jobs.submit, queue.jobs.need, queue.jobs.run))
-    alike = [(at, need, ((length,),)) for at, need, length in zip(*columns, strict=True)]
-    seconds, theirs = cpu_time(partial(simpy_cluster, queue.servers, alike))
+    seconds, theirs = cpu_time(partial(simpy_cluster, queue.servers, simpy_jobs(queue)))
     if not np.array_equal(theirs, work()):
         raise SystemExit("SimPy starts jobs at other times than we do")
     yield row(f"fcfs, {REPLAYED:,} jobs", REPLAYED / cpu(work), SimPy=REPLAYED / seconds)
@@ -172,4 +152,4 @@ def ten_million() -> Measured:
 
 
 if __name__ == "__main__":
-    run(simulators, thresholds, replays, ten_million)
+    run(thresholds, replays, ten_million)

@@ -1,6 +1,7 @@
 """What is installed, what is said where an extra is missing, and that measurements are there."""
 
 import json
+import platform
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from builders.cli import ROOT, process
 
 import schedopt
+from benchmarks import speed
 from benchmarks.tables import resume
 from schedopt.instances.extras import EXTRAS, OPENS
 
@@ -191,11 +193,24 @@ def test_every_measurement_can_be_imported() -> None:
             import_module(f"benchmarks.{name}")
 
 
+def test_speed_page_has_cpu_time_and_gap_of_each_solver() -> None:
+    times = {"schedopt": speed.Time(0.002, 0.0), "HiGHS": speed.Time(12.3, 1e-4)}
+    rows = [
+        speed.Row("dssp", "knapsack", times),
+        speed.Row("epoch", "partition", {"schedopt": speed.Time(0.5, None)}),
+    ]
+    page = speed.page(rows, quick=True, limit=10.0)
+    assert "| knapsack | 2 ms | gap 1.0e-04, 12.3 s |" in page
+    assert "| partition | no solution after 0.5 s |" in page
+    assert "make speed QUICK=1" in page
+    assert f"Python {platform.python_version()}" in page
+
+
 def test_every_command_that_is_named_is_there() -> None:
     pages = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     named = re.findall(r"-m benchmarks\.(\w+)((?: [a-z_]+\b(?!/))*)", text)
-    assert {"speed", "growth"} <= {name for name, _ in named} <= MODULES
+    assert {"speed", "msfq"} <= {name for name, _ in named} <= MODULES
     for name, tables in named:
         module = import_module(f"benchmarks.{name}")
         assert all(hasattr(module, table) for table in tables.split()), (name, tables)
