@@ -109,13 +109,6 @@ def test_evaluate_prints_one_document_or_a_list() -> None:
     assert both[1]["options"] == {"fill": 1.0, "epsilon": 0.5}
 
 
-def test_evaluated_results_can_be_checked(tmp_path: Path) -> None:
-    words = ["--policy", "greedy,core", "--output", tmp_path / "r.json"]
-    run("evaluate", BUNDLED / "two-shots.json", *words)
-    done = run("check", BUNDLED / "two-shots.json", tmp_path / "r.json")
-    assert done.stdout.count("holds") == 2
-
-
 def test_a_policy_that_does_not_apply_says_so_in_one_line(tmp_path: Path) -> None:
     text = (BUNDLED / "two-shots.json").read_text().replace('"reward": 5', '"reward": 5.5')
     (tmp_path / "i.json").write_text(text)
@@ -124,22 +117,6 @@ def test_a_policy_that_does_not_apply_says_so_in_one_line(tmp_path: Path) -> Non
     assert json.loads(done.stdout)["termination"] == "not-applicable"
     assert done.stderr.count("\n") == 1
     assert "whole rewards" in done.stderr
-
-
-def test_generate_is_the_same_for_the_same_seed_and_pipes(tmp_path: Path) -> None:
-    first, second = (ran("generate", "dssp", "--seed", 5).stdout for ran in (started, run))
-    assert first == second
-    (tmp_path / "n.json").write_text(first)
-    assert load(tmp_path / "n.json").name == "render-night-5"
-
-
-def test_convert_a_table_of_jobs(tmp_path: Path) -> None:
-    words = ["--option", "processors=20", "--option", "deadline=46800", "-o", tmp_path / "n.json"]
-    done = run("convert", BUNDLED / "jobs.csv", *words)
-    assert "groupings: 'team' (3 groups)" in done.stderr
-    assert "schedopt: 6 jobs read, none left out\n" in done.stderr
-    document = json.loads(run("solve", tmp_path / "n.json", "--json").stdout)
-    assert document["solution_status"] == "optimal"
 
 
 def test_list_and_help_and_version() -> None:
@@ -163,12 +140,6 @@ def test_list_and_help_and_version() -> None:
         assert "Example: schedopt" in run(verb, "--help").stdout
         assert verb in overview
     assert run("--version").stdout.startswith("schedopt ")
-
-
-def test_the_generator_that_help_of_bench_names_exists() -> None:
-    named = re.search(r"Such as (\w+)/([\w-]+),seeds", run("bench", "--help").stdout)
-    assert named is not None
-    assert named[2] in problem(named[1]).generators()
 
 
 NIGHT = str(BUNDLED / "night.json.gz")

@@ -1,6 +1,5 @@
 """Nights with rented processors: which jobs go to the cloud, and what the bill is."""
 
-from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -118,10 +117,6 @@ def test_cloud_keeps_jobs_with_precedence_on_the_farm() -> None:
 def test_offer_refuses_what_is_no_offer(text: str) -> None:
     with pytest.raises(InputError, match="PROCESSORS@PRICE"):
         Offer.of(text, None, everything=False)
-
-
-def test_offer_reads_price_exactly() -> None:
-    assert Offer.of("200@0.05", 60, everything=False).price == Fraction(1, 20)
 
 
 def test_selection_takes_least_of_a_value() -> None:

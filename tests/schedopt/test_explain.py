@@ -25,8 +25,6 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.reasons import left_out, reasons
 from schedopt.planning.why import smallest_changes
-from schedopt.problems.dssp.explaining import explain
-from schedopt.solvers.result import Limits
 from schedopt.validation.dssp.constraints import violations
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import plan_table
@@ -103,13 +101,6 @@ def test_on_the_command_line_and_where_time_runs_out(tmp_path: Path) -> None:
         assert result.explanation["unproven"] and "not proven" in str(result.message)
     with pytest.raises(InputError, match="no prices"):
         schedopt.solve(schedopt.example("twins"), explain=True)
-
-
-def test_explanation_without_time_suggests_a_longer_time_limit() -> None:
-    night = small_night(1)
-    model, result = Selection(night), schedopt.solve(night)
-    explanation = explain(model, result, Limits(time_limit=0))
-    assert any("longer --time-limit" in left.words for left in explanation.left_out)
 
 
 def test_smallest_changes_without_time_suggest_a_longer_time_limit() -> None:

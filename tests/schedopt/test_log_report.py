@@ -20,8 +20,6 @@ from schedopt.instances.msfq.logs import Jobs, Labels
 from schedopt.instances.times import Dates
 from schedopt.problems.msfq.to_page import (
     bench_sections,
-    draw_queue,
-    draw_waits_by_hour,
     log_section,
     mean_held,
     submit_hours,
@@ -153,16 +151,6 @@ def test_nothing_overlaps_in_the_pictures_of_a_log(dated: bool) -> None:
             assert not one.overlaps(other), caption
         whole = figure.bbox.padded(1)
         assert all(whole.contains(*corner) for box in boxes for corner in box.corners())
-
-
-def test_axes_of_the_pictures_have_units() -> None:
-    queue = a_log()
-    starts, dates = {"recorded": queue.jobs.start}, Dates.of(START)
-    (axes,) = draw_waits_by_hour(queue.jobs, starts, dates).axes
-    assert axes.get_xlabel() == "hour of submit (Europe/Berlin)"
-    assert axes.get_ylabel() == "mean wait [hours]"
-    (axes,) = draw_queue(queue.jobs, starts, None).axes
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time [hours]", "jobs that wait")
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 import json
 import random
-import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import pytest
 from builders.cli import refused, run
 from builders.refusals import raising
 from hypothesis import given, settings
-from pytest import CaptureFixture, MonkeyPatch, mark
+from pytest import MonkeyPatch
 
 import schedopt
 from schedopt.formulations.dssp import Selection
@@ -24,7 +22,6 @@ from schedopt.instances.dssp import Instance, Job, Selected, selected_nights
 from schedopt.instances.errors import InputError
 from schedopt.planning.reasons import left_out, reasons
 from schedopt.solvers.result import Result
-from schedopt.terminal import progress
 from schedopt.verbs import solve as solving
 from tests.builders.dssp import best
 from tests.builders.effort import examples
@@ -84,34 +81,6 @@ def test_what_there_is_room_for_is_not_outbid() -> None:
     assert planned.proven
     assert str(reasons(night, planned)["c"]) == "outbid"
     assert "no schedule with it earns more" in reasons(night, planned)["c"].words
-
-
-@mark.parametrize("options", [[], ["--option", "start=20:00"], ["--option", "as=jobs"]])
-def test_convert_says_first_what_is_wrong_with_a_file(tmp_path: Path, options: list[str]) -> None:
-    picture = tmp_path / "picture.png"
-    picture.write_bytes(b"\x89PNG\r\n\x1a\n\x00")
-    more = [*options, "-o", str(tmp_path / "made.json")]
-    said = refused("convert", tmp_path / "gone.csv", *more)
-    assert said.endswith("gone.csv: found nothing; expected a file that exists")
-    assert "found a directory; expected a file" in refused("convert", tmp_path, *more)
-    said = refused("convert", picture, *more)
-    assert "picture.png: " in said
-    assert ("found 'picture.png'; expected a table (.csv" in said) == ("as=jobs" not in options)
-
-
-def test_a_line_at_times_without_a_terminal(
-    monkeypatch: MonkeyPatch, capsys: CaptureFixture[str]
-) -> None:
-    for interval in ("FIRST", "EVERY"):
-        monkeypatch.setattr(progress, interval, 0.01)
-    with progress.live("night") as watch:
-        while "starting" not in (said := capsys.readouterr().err):
-            time.sleep(0.01)
-        assert re.fullmatch(r"night: \d+ s, starting", said.splitlines()[0])
-        watch(1.0, 4.0, 5.0)
-        while "best" not in (said := capsys.readouterr().err):
-            time.sleep(0.01)
-    assert re.fullmatch(r"night: \d+ s, best 4, bound 5, gap 25.00%", said.splitlines()[-1])
 
 
 @given(st.data())

@@ -98,11 +98,6 @@ def test_results_are_packed_where_the_name_says_so(folder: Path) -> None:
     run("check", "night.json", "r.json.gz", directory=folder)
 
 
-def test_a_device_needs_no_ending_and_is_written_as_it_is(folder: Path) -> None:
-    done = started("solve", "night.json", "--json", "-o", "/dev/stderr", directory=folder)
-    assert json.loads(done.stderr) == json.loads(done.stdout)
-
-
 def test_what_cannot_be_written_is_told_all_the_same(folder: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():

@@ -18,7 +18,6 @@ from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.dssp import Instance, Job, ScheduledNights, one_night
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.planning.reasons import reasons
-from schedopt.policies.dssp.dispatchers import KEYS
 from schedopt.validation.documents import check
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import carried_out, plan_table, read, write
@@ -328,11 +327,3 @@ def test_from_the_command_line_to_plan_picture_and_page(tmp_path: Path) -> None:
         "Why, and at what price",
     ):
         assert f"<h2>{section}</h2>" in text
-
-
-def test_a_dispatcher_of_a_users_own_makes_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    night = files.example("night")
-    result = solve(night)
-    before = plan_table(night, result)
-    monkeypatch.setitem(KEYS, "broken", lambda _: {})
-    assert plan_table(night, result).equals(before)

@@ -18,7 +18,7 @@ from matplotlib.text import Text
 
 import schedopt
 from schedopt import evaluate, plot, solve
-from schedopt.instances.constraints import FairShare, Forbid
+from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
@@ -221,13 +221,6 @@ def test_plan_is_coloured_by_its_grouping_beside_a_column_that_is_kept() -> None
     assert axes.get_legend_handles_labels()[1] == ["deadline", "sea", "fx"]
     end = axes.get_window_extent(renderer).x1
     assert all(words.get_window_extent(renderer).x1 < end for words in axes.texts)
-
-
-def test_legend_names_marks_of_several_rules_once() -> None:
-    caps = [FairShare(by="team", at_most={team: 0.5}) for team in ("fx", "crowds", "lighting")]
-    night = msgspec.structs.replace(schedopt.example("night"), constraints=())
-    words = legend(plot(solve(night, constraints=caps), instance=night))
-    assert words.count("at most") == 1
 
 
 def test_two_instances_are_told_apart_and_two_problems_refused(tmp_path: Path) -> None:

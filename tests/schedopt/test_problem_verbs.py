@@ -4,16 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from builders.cli import ROOT, refused, run
 from builders.msfq import at_load, one_or_all, queue_of, random_jobs
 
-from schedopt import bench, evaluate, plot, solve
-from schedopt.instances.files import dump, load
+from schedopt import bench
+from schedopt.instances.files import dump
 from schedopt.instances.msfq.generators import GENERATORS
-from schedopt.problems.msfq import to_figure as pictures
-from schedopt.problems.msfq.to_page import mean_held
 from schedopt.sweep.rows import read_rows
 from schedopt.sweep.sources import FileSource
 
@@ -147,19 +144,6 @@ def test_the_best_threshold_is_a_proven_reference_for_msfq_alone(tmp_path: Path)
     assert lazy.reference != row.reference
 
 
-def test_every_document_of_msfq_has_a_picture() -> None:
-    two, three = at_load(2, 0.5), at_load(3, 0.5)
-    results = [
-        solve(three),
-        solve(two, formulation="optimal-policy"),
-        evaluate(three, "msf", options={"arrivals": 20_000}),
-    ]
-    for what in (three, MSFQ / "borg-cell-b.json", *results):
-        figure = plot(what)
-        assert figure.axes
-        assert figure.axes[0].get_title() or figure.get_suptitle()
-
-
 def test_who_knows_sizes_is_not_measured_against_those_who_do_not(tmp_path: Path) -> None:
     dump(at_load(2, 0.5), tmp_path / "q.json")
     (tmp_path / "shortest.py").write_text(
@@ -271,16 +255,3 @@ def test_a_window_of_a_log_and_an_empty_one(tmp_path: Path) -> None:
     ]
     assert "no dates" in refused(*plain, "--option=start=2024-01-01")
     assert "from 0 to 2" in refused(*plain, "--option=start=3")
-
-
-def test_a_log_and_what_is_found_for_it_are_drawn(log: Path, tmp_path: Path) -> None:
-    queue: Any = load(log)
-    figure = pictures.jobs(queue)
-    assert "60 jobs on 4 servers, submitted from 0 to 236" in figure.get_suptitle()
-    starts = np.array([0.0, 1.0, 5.0])
-    held = mean_held(starts, starts + 2, np.array([1, 2, 4]), np.array([0.0, 1, 2, 6]))
-    assert held.tolist() == [1.0, 3.0, (2 + 4) / 4]
-    run("evaluate", log, "--policy", "fcfs,easy", "-o", tmp_path / "r.json")
-    run("plot", tmp_path / "r.json", "--instance", log, "-o", tmp_path / "r.png")
-    run("plot", log, "-o", tmp_path / "log.png")
-    assert all((tmp_path / name).stat().st_size > 5000 for name in ("r.png", "log.png"))

@@ -12,11 +12,9 @@ import pytest
 import schedopt
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Down, Instance, Job, Scheduled
-from schedopt.instances.errors import InputError
 from schedopt.planning.release import (
     TaskKey,
     by_priority,
-    drops,
     late_jobs,
     planned_spans,
     release_line,
@@ -156,12 +154,6 @@ def test_forty_jobs_of_2400_frames_need_few_submissions() -> None:
     assert len(given) <= 400
 
 
-def test_drops_are_the_times_with_fewer_processors() -> None:
-    night = Instance(name="n", processors=6, changes=((4, 2), (8, 6)), deadline=9, jobs=())
-    assert [(d.start, d.end, d.processors) for d in drops(night, 9)] == [(4, 8, 4)]
-    assert same(0.1 + 0.2, 0.3)
-
-
 TABLE = pl.DataFrame({"name": ["a"], "reward": [1], "tasks": ["2x45m; 1x1h"]})
 
 
@@ -173,12 +165,6 @@ def test_overhead_is_part_of_each_planned_length(tmp_path: Path) -> None:
     assert plan.instance.overhead == 30
     assert schedopt.plan(TABLE, farm=farm).rows == plan.rows
     assert schedopt.plan(TABLE, farm=farm, overhead="0s").rows[0]["end"] == 9000
-
-
-def test_overhead_that_is_no_time_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match="a time such as") as caught:
-        schedopt.plan(TABLE, processors=1, from_="20:00", until="06:00", overhead="fast")
-    assert caught.value.place == "overhead"
 
 
 def test_equal_tasks_of_a_plan_start_in_the_order_of_their_numbers() -> None:

@@ -62,22 +62,40 @@ def test_plan_is_kept_where_a_better_policy_is_not_known() -> None:
     assert chain(night(3, 12, *jobs), (0, None)).result.objective == 21
 
 
-def test_job_that_fits_once_another_is_done_is_added_in_a_chain() -> None:
-    plan = chain(TWO, (1, None), (2, state("a,done,,,2")))
-    assert times(plan) == {"a": (0, 2), "b": (2, 7)}
-    assert plan.result.objective == 9
+CHAINS: dict[str, tuple[Instance, list[tuple[float, str]], Times, float]] = {
+    "a job that is done early lets another in": (
+        *(TWO, [(1, ""), (2, "a,done,,,2")]),
+        *({"a": (0, 2), "b": (2, 7)}, 9),
+    ),
+    "a failed job does all its work again": (TWO, [(1, ""), (2, "a,failed")], {"a": (2, 7)}, 5),
+    "a job that runs longer delays the next": (
+        *(THREE, [(1, ""), (2, "a,running,,,5")]),
+        *({"a": (0, 5), "b": (5, 7)}, 9),
+    ),
+    "a cancelled job frees its processors": (TWO, [(2, "a,cancelled"), (3, "")], {"b": (2, 7)}, 4),
+    "a job that ends too late is dropped": (TWO, [(1, "a,running,,,9")], {}, 0),
+    "lost processors ran the tasks that started last": (
+        night(3, 20, ("a", 5, ((9, 9),)), ("b", 4, ((5,), (8,)))),
+        *([(7, ",,,-1")], {"a": (0, 9), "b": (0, 17)}, 9),
+    ),
+    "added processors run their tasks on": (
+        Instance(
+            name="pools",
+            deadline=8,
+            pools={"p": 1, "q": 1},
+            jobs=(Job(name="a", reward=8, stages=((8.0, 8.0, 8.0),)),),
+        ),
+        *([(0, ",,,2,,q"), (6, ""), (6, ",,,+1,,q")], {"a": (0, 8)}, 8),
+    ),
+}
 
 
-def test_failed_job_earns_nothing_before_its_work_is_done_again() -> None:
-    plan = chain(TWO, (1, None), (2, state("a,failed")))
-    assert times(plan) == {"a": (2, 7)}
-    assert plan.result.objective == 5
-
-
-def test_job_that_runs_longer_than_planned_delays_the_next_in_a_chain() -> None:
-    plan = chain(THREE, (1, None), (2, state("a,running,,,5")))
-    assert times(plan) == {"a": (0, 5), "b": (5, 7)}
-    assert kinds(plan) == {"a": "later", "b": "later"}
+@pytest.mark.parametrize("case", CHAINS)
+def test_replan_follows_what_happened_in_the_night(case: str) -> None:
+    instance, steps, expected, objective = CHAINS[case]
+    plan = chain(instance, *((at, state(told) if told else None) for at, told in steps))
+    assert times(plan) == expected
+    assert plan.result.objective == objective
 
 
 def test_processors_that_are_lost_are_not_booked_twice_in_a_chain() -> None:
@@ -254,12 +272,6 @@ def test_stay_gives_up_no_more_than_its_part_of_the_reward() -> None:
     assert near.result.objective == 20
 
 
-def test_cancelled_job_frees_its_processors_and_is_not_run_again() -> None:
-    plan = chain(TWO, (2, state("a,cancelled")), (3, None))
-    assert times(plan) == {"b": (2, 7)}
-    assert {row["job"]: row["reason"] for row in plan.rows}["a"] == "never"
-
-
 def test_use_of_failed_and_dropped_jobs_counts_for_shares() -> None:
     cap = FairShare(name="cap", by="team", at_most={"fx": 0.5})
     plan = chain(evening(constraints=(cap,)), (5, state("b,failed", "d,failed")), (5.5, None))
@@ -277,12 +289,6 @@ def test_rule_that_no_plan_can_keep_is_left_out_and_named_and_stays_out() -> Non
     assert schedopt.check(instance, plan.result).whole
     again = schedopt.replan(plan, at=5)
     assert times(again) == times(plan) == {"a": (0, 9)}
-
-
-def test_running_job_that_ends_too_late_is_not_in_the_plan() -> None:
-    plan = chain(TWO, (1, state("a,running,,,9")))
-    assert kinds(plan) == {"a": "dropped"}
-    assert plan.result.objective == 0
 
 
 @pytest.mark.parametrize(
@@ -304,42 +310,6 @@ def test_state_that_cannot_be_is_refused(rows: tuple[str, ...], says: str, place
     with pytest.raises(InputError, match=says) as caught:
         schedopt.replan(plan, at=2.5, state=state(*rows))
     assert (caught.value.place or caught.value.parameter) == place
-
-
-@pytest.mark.parametrize(
-    ("words", "parameter"),
-    [
-        ({"at": "abc"}, "at"),
-        ({"at": "19:30"}, "at"),
-        ({"at": 1, "stay": 2}, "stay"),
-        ({"at": 2.5, "state": ""}, "state"),
-        ({"at": 1, "add": ""}, "add"),
-    ],
-)
-def test_replan_names_a_wrong_parameter_as_a_flag_on_the_command_line(
-    words: dict[str, Any], parameter: str, tmp_path: Path
-) -> None:
-    plan, rows = tmp_path / "plan.json", tmp_path / "rows.csv"
-    schedopt.plan(evening(), constraints=[schedopt.Forbid(jobs=("b", "d"))]).write(plan)
-    if "state" in words:
-        rows.write_text("job,status\nd,running\n")
-    if "add" in words:
-        rows.write_text("name,reward,tasks\na,1,1h\n")
-    given = {key: rows if key in ("state", "add") else value for key, value in words.items()}
-    with pytest.raises(InputError) as caught:
-        schedopt.replan(plan, **given)
-    assert caught.value.parameter == parameter
-    flags = [word for key, value in given.items() for word in (f"--{key}", value)]
-    assert f"--{parameter}: " in refused("replan", plan, *flags)
-
-
-def test_replan_suggests_to_fill_an_empty_cell_of_added_jobs(tmp_path: Path) -> None:
-    more = tmp_path / "more.csv"
-    more.write_text("name,reward,frames,frame_time\nnew,1,2,-\n")
-    with pytest.raises(
-        InputError, match=r"found '-', which counts as empty.*; --missing frame_time=15m"
-    ):
-        schedopt.replan(schedopt.plan(evening()), at=1, add=more)
 
 
 def test_state_of_a_farm_tells_of_frames_that_are_done(tmp_path: Path) -> None:
@@ -386,12 +356,6 @@ def test_jobs_are_added_to_groups_in_any_case_and_without_a_column_of_seats(
     new = schedopt.replan(plan, at="21:00", add=more)
     assert kinds(new).get("z") == (None if title else "added")
     assert any("added jobs have no column 'Pool'" in note for note in new.notes) is not bool(title)
-
-
-def test_tasks_that_started_last_are_taken_to_have_run_on_processors_that_are_gone() -> None:
-    plan = chain(night(3, 20, ("a", 5, ((9, 9),)), ("b", 4, ((5,), (8,)))), (7, state(",,,-1")))
-    assert "1 of b" in plan.notes[0]
-    assert times(plan) == {"a": (0, 9), "b": (0, 17)}
 
 
 def test_later_objectives_are_kept_in_the_rest_of_the_night() -> None:
@@ -547,30 +511,6 @@ def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
     schedopt.plan(evening()).write(plan)
     assert "to before 2026-10-25T05:00" in refused("replan", plan, "--at", "11")
     assert "from 0 to 1" in refused("replan", plan, "--at", "1", "--stay", "2")
-
-
-def processors(count: str, pool: str) -> pl.DataFrame:
-    return pl.DataFrame({"job": [""], "status": [""], "processors": [count], "pool": [pool]})
-
-
-def test_task_keeps_its_pool_when_processors_were_added() -> None:
-    """A task on an added processor of the last pool is not taken for one of the first pool."""
-    night = Instance(
-        name="pools",
-        deadline=8,
-        pools={"p": 1, "q": 1},
-        jobs=(Job(name="a", reward=8, stages=((8.0, 8.0, 8.0),)),),
-    )
-    plan = schedopt.plan(night)
-    assert plan.result.objective == 0
-    grown = schedopt.replan(plan, at=0, state=processors("2", "q"))
-    assert grown.result.objective == 8
-    later = schedopt.replan(grown, at=6)
-    assert later.result.objective == 8
-    assert not later.notes
-    spare = schedopt.replan(grown, at=6, state=processors("+1", "q"))
-    assert spare.result.objective == 8
-    assert not spare.notes
 
 
 def test_added_table_is_read_as_asked(tmp_path: Path) -> None:

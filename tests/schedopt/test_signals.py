@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.cli import Ran, run
+from builders.cli import run
 from builders.effort import ALL
 from builders.refusals import raising
 
@@ -25,7 +25,6 @@ from schedopt.problems.dssp import DsspProblem
 from schedopt.problems.record import Problem
 from schedopt.solvers.stopping import finishing, stoppable, stopped
 from schedopt.sweep import measure
-from schedopt.validation.reproduce import ledger
 from schedopt.verbs import evaluate, solve
 from schedopt.verbs.generate import generate
 
@@ -197,20 +196,6 @@ def test_ready_and_verify_end_with_a_line_and_say_nothing_half(
     monkeypatch.setattr("schedopt.verbs.archive.verify", at(2, number, verify))
     said = run("archive", "verify", "epoch-planted-8x2", "--json", status=STATUS[number])
     assert (said.stdout, said.stderr) == ("", "schedopt: interrupted\n")
-
-
-@HANGUP
-def test_reproduce_tells_what_has_ended(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    monkeypatch.setattr(ledger, "run", at(2, number, ledger.run))
-    words = ["epoch/figure-1", "epoch/figure-3", "epoch/figure-4", "--quick", "--json"]
-    told = json.loads(run("reproduce", *words, status=STATUS[number]).stdout)
-    assert [entry["name"] for entry in told] == ["epoch/figure-1"]
-
-
-def test_any_verb_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedopt.verbs.explain.sections", at(1, signal.SIGTERM, dict))
-    said: Ran = run("list", status=143)
-    assert said.stderr == "schedopt: interrupted\n"
 
 
 def test_only_people_insist_and_what_is_being_written_is_finished() -> None:

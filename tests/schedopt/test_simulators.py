@@ -7,18 +7,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.simulators import slurm
-from benchmarks.simulators.__main__ import cases, checked, compare, main, smallest
+from benchmarks.simulators.__main__ import cases, checked, compare, smallest
 from benchmarks.simulators.peers import (
     ADAPTERS,
-    PEERS,
     Installed,
-    MissingPeerError,
     Peer,
     Scheduler,
-    install,
 )
 from benchmarks.simulators.workloads import (
-    Job,
     Workload,
     first_wrong,
     kind,
@@ -134,57 +130,6 @@ def test_a_failure_of_the_simulator_is_counted_and_quoted(fifo: Installed) -> No
     rows, below = checked(Installed(peer, fifo.command, fifo.folder), [few, more])
     assert "| 1 of 2; 1 fail |" in rows[0]
     assert below == ["- tiny broken, fails on 1: ValueError: too many jobs"]
-
-
-def test_a_simulator_that_ends_early_fails_on_what_it_did_not_answer(tmp_path: Path) -> None:
-    peer = Peer("tiny", "", "1", "none", ())
-    ended = Installed(peer, [sys.executable, "-c", "import sys; sys.exit('no numbers')"], tmp_path)
-    assert ended.starts("fifo", SMALL[:2]) == ["no numbers"] * 2
-
-
-def test_estimates_can_be_the_run_times() -> None:
-    workload = Workload("one", 2, (Job(0, 1, 3, 9),))
-    assert workload.with_estimates("given") == workload
-    assert workload.with_estimates("exact").jobs == (Job(0, 1, 3, 3),)
-    assert workload.in_words() == "2 processors; jobs 1×3 (9)"
-
-
-def test_missing_programs_and_sources_are_said(tmp_path: Path) -> None:
-    peer = replace(PEERS[0], programs=("no-such-program",))
-    with pytest.raises(MissingPeerError, match="no-such-program is not installed"):
-        install(peer, tmp_path)
-    with pytest.raises(MissingPeerError, match="needs Python 2"):
-        install(PEERS[0], tmp_path, str(tmp_path), str(tmp_path / "python2"))
-    with pytest.raises(MissingPeerError, match="git: "):
-        install(PEERS[0], tmp_path, str(tmp_path), sys.executable)
-
-
-@pytest.mark.parametrize("words", [["unknown"], ["--source", "unknown=/tmp"], ["--source", "x"]])
-def test_unknown_names_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(words)
-    assert stopped.value.code == 2
-    assert "expected names out of" in capsys.readouterr().err
-
-
-def test_every_simulator_has_an_adapter_and_a_fixed_version() -> None:
-    for peer in PEERS:
-        assert (ADAPTERS / peer.adapter).is_file()
-        assert peer.url.startswith("https://")
-        assert (
-            len(peer.version) == 40
-            if peer.paths
-            else any(peer.version in package for package in peer.packages + peer.bare)
-        )
-
-
-def test_slurm_gets_the_shortest_workloads_in_whole_minutes() -> None:
-    parts = slurm.chosen(list(workloads()))
-    assert len({one.whole for one in parts}) == slurm.COUNT
-    for one in parts:
-        unit = slurm.step(one)
-        assert all(job.run % unit == job.planned % unit == 0 for job in one.jobs)
-        assert slurm.minutes(one) < 60
 
 
 def test_starts_of_slurm_are_compared_within_half_a_minute() -> None:

@@ -8,21 +8,19 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.reports import row
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 import schedopt
 from schedopt import evaluate, solve
-from schedopt.analysis.statistics import against
 from schedopt.formats import count_of, duration, natural, number, percent, signed_percent
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.problems import problems
 from schedopt.problems.dssp import to_tables as dssp
 from schedopt.solvers.result import Result
-from schedopt.tables import Table, count, text
+from schedopt.tables import Table, text
 from schedopt.terminal import console, listings, results
 
 EVIL = (
@@ -165,43 +163,6 @@ def test_several_policies_are_a_table(screen: StringIO) -> None:
     table = [cells[1:5] for line in seen(screen) if (cells := split(line))]
     assert table[0] == ["[b]", "1,234.5", "0 s", ""]
     assert table[1] == ["p", "unknown", "0 s", "not-applicable: [/] why"]
-
-
-def test_bench_tables_take_any_name(screen: StringIO) -> None:
-    rows = [row(instance=n, policy=n, objective=8.0 - i) for i, n in enumerate(EVIL)]
-    rows += [row(instance=n, policy="other", objective=7.5) for n in EVIL]
-    results.summary(rows, against(rows, EVIL[0]))
-    lines = seen(screen)
-    for name in EVIL:
-        assert any(expected(name) in line for line in lines)
-
-
-def test_listings_take_any_name(screen: StringIO) -> None:
-    listings.contents({"[b]": [{"name": n, "summary": EVIL[0]} for n in EVIL]})
-    claim = {"says": EVIL[0], "paper": EVIL[1], "ours": EVIL[3], "holds": False}
-    entry = {
-        "name": "n",
-        "title": EVIL[2],
-        "source": "s",
-        "workload": "w",
-        "claims": [claim],
-        "plot": None,
-        "seconds": 0.1,
-        "verdict": EVIL[0],
-    }
-    listings.reproductions([entry])
-    listings.ledger([entry])
-    assert any(EVIL[2] in line for line in seen(screen))
-
-
-def test_a_table_aligns_numbers_and_refuses_ragged_rows() -> None:
-    columns = text("name"), count("n"), text("")
-    shown = Table.of("t", columns, [("a", 1, None)])
-    rendered = console.table(shown)
-    assert [column.justify for column in rendered.columns] == ["left", "right"]
-    assert shown.without_empty_columns().heads == ("name", "n")
-    with pytest.raises(ValueError, match="differ in length"):
-        Table.of("t", (text("a"),), [("a", "b")])
 
 
 @pytest.mark.parametrize("width", [20, 50])

@@ -100,24 +100,6 @@ def test_a_night_on_which_nothing_can_run_has_a_plan(tmp_path: Path) -> None:
     assert "a,false,never" in (tmp_path / "plan.csv").read_text()
 
 
-def test_rules_that_cannot_hold_together_are_named(jobs: Path) -> None:
-    words = ["--cap", "team:fx=0.01", "--floor", "team:fx=0.05"]
-    said = run("plan", jobs, *HOURS, *WORDS, *words, status=3).stdout
-    assert said == "no plan: these rules cannot hold together: cap team:fx, floor team:fx\n"
-
-
-def test_what_a_night_is_worth_in_a_line() -> None:
-    night = schedopt.load("example:evening")
-    made = schedopt.plan(night)
-    line = made.line
-    assert "no plan earns more" in line
-    from schedopt.planning.plan import quality_line
-
-    for bound, said in ((None, "not known"), (2 * made.result.objective, "(100.0% more)")):
-        result = msgspec.structs.replace(made.result, bound=bound, solution_status="feasible")
-        assert said in quality_line(night, result, result)
-
-
 LATE = (
     '{"problem": "dssp", "name": "x", "processors": 1, "deadline": 5, "late": [[0, 1], [2, 0.5]],'
     '"jobs": [{"name": "b", "reward": 4, "stages": [[4]]}, {"name": "c", "reward": 2,'
@@ -133,31 +115,6 @@ def test_plan_names_a_job_that_runs_late(more: str, late: str, tmp_path: Path) -
     said = run("plan", tmp_path / "late.json").stdout
     assert said.startswith("2 of 2 jobs, 1 late, reward 5.5; no plan earns more\n")
     assert re.search(rf"│ c +│ .* │ +{late} │\n", said)
-
-
-def test_table_of_a_plan_has_clock_times_before_groupings() -> None:
-    columns = {"name": ["a", "b"], "reward": [2, 1], "tasks": ["2x1h", "30m"]}
-    columns |= {"team": ["x", "y"], "show": ["u", "v"]}
-    evening = EVENING | {"from_": "2026-11-22T20:00+01:00"}
-    made = schedopt.plan(pl.DataFrame(columns), **evening)
-    table = made.whole.table()
-    assert table.heads[-4:] == ("late", "rank", "team", "show")
-    assert table.heads.index("end") < table.heads.index("team")
-    texts = [dict(zip(table.heads, row, strict=True)) for row in table.texts()]
-    for shown, row in zip(texts, made.rows, strict=True):
-        assert (shown["start"], shown["end"]) == (row["start_time"][11:16], row["end_time"][11:16])
-
-
-def test_under_risk_each_job_has_its_chance(tmp_path: Path) -> None:
-    table = "name,reward,tasks,spread\na,5,4x1h,0.5\nb,4,2x2h,0.3\nc,3,8x1h,0.2\n"
-    (tmp_path / "jobs.csv").write_text(table)
-    words = ["--processors", 3, "--until", "5h", "--risk", "chance:0.9", "--json"]
-    done = run("plan", tmp_path / "jobs.csv", *words, "--report", tmp_path / "page.html")
-    document = msgspec.json.decode(done.stdout)
-    run_ = [row for row in document["plan"] if row["run"]]
-    assert run_
-    assert all(0 <= row["chance"] <= 1 for row in run_)
-    assert all(row["late"] == 0 for row in run_)
 
 
 def test_each_option_of_a_table_is_a_flag_and_a_keyword() -> None:
@@ -321,11 +278,6 @@ def test_plan_matches_the_grouping_of_a_cap_in_any_case(key: str, tmp_path: Path
     assert max(shares["tide"], shares["nightowl"] if "*" in key else 0) <= 0.4
     table = EXPORTS / "export-opencue.csv"
     assert "--cap: found 'shoe'" in refused("plan", table, *words, "--cap", "shoe:*=40%")
-
-
-def test_plan_says_which_verb_takes_a_plan_document(tmp_path: Path) -> None:
-    run("plan", "example:evening", "--output", tmp_path / "plan.json")
-    assert "`schedopt replan` takes a plan document" in refused("plan", tmp_path / "plan.json")
 
 
 def test_keywords_in_python_read_an_export_as_flags_do() -> None:

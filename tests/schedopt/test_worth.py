@@ -8,8 +8,6 @@ import msgspec
 import pytest
 from builders.cli import refused, run
 
-import schedopt
-
 PRIORITIES = (
     "name,priority,frames,frame_time,show\n"
     "client delivery,100,60,1h,NightOwl\ntest a,0,30,1h,Tide\ntest b,0,30,1h,Tide\n"
@@ -110,13 +108,6 @@ def test_each_job_has_a_reason_when_none_runs(
     assert {row["reason"] for row in document["plan"]} == {reason}
     asked = [tmp_path / "jobs.csv", "--processors", 6, "--until", "10h", *words]
     assert "left out" in run("plan", *asked).stdout
-
-
-def test_reason_of_a_job_of_lower_priority_is_not_that_it_earns_nothing(tmp_path: Path) -> None:
-    (tmp_path / "jobs.csv").write_text(PRIORITIES)
-    made = schedopt.plan(tmp_path / "jobs.csv", processors=6, until="15h")
-    (row,) = [row for row in made.rows if not row["run"]]
-    assert row["reason"] == "outbid"
 
 
 def test_why_names_the_smallest_changes_in_the_words_of_the_night(tmp_path: Path) -> None:
