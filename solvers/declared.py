@@ -13,7 +13,7 @@ class DeclaredInCpsat(Engine):
     description = "any model, as it stands in CP-SAT, native changes too"
     needs = "ortools"
 
-    def __init__(self, proves: str, confirmed_by: str) -> None:
+    def __init__(self, proves: str, confirmed_by: str = "") -> None:
         self.proves, self.confirmed_by = proves, confirmed_by
 
     def solve(self, model: Any, task: EngineTask) -> Result:
