@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 61
 """Losses are compared up to this."""
-FEW_COLUMNS = 3_000
-"""Columns up to which multipliers that need more than 64 bits are multiplied in Python."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +106,15 @@ class PricedBound:
 
 
 def _scale_bits(
-    program: IntegerProgram, prices: NDArray[np.float64], with_rewards: bool
+    program: IntegerProgram,
+    prices: NDArray[np.float64],
+    with_rewards: bool,
+    few_columns: int = 3_000,
 ) -> tuple[int, bool]:
     """Return the bits of the scale, and whether products need Python's own integers.
 
-    At the scale, rounding the prices changes the bound by less than a sixteenth of a unit.
+    At the scale, rounding the prices changes the bound by less than a sixteenth of a unit. With
+    more than ``few_columns`` columns, the scale is smaller where products would exceed 64 bits.
     """
     most = max(int(program.high.max(initial=1)), 1)
     priced = np.flatnonzero(prices)
@@ -124,7 +126,7 @@ def _scale_bits(
     sums = np.bincount(program.column, sizes, program.n_columns)
     largest = max(largest, float(sums.max(initial=0)), 1.0)
     possible = 60 - int(min(largest * most, 1e300)).bit_length()
-    exact = possible < wanted and (possible < 0 or program.n_columns <= FEW_COLUMNS)
+    exact = possible < wanted and (possible < 0 or program.n_columns <= few_columns)
     return (wanted, True) if exact else (min(wanted, possible), False)
 
 

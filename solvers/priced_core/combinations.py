@@ -146,11 +146,12 @@ class Pairing(NamedTuple):
     budget: int
 
     def best(
-        self, one: IntArray, two: IntArray, worth: int, most: int
+        self, one: IntArray, two: IntArray, worth: int, most: int, batch: int = 1 << 16
     ) -> tuple[tuple[int, int] | None, bool]:
-        """Return the numbers of the best pair that earns more than ``worth``, None without one.
+        """Return the numbers of the best pair whose reward is above ``worth``, or None.
 
-        The second value says whether all pairs were considered; at most ``most`` are.
+        The second value is whether all pairs were considered. At most ``most`` are, ``batch`` at a
+        time.
         """
         if not one.shape[1] or not two.shape[1]:
             return None, True
@@ -165,7 +166,7 @@ class Pairing(NamedTuple):
         best, numbers, done = worth, None, 0
         while done < considered:
             begun = int(after[done - 1]) if done else 0
-            end_ = min(max(int(np.searchsorted(after, begun + BATCH)), done + 1), considered)
+            end_ = min(max(int(np.searchsorted(after, begun + batch)), done + 1), considered)
             part = order[done:end_]
             many = counts[part]
             i = np.repeat(part, many)
@@ -227,7 +228,3 @@ class Pairing(NamedTuple):
         total = one[REWARD, i] + two[REWARD, j]
         k = int(total.argmax())
         return int(total[k]), (int(one[NUMBER, i[k]]), int(two[NUMBER, j[k]]))
-
-
-BATCH = 1 << 16
-"""Pairs that are considered together."""

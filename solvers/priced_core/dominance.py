@@ -11,6 +11,7 @@ Management Science 20, 1973, for several rows, and for as many as fit.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +19,42 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Levels = NDArray[np.uint8]
 
-CELLS, LEVELS = 1 << 12, 64
-"""Most cells of a table, and most levels of a row."""
-FEW = 1 << 15
-"""Columns, evenly spread, of which a round asks what they dominate."""
-SAMPLE = 1 << 11
-"""Columns by which levels are chosen."""
-EXACT = 52
-"""Bits of a sum in double precision."""
+DOUBLE_BITS = 52
+"""Sums of integers of at most so many bits are exact in double precision."""
 LARGEST = 2**61
-"""Upper limit of numbers that compare as objectives do."""
-MOST_ROWS = 8
-"""Rows beyond which a table tells too little."""
-BITS = 16
-"""Bits by which levels are told apart."""
-ENOUGH = 0.7
-"""Part of the columns that a round may leave for another one to be worth its time."""
+"""Limit of the numbers that compare as objectives do; their sums fit 64 bits."""
+
+
+@dataclass(frozen=True)
+class DominanceParams:
+    """Parameters of the removal of dominated columns.
+
+    Attributes
+    ----------
+    compared : int
+        Columns, evenly spread, that all columns are compared with in a round.
+    cells, levels : int
+        Most cells of a table, and most levels of a row or of the objectives.
+    level_bits : int
+        Bits by which the levels of a row are distinguished.
+    sampled : int
+        Columns whose values choose the levels.
+    most_rows : int
+        Rows up to which columns are compared; with more of them the levels are too coarse.
+    next_round : float
+        Another round follows if a round keeps at most this fraction of the columns.
+    """
+
+    compared: int = 1 << 15
+    cells: int = 1 << 12
+    levels: int = 64
+    level_bits: int = 16
+    sampled: int = 1 << 11
+    most_rows: int = 8
+    next_round: float = 0.7
+
+
+DEFAULTS = DominanceParams()
 
 
 def useful_counts(
@@ -41,23 +62,25 @@ def useful_counts(
     uses: Sequence[Integers] | Integers,
     room: Integers,
     counts: Integers,
-    *,
-    compared: int = FEW,
+    params: DominanceParams = DEFAULTS,
 ) -> Integers:
     """Return how often each column is taken at most in some best choice.
 
-    ``objectives``, ``uses``, ``room``, ``counts``: as of `best_in_order`; as many of a column as
-    ``counts`` says fit by themselves.
+    Parameters
+    ----------
+    objectives, uses, room : ndarray of int64
+        As of `in_order.best_in_order`.
+    counts : ndarray of int64, shape (n,)
+        How often each column may be taken. So many fit if no other column is taken.
+    params : DominanceParams, optional
     """
     at, most, before = np.arange(len(counts)), counts, np.inf
-    if not 0 < len(uses) <= MOST_ROWS or not len(at):
+    if not 0 < len(uses) <= params.most_rows or not len(at):
         return counts
     values = [-lexicographic_key(objectives), *uses]
-    while 0 < len(at) <= ENOUGH * before:
-        before, most = (
-            len(at),
-            _counts_beside(values, room, most, slice(None, None, len(at) // compared + 1)),
-        )
+    while 0 < len(at) <= params.next_round * before:
+        before = len(at)
+        most = _counts_beside(values, room, most, params)
         keep = np.flatnonzero(most)
         at, most, values = at[keep], most[keep], [value[keep] for value in values]
     useful = np.zeros(len(counts), dtype=np.int64)
@@ -66,7 +89,7 @@ def useful_counts(
 
 
 def lexicographic_key(objectives: Sequence[Integers] | Integers) -> Integers:
-    """Return numbers that compare as objectives do one after another."""
+    """Return one number for each column, in the lexicographic order of the objectives."""
     key = np.asarray(objectives[0])
     for more in objectives[1:]:
         low = int(more.min(initial=0))
@@ -79,18 +102,19 @@ def lexicographic_key(objectives: Sequence[Integers] | Integers) -> Integers:
 
 
 def _counts_beside(
-    values: Sequence[Integers], room: Integers, counts: Integers, some: slice
+    values: Sequence[Integers], room: Integers, counts: Integers, params: DominanceParams
 ) -> Integers:
-    """Return how often each column may be taken beside ``some`` that dominate it.
+    """Return how often each column may be taken beside the compared columns that dominate it.
 
-    ``values``: what is less in better columns: the objectives' negative, then the uses.
+    Smaller ``values`` are better: the negative objectives, then the use of each row.
     """
+    some = slice(None, None, len(counts) // params.compared + 1)
     shape = np.ones(len(values), dtype=np.int64)
-    below = np.zeros(len(counts), dtype=np.uint16)  # the greatest cell of which all are no worse
-    above = below[some].copy()  # the least cell of which all are no better
+    below = np.zeros(len(counts), dtype=np.uint16)  # the largest cell whose columns are no worse
+    above = below[some].copy()  # the smallest cell whose columns are no better
     for i, value in enumerate(values):
-        width = int((CELLS // shape.prod()) ** (1 / (len(values) - i)) + 1e-9)
-        ends, level = _levels(value, min(max(width - 1, 1), LEVELS))
+        width = int((params.cells // shape.prod()) ** (1 / (len(values) - i)) + 1e-9)
+        ends, level = _levels(value, min(max(width - 1, 1), params.levels), params)
         shape[i] = len(ends) + 1
         below = below * np.uint16(shape[i]) + level
         on = ends[level[some]] == value[some]
@@ -101,7 +125,7 @@ def _counts_beside(
     twins = twins[np.argsort(above[twins], kind="stable")]
     last = np.searchsorted(above[twins], above[twins], side="right") - 1
     for use, amount in zip(values[1:], room.tolist(), strict=True):
-        shift = max(amount.bit_length() + often.bit_length() - EXACT, 0)
+        shift = max(amount.bit_length() + often.bit_length() - DOUBLE_BITS, 0)
         asked = (use[some] >> shift) * those
         table = np.bincount(above, asked, shape.prod()).astype(np.int64).reshape(shape)
         for axis in range(len(shape)):
@@ -117,9 +141,9 @@ def _counts_beside(
     return most
 
 
-def _levels(value: Integers, width: int) -> tuple[Integers, Levels]:
-    """Return ends of levels, the more of them the better, and the last that a value reaches."""
-    sample = np.sort(value[:: len(value) // SAMPLE + 1])
+def _levels(value: Integers, width: int, params: DominanceParams) -> tuple[Integers, Levels]:
+    """Return where each level begins, and the level of each value; good values have more levels."""
+    sample = np.sort(value[:: len(value) // params.sampled + 1])
     ends = sample[np.diff(sample, prepend=sample[0] - 1) > 0]
     if len(ends) > width:
         share = np.linspace(0, 1, width, endpoint=False) ** 2
@@ -127,7 +151,7 @@ def _levels(value: Integers, width: int) -> tuple[Integers, Levels]:
     low, ends = int(value.min()), ends[1:]
     if not len(ends):
         return np.array([low]), np.zeros(len(value), dtype=np.uint8)
-    shift = max(int(ends[-1] - ends[0]).bit_length() - BITS, 0)
+    shift = max(int(ends[-1] - ends[0]).bit_length() - params.level_bits, 0)
     at = np.unique((ends - ends[0]) >> shift)
     reached = np.zeros(at[-1] + 2, dtype=np.uint8)
     reached[at + 1] = 1

@@ -18,8 +18,6 @@ from schedopt.solvers.running import Run
 
 COEFFICIENT_BITS = 31
 """CP-SAT is given no larger coefficients: OR-Tools issue 5293."""
-ROUNDS = 3
-"""Relaxations at a node of the branch and bound, as long as each fixes half of the columns."""
 
 
 class CpSatAnswer(NamedTuple):
@@ -122,12 +120,19 @@ class BranchAndBound:
         Returns the reward that a better solution has at least.
     until : float
         When to stop, by `clock.now`.
+    relaxations : int
+        Most relaxations at a node. Another one follows if the last one fixed half of the columns.
     """
 
     def __init__(
-        self, offer: Callable[[IntArray], bool], target: Callable[[], int], until: float
+        self,
+        offer: Callable[[IntArray], bool],
+        target: Callable[[], int],
+        until: float,
+        relaxations: int = 3,
     ) -> None:
         self.offer, self.target, self.until = offer, target, until
+        self.relaxations = relaxations
 
     def run(self, program: IntegerProgram) -> bool:
         """Search; return True if no better solution is left."""
@@ -147,7 +152,7 @@ class BranchAndBound:
     def _process_node(self, program: IntegerProgram) -> Branching | None:
         """Close a node, or return how to split it."""
         node: Node | Branching | None = None
-        for _ in range(ROUNDS):
+        for _ in range(self.relaxations):
             node = self._bound(program)
             if not isinstance(node, Node):
                 return node

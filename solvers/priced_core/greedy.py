@@ -5,12 +5,10 @@ import numpy as np
 from schedopt.formulations.program import IntArray
 from schedopt.solvers.priced_core.dominance import lexicographic_key
 
-BLOCK = 1 << 10
-"""Columns that are considered together."""
 TINY = 1e-12
-"""The least part of the room that a column counts as using."""
+"""Added to the fraction of the room that a column uses, so that none is 0."""
 CERTAIN = 1 - 1e-9
-"""The part of the room up to which rounded sums certainly fit."""
+"""Sums in floating point up to this fraction of the room fit in exact arithmetic too."""
 
 
 def greedy_choice(
@@ -28,10 +26,12 @@ def greedy_choice(
     return max(choices, key=lambda x: tuple((objectives @ x).tolist()))
 
 
-def _take_in_order(order: IntArray, uses: IntArray, room: IntArray, counts: IntArray) -> IntArray:
-    """Take each column as often as it fits."""
+def _take_in_order(
+    order: IntArray, uses: IntArray, room: IntArray, counts: IntArray, block_size: int = 1 << 10
+) -> IntArray:
+    """Take each column as often as it fits; ``block_size`` columns are added up together."""
     x, left = np.zeros(len(counts), dtype=np.int64), room.copy()
-    start, size = 0, BLOCK
+    start, size = 0, block_size
     while start < len(order):
         columns, start, size = order[start : start + size], start + size, 2 * size
         while len(columns):
@@ -39,7 +39,7 @@ def _take_in_order(order: IntArray, uses: IntArray, room: IntArray, counts: IntA
                 columns = columns[uses[row, columns] <= left[row]]
             if not len(columns):
                 break
-            block = columns[:BLOCK]
+            block = columns[:block_size]
             used = np.cumsum(uses[:, block] * counts[block], axis=1, dtype=float)
             whole = int((used <= CERTAIN * left[:, None]).all(axis=0).sum())
             x[block[:whole]] = counts[block[:whole]]

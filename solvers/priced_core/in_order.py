@@ -11,7 +11,8 @@ import numpy as np
 from schedopt.formulations.program import IntArray, IntegerProgram
 from schedopt.instances.arithmetic import exact_sum
 from schedopt.solvers.clock import expired, now
-from schedopt.solvers.priced_core.dominance import FEW, useful_counts
+from schedopt.solvers.priced_core.dominance import DEFAULTS as DOMINANCE
+from schedopt.solvers.priced_core.dominance import DominanceParams, useful_counts
 from schedopt.solvers.priced_core.greedy import greedy_choice
 from schedopt.solvers.priced_core.relaxation import Floats
 from schedopt.solvers.priced_core.search import (
@@ -23,9 +24,6 @@ from schedopt.solvers.priced_core.search import (
 )
 from schedopt.solvers.result import Limits
 
-MANY_COLUMNS = 2_000
-"""Columns from which on dominated ones are removed first, by default."""
-
 
 @dataclass(frozen=True, eq=False)
 class OrderedOptimum:
@@ -35,9 +33,9 @@ class OrderedOptimum:
     ----------
     x : ndarray of int, shape (n,)
     values, bounds : list of int
-        What each objective comes to, and the most that it can with those before it as they are.
+        The value and the upper bound of each objective, with the values of the earlier ones fixed.
     proven : bool
-        Whether all bounds are met.
+        Whether each value is equal to its bound.
     prices : list of ndarray
         Prices of the rows for the first objective, to start a similar program from.
     has_solution : bool
@@ -60,8 +58,8 @@ def best_in_order(
     *,
     until: float = inf,
     start: Sequence[Floats] = (),
-    many_columns: int = MANY_COLUMNS,
-    compared: int = FEW,
+    many_columns: int = 2_000,
+    dominance: DominanceParams = DOMINANCE,
 ) -> OrderedOptimum:
     """Choose how often to take each column, under ``uses @ x <= room`` and ``0 <= x <= counts``.
 
@@ -75,8 +73,9 @@ def best_in_order(
         When to return the best so far, by `clock.now`.
     start : sequence of ndarray, optional
         Prices of a similar program.
-    many_columns, compared : int, optional
-        Columns from which on dominated ones are removed, and how many each is compared with.
+    many_columns : int, optional
+        Dominated columns are removed first if there are more columns than this.
+    dominance : DominanceParams, optional
     """
     most = counts.copy()
     for row, amount in zip(uses, room.tolist(), strict=True):
@@ -85,7 +84,7 @@ def best_in_order(
     columns = np.flatnonzero(most)
     goals, rows, most = objectives[:, columns], uses[:, columns], most[columns]
     if len(columns) > many_columns:
-        most = useful_counts(list(goals), list(rows), room, most, compared=compared)
+        most = useful_counts(list(goals), list(rows), room, most, dominance)
         kept = np.flatnonzero(most)
         columns, goals, rows, most = columns[kept], goals[:, kept], rows[:, kept], most[kept]
     order, first = _equal_columns([*goals, *rows])

@@ -29,6 +29,7 @@ from schedopt.solvers.dssp.selection.scenario_search import ScenarioSearch
 from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
 from schedopt.solvers.dssp.trivial import trivial
 from schedopt.solvers.portfolio import TRIVIAL
+from schedopt.solvers.priced_core.dominance import DominanceParams
 from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
@@ -167,7 +168,8 @@ def enumerated(objectives, uses, room, counts) -> list[int]:
 @pytest.mark.parametrize("seed", range(examples(2_000) // 50))
 def test_it_is_the_best_in_both_orders(seed: int) -> None:
     # Every second time the few columns are treated as many.
-    how = {"many_columns": 0, "compared": 1 + seed % 3} if seed % 2 else {}
+    params = DominanceParams(compared=1 + seed % 3)
+    how = {"many_columns": 0, "dominance": params} if seed % 2 else {}
     for part in range(50):
         objectives, uses, room, counts = random_problem(50 * seed + part)
         for order in (objectives, objectives[::-1]):
