@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -14,14 +15,14 @@ from schedopt.instances.errors import printable
 if TYPE_CHECKING:  # a verb that prints no table loads none
     from rich.table import Table as Rendered
 
-    from schedopt.tables import Table
+    from schedopt.tables import Column, Table
 
 
 out = Console(highlight=False, emoji=False)
 if not out.is_terminal and "COLUMNS" not in os.environ:
     out.width = 120
 err = Console(stderr=True, highlight=False, emoji=False)
-LONGEST = 40  # longest word that a table never breaks while there is room
+LONGEST = 40  # characters of the longest word that a table does not break if there is room
 
 
 def text(words: str, style: str = "") -> Text:
@@ -46,24 +47,48 @@ def table(shown: Table, styles: Sequence[str] = ()) -> Rendered:
 
     shown = shown.without_empty_columns()
     rendered = Rendered(title=text(shown.title) if shown.title else None, title_justify="left")
-    narrowest, rows = 1, shown.texts()
-    for column, texts in zip(shown.columns, zip(*rows, strict=True), strict=True):
-        cells = [printable(cell) for cell in (column.title, *texts)]
-        longest = max(len(word) for cell in cells for word in (cell.split() or [""]))
-        narrowest += longest + 3
+    rows = shown.texts()
+    cells = [
+        [printable(cell) for cell in (column.title, *texts)]
+        for column, texts in zip(shown.columns, zip(*rows, strict=True), strict=True)
+    ]
+    least = [
+        min(LONGEST, max(map(cell_len, ("", *column.title.split(), *_pieces(column, texts)))))
+        for column, (_, *texts) in zip(shown.columns, cells, strict=True)
+    ]
+    frame = 3 * len(cells) + 1
+    if sum(least) + frame > out.width:
+        rendered.box, rendered.padding = SIMPLE_HEAD, 0
+        frame = len(cells) + 1
+    for column, width in zip(shown.columns, _widths(cells, least, out.width - frame), strict=True):
         rendered.add_column(
             text(column.title),
             justify="right" if column.right else "left",
             overflow="fold",
-            min_width=longest if longest <= LONGEST else None,
-            no_wrap=not any(" " in cell for cell in cells) and longest <= LONGEST,
+            width=width,
         )
-    if narrowest > out.width:
-        rendered.box, rendered.padding, rendered.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
-    if narrowest - len(shown.columns) >= out.width:  # then words break: nothing is cut off
-        for drawn in rendered.columns:
-            drawn.min_width, drawn.no_wrap = None, False
     for i, row in enumerate(rows):
         style = styles[i] if i < len(styles) else ""
         rendered.add_row(*map(text, row), style=style or None)
     return rendered
+
+
+def _pieces(column: Column, texts: Sequence[str]) -> list[str]:
+    """Return the parts of cells that are not broken: words, or numbers with their units."""
+    return list(texts) if column.right else [word for cell in texts for word in cell.split()]
+
+
+def _widths(columns: Sequence[Sequence[str]], least: Sequence[int], room: int) -> list[int]:
+    """Return the widths of columns that together fit, if possible with their least widths.
+
+    Wide columns are cut to one common width. Rich's own choice may cut off the last columns.
+    """
+    widest = [max(map(cell_len, cells)) for cells in columns]
+    if sum(least) > room:
+        least = [1] * len(columns)
+
+    def at(common: int) -> list[int]:
+        return [min(max(common, low), high) for low, high in zip(least, widest, strict=True)]
+
+    limits = range(min(max(widest, default=1), max(room, 1)), 1, -1)
+    return at(next((common for common in limits if sum(at(common)) <= room), 1))

@@ -104,7 +104,7 @@ def test_a_group_above_its_cap_or_below_its_floor_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("deadline", "first"),
-    [(3, "caution no job can be in time: are the deadline, 3, and"), (9, "instance")],
+    [(3, "caution no job can be on time: are the deadline, 3, and"), (9, "instance")],
 )
 def test_a_night_of_another_unit_is_told_first(
     deadline: float, first: str, capsys: pytest.CaptureFixture[str]
@@ -172,6 +172,19 @@ def test_a_table_too_narrow_for_its_words_loses_no_letter(screen: StringIO, widt
     console.show(Table.of("", map(text, ("policy", "no gap", "why")), [cells]))
     found = [letter for line in seen(screen) for letter in line if letter.isalnum()]
     assert sorted(found) == sorted(filter(str.isalnum, "".join(("policyno gapwhy", *cells))))
+
+
+@pytest.mark.parametrize("width", range(92, 122, 3))
+def test_the_last_column_of_a_wide_table_is_shown(screen: StringIO, width: int) -> None:
+    groups = ("lighting", "fx", "crowds", "animation", "matte", "layout")
+    titles = ["processors", "deadline", *(f"share {group}" for group in groups), "time"]
+    cells = ["50", "43,200", *["27.0%"] * len(groups), "79.1 ms"]
+    console.out.width = width
+    console.show(Table.of("", map(text, titles), [cells]))
+    lines = seen(screen)
+    assert max(map(len, lines)) <= width
+    assert any("79.1" in line for line in lines)
+    assert any("ms" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", [record.name for record in problems()])
