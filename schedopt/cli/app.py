@@ -49,7 +49,7 @@ class Verbs(TyperGroup):
 
 app = typer.Typer(
     cls=Verbs,
-    help="Optimization models for cluster scheduling, and the heuristics people run beside them.",
+    help="Optimization models for cluster scheduling, and policies to compare with the optimum.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -23,7 +23,7 @@ app.add_typer(archive, name="archive")
 
 @verb("schedopt archive list", of=archive, name="list")
 def list_(json: shared.Json = False) -> None:
-    """List the groups: how many instances are proven, and how many are open."""
+    """List the groups, with the number of proven and open instances."""
     from schedopt.terminal import listings
     from schedopt.verbs.archive import list_groups
 
@@ -38,9 +38,9 @@ def show(
     ],
     json: shared.Json = False,
 ) -> None:
-    """Show the instances of a group with their best known values, or one of them, or a file.
+    """Show the instances of a group with their best known values, one instance, or a file.
 
-    A file of a group is printed as it is: the files of an instance are listed with it.
+    A file of a group is printed unchanged. An instance lists its files.
     """
     from schedopt.terminal import listings
     from schedopt.verbs.archive import describe, read_file
@@ -55,12 +55,14 @@ def show(
 
 @verb("schedopt archive verify hesrpt-unequal-8", of=archive)
 def verify(
-    names: Annotated[Texts, typer.Argument(help="Groups, or GROUP/NAME; all by default.")] = None,
+    names: Annotated[
+        Texts, typer.Argument(help="Groups, or instances as GROUP/NAME; all by default.")
+    ] = None,
     json: shared.Json = False,
 ) -> None:
     """Recompute solutions and re-prove bounds from the files, without any solver.
 
-    Exit status: 0 all of it holds, 1 an entry does not (which, and why, in a line), 2 bad input.
+    Exit status: 0 every entry holds, 1 an entry does not hold (its line says why), 2 bad input.
     """
     from schedopt.terminal import listings
     from schedopt.terminal.progress import bar

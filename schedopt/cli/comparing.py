@@ -26,30 +26,36 @@ MOST_FAILURES = 20  # failed instances that are reported one by one
 @verb("schedopt bench nights/ --jobs 4 --output results.parquet")
 def bench(
     paths: Annotated[Files, Argument(help="Instance files, and folders of them.")] = None,
-    generate: Annotated[Texts, Option(help="Such as epoch/planted,seeds=1-20.")] = None,
-    policy: Annotated[Texts, Option(help="NAME,...; all by default.")] = None,
-    seed: Annotated[Texts, Option(help="A seed, or several as 1-5; repeatable.")] = None,
+    generate: Annotated[
+        Texts, Option(help="Random instances, such as epoch/planted,seeds=1-20; repeatable.")
+    ] = None,
+    policy: Annotated[Texts, Option(help="Policies, as NAME,...; all by default.")] = None,
+    seed: Annotated[
+        Texts, Option(help="Seeds of random policies, such as 7 or 1-5; repeatable.")
+    ] = None,
     json: shared.Json = False,
     output: Annotated[
-        File, Option("--output", "-o", help=".jsonl, .csv, .parquet; resumable.")
+        File, Option("--output", "-o", help="Write rows as .jsonl, .csv or .parquet; resumable.")
     ] = None,
-    report: Annotated[File, Option(help="An .html page: tables and charts.")] = None,
+    report: Annotated[File, Option(help="Write an .html page with tables and charts.")] = None,
     option: shared.Options = None,
     constraints: shared.Constraints = None,
     time_limit: shared.TimeLimit = None,
     certificate: Annotated[
-        bool, Option("--certificate", help="Certify each bound, and re-prove it.")
+        bool, Option("--certificate", help="Certify each bound, and prove it again.")
     ] = False,
-    jobs: Annotated[int, Option(help="Processes; 1 by default.")] = 1,
-    cluster: Annotated[Text, Option(help="A Dask scheduler, such as tcp://host:8786.")] = None,
+    jobs: Annotated[int, Option(help="Number of processes.")] = 1,
+    cluster: Annotated[
+        Text, Option(help="Run on a Dask cluster: its scheduler, such as tcp://host:8786.")
+    ] = None,
     policy_file: shared.PolicyFiles = None,
 ) -> None:
     """Compare policies with the proven optimum (or bound) on many instances.
 
-    Run again with the same output after an interruption: what is there is not computed again.
-    A policy file is run on every process and worker; what it imports has to be installed there.
+    After an interruption, run the same command again: rows in the output are not computed again.
+    A policy file is run in every process and worker; its imports have to be installed there.
 
-    Exit status: 0 it is done, 1 a policy ended with an error (its row says which), 2 bad input, or
+    Exit status: 0 all runs are done, 1 a policy ended with an error (see its row), 2 bad input, or
     an instance that cannot be used, 130 interrupted.
     """
     from schedopt.sweep.rows import FORMATS
@@ -117,7 +123,7 @@ def _end_interrupted(
             out.print_bytes(to_lines(stop.rows))
         elif stop.rows:
             show(stop.rows)
-        going_on = f"; run it again to go on, {output} keeps what is done" * bool(output)
+        going_on = f"; run it again to continue, {output} keeps the finished rows" * bool(output)
         out.say("interrupted" + going_on)
     raise Exit(out.INTERRUPTED)
 
@@ -132,11 +138,11 @@ def _say_some(lines: list[str], most: int) -> None:
 
 @verb("schedopt summary rows.jsonl --compare greedy")
 def summary(
-    file: Annotated[Path, Argument(help="Rows that a bench wrote.")],
-    compare: Annotated[Text, Option(help="A policy to compare with each other one.")] = None,
+    file: Annotated[Path, Argument(help="The rows of a bench, as .jsonl.")],
+    compare: Annotated[Text, Option(help="A policy to compare with each of the others.")] = None,
     json: shared.Json = False,
 ) -> None:
-    """Summarize the rows of a bench: gaps, wins, and one policy compared with the others.
+    """Summarize the rows of a bench: gaps, wins, and one policy against the others.
 
     Exit status: 0 on success, 2 bad input.
     """
@@ -158,7 +164,9 @@ def whatif(
     file: shared.InstanceFile,
     vary: Annotated[list[str], Option(help="PLACE=VALUES, such as deadline=8h,9h; repeatable.")],
     json: shared.Json = False,
-    output: Annotated[File, Option("--output", "-o", help="Rows as .jsonl; resumable.")] = None,
+    output: Annotated[
+        File, Option("--output", "-o", help="Write rows as .jsonl; resumable.")
+    ] = None,
     formulation: shared.Formulation = None,
     solver: shared.Solver = None,
     constraints: shared.Constraints = None,
@@ -166,15 +174,15 @@ def whatif(
     gap: shared.Gap = 0.0,
     seed: shared.Seed = 0,
     option: shared.Options = None,
-    jobs: Annotated[int, Option(help="Processes.")] = 1,
+    jobs: Annotated[int, Option(help="Number of processes.")] = 1,
 ) -> None:
     """Solve an instance for every combination of values at some of its places.
 
     Places: processors, deadline, jobs.NAME.reward, rules.NAME.at_most.GROUP, option.fill and so on.
-    Run again with the same .jsonl after an interruption: what is there is not solved again.
+    After an interruption, run the same command again: rows in the .jsonl are not solved again.
 
-    Exit status: 0 every combination has a solution or is proven to have none, 4 one stopped
-    without either, 1 a check failed, 2 bad input, 130 interrupted.
+    Exit status: 0 every combination is solved or proven infeasible, 1 a check failed, 2 bad input,
+    4 a combination stopped without a solution, 130 interrupted.
     """
     from schedopt.analysis.tables import variations
     from schedopt.instances.protocol import problem_name

@@ -21,11 +21,15 @@ def start_times(
     file: Annotated[
         Path, Argument(help="An instance of a log, or a plain log (sacct -XP, .csv, .swf).")
     ],
-    at: Annotated[str, Option(help="The time: now, a date such as 2026-11-22T14:00, or a number.")],
-    policy: Annotated[str, Option(help="A policy that replays logs.")] = "easy",
+    at: Annotated[
+        str, Option(help="The time of the prediction: now, 2026-11-22T14:00, or a number.")
+    ],
+    policy: Annotated[
+        str, Option(help="A policy for logs: see `schedopt list policies`.")
+    ] = "easy",
     json: shared.Json = False,
-    output: Annotated[File, Option("--output", "-o", help="A .csv to write.")] = None,
-    job: Annotated[Text, Option(help="The name of a job that waits: only its start.")] = None,
+    output: Annotated[File, Option("--output", "-o", help="Write the start times as .csv.")] = None,
+    job: Annotated[Text, Option(help="Predict the start of this waiting job only.")] = None,
     servers: Annotated[int | None, Option(help="The processors of a plain log.")] = None,
     level: Annotated[
         float,
@@ -35,16 +39,15 @@ def start_times(
             metavar="<float>",
         ),
     ] = 0.9,
-    model: Annotated[str, Option(help="Of run times: history, or requested.")] = "history",
+    model: Annotated[str, Option(help="Source of run times: history or requested.")] = "history",
     option: shared.Options = None,
-    seed: Annotated[int, Option(help="Of the scenarios that are drawn.")] = 0,
+    seed: Annotated[int, Option(help="The random seed of the scenarios.")] = 0,
 ) -> None:
     """Predict when the waiting jobs of a log will start, with intervals.
 
-    The log may be the export of a cluster in which jobs wait and run, such as sacct -XP prints.
-    Run times are drawn from those of jobs that have ended by then, and the policy is simulated;
-    intervals are calibrated on how well they would have held before, and not printed where too few
-    jobs have waited for that.
+    The log may be an export of a cluster with waiting and running jobs, as sacct -XP prints it.
+    Run times are drawn from the jobs that have ended, and the policy is simulated. Intervals are
+    calibrated on earlier predictions, and are omitted if too few jobs have waited before.
     """
     import msgspec
 
@@ -87,23 +90,25 @@ def start_times(
 
 @verb("schedopt check-starts log.json starts.csv --policy easy", name="check-starts")
 def check_starts(
-    file: Annotated[Path, Argument(help="An instance of a log, or a log with --servers.")],
-    starts: Annotated[Path, Argument(help="A table: job (a name, or a row from 0), start.")],
+    file: Annotated[Path, Argument(help="An instance of a log, or a plain log and --servers.")],
+    starts: Annotated[
+        Path, Argument(help="A table with columns job (a name, or a row from 0) and start.")
+    ],
     policy: Annotated[
         str, Option(help="A policy that replays logs, such as fcfs or saf.")
     ] = "easy",
     servers: Annotated[int | None, Option(help="The processors of a plain log.")] = None,
     tolerance: Annotated[
-        str, Option(help="How far a start may be off: a number, or such as 60s.")
+        str, Option(help="Largest difference of a start: a number, or a time such as 60s.")
     ] = "0",
     option: shared.Options = None,
     policy_file: shared.PolicyFiles = None,
     json: shared.Json = False,
 ) -> None:
-    """Check another simulator: whether it starts each job of a log when the policy does.
+    """Check another simulator: compare its start times of a log with those of a policy.
 
-    Exit status: 0 every start is the policy's, 1 one is not (the first in time, what the policy
-    does with it, and why, are printed), 2 bad input.
+    Exit status: 0 all start times agree, 1 one differs (the first of them and the reason are
+    printed), 2 bad input.
     """
     queue: Any = predicting.log_of(file, servers, out.say)
     wrong = predicting.check_starts(

@@ -25,13 +25,13 @@ from schedopt.verbs import reproduce as reproducing
 
 @verb("schedopt new dssp --output mine.json")
 def new(
-    problem: Annotated[str, Argument(help="Such as dssp.")],
-    json: Annotated[bool, Option("--json", help="Without the comments.")] = False,
+    problem: Annotated[str, Argument(help="The problem, such as dssp.")],
+    json: Annotated[bool, Option("--json", help="Leave out the comments.")] = False,
     output: shared.Output = None,
 ) -> None:
-    """Write a small instance file to change into your own; comments say what stands where.
+    """Write a small instance file with comments, to change into your own.
 
-    Lines that begin with // are comments, which every verb passes over.
+    Every verb ignores lines that begin with //.
     """
     from schedopt.instances.files import write_bytes
     from schedopt.verbs.generate import new as run
@@ -48,15 +48,17 @@ def new(
 @verb("schedopt generate dssp --seed 3 --output night.json.gz")
 def generate(
     problem: Annotated[str, Argument(help="The problem, such as dssp.")],
-    generator: Annotated[Text, Option(help="See `schedopt list`.")] = None,
-    count: Annotated[int, Option(help="How many, with seeds counting up from --seed.")] = 1,
-    output: Annotated[File, Option("--output", "-o", help="A file; with --count a folder.")] = None,
+    generator: Annotated[Text, Option(help="See `schedopt list generators`.")] = None,
+    count: Annotated[int, Option(help="Number of instances, with seeds from --seed on.")] = 1,
+    output: Annotated[
+        File, Option("--output", "-o", help="The file to write; with --count the folder.")
+    ] = None,
     seed: shared.Seed = 0,
     option: shared.Options = None,
 ) -> None:
-    """Make random instances; the same seed makes the same instance.
+    """Generate random instances; the same seed gives the same instance.
 
-    Without --output the instance goes to standard output.
+    Without --output the instance is printed.
     """
     options = split(option or ())
     if count == 1:
@@ -85,14 +87,14 @@ def convert(
     name: Annotated[Text, Option(help="The instance's name.")] = None,
     option: shared.Options = None,
 ) -> None:
-    """Turn public trace formats, and tables of jobs, into instance files.
+    """Convert tables of jobs, logs of clusters and workflows into instance files.
 
     A table of jobs has the columns name, reward or priority, and tasks (12x5m..9m; 1h) or demand
-    and critical_path; perhaps release, deadline, seats:NAME and groupings. What each became is
-    printed. Its options: processors, deadline, start (of the night, for 06:00 and dates), unit,
-    reward, groups, seats:NAME. Several workflows make one instance. A log in the Standard Workload
-    Format becomes what --option problem=msfq, epoch or dssp asks for. Without --output the
-    instance goes to standard output.
+    and critical_path; optionally release, deadline, seats:NAME and groupings. Its options are
+    processors, deadline, start (of the night, for 06:00 and dates), unit, reward, groups and
+    seats:NAME. Several workflows become one instance. A log in the Standard Workload Format
+    becomes an instance of --option problem=msfq, epoch or dssp. Without --output the instance is
+    printed.
     """
     options = split(option or ())
     out.expect_writable(output, out.DOCUMENTS, [*files, *out.files_in(options)])
@@ -102,11 +104,15 @@ def convert(
 
 @verb("schedopt plot result.json --instance night.json --output night.png")
 def plot(
-    files: Annotated[list[Path], Argument(help="An instance, results, rows or a plan.")],
+    files: Annotated[
+        list[Path], Argument(help="An instance, results, rows of a bench, or a plan.")
+    ],
     instance: Annotated[File, Option(help="The instance of the results.")] = None,
-    output: Annotated[File, Option("--output", "-o", help=".png, .svg, .pdf or .html.")] = None,
+    output: Annotated[
+        File, Option("--output", "-o", help="The file to write: .png, .svg, .pdf or .html.")
+    ] = None,
 ) -> None:
-    """Draw an instance's jobs, results next to each other, or performance profiles of a bench."""
+    """Draw the jobs of an instance, results side by side, or the profiles of a bench."""
     from schedopt.instances.extras import require
     from schedopt.instances.files import locate
     from schedopt.verbs.plot import FORMATS, save
@@ -121,18 +127,20 @@ def plot(
 
 @verb("schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
 def reproduce(
-    names: Annotated[Texts, Argument(help="Such as dssp/figure-3, or dssp, or all.")] = None,
-    quick: Annotated[bool, Option("--quick", help="Fewer instances, in seconds.")] = False,
+    names: Annotated[
+        Texts, Argument(help="Reproductions, such as dssp/figure-3, dssp or all.")
+    ] = None,
+    quick: Annotated[bool, Option("--quick", help="Use fewer instances; takes seconds.")] = False,
     json: shared.Json = False,
-    output: Annotated[File, Option("--output", "-o", help="A folder for the plots.")] = None,
+    output: Annotated[File, Option("--output", "-o", help="The folder for the plots.")] = None,
 ) -> None:
-    """Compare the claims of a paper with our figures.
+    """Compare the claims of papers with our figures.
 
-    Without arguments it prints the table of all, as last recorded; `--quick` alone runs all in a
-    short form, and `all` in full.
+    Without arguments, print the last recorded verdict of every reproduction. `--quick` alone runs
+    all of them in a short form, and `all` in full.
 
-    Exit status: 0 every claim holds, 1 one does not, 2 there is no such reproduction, 130
-    interrupted (those that have ended are still printed).
+    Exit status: 0 every claim holds, 1 a claim does not hold, 2 there is no such reproduction, 130
+    interrupted (finished reproductions are still printed).
     """
     from schedopt.terminal import listings
 
@@ -156,7 +164,7 @@ def reproduce(
 
 @verb("schedopt list policies", name="list")
 def list_(
-    section: Annotated[Text, Argument(help="One section, with what its entries are.")] = None,
+    section: Annotated[Text, Argument(help="A section, to list with descriptions.")] = None,
     json: shared.Json = False,
 ) -> None:
     """List problems, formulations, solvers, policies, constraint kinds, generators and examples."""
@@ -172,11 +180,11 @@ def list_(
 @verb("schedopt explain fair-share")
 def explain(
     name: Annotated[
-        str, Argument(help="A side constraint, policy, formulation, generator; or table.")
+        str, Argument(help="A side constraint, policy, formulation or generator; or table.")
     ],
     json: shared.Json = False,
 ) -> None:
-    """Explain a formulation, a side constraint or a policy, with JSON to copy."""
+    """Explain a formulation, a side constraint or a policy, with an example in JSON."""
     from schedopt.terminal import listings
     from schedopt.verbs.explain import explain as run
 
@@ -187,7 +195,7 @@ def explain(
 
 @verb("schedopt doctor")
 def doctor(json: shared.Json = False) -> None:
-    """Say versions, and whether each solver loads and solves a tiny model right."""
+    """Report versions, and whether each solver loads and solves a tiny model."""
     from schedopt.terminal import listings
     from schedopt.verbs.doctor import doctor as run
 
@@ -215,9 +223,10 @@ def _write_instance(instance: AnyInstance, output: Path | None, read: Sequence[P
         if beside is not None:
             refuse_overwriting(read, beside)
         dump(instance, output)
-        out.say(f"wrote {output}: {instance.name}" + f"; its jobs: {beside}" * (beside is not None))
+        jobs = "" if beside is None else f"; its jobs are in {beside}"
+        out.say(f"wrote {output}: {instance.name}{jobs}")
     elif names := companion_files(encode(instance)):
-        expected = f"--output FILE: beside it goes {', '.join(names)}"
+        expected = f"--output FILE: the jobs are written to {', '.join(names)} beside it"
         raise InputError(expected, found="standard output")
     else:
         out.print_json(instance)

@@ -41,50 +41,61 @@ def _seconds(text: str) -> float | None:
 InstanceFile = Annotated[
     Path, Argument(help="An instance file, .json or .json.gz; or example:NAME.")
 ]
-Formulation = Annotated[Text, Option(help="See `schedopt list`.")]
-Solver = Annotated[Text, Option(help="See `schedopt list`.")]
-Constraints = Annotated[Files, Option(help="A JSON file of further side constraints; repeatable.")]
+Formulation = Annotated[
+    Text, Option(help="The formulation to solve: see `schedopt list formulations`.")
+]
+Solver = Annotated[Text, Option(help="The engine to use alone: see `schedopt list solvers`.")]
+Constraints = Annotated[
+    Files, Option(help="A JSON file of additional side constraints; repeatable.")
+]
 TimeLimit = Annotated[
     float | None,
     Option(
-        help="Seconds of solving, or a time such as 10m; the best is kept.",
+        help="Seconds, or a time such as 10m; keeps the best solution found.",
         parser=_seconds,
         metavar="<time>",
     ),
 ]
 Gap = Annotated[
     float,
-    Option(help="The relative gap that is good enough.", parser=number, metavar="<float>"),
+    Option(help="Stop at this relative gap, such as 0.05 or 5%.", parser=number, metavar="<float>"),
 ]
 Seed = Annotated[int, Option(help="The random seed.")]
-Threads = Annotated[int | None, Option(help="Threads of the solver.")]
+Threads = Annotated[int | None, Option(help="Number of threads of the solver.")]
 Options = Annotated[Texts, Option("--option", help="An option, as KEY=VALUE; repeatable.")]
 PolicyFiles = Annotated[
     Files,
     Option(
         "--policy-file",
-        help="A Python file of your own policies. It is RUN, with your rights; repeatable.",
+        help="A Python file with your own policies. It is RUN, with your rights; repeatable.",
     ),
 ]
 Risk = Annotated[
     Text, Option(help="Maximize over scenarios of run times: mean, cvar:Q or chance:Q.")
 ]
-Json = Annotated[bool, Option("--json", help="Print JSON, and nothing else.")]
-Output = Annotated[File, Option("--output", "-o", help="Write it to this file too.")]
+Json = Annotated[bool, Option("--json", help="Print JSON only.")]
+Output = Annotated[File, Option("--output", "-o", help="The file to write.")]
 PlanOrResult = Annotated[
     File,
-    Option("--output", "-o", help="Write it: .json, or the plan as .csv, .parquet or .sh."),
+    Option(
+        "--output",
+        "-o",
+        help="The file to write: the result as .json, or the plan as .csv, .parquet or .sh.",
+    ),
 ]
 PlanFiles = Annotated[
     Files,
     Option(
         "--output",
         "-o",
-        help="The plan as .csv, .parquet, .sh or .png; the plan document as .json; repeatable.",
+        help="The file to write: the plan as .csv, .parquet, .sh or .png, or the plan document as "
+        ".json; repeatable.",
     ),
 ]
 Template = Annotated[
     Text,
-    Option(help="What writes the .sh: see `schedopt list templates`, or a file of your own."),
+    Option(help="The template of the .sh: see `schedopt list templates`; or a file of your own."),
 ]
-PlanReport = Annotated[File, Option(help="An .html page of the plan: pictures, tables.")]
+PlanReport = Annotated[
+    File, Option(help="Write an .html page with pictures and tables of the plan.")
+]

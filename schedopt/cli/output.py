@@ -128,7 +128,7 @@ def expect_template(template: str | None, outputs: Iterable[Path | None]) -> Non
     if template is None:
         return
     if not any(path is not None and path.suffix.lower() == ".sh" for path in outputs):
-        raise InputError("--output FILE.sh", found="none", place="--template")
+        raise InputError("an --output FILE.sh", found="none", place="--template")
     read_template(template)
 
 
@@ -172,7 +172,7 @@ def deliver(
         if output is not None and plan is not None and is_plan(output):
             table = plan()
             if table is None:
-                say(f"there is no solution: {output} is not written")
+                say(f"no solution was found, so {output} is not written")
                 return
             if output.suffix.lower() == ".sh":
                 script.write(table, output, template or script.PLAIN)
@@ -196,7 +196,7 @@ def plan_of(instance: AnyInstance, result: Result) -> Plan | None:
         return None
     run = plan_table.carried_out(instance, result)
     if run is None:
-        say("the plan does not say when, since not every job has tasks")
+        say("the plan has no start times, because some jobs have no tasks")
     elif run.message and run is not result:
         say(str(run.message))
     for violation in () if run is None else run.violations:

@@ -33,10 +33,10 @@ def plan(
     context: Context,
     table: Annotated[Path, Argument(help="A table of jobs, an instance, or example:NAME.")],
     farm: Annotated[
-        File, Option(help="Settings of every night, as JSON; flags override it.")
+        File, Option(help="A JSON file of settings for every night; flags override it.")
     ] = None,
     save_farm: Annotated[File, Option(help="Write the settings to this file.")] = None,
-    past: Annotated[File, Option(help="What `carry` wrote of earlier nights.")] = None,
+    past: Annotated[File, Option(help="Usage of earlier nights, as `carry` writes it.")] = None,
     output: shared.PlanFiles = None,
     template: shared.Template = None,
     report: shared.PlanReport = None,
@@ -44,24 +44,31 @@ def plan(
     processors: Annotated[int | None, Option(help="Processors of the machine.")] = None,
     from_: Annotated[Text, Option("--from", help="When the night starts.")] = None,
     until: Annotated[Text, Option(help="When jobs are due, after which nothing runs.")] = None,
-    capacity: Annotated[Texts, Option(help="TIME=N: processors from then on; repeatable.")] = None,
+    capacity: Annotated[
+        Texts, Option(help="TIME=N: number of processors from then on; repeatable.")
+    ] = None,
     seats: Annotated[
-        Texts, Option(help="NAME=N: seats of a column seats:NAME; repeatable.")
+        Texts, Option(help="NAME=N: number of seats for a column seats:NAME; repeatable.")
     ] = None,
     resources: Annotated[
         Texts,
-        Option("--resource", help="NAME=N or NAME=TIME=N,...: of a column holds:NAME; repeatable."),
+        Option(
+            "--resource",
+            help="NAME=N or NAME=TIME=N,...: amount for a column holds:NAME; repeatable.",
+        ),
     ] = None,
     pools: Annotated[
         Texts,
         Option("--pool", help="NAME=N or NAME=TIME=N,...: processors of a pool; repeatable."),
     ] = None,
     cap: Annotated[Texts, Option(help="Largest share of a group: team:fx=40%; repeatable.")] = None,
-    floor: Annotated[Texts, Option(help="Least share of a group: team:fx=20%; repeatable.")] = None,
+    floor: Annotated[
+        Texts, Option(help="Smallest share of a group: team:fx=20%; repeatable.")
+    ] = None,
     must: Annotated[Texts, Option(help="A job that must run; repeatable.")] = None,
     forbid: Annotated[Texts, Option(help="A job that must not run; repeatable.")] = None,
     column: Annotated[
-        Texts, Option(help="FIELD=TITLE of a column: see `explain table`; repeatable.")
+        Texts, Option(help="FIELD=TITLE: the column of a field, see `explain table`; repeatable.")
     ] = None,
     keep: Annotated[Texts, Option(help="A column to keep, such as an id; repeatable.")] = None,
     where: Annotated[Texts, Option(help="COLUMN=VALUE,...: only these rows; repeatable.")] = None,
@@ -82,7 +89,7 @@ def plan(
     unit: Annotated[Text, Option(help="Unit of plain numbers: s, m, h or d.")] = None,
     overhead: Annotated[Text, Option(help="Time that starting a task takes, such as 30s.")] = None,
     cloud: Annotated[
-        Text, Option(help="PROCESSORS@PRICE an hour to rent, such as 200@0.05.")
+        Text, Option(help="Processors to rent, as PROCESSORS@PRICE per hour, such as 200@0.05.")
     ] = None,
     budget: Annotated[Text, Option(help="The most that rented processors may cost.")] = None,
     all_: Annotated[
@@ -98,14 +105,15 @@ def plan(
     seed: shared.Seed = 0,
     threads: shared.Threads = None,
 ) -> None:
-    """Plan a night: a table of jobs in, a plan out in which every selected job is on time.
+    """Plan a night: read a table of jobs, and plan which of them run when, all on time.
 
-    The output also says what no plan can exceed. `schedopt explain table` prints the columns of
-    a table. Times are of the clock (20:00, tonight; 06:00, the next after it), dates, or lengths
-    (10h).
+    The output also gives an upper bound on the reward of any plan. `schedopt explain table` lists
+    the columns of a table. Times are clock times (20:00 is tonight, 06:00 the next one after it),
+    dates, or lengths (10h).
 
-    Exit status: 0 there is a plan, 3 the rules cannot hold together, 2 bad input, 4 time ran out
-    before any plan, 1 the check failed, 130 interrupted (the plan in hand is still written).
+    Exit status: 0 there is a plan, 1 the check failed, 2 bad input, 3 the rules cannot hold
+    together, 4 the time limit was reached without a plan, 130 interrupted (the best plan is still
+    written).
     """
     from schedopt.terminal.progress import live
     from schedopt.terminal.results import planned as show
@@ -137,16 +145,22 @@ def plan(
 
 @verb("schedopt replan plan.json --at 23:30 --state state.csv -o new.json")
 def replan(
-    plan: Annotated[Path, Argument(help="The plan document in hand (.json).")],
-    at: Annotated[str, Option(help="The time: now, 6h, 02:00, an ISO time, or a number.")],
-    state: Annotated[File, Option(help="What has happened: a CSV, or sacct -XP.")] = None,
-    add: Annotated[File, Option(help="New jobs, in the columns of the night.")] = None,
-    column: Annotated[Texts, Option(help="FIELD=TITLE in the new jobs; repeatable.")] = None,
+    plan: Annotated[Path, Argument(help="The current plan, as plan --output plan.json writes it.")],
+    at: Annotated[
+        str, Option(help="The time of the state: now, 6h, 02:00, an ISO time, or a number.")
+    ],
+    state: Annotated[
+        File, Option(help="The state of the jobs: a CSV, or the output of sacct -XP.")
+    ] = None,
+    add: Annotated[File, Option(help="A table of new jobs, with the columns of the night.")] = None,
+    column: Annotated[
+        Texts, Option(help="FIELD=TITLE: a column of the new jobs; repeatable.")
+    ] = None,
     missing: Annotated[
-        Texts, Option(help="FIELD=VALUE of empty cells in the new jobs; repeatable.")
+        Texts, Option(help="FIELD=VALUE for empty cells of the new jobs; repeatable.")
     ] = None,
     duplicates: Annotated[Text, Option(help="New jobs of the same name: number or refuse.")] = None,
-    instance: Annotated[File, Option(help="The night of a result without one.")] = None,
+    instance: Annotated[File, Option(help="The night, if the plan is a result without it.")] = None,
     output: shared.PlanFiles = None,
     template: shared.Template = None,
     report: shared.PlanReport = None,
@@ -154,7 +168,7 @@ def replan(
     stay: Annotated[
         float,
         Option(
-            help="Part of the reward to give up for fewer changes.",
+            help="Part of the reward, from 0 to 1, to give up for fewer changes.",
             parser=shared.number,
             metavar="<float>",
         ),
@@ -165,16 +179,16 @@ def replan(
     threads: shared.Threads = None,
     seed: shared.Seed = 0,
 ) -> None:
-    """Plan the rest of a night again after what has happened, close to the plan.
+    """Plan the rest of a night again from the state of its jobs, close to the current plan.
 
-    What runs keeps its processors until it ends, what is done is gone, shares count what was used.
-    The new plan earns no less than the old one, continued, and with nothing new it is the same.
-    Among plans that are as good it changes the fewest jobs.
+    Running tasks keep their processors, and shares count the usage so far. The new plan earns at
+    least as much as the current plan, continued. Among equally good plans it changes the fewest
+    jobs; without news it is the current plan.
 
-    A state is a CSV with columns job, status (done, running, failed, waiting, cancelled), and
-    perhaps start, processors, end, pool, done; a row without a job says how many processors there
-    are, or how many more or fewer (-4). Or it is what sacct -XP prints: then a .sh changes Slurm's
-    queue.
+    A state is a CSV with the columns job and status (done, running, failed, waiting, cancelled),
+    and optionally start, processors, end, pool and done. A row without a job gives the number of
+    processors, or its change (-4). If the state is the output of sacct -XP, a .sh changes the
+    queue of Slurm.
 
     Exit status: as `plan`.
     """
@@ -221,7 +235,7 @@ def deliver_plan(
         try:
             for path in outputs if planned.run is not None else ():
                 if path.suffix.lower() == ".png" and not any(row["run"] for row in planned.rows):
-                    out.say(f"no job runs: {path} is not written")
+                    out.say(f"no job runs, so {path} is not written")
                     continue
                 planned.write(path, template)
                 out.say(f"wrote {path}")
@@ -256,23 +270,24 @@ def expect_plan_files(
 @verb("schedopt report-night plan.json sacct.txt --output night.png", name="report-night")
 def report_night(
     plan: Annotated[Path, Argument(help="The plan, as plan --output plan.json writes it.")],
-    sacct: Annotated[Path, Argument(help="What sacct -XP printed.")],
+    sacct: Annotated[Path, Argument(help="The output of sacct -XP.")],
     json: shared.Json = False,
     output: Annotated[
         Files,
         Option(
             "--output",
             "-o",
-            help="The report as .csv or .json, or its picture as .png; repeatable.",
+            help="The file to write: the report as .csv or .json, or its picture as .png; "
+            "repeatable.",
         ),
     ] = None,
 ) -> None:
-    """Compare a plan with what happened on Slurm: planned and real times of each job.
+    """Compare the planned and the real times of each job of a night that ran on Slurm.
 
-    The plan was carried out by the template slurm. A job is late if it ended after its deadline;
-    a job that is not done has failed, still runs, or still waits.
+    The plan must have been submitted with the template slurm. A job is late if it ended after its
+    deadline.
 
-    Exit status: 0 the report is made, 2 bad input.
+    Exit status: 0 on success, 2 bad input.
     """
     from schedopt.terminal.results import carried_out as show
     from schedopt.verbs import report_night as reporting
@@ -289,16 +304,20 @@ def report_night(
 @verb("schedopt carry mon.json tue.json --half-life 7d --output usage.json")
 def carry(
     results: Annotated[list[Path], Argument(help="Plan documents or results, the earliest first.")],
-    half_life: Annotated[Text, Option(help="Nights after which use counts half, as 7d.")] = None,
-    window: Annotated[Text, Option(help="Nights that count with tonight, as 7d.")] = None,
+    half_life: Annotated[
+        Text, Option(help="Half-life of past usage, such as 7d for seven nights.")
+    ] = None,
+    window: Annotated[
+        Text, Option(help="Number of nights that count, tonight included, such as 7d.")
+    ] = None,
     constraints: shared.Constraints = None,
     json: shared.Json = False,
     output: shared.Output = None,
 ) -> None:
     """Write fair shares with the usage of earlier nights, for `plan --past`.
 
-    Of a plan what the whole night used counts, as its history has it. The rules are those of the
-    last plan, unless --constraints names others.
+    For a plan, the usage of the whole night counts, as recorded in its history. The rules are
+    those of the last plan, unless --constraints gives others.
 
     Exit status: 0 on success, 2 bad input.
     """
@@ -315,19 +334,21 @@ def carry(
 
 @verb("schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 --order priority,cores")
 def ready(
-    file: Annotated[Path, Argument(help="A CSV or JSON lines; - is standard input.")],
-    capacity: Annotated[str, Option(help="What is free: NAME=AMOUNT,...")],
+    file: Annotated[
+        Path, Argument(help="A table of jobs as CSV or JSON lines; - is standard input.")
+    ],
+    capacity: Annotated[str, Option(help="Free amounts of the resources: NAME=AMOUNT,...")],
     order: Annotated[
-        str, Option(help="Columns whose sums are maximized, the first first: NAME,...")
+        str, Option(help="Columns whose sums are maximized, the most important first: NAME,...")
     ],
     time_limit: shared.TimeLimit = None,
     json: shared.Json = False,
 ) -> None:
     """Choose which ready jobs start now, optimally in the order of the objectives.
 
-    The table has a column name, those of the order, and one for each resource. The first of the
-    order is maximized alone; the next among what is best for those before it. The names of the
-    jobs that start are printed, one on each line.
+    The table has a column name, the columns of --order, and a column for each resource. The first
+    objective is maximized alone, each later one among the optima of those before it. The names of
+    the jobs to start are printed, one on each line.
     """
     goals = [name.strip() for name in order.split(",")]
     room = choosing.amounts(capacity)

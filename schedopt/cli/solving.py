@@ -24,8 +24,8 @@ from schedopt.verbs import solve as optimizing
 @verb("schedopt solve example:night --option fill=0.9")
 def solve(
     file: shared.InstanceFile,
-    write: Annotated[File, Option(help="Write the model as .lp or .mps.")] = None,
-    report: Annotated[File, Option(help="An .html page: pictures, tables.")] = None,
+    write: Annotated[File, Option(help="Write the model to an .lp or .mps file.")] = None,
+    report: Annotated[File, Option(help="Write an .html page with pictures and tables.")] = None,
     json: shared.Json = False,
     output: shared.PlanOrResult = None,
     template: shared.Template = None,
@@ -39,17 +39,24 @@ def solve(
     option: shared.Options = None,
     risk: shared.Risk = None,
     certificate: Annotated[
-        bool, Option("--certificate", help="Let `check` prove the bound again.")
+        bool,
+        Option(
+            "--certificate", help="Add a certificate, from which `check` proves the bound again."
+        ),
     ] = False,
-    confirm: Annotated[bool, Option("--confirm", help="Solve again by another method.")] = False,
+    confirm: Annotated[
+        bool, Option("--confirm", help="Solve again with another engine, and compare.")
+    ] = False,
     explain: Annotated[
         bool, Option("--explain", help="Explain what rules cost and why jobs are left out.")
     ] = False,
 ) -> None:
-    """Find the optimum, prove it, and check it; `explain` says what a formulation's options are.
+    """Find the optimum, prove it, and check it.
 
-    Exit status: 0 a solution was found, 3 proven infeasible, 4 stopped without a solution,
-    130 interrupted (what was found is still written), 1 the check failed, 2 bad input.
+    `schedopt explain FORMULATION` lists the options of a formulation.
+
+    Exit status: 0 a solution was found, 1 the check failed, 2 bad input, 3 proven infeasible,
+    4 stopped without a solution, 130 interrupted (the best solution is still written).
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
@@ -111,7 +118,9 @@ def solve(
 @verb("schedopt evaluate example:night --policy greedy,core")
 def evaluate(
     file: shared.InstanceFile,
-    policy: Annotated[str, Option(help="NAME,...: see `schedopt list policies`.")] = "",
+    policy: Annotated[
+        str, Option(help="Policies, as NAME,...: see `schedopt list policies`.")
+    ] = "",
     json: shared.Json = False,
     output: shared.PlanOrResult = None,
     template: shared.Template = None,
@@ -123,7 +132,7 @@ def evaluate(
     """Evaluate policies on an instance, and report the side constraints that they violate.
 
     Exit status: 0 each policy has a solution, 2 bad input or a policy that does not apply,
-    130 interrupted (policies that are done are still written).
+    130 interrupted (the results so far are still written).
     """
     from schedopt.instances.files import load
     from schedopt.terminal.results import results as show
@@ -176,15 +185,15 @@ def check(
         bool,
         Option(
             "--strict",
-            help="Fail also if the result answers another question than the file, or states none.",
+            help="Fail also if the result is of another problem than the file, or does not say.",
         ),
     ] = False,
 ) -> None:
-    """Recompute a result from the raw instance, without any solver.
+    """Recompute a result from its instance, without any solver.
 
-    A plan document holds its night, and is checked alone: `schedopt check plan.json`.
+    A plan document contains its night, and is checked alone: `schedopt check plan.json`.
 
-    Exit status: 0 it holds, 1 it does not or was not judged in full, 2 bad input.
+    Exit status: 0 the result holds, 1 it does not, or could not be checked in full, 2 bad input.
     """
     from schedopt.instances.files import load
     from schedopt.verbs.check import (

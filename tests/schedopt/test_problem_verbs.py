@@ -200,7 +200,7 @@ def test_from_a_log_to_starts_that_are_checked(log: Path, tmp_path: Path) -> Non
 
 def test_a_log_needs_a_folder_to_stand_in(log: Path, tmp_path: Path) -> None:
     said = refused("convert", tmp_path / "toy.swf", "--option=problem=msfq", "--option=as=jobs")
-    assert "--output FILE: beside it goes toy.parquet" in said
+    assert "--output FILE" in said and "toy.parquet" in said
 
 
 def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
