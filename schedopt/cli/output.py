@@ -128,7 +128,7 @@ def expect_template(template: str | None, outputs: Iterable[Path | None]) -> Non
     if template is None:
         return
     if not any(path is not None and path.suffix.lower() == ".sh" for path in outputs):
-        raise InputError("an --output FILE.sh", found="none", place="--template")
+        raise InputError("--output FILE.sh", found="none", place="--template")
     read_template(template)
 
 

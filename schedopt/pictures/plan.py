@@ -27,7 +27,7 @@ BESIDE: Any = {
     "zorder": 3,
     "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5},  # no line crosses the words
 }
-WORDS = {"never": "it cannot be in time", "late": "it would end too late to pay"}
+WORDS = {"never": "it cannot be on time", "late": "it would end too late to earn anything"}
 
 
 def plan(table: Plan, night: Any = None, replanned_at: float = 0.0) -> Figure:

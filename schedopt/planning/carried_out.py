@@ -93,13 +93,13 @@ class CarriedOut:
     def line(self) -> str:
         """Return the number of jobs on time and the delays of starts in words."""
         done = len(self.jobs) - len(self.late)
-        line = f"{done} of {count_of(len(self.jobs), 'job')} done in time"
+        line = f"{done} of {count_of(len(self.jobs), 'job')} done on time"
         if self.overhead is None:
             return line
         second = seconds(self.night, 1)
         took, most, planned = (value / second for value in (*self.overhead, self.night.overhead))
         starting = f"starting a task took {took:.3g} s on average, {most:.3g} s at most"
-        return f"{line}; {starting} ({planned:.3g} s were planned in)"
+        return f"{line}; {starting} ({planned:.3g} s planned)"
 
     def rows(self) -> list[dict[str, str | int | float | None]]:
         """Return a row for each job, with times by the clock; lateness is in the night's unit."""

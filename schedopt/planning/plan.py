@@ -95,7 +95,7 @@ def plan(
         with at_place(names.place("why")):
             pick_name(name, night.index, "the name of a job")
     if why and risk:
-        expected = "no risk beside it: under risk no changes are known"
+        expected = "a plan without risk: under risk the smallest changes are not known"
         raise InputError(expected, place=names.place("why"))
     lasting = farm.get("constraints", ())
     own = shares(night, whole, farms.merge(Farm(), settings, names), names)
@@ -109,10 +109,10 @@ def plan(
     expect_room_for_required(night, [*night.constraints, *tonight], names)
     if offer := _offer(whole, names):
         if risk is not None:
-            expected = "a plan without a risk measure: jobs in the cloud have certain run times"
+            expected = "a plan without risk: in the cloud, run times must be certain"
             raise InputError(expected, found=quote(risk), place=names.place("risk"))
         if why:
-            expected = "a plan without a cloud: with one no changes are known"
+            expected = "a plan without a cloud: with one the smallest changes are not known"
             raise InputError(expected, place=names.place("why"))
         night, tonight = _with_cloud(night, tonight, offer, names, tell)
     kind, began = "selection" if risk else "schedule", now()
@@ -148,7 +148,7 @@ def _night_of(
     if isinstance(what, Instance):
         for key, value in settings.items():
             if value not in (None, (), []) and key not in ("cap", "floor", "must", "forbid"):
-                expected = "a table: an instance says that itself"
+                expected = "a table of jobs: an instance has this setting in its file"
                 raise InputError(expected, place=names.place(key))
         return what
     night = read(what, whole, names, tell)
@@ -298,7 +298,7 @@ def chosen_jobs(
                 with at_place(names.place(key)):
                     pick_name(job, night.index, "the name of a job")
             elif tell:
-                tell(f"farm: no job tonight is called {job}: {key} is left out for it")
+                tell(f"farm: no job tonight is called {job}; {key} {job} is ignored")
     return rules
 
 
@@ -311,8 +311,8 @@ def expect_room_for_required(
             job = night.jobs[night.index[name]]
             most = max(int(night.machine.pools[own].most) for own in night.machine.of_job(job))
             if job.processors > most:
-                expected = f"a job of at most {most} processors, all that there ever are"
-                found = f"{name}, which takes {job.processors} processors"
+                expected = f"a job of at most {most} processors, the most that the machine has"
+                found = f"{name}, which needs {job.processors}"
                 raise InputError(expected, found=found, place=names.place("must"))
 
 
@@ -353,7 +353,7 @@ def rules_tonight(
         gone = [group for group in (*rule.at_most, *rule.at_least) if group not in there]
         if gone and tell:
             named = ", ".join(dict.fromkeys(gone))
-            tell(f"farm: no job tonight of {rule.by} {named}: no share is kept for it")
+            tell(f"farm: no job tonight is of {rule.by} {named}; its share is ignored")
         most = {group: share for group, share in rule.at_most.items() if group in there}
         least = {group: share for group, share in rule.at_least.items() if group in there}
         if most or least or (rule.each and there):
@@ -381,7 +381,7 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
         bill = cloud.bill_of(instance, twins)
         line += f"; {count_of(len(twins), 'job')} in the cloud for {number(bill)}"
     if result.bound is None:
-        return f"{line}; how much more a plan could earn is not known"
+        return f"{line}; no bound is known"
     if result.proven or result.bound == value:
         later = "" if result.proven else f"; {result.message}"  # of objectives after the reward
         if twins and result.proven:
@@ -403,4 +403,4 @@ def schedule_chosen(
     timed = solve(night, formulation="schedule", constraints=rules, time_limit=seconds)
     if timed.solution is None:
         return None
-    return as_dispatched(result, "schedule", timed.objective or 0.0, timed.solution, "all in time")
+    return as_dispatched(result, "schedule", timed.objective or 0.0, timed.solution, "all on time")

@@ -46,7 +46,7 @@ Chosen = Selected | SelectedNights
 Run = Result[Scheduled | ScheduledNights]
 
 PLAINLY = 3_000  # tasks up to which simulating takes less time than loading a compiler
-HOPE = " (--formulation schedule looks for a choice that can be)"  # advice about late jobs
+HOPE = "; --formulation schedule selects jobs that are all on time"  # advice about late jobs
 LATE = "late"  # the reason for a chosen job that is not run: it would end too late to earn anything
 
 
@@ -97,8 +97,8 @@ def in_time(instance: Instance, solution: Scheduled) -> str:
     done = [name for name, by in late.items() if not by]
     after = sum(solution.completion[name] > deadline * ON_TIME for name in done)
     its = "its" if after == 1 else "their"
-    own = f" ({after:,} after the file's deadline, by one of {its} own)" if after else ""
-    return f"{len(done):,} of {count_of(len(late), 'job')} in time{own}"
+    own = f" ({after:,} after the night's deadline, before {its} own)" if after else ""
+    return f"{len(done):,} of {count_of(len(late), 'job')} on time{own}"
 
 
 # Dispatching what is chosen.
@@ -130,10 +130,10 @@ def dispatch_result(
     by = ", ".join(dict.fromkeys(names)) or "nobody"
     if isinstance(chosen, Selected):
         total = len(schedules[0].completion)
-        done = f"by {by}: {total - late:,} of {total:,} jobs in time{HOPE if late else ''}"
+        done = f"by {by}: {total - late:,} of {total:,} jobs on time{HOPE if late else ''}"
         return as_dispatched(result, by, earned, schedules[0], done)
     total = len(chosen.selected)
-    done = f"night by night, by {by}: {total - late:,} of {count_of(total, 'job')} in time"
+    done = f"night by night, by {by}: {total - late:,} of {count_of(total, 'job')} on time"
     nights = ScheduledNights(
         nights=chosen.nights, capacity=chosen.capacity, schedules=tuple(schedules)
     )

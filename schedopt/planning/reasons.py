@@ -80,7 +80,7 @@ def _reword(reason: Reason, result: Result) -> Reason:
         return Reason("outbid", words=f"{reason.words}, but no schedule with it earns more")
     if isinstance(result.solution, Scheduled):
         return Reason("overlooked", words=f"{reason.words}, but no schedule with it was found")
-    uncertain = "; run times are uncertain" if "risk" in result.options else ""
+    uncertain = "; the plan allows for uncertain run times" if "risk" in result.options else ""
     return Reason("overlooked", words=reason.words + uncertain)
 
 
@@ -142,21 +142,21 @@ def _never_in_time(night: Instance, j: int) -> Reason:
     where = "from its release to its deadline" if job.release else "until its deadline"
     most = max(int(night.machine.pools[name].most) for name in night.machine.of_job(job))
     if job.processors > most:
-        words = f"takes {job.processors} processors, and there are never more than {most}"
+        words = f"it needs {job.processors} processors; the machine never has more than {most}"
         return Reason("never", words=words)
     if night.features:
-        words = (
-            f"alone on this machine it is not done by {moment(night, float(night.deadlines[j]))}"
-        )
-        waits = f", after {', '.join(job.after)}" if job.after else ""
-        return Reason("never", words=words + waits)
+        due, waits = moment(night, float(night.deadlines[j])), ", ".join(job.after)
+        alone = f"only it and {waits} ran" if waits else "it ran alone"
+        words = f"even if {alone}, it would end after its deadline, {due}"
+        return Reason("never", words=words)
     if window <= 0:
         times = (moment(night, float(x[j])) for x in (night.releases, night.deadlines))
-        words = "released at {}, due at {}".format(*times)
+        words = "it is released at {}, not before its deadline, {}".format(*times)
     elif path > window:
-        words = f"critical path {number(float(path))}; {number(float(window))} {where}"
+        words = f"its critical path takes {number(float(path))}; "
+        words += f"it has {number(float(window))} {where}"
     else:
-        words = f"demand {number(float(demand))}, more than the machine gives {where}"
+        words = f"its demand is {number(float(demand))}; the machine offers less {where}"
     return Reason("never", words=words)
 
 
@@ -195,19 +195,19 @@ class _Exchanges:
     def reason(self, j: int) -> Reason:
         """Return the reason why a column is not selected."""
         if alone := self._excluding_rule(j):
-            words = f"{quote(alone)} keeps it out of every choice"
+            words = f"{quote(alone)} allows no selection with it"
             return Reason("rule", alone, words, shut_out=True)
         dropped = self._room_for(j)
         if dropped is None:
-            return Reason("outbid", words="the jobs that it would replace are worth no less")
+            return Reason("outbid", words="the jobs it would replace are worth at least as much")
         fewer = self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
         if name := self._first_broken_rule(j, dropped):
-            pays = f"worth more than {fewer} in its place, but that would break {quote(name)}"
+            pays = f"worth more than {fewer}, but replacing that would break {quote(name)}"
             room = f"there is room for it, but it would break {quote(name)}"
             return Reason("rule", name, pays if dropped else room)
         if not self.rewards[j]:
-            return Reason("outbid", words="it earns nothing")
-        words = f"it is worth more than {fewer} in its place"
+            return Reason("outbid", words="its reward is 0")
+        words = f"it is worth more than {fewer}, which it could replace"
         return Reason("overlooked", words=words if dropped else "there is room for it")
 
     def _excluding_rule(self, j: int) -> str:

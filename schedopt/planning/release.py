@@ -438,12 +438,11 @@ def release_line(
         return ""
     jobs = count_of(len({one.job for one in given}), "job")
     alone, planned = (
-        len(late_jobs(night, how, rules=rules)) or "none"
-        for how in (by_priority(night, given), given)
+        len(late_jobs(night, how, rules=rules)) for how in (by_priority(night, given), given)
     )
     return (
-        f"released by priority alone, {alone} of {jobs} would be late; "
-        f"released with start times, {planned} ({count_of(len(given), 'submission')})"
+        f"late if submitted by priority alone: {alone} of {jobs}; "
+        f"with planned start times: {planned} ({count_of(len(given), 'submission')})"
     )
 
 

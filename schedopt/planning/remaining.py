@@ -311,13 +311,13 @@ class RemainingNight:
         """Return the reason why a job cannot run any more; empty if it can."""
         most = max(count for name in self.night.machine.of_job(job) for _, count in pools[name])
         if job.processors > most:
-            return f"takes {job.processors} processors, and there are {int(most)} from now on"
+            return f"it needs {job.processors} processors; there are {int(most)} from now on"
         for name, amount in holds.items():
             there = max(amount for _, amount in self._resources[name])
             if amount > there:
-                return f"holds {amount:g} of {name}, and there is {there:g} from now on"
+                return f"it needs {amount:g} of {name}; there is {there:g} from now on"
         late = [n for n in job.after if not self.progress[job.name].runs and self._is_unpaid(n)]
-        return f"comes after {late[0]}, which ends too late" if late else ""
+        return f"it waits for {late[0]}, which ends too late" if late else ""
 
     def _is_unpaid(self, name: str) -> bool:
         """Return whether a job without a task left to start ends too late to earn anything."""

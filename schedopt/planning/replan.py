@@ -130,7 +130,7 @@ def replan(
     else:
         replanner = _Replanner(plan, rest_without, solve, stay, until)
         result, rest = replanner.run()
-        broken = [f"rule {name} cannot be satisfied any more; left out" for name in rest.without]
+        broken = [f"rule {name} can no longer hold, and is ignored" for name in rest.without]
         notes += [*rest.notes, *broken]
     shared = {rule.by for rule in rules if isinstance(rule, FairShare)}
     notes += [
@@ -140,7 +140,7 @@ def replan(
     ]
     if added and any(map(level_of, plan.night.jobs)):
         notes.append(
-            "strict order: added jobs have the rewards of their own table, which are compared with "
+            "strict order: the rewards of the added jobs, from their own table, are compared with "
             "those of the night"
         )
     history = (*so_far, *_processor_events(rest), ReplannedAt(at=now, without=rest.without))

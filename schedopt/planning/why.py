@@ -152,18 +152,18 @@ class _Search:
             if isinstance(ended, KeyboardInterrupt) and not stopped():
                 raise
             in_time = self.is_proven = False
-        hint = "" if in_time else "; try a longer --time-limit"
+        hint = "" if in_time else "; try a longer time limit"
         lever, c = self.lever, self.enough
         needed = value = None
         if c == 0:
-            words = "another plan that is as good runs it: ask for it with must"
+            words = "an equally good plan runs it: request it with must"
         elif c is not None:
             needed, value = lever.words(c), lever.value(c)
-            words = "" if self.is_proven else f"enough; whether less is enough is not proven{hint}"
+            words = "" if self.is_proven else f"enough, but not proven to be the smallest{hint}"
         elif self.is_proven:
-            words = "no change of this alone is enough"
+            words = "no such change is enough on its own"
         else:
-            words = "none found" if in_time else f"none found within the time{hint}"
+            words = "none found" if in_time else f"none found within the time limit{hint}"
         return SmallestChange(
             job=self.name,
             change="none" if c == 0 else lever.name,

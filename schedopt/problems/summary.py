@@ -266,7 +266,7 @@ def explanation_tables(explanation: Explanation) -> Tables:
             for of in explanation.changes
             if of.job == job
         )
-        yield Table.of(f"what would let {job} run, each by itself", tuple(titles), changes)
+        yield Table.of(f"what would let {job} run, each on its own", tuple(titles), changes)
     if explanation.rules:
         heads = text("rule"), number("reward lost"), text("in without it"), text("out without it")
         prices = (

@@ -17,40 +17,39 @@ from schedopt.tables import Table
 MOST_LOGS = 6  # instances with parts of their own
 MOST = 2_000  # runs of the table; rows written by ``--output`` have them all
 FOOTER = (
-    "Every result was recomputed from the raw instance, by code that shares nothing with what made "
-    "it, before it was counted."
+    "Before it was counted, every result was recomputed from the instance by a checker that shares "
+    "no code with the solvers and policies."
 )
 TERMS = {
-    "gap": "How far a policy falls short of the reference, the optimum or the best solution found, "
-    "as a fraction of it; of a log, how far it is over the bound. 0.00% is optimal where the "
-    "optimum is proven.",
-    "mean gap": "The mean over all runs that have a gap; what simulation adds to it (95%) is "
-    "behind the ±.",
-    "95% interval": "How far the mean gap would move on other instances of the same kind: the "
-    "percentile bootstrap over instances (Efron and Tibshirani, 1993). Not given for fewer than "
+    "gap": "The relative distance of a policy from the reference, which is the optimum or the best "
+    "solution found; for a log, from the bound. 0.00% is optimal if the optimum is proven.",
+    "mean gap": "The mean over all runs with a gap. The ± is the half-width of the 95% confidence "
+    "interval of simulated runs.",
+    "95% interval": "The 95% confidence interval of the mean gap over instances of the same kind, "
+    "by the percentile bootstrap (Efron and Tibshirani, 1993). It needs at least "
     f"{statistics.FEW} instances.",
-    "worst": "The largest gap, and the instance that shows it.",
-    "wins": "The instances on which no policy is better than this one, of those that any policy "
-    "solves. Several policies can win one instance.",
-    "optimal": "The runs that meet a proven optimum, of those that have a gap.",
-    "time": "The policy's own mean time, without that of the reference.",
-    "no gap": "Runs left out of the means: the policy does not apply, breaks side constraints, "
-    "timed out, or is not comparable since it answers another question than the reference.",
-    "mean advantage": "The difference of the two objectives in favour of the first policy, as a "
-    "fraction of the larger. Where its interval contains 0, these instances do not settle who is "
+    "worst": "The largest gap, and its instance.",
+    "wins": "The number of instances on which no other policy is better, among those that at least "
+    "one policy solves. Several policies can win one instance.",
+    "optimal": "The number of runs that reach a proven optimum, among those with a gap.",
+    "time": "The mean time of the policy, without that of the reference.",
+    "no gap": "Runs that are left out of the means: the policy does not apply, breaks side "
+    "constraints, reached its time limit, or solves another problem than the reference.",
+    "mean advantage": "The mean relative difference of the two objectives, positive if the first "
+    "policy is better. If its interval contains 0, these instances do not show which policy is "
     "better on average.",
 }
 PROFILE = (
-    "The share of the instances on which a policy is within a factor of the best policy: higher, "
-    "and further left, is better (Dolan and Moré, 2002)."
+    "Each line shows the share of instances on which a policy is within a factor of the best "
+    "policy; a line that is higher or further left is better (Dolan and Moré, 2002)."
 )
 MEASURED = (
     "Response, wait and slowdown are means over jobs, in the instance's unit: seconds for logs of "
-    "clusters. Lost is the share of the servers that was idle although waiting jobs could have "
+    "clusters. Lost is the share of server time that was idle although waiting jobs could have "
     "used it. Fairness is Jain's index of the users' mean slowdowns: 1 means that all are equal. "
-    "A replay is exact: ± of batches is the half-width of a 95% interval, by batch means "
-    "over the log, for the mean of the process that the log is a part of. The bound holds for "
-    "schedules without preemption; a reference that preempts may be below it."
+    "A replay has no sampling error. ± of batches is the half-width of a 95% interval, by batch "
+    "means over the log, for the mean of the process that generated the log. The bound holds for "
+    "schedules without preemption; a policy that preempts may be below it."
 )
 
 
@@ -68,9 +67,9 @@ def sections(rows: Sequence[BenchRow], failures: Sequence[str] = ()) -> Iterator
     yield Section("In short", facts=leaders)
     if failures:
         table = Table.of("not used", [column.text("instance")], [[line] for line in failures])
-        yield Section("Not used", tables=(table,))
+        yield Section("Instances that could not be used", tables=(table,))
     if measured := tuple(tables.measured_tables(rows)):
-        yield Section("What is measured", words=MEASURED, tables=measured)
+        yield Section("Measures", words=MEASURED, tables=measured)
     for file, mine in list(statistics.group_rows(rows, "file").items())[:MOST_LOGS]:
         yield from problem(mine[0].problem).bench_sections(file, mine)
     for what in problems:

@@ -13,21 +13,21 @@ from schedopt.report import page
 from schedopt.solvers.result import Result
 
 CHECKED = (
-    "The result was recomputed from the raw instance, by code that shares nothing with what made "
-    "it. The page needs nothing but a browser, and sends nothing anywhere."
+    "The result was recomputed from the instance by a checker that shares no code with the "
+    "solver. This page works offline and sends no data."
 )
-UNCHECKED = "Not all of this result could be checked. The page sends nothing anywhere."
+UNCHECKED = "Parts of this result could not be checked. This page sends no data."
 OUTCOMES = {
-    "optimal": "proven: there is no better one",
-    "feasible": "the best that was found, not proven to be the best there is",
-    "none": "there is none",
+    "optimal": "proven optimal",
+    "feasible": "the best solution found; not proven optimal",
+    "none": "no solution",
 }
 PRICES = {
-    "needed": "What the job would have had to be worth to be in an optimum, all else the same.",
-    "reward lost": "The optimum without the rule, minus the optimum.",
-    "in without it, out without it": "Jobs that run only without the rule, and jobs that they "
-    "replace.",
-    "not proven": "The further solve was stopped: the true number may be larger.",
+    "needed": "The smallest reward with which the job would be in an optimum, all else unchanged.",
+    "reward lost": "The optimum without the rule, minus the optimum with it.",
+    "in without it, out without it": "Jobs that run only if the rule is dropped, and jobs that "
+    "they replace.",
+    "not proven": "The additional solve was stopped; the true number may be larger.",
 }
 
 
@@ -55,11 +55,11 @@ def sections(instance: AnyInstance, result: Result, run: Result | None) -> Itera
         bound = f"{number(result.bound)}: no solution can be better ({record.gap_in_words(result)})"
     facts = {
         CAUTION: "" if run is None else record.caution(instance, result, run),
-        "what this is": instance.description or "",
+        "description": instance.description or "",
         "outcome": f"{OUTCOMES[result.solution_status]} ({result.termination})",
         "objective": f"{number(result.objective)} ({record.goal(instance)})",
         "bound": bound,
-        "by": result.credit,
+        "solver": result.credit,
         **{name: text for name, text in record.lines(instance, result) if name != CAUTION},
         "rules that cannot hold together": ", ".join(result.conflict),
         "violations": "; ".join(result.violations),
@@ -69,6 +69,10 @@ def sections(instance: AnyInstance, result: Result, run: Result | None) -> Itera
     yield from record.sections(instance, result, run)
     if result.explanation:
         why = msgspec.convert(result.explanation, Explanation)
-        words = "Each by solving again: with the job asked for, or without the rule."
+        words = (
+            "Each line comes from an additional solve, with the job required or the rule dropped."
+        )
         tables = tuple(table.without_empty_columns() for table in explanation_tables(why))
-        yield Section("Why, and at what price", words=words, tables=tables, terms=PRICES)
+        yield Section(
+            "Why jobs are left out, and what rules cost", words=words, tables=tables, terms=PRICES
+        )

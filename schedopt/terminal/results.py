@@ -206,10 +206,10 @@ def summary(rows: Sequence[BenchRow], pairs: Sequence[Pair] | None = None) -> No
         if not measured or what.instances > 1 or without:  # of one log there is nothing to average
             show(table)
         if without:
-            say("no gap: runs left out of the means, and why")
+            say("no gap: runs that are left out of the means, with the reason")
         if short := sum(row.sampled and not row.confidence for row in own):
-            say(f"{count_of(short, 'run')} too short for a confidence interval: take more arrivals")
-        say(f"the references took {duration(what.reference_seconds)} in total")
+            say(f"{count_of(short, 'run')} too short for a confidence interval: simulate more")
+        say(f"solving the references took {duration(what.reference_seconds)}")
     if pairs:
         show(tables.pairs(pairs))
-        say("where the interval contains 0, these instances do not settle who is better on average")
+        say("if the interval contains 0, these instances do not show which is better on average")

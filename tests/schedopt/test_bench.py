@@ -332,7 +332,7 @@ def test_table_and_page_lead_with_it(rows: RowTable, tmp_path: Path) -> None:
     assert leader(summary(rows), overview(rows)[0]).startswith(f"{best}: ")
     write(rows, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    section = text[text.index("<h2>What is measured") : text.index(": waits, usage and the queue")]
+    section = text[text.index("<h2>Measures") : text.index(": waits, usage and the queue")]
     assert "no schedule is below" in section
     assert len(re.findall("<tr>", section)) == 1 + 4
 

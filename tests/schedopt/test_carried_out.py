@@ -88,8 +88,8 @@ def test_report_says_who_is_in_time_and_what_starting_took(plan: NightPlan, tmp_
     assert (report.late, report.fallen_out, len(report.jobs)) == ([], [], 5)
     assert report.overhead[1] == pytest.approx(20, abs=1)
     assert all(one.end <= one.planned_end + 20 for one in report.jobs)
-    assert "5 of 5 jobs done in time" in report.line()
-    assert "(60 s were planned in)" in report.line()
+    assert "5 of 5 jobs done on time" in report.line()
+    assert "(60 s planned)" in report.line()
 
 
 def test_report_names_late_failed_and_missing_jobs(plan: NightPlan, tmp_path: Path) -> None:

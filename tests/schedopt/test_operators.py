@@ -50,7 +50,7 @@ def test_a_plan_does_not_run_what_ends_late_and_says_so_first(tmp_path: Path) ->
     said = run("solve", tmp_path / "n.json", "-o", target)
     first = said.stdout.splitlines()[0]
     assert first.startswith("caution")
-    assert "1 chosen job ends late and earns nothing (--formulation schedule" in first
+    assert "1 selected job would end late" in first and "--formulation schedule" in first
     table = pl.read_csv(target)
     assert table["run"].to_list() == [True, True, False]
     assert table["reason"].to_list() == [None, None, "late"]
@@ -75,7 +75,7 @@ def test_what_there_is_room_for_is_not_outbid() -> None:
     assert {name: (str(reason), reason.words) for name, reason in found.items()} == {
         "a": ("overlooked", "there is room for it"),
         "b": ("overlooked", "there is room for it"),
-        "d": ("outbid", "it earns nothing"),
+        "d": ("outbid", "its reward is 0"),
     }
     planned = schedopt.solve(night, formulation="schedule")
     assert planned.proven

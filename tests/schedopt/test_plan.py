@@ -320,10 +320,10 @@ def test_from_the_command_line_to_plan_picture_and_page(tmp_path: Path) -> None:
     assert axes.get_yticklabels()[0].get_text().startswith("night 1: ")
     text = page.read_text()
     for section in (
-        "When it runs",
+        "When jobs run",
         "Who gets what",
-        "What is left out, and why",
+        "Jobs that are left out, and why",
         "All jobs",
-        "Why, and at what price",
+        "Why jobs are left out, and what rules cost",
     ):
         assert f"<h2>{section}</h2>" in text

@@ -122,7 +122,7 @@ def test_ctrl_c_ends_all_processes_and_keeps_what_is_done(tmp_path: Path) -> Non
     out, err = process.communicate()
     assert process.returncode == 130
     assert "greedy" in out, "what is done is shown"
-    assert "run it again to go on" in err
+    assert "run it again to continue" in err
     assert "Traceback" not in err
     _all_gone(process.pid)
     assert 3 <= len(read_rows(output)) < 2000

@@ -136,8 +136,8 @@ def test_by_priority_a_task_that_ends_early_makes_another_job_late() -> None:
     assert late_jobs(night, given, early) == []
     assert late_jobs(night, by_priority(night, given), early) == ["wide"]
     assert release_line(night, given) == (
-        "released by priority alone, 1 of 4 jobs would be late; "
-        "released with start times, none (4 submissions)"
+        "late if submitted by priority alone: 1 of 4 jobs; "
+        "with planned start times: 0 (4 submissions)"
     )
 
 

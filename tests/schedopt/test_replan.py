@@ -285,7 +285,7 @@ def test_rule_that_no_plan_can_keep_is_left_out_and_named_and_stays_out() -> Non
     rule = AtLeast(name="two", jobs=("a", "b"), count=2)
     plan: Any = schedopt.plan(instance, constraints=[rule])
     plan = schedopt.replan(plan, at=4, state=state("b,failed"))
-    assert "rule two cannot be satisfied any more; left out" in plan.notes
+    assert "rule two can no longer hold, and is ignored" in plan.notes
     assert schedopt.check(instance, plan.result).whole
     again = schedopt.replan(plan, at=5)
     assert times(again) == times(plan) == {"a": (0, 9)}

@@ -79,7 +79,7 @@ def test_the_verb_writes_it_beside_what_failed(tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 2
     assert f"wrote {target}" in done.stderr
     text = target.read_text(encoding="utf-8")
-    assert "bad.json" in text.split("<h2>Not used</h2>")[1].split("</section>")[0]
+    assert "bad.json" in text.split("could not be used</h2>")[1].split("</section>")[0]
     write([], target, failures=["night.json: nothing in it"])
     assert "nothing in it" in target.read_text(encoding="utf-8")
 
@@ -116,7 +116,10 @@ def write_night(target: Path) -> None:
 
 @pytest.mark.parametrize(
     ("write", "title", "head", "file"),
-    [(write_bench, "Not used", "gap", "runs.csv"), (write_night, "All jobs", "reward", "plan.csv")],
+    [
+        (write_bench, "Instances that could not be used", "gap", "runs.csv"),
+        (write_night, "All jobs", "reward", "plan.csv"),
+    ],
 )
 def test_a_page(
     write: Any, title: str, head: str, file: str, *, chromium: Browser, tmp_path: Path

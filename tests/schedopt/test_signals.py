@@ -136,7 +136,7 @@ def test_whatif_keeps_what_is_done_and_goes_on_from_there(
     with monkeypatch.context() as on:
         on.setattr(Problem, "solve", at(2, number, Problem.solve, unseen=unseen))
         said = run(*words, status=STATUS[number])
-    assert f"{rows.name} keeps what is done" in said.stderr
+    assert f"{rows.name} keeps the finished rows" in said.stderr
     assert "processors" in said.stdout, "what is done is shown"
     assert rows.read_bytes().count(b"\n") == 1
     run(*words)
@@ -152,7 +152,7 @@ def test_bench_keeps_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbe
     words += ["--policy", "greedy", "--output", str(rows)]
     monkeypatch.setattr(measure, "solve", at(3, number, measure.solve, unseen=True))
     said = run(*words, status=STATUS[number])
-    assert "run it again to go on" in said.stderr
+    assert "run it again to continue" in said.stderr
     assert 1 <= rows.read_bytes().count(b"\n") < 3
 
 

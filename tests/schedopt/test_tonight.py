@@ -60,7 +60,7 @@ def test_a_table_becomes_a_plan_in_which_nobody_is_late(jobs: Path, tmp_path: Pa
     submitted = set(re.findall(r"--job-name=(.*):1 ", outputs[2].read_text()))
     assert submitted == {*document["solution"]["selected"]}
     assert outputs[3].read_bytes().startswith(b"\x89PNG")
-    assert "Every task on its processor" in page.read_text()
+    assert "Each task on its processors" in page.read_text()
     assert msgspec.json.decode(outputs[1].read_bytes())["objective"] == document["objective"]
     again = run("plan", jobs, "--farm", farm, "--json", "--time-limit", "none")
     assert msgspec.json.decode(again.stdout)["solution"]["shares"] == shares
@@ -180,7 +180,7 @@ def test_what_a_table_or_a_farm_lacks_is_named_by_its_flag(jobs: Path, tmp_path:
     said = run("plan", jobs, "--processors", "many", status=2).stderr
     assert "'--processors': 'many' is not a valid int" in said
     assert "another file than what is read" in refused("plan", jobs, *HOURS, "-o", jobs)
-    assert "a table: an instance" in refused("plan", "example:evening", "--processors", 3)
+    assert "a table of jobs: an instance" in refused("plan", "example:evening", "--processors", 3)
     farm = tmp_path / "farm.json"
     for text, said in (
         ('{"untill": "06:00"}', "found key 'untill'; expected only keys of the format (did you"),
@@ -192,7 +192,7 @@ def test_what_a_table_or_a_farm_lacks_is_named_by_its_flag(jobs: Path, tmp_path:
     rule = '{"kind": "fair-share", "by": "team", "at_most": {"roto": 0.1}, "name": "roto"}'
     farm.write_text(f'{{"constraints": [{rule}]}}')
     words = [*HOURS, *WORDS, "--farm", farm]
-    assert "no job tonight of team roto" in run("plan", jobs, *words).stderr
+    assert "no job tonight is of team roto" in run("plan", jobs, *words).stderr
 
 
 # --- exports of farm managers -------------------------------------------------------------------

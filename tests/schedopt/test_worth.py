@@ -150,7 +150,7 @@ def test_why_in_strict_order_names_a_priority(tmp_path: Path) -> None:
     [
         (["--must", "f"], "--must: found 'f'; expected the name of a job"),
         (["--why", "f"], "--why: found 'f'; expected the name of a job"),
-        (["--why", "a", "--risk", "mean"], "--why: expected no risk beside it"),
+        (["--why", "a", "--risk", "mean"], "--why: expected a plan without risk"),
         (["--cap", "show:*=140%"], "--cap show:*: found '140%'; expected a share above 0"),
         (["--cap", "sow:*=40%"], "--cap: found 'sow'"),
         (["--reward", "linear"], "--reward: found 'linear'; expected priority, strict"),
@@ -184,7 +184,7 @@ def test_replan_keeps_strict_order_and_notes_the_rewards_of_added_jobs(
     state.write_text(f"job,status,start,processors\nj{levels - 1},failed,,\n")
     done = run("replan", plan, "--at", "1h", "--state", state, "--json")
     assert json.loads(done.stdout)["solution"]["selected"] == [f"j{levels - 1}"]
-    assert "added jobs have the rewards" not in done.stderr
+    assert "the rewards of the added jobs" not in done.stderr
     (tmp_path / "more.csv").write_text("name,reward,tasks\nmore,9,6x1h\n")
     done = run("replan", plan, "--at", "1h", "--add", tmp_path / "more.csv")
-    assert "added jobs have the rewards" in done.stdout + done.stderr
+    assert "the rewards of the added jobs" in done.stdout + done.stderr

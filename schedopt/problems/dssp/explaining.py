@@ -154,32 +154,32 @@ def _left_out(
     assert best.worth is not None  # noqa: S101  of what is chosen
     if asked.proven and asked.worth is None:
         names = tuple(name for name in asked.conflict if name in without)
-        keep = "keeps" if len(names) == 1 else "together keep"
-        words = f"{' and '.join(map(quote, names))} {keep} it out of every choice"
+        allow = "allows" if len(names) == 1 else "together allow"
+        words = f"{' and '.join(map(quote, names))} {allow} no selection with it"
         return LeftOut(
             job=job.name,
             reason=f"rule:{names[0]}" if names else "never",
-            words=words if names else "it fits into no choice",
+            words=words if names else "no selection can include it",
             reward=job.reward,
             rules=names,
         )
     needed = None
-    words = "not solved again within the time; try a longer --time-limit"
+    words = "not solved again within the time limit; try a longer one"
     if asked.worth is not None:
         needed = float(best.worth - asked.worth + as_written(job.reward))
-        words = f"its reward is {job.reward:.6g}; from {needed:.6g} on it would be chosen"
+        words = f"its reward is {job.reward:.6g}; with {needed:.6g} or more it would be selected"
         if needed <= job.reward and asked.later >= best.later:
-            words = "as good: there is an optimum with it"
+            words = "another optimum selects it"
         elif needed <= job.reward:
-            words = "the reward is the same with it, but a later objective is worse"
+            words = "with it the reward is the same, but a later objective is worse"
     blocking = {
         name: float(other.worth - best.worth)
         for name, other in without.items()
         if job.name in other.chosen and other.worth is not None and other.worth > best.worth
     }
-    costs = (f"{quote(name)}, which costs {c:.6g} in reward" for name, c in blocking.items())
+    costs = (f"{quote(name)} (the rule costs {c:.6g} in reward)" for name, c in blocking.items())
     if blocking:
-        words += f"; chosen without {' and '.join(costs)}"
+        words += f"; it is selected without {' or without '.join(costs)}"
     return LeftOut(
         job=job.name,
         reason=f"rule:{next(iter(blocking))}" if blocking else str(quick),

@@ -48,7 +48,7 @@ def draw(report: CarriedOut) -> Figure:
     if night.start is not None:
         style.label_clock_times(axes, dates_of(night.start, night.unit), unit)
     done = len(report.jobs) - len(report.late)
-    axes.set_title(f"{label(night.name)}: {done} of {len(report.jobs)} jobs done in time")
+    axes.set_title(f"{label(night.name)}: {done} of {len(report.jobs)} jobs done on time")
     return figure
 
 

@@ -11,31 +11,32 @@ from schedopt.problems.summary import Section
 from schedopt.solvers.result import Result
 
 SHARES = {
-    "share asked for": "What all jobs of the group would take of the capacity: their demand, over "
+    "share asked for": "The demand of all jobs of the group as a share of the capacity, which is "
     "processors times the time until the deadline.",
-    "share selected": "What those of its jobs take that are run.",
-    "cap, floor": "The most and the least that fair-share rules allow it, as shares of the "
-    "capacity; of a floor it has all that it asks for, if that is less.",
-    "filled": "The demand of the night's jobs, as a share of its capacity.",
+    "share selected": "The demand of the group's selected jobs as a share of the capacity.",
+    "cap, floor": "The largest and the smallest share of the capacity that fair-share rules allow "
+    "the group. A group that asks for less than its floor gets all it asks for.",
+    "filled": "The demand of the selected jobs as a share of the night's capacity.",
 }
 REASONS = {
-    "never": "Whatever else is run, the job cannot be in time: its critical path is longer than "
-    "there is from its release to its deadline, or its demand is more than the machine gives then.",
-    "rule:NAME": "The rule of that name admits it in no selection at all; or the job would pay, in "
-    "room that is left or in place of jobs that are together worth less, and would break the rule.",
-    "late": "The job would end so late that it earns nothing, so that the plan does not run it.",
-    "overlooked": "There is room for the job, or the jobs that it would replace are worth less, "
-    "by planned run times: the policy did not find this, or it takes the risk into account.",
-    "outbid": "The jobs that it would replace are worth no less.",
+    "never": "The job cannot be on time, even if it ran alone: its critical path is longer than "
+    "the time from its release to its deadline, or its demand exceeds what the machine offers.",
+    "rule:NAME": "The rule of that name allows no selection with the job. Or the job would raise "
+    "the reward, in free capacity or in place of jobs of less reward, but would break the rule.",
+    "late": "The job would end too late to earn anything, so the plan does not run it.",
+    "overlooked": "By planned run times the job would raise the reward, in free capacity or in "
+    "place of jobs of less reward. The policy did not find this, or it allows for risk.",
+    "outbid": "The jobs it would replace are worth at least as much.",
 }
 PLAN = REASONS | {
-    "night": "On which night the job is run, the first one 1.",
-    "processors": "The most that the job holds at one time.",
-    "start, end": "When its first task starts and its last one ends: by the clock, or, where it is "
-    "not known when the night starts, from its start in the file's unit of time.",
-    "late": "By how much it ends after its deadline; 0 is in time.",
-    "rank": "In which order to release what is run, the first one 1.",
-    "chance": "In which share of nights, with run times drawn from its spread, it was in time.",
+    "night": "The night on which the job runs; the first night is 1.",
+    "processors": "The most processors that the job uses at a time.",
+    "start, end": "The start of its first task and the end of its last task: by the clock if the "
+    "start of the night is known, else in the file's unit of time from the start of the night.",
+    "late": "The time from its deadline to its end; 0 if it is on time.",
+    "rank": "The order in which to release jobs; the first is 1.",
+    "chance": "The share of simulated nights, with run times drawn from their spread, in which the "
+    "job is on time.",
 }
 
 
@@ -48,8 +49,8 @@ def sections(
     several = plan_rows.has_several_nights(result)
     if run is not None and run.solution is not None:
         yield _times_section(instance, result, run)
-    words = "The share of the capacity that each group is given, beside what it asks for."
-    by_night = "The share of each night's capacity that each group is given."
+    words = "The share of the capacity that each group gets, next to the share it asks for."
+    by_night = "The share of each night's capacity that each group gets."
     tables = tuple(table.without_empty_columns() for table in to_tables.tables(instance, result))
     picture = "Shares of the capacity", lambda: to_figure.draw_shares([result], instance)
     yield Section(
@@ -61,9 +62,9 @@ def sections(
     )
     dropped = to_tables.left_out_table(instance, result)
     if dropped is not None:
-        words = "The most rewarding first."
+        words = "By reward, the highest first."
         tables = (dropped.without_empty_columns(),)
-        yield Section("What is left out, and why", words, tables=tables, terms=REASONS)
+        yield Section("Jobs that are left out, and why", words, tables=tables, terms=REASONS)
     whole = plan_rows.plan(instance, result, run).table(SECONDS[instance.unit])
     yield Section("All jobs", tables=(whole.without_empty_columns(),), terms=PLAN)
 
@@ -81,7 +82,7 @@ def _times_section(
     named = f" Late: {', '.join(sorted(late))}." if late else ""
     if isinstance(run.solution, ScheduledNights):
         words = f"Each night is {run.message}; {count_of(len(late), 'job')} late.{named}"
-        return Section("When it runs", words)
+        return Section("When jobs run", words)
     words = (
         " ".join(
             f"{plan_rows.in_time(instance, schedule)}." for schedule in plan_rows.schedules_of(run)
@@ -91,9 +92,9 @@ def _times_section(
     if run is not result:
         dispatcher = str(run.policy).rpartition("+")[2]
         words = (
-            f"What is chosen says which jobs, not when: here it is dispatched by {dispatcher}, "
-            f"which earns the most of all dispatchers. {words}"
+            f"A selection has no start times. The selected jobs are dispatched by {dispatcher}, "
+            f"the dispatcher with the most reward. {words}"
         )
-    picture = "Every task on its processor", lambda: to_figure.schedule([run], instance)
-    line = {"dashed line": "The night's deadline. A job may have one of its own."}
-    return Section("When it runs", words, pictures=(picture,), terms=line)
+    picture = "Each task on its processors", lambda: to_figure.schedule([run], instance)
+    line = {"dashed line": "The deadline of the night. A job may have its own deadline."}
+    return Section("When jobs run", words, pictures=(picture,), terms=line)

@@ -30,7 +30,7 @@ ROUNDED = 1 + 1e-9
 REASONED, MANY, FEW = 1_000, 20_000, 20
 """Most jobs whose reasons are computed; the number of jobs from which on fewer are, and how many.
 """
-UNTRIED = f"not tried with more than {plan_rows.PLAINLY:,} tasks: see --output plan.csv"
+UNTRIED = f"not simulated, with more than {plan_rows.PLAINLY:,} tasks; --output plan.csv has times"
 COLUMNS = (
     column.text("group"),
     column.count("jobs"),
@@ -64,9 +64,10 @@ def _night_lines(night: Instance, result: Result[plan_rows.Chosen], solution: Se
     never = int((~able & _left_out(night, solution)).sum())
     if total and never == total:
         due = number(night.deadline)
-        yield CAUTION, f"no job can be in time: are the deadline, {due}, and the jobs in one unit?"
+        words = f"no job can be on time: are the deadline, {due}, and the run times in one unit?"
+        yield CAUTION, words
     verb = "run" if isinstance(solution, Scheduled) else "selected"
-    hopeless = f" ({never:,} of the others can never be in time)" if never else ""
+    hopeless = f" ({never:,} of the others can never be on time)" if never else ""
     # Rounded down: what is called 100% is all of it.
     used = floor(1000 * solution.demand / solution.capacity) / 1000
     share = f"their demand is {used:.1%} of the capacity"
@@ -74,11 +75,9 @@ def _night_lines(night: Instance, result: Result[plan_rows.Chosen], solution: Se
     if risk := result.risk:
         asked = str(result.options.get("risk"))
         what = "least chance of a job" if asked.startswith("chance") else "reward"
-        inside = (
-            f"{number(risk['in_sample'])} in the {risk['scenarios']:,.0f} scenarios that decided"
-        )
+        inside = f"{number(risk['in_sample'])} in the {risk['scenarios']:,.0f} scenarios solved for"
         outside = f"{number(risk['out_of_sample'])} ± {number(risk['confidence'])} (95%)"
-        yield "risk", f"{asked}: {what} {inside}; in others {outside}"
+        yield "risk", f"{asked}: {what} {inside}; {outside} in new scenarios"
     run = plan_rows.dispatch_result(night, result, plan_rows.PLAINLY)
     if run is None or run.solution is None:
         if all(job.stages is not None for job in night.jobs):
@@ -90,12 +89,12 @@ def _night_lines(night: Instance, result: Result[plan_rows.Chosen], solution: Se
     if run is not result:
         dispatcher = str(run.policy).rpartition("+")[2]
         due = f" (the deadline is {number(night.deadline)})"
-        yield "dispatched", f"by {dispatcher}, the best of all dispatchers: {timely}{due}"
+        yield "dispatched", f"by {dispatcher}, the best dispatcher: {timely}{due}"
         return
     if night.start is not None:
         timely += f", the last by {dates_of(night.start, night.unit).clock(schedule.makespan)}"
     busy = f"processors busy {schedule.utilization:.1%} of the time until the deadline"
-    makespan = f"makespan {schedule.makespan / night.deadline:.2f} deadlines"
+    makespan = f"makespan {schedule.makespan / night.deadline:.2f} of the deadline"
     yield "schedule", f"{timely}, {makespan}, {busy}"
 
 
@@ -106,9 +105,8 @@ def caution(instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows
     )
     if run is result or not lost:
         return ""
-    ends, earn = ("ends", "earns") if lost == 1 else ("end", "earn")
     hope = "" if plan_rows.has_several_nights(result) else plan_rows.HOPE
-    return f"{count_of(lost, 'chosen job')} {ends} late and {earn} nothing{hope}"
+    return f"{count_of(lost, 'selected job')} would end late and earn nothing{hope}"
 
 
 def left_out_table(night: Instance, result: Result) -> Table | None:
@@ -217,7 +215,7 @@ def _bound_reached(share: float, cap: float | None, floor: float | None, asked: 
     if cap is not None and share > cap - NEAR:
         words.append("above its cap" if share > cap * ROUNDED else "at its cap")
     if floor is not None and share * ROUNDED < floor and share * ROUNDED >= asked:
-        words.append("all that it asks for")
+        words.append("all it asks for")
     elif floor is not None and share < floor + NEAR:
         words.append("below its floor" if share * ROUNDED < floor else "at its floor")
     return " and ".join(words)
