@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from typing_extensions import TypeVar
@@ -268,7 +269,12 @@ class Problem(Generic[I]):
         """Return True if a policy's result and its reference solve the same problem."""
         return True
 
-    # How a result is shown and drawn.
+    # How a result is shown and drawn: by ``to_tables`` and ``to_figure`` of the problem's folder.
+
+    def _own(self, module: str) -> Any:
+        """Return a module of the problem's folder; None if there is none."""
+        name = f"{module_path('problems', self.name)}.{module}"
+        return import_module(name) if find_spec(name) else None
 
     def measures(self, result: Result) -> dict[str, float]:
         """Return numbers beyond the objective, by name."""
@@ -284,7 +290,9 @@ class Problem(Generic[I]):
 
     def lines(self, instance: I, result: Result) -> summary.Lines:
         """Return the lines that a terminal and a page print beside the objective."""
-        return ()
+        own = self._own("to_tables")
+        lines: summary.Lines = own.lines(instance, result) if own else ()
+        return lines
 
     def caution(self, instance: I, result: Result, run: Any) -> str:
         """Return a warning about a plan as it is carried out, or an empty text."""
@@ -292,7 +300,9 @@ class Problem(Generic[I]):
 
     def tables(self, instance: I, result: Result) -> summary.Tables:
         """Return the tables of a result."""
-        return ()
+        own = self._own("to_tables")
+        tables: summary.Tables = own.tables(instance, result) if own else ()
+        return tables
 
     def dropped(self, instance: I, result: Result) -> Table | None:
         """Return the table of jobs that are left out, with reasons."""
@@ -365,10 +375,14 @@ class Problem(Generic[I]):
         """Draw an instance."""
         from schedopt.pictures.style import sizes
 
-        return sizes(instance)
+        own = self._own("to_figure")
+        figure: Figure = own.jobs(instance) if own else sizes(instance)
+        return figure
 
     def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
         """Draw results with a solution, all of one instance."""
         from schedopt.pictures.style import objectives
 
-        return objectives(results)
+        own = self._own("to_figure")
+        figure: Figure = own.results(results, instance) if own else objectives(results)
+        return figure

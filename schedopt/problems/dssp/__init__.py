@@ -10,8 +10,6 @@ from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.dssp import Instance
@@ -135,18 +133,6 @@ class DsspProblem(Problem["Instance"]):
         given = releases(instance, tasks, run.constraints)
         return release_line(instance, given, run.constraints)
 
-    def lines(self, instance: Instance, result: Result) -> summary.Lines:
-        """Return the lines that are printed beside the objective."""
-        from schedopt.problems.dssp.to_tables import lines
-
-        return lines(instance, result)
-
-    def tables(self, instance: Instance, result: Result) -> summary.Tables:
-        """Return the tables of a result."""
-        from schedopt.problems.dssp.to_tables import tables
-
-        return tables(instance, result)
-
     def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
         """Return the share of the capacity of each group, by grouping."""
         from schedopt.problems.dssp.to_tables import shares
@@ -178,18 +164,6 @@ class DsspProblem(Problem["Instance"]):
         from schedopt.problems.dssp.to_page import sections
 
         return sections(instance, result, run)
-
-    def draw(self, instance: Instance) -> Figure:
-        """Draw the jobs of an instance."""
-        from schedopt.problems.dssp.to_figure import jobs
-
-        return jobs(instance)
-
-    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
-        """Draw results of one instance."""
-        from schedopt.problems.dssp.to_figure import results as draw
-
-        return draw(results, instance)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number of a ``fill`` that is given as a word."""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from schedopt.formulations.protocol import Formulation
-    from schedopt.instances.epoch import Instance
-    from schedopt.problems import summary
     from schedopt.solvers.result import Result
 
 
-class EpochProblem(Problem["Instance"]):
+class EpochProblem(Problem):
     """The record of epoch."""
 
     name = "epoch"
@@ -48,30 +43,6 @@ class EpochProblem(Problem["Instance"]):
         """Return True unless one has epochs and the other rectangles."""
         rectangles = hasattr(result.solution, "rectangles")
         return not (rectangles and hasattr(reference.solution, "epochs"))
-
-    def lines(self, instance: Instance, result: Result) -> summary.Lines:
-        """Return the lines that are printed beside the objective."""
-        from schedopt.problems.epoch.to_tables import lines
-
-        return lines(instance, result)
-
-    def tables(self, instance: Instance, result: Result) -> summary.Tables:
-        """Return the tables of a result."""
-        from schedopt.problems.epoch.to_tables import tables
-
-        return tables(instance, result)
-
-    def draw(self, instance: Instance) -> Figure:
-        """Draw the jobs of an instance."""
-        from schedopt.problems.epoch.to_figure import jobs
-
-        return jobs(instance)
-
-    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
-        """Draw results of one instance."""
-        from schedopt.problems.epoch.to_figure import results as draw
-
-        return draw(results, instance)
 
 
 RECORD = EpochProblem()

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from schedopt.formulations.protocol import Formulation
-    from schedopt.instances.hesrpt import Instance
-    from schedopt.problems import summary
-    from schedopt.solvers.result import Result
 
 STARTS = ("hesrpt", "equi")
 """Policies that are tried in turn for a warm start; the last always applies."""
 MOST_AT_ONCE = 1_000  # jobs up to which one of them is an answer where no search had time for any
 
 
-class HesrptProblem(Problem["Instance"]):
+class HesrptProblem(Problem):
     """The record of hesrpt."""
 
     name = "hesrpt"
@@ -62,30 +56,6 @@ class HesrptProblem(Problem["Instance"]):
         few = len(model.instance.jobs) <= MOST_AT_ONCE
         has_order = getattr(model, "given", False)
         return (self.hint(model) if few and not has_order else None), None
-
-    def lines(self, instance: Instance, result: Result) -> summary.Lines:
-        """Return the lines that are printed beside the objective."""
-        from schedopt.problems.hesrpt.to_tables import lines
-
-        return lines(instance, result)
-
-    def tables(self, instance: Instance, result: Result) -> summary.Tables:
-        """Return the tables of a result."""
-        from schedopt.problems.hesrpt.to_tables import tables
-
-        return tables(instance, result)
-
-    def draw(self, instance: Instance) -> Figure:
-        """Draw the jobs of an instance."""
-        from schedopt.problems.hesrpt.to_figure import jobs
-
-        return jobs(instance)
-
-    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
-        """Draw results of one instance."""
-        from schedopt.problems.hesrpt.to_figure import results as draw
-
-        return draw(results, instance)
 
 
 RECORD = HesrptProblem()

@@ -10,8 +10,6 @@ from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.msfq import Instance
@@ -120,18 +118,6 @@ class MsfqProblem(Problem["Instance"]):
 
         return measures(result)
 
-    def lines(self, instance: Instance, result: Result) -> summary.Lines:
-        """Return the lines that are printed beside the objective."""
-        from schedopt.problems.msfq.to_tables import lines
-
-        return lines(instance, result)
-
-    def tables(self, instance: Instance, result: Result) -> summary.Tables:
-        """Return the tables of a result."""
-        from schedopt.problems.msfq.to_tables import tables
-
-        return tables(instance, result)
-
     def sections(
         self, instance: Instance, result: Result, run: Result | None
     ) -> Iterator[summary.Section]:
@@ -147,18 +133,6 @@ class MsfqProblem(Problem["Instance"]):
         from schedopt.problems.msfq.to_page import bench_sections
 
         yield from bench_sections(file, rows)
-
-    def draw(self, instance: Instance) -> Figure:
-        """Draw the jobs of an instance."""
-        from schedopt.problems.msfq.to_figure import jobs
-
-        return jobs(instance)
-
-    def draw_results(self, results: Sequence[Result], instance: Instance | None = None) -> Figure:
-        """Draw results of one instance."""
-        from schedopt.problems.msfq.to_figure import results as draw
-
-        return draw(results, instance)
 
     def start_times(self, *args: Any, **options: Any) -> StartTimes:
         """Predict when waiting jobs of a log start."""
