@@ -1,15 +1,14 @@
-"""The farm: settings that are the same every night, from flags, keyword arguments or a file.
+"""The settings of a farm, from keyword arguments, flags and a file; arguments and flags come first.
 
-`Settings` declares each of them once: they are the keyword arguments of `schedopt.plan`, the flags
-of the command ``plan`` and the keys of a farm's file.
+The fields of `Settings` are keyword arguments of `schedopt.plan`, flags of the command ``plan`` and
+keys of a farm file.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, cast, get_type_hints
+from typing import Any, TypedDict, cast, get_type_hints
 
 from schedopt.instances.decimals import fraction_of
 from schedopt.instances.decoding import convert, decode
@@ -24,7 +23,6 @@ Pairs = str | Sequence[str] | Mapping[str, Any]
 """Values by name: ``{"houdini": 8}``, ``["houdini=8"]`` or ``"houdini=8"``."""
 Texts = str | Sequence[str]
 Worths = Mapping[str, Text]  # of words of a column of priorities
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Settings(TypedDict, total=False):
@@ -76,21 +74,6 @@ FORMS = {
 }
 """How the settings of several things are written as texts."""
 REPLACED = ("capacity",)  # a flag replaces the file's in whole; others are joined by name
-
-
-def with_settings(function: F) -> F:
-    """Expand ``**settings`` in the signature of a function to one parameter for each setting."""
-    signature = inspect.signature(function)
-    first, *others = (p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD)
-    named = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__
-        )
-        for name, kind in Settings.__annotations__.items()
-    ]
-    signature = signature.replace(parameters=[first, *named, *others])
-    function.__signature__ = signature  # type: ignore[attr-defined]
-    return function
 
 
 # --- files ------------------------------------------------------------------------------------

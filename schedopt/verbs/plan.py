@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -107,10 +107,33 @@ class NightPlan(Tonight):
         return f"<NightPlan of {self.instance.name!r}: {self.line}>"
 
 
-@farms.with_settings
 def plan(
     table: Source | AnyInstance,
     *,
+    processors: int | None = None,
+    from_: farms.Text | None = None,
+    until: farms.Text | None = None,
+    capacity: farms.Pairs | None = None,
+    seats: farms.Pairs | None = None,
+    resources: farms.Pairs | None = None,
+    pools: farms.Pairs | None = None,
+    cap: farms.Pairs | None = None,
+    floor: farms.Pairs | None = None,
+    must: Texts | None = None,
+    forbid: Texts | None = None,
+    column: farms.Pairs | None = None,
+    keep: Texts | None = None,
+    where: farms.Pairs | None = None,
+    duplicates: str | None = None,
+    missing: farms.Pairs | None = None,
+    reward: str | farms.Worths | None = None,
+    priority: str | None = None,
+    groups: str | None = None,
+    unit: str | None = None,
+    overhead: farms.Text | None = None,
+    cloud: str | None = None,
+    budget: farms.Text | None = None,
+    all_: bool | None = None,
     template: str | Path | None = None,
     farm: str | Path | None = None,
     save_farm: str | Path | None = None,
@@ -125,7 +148,6 @@ def plan(
     watch: Watch | None = None,
     stop: Event | None = None,
     tell: Callable[[str], None] | None = None,
-    **settings: Unpack[farms.Settings],
 ) -> NightPlan:
     """Plan a night: which jobs run when, so that nobody selected is late and all rules hold.
 
@@ -215,6 +237,32 @@ def plan(
     NightPlan
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
     """
+    settings = farms.Settings(
+        processors=processors,
+        from_=from_,
+        until=until,
+        capacity=capacity,
+        seats=seats,
+        resources=resources,
+        pools=pools,
+        cap=cap,
+        floor=floor,
+        must=must,
+        forbid=forbid,
+        column=column,
+        keep=keep,
+        where=where,
+        duplicates=duplicates,
+        missing=missing,
+        reward=reward,
+        priority=priority,
+        groups=groups,
+        unit=unit,
+        overhead=overhead,
+        cloud=cloud,
+        budget=budget,
+        all_=all_,
+    )
     with stoppable_by(stop, watch) as request:  # for all solves together
         return plan_night(
             table,

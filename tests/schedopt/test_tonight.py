@@ -128,6 +128,8 @@ def test_each_option_of_a_table_is_a_flag_and_a_keyword() -> None:
 
 def test_a_wrong_keyword_is_named_as_in_python() -> None:
     frame = pl.read_csv(FARM.encode())
+    with pytest.raises(TypeError, match="caps"):
+        schedopt.plan(frame, processors=2, caps={"team:fx": 0.4})  # type: ignore[call-arg]
     said = str(refusal(schedopt.plan, frame, processors=2, from_="20:00", until="soon"))
     assert said.startswith("until: found 'soon'")
     said = str(refusal(schedopt.plan, frame, processors=2, from_="20:00", until="06:00"))
