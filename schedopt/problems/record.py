@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from schedopt.instances.starts import StartTimes, WrongStart
     from schedopt.policies.registry import Policy
     from schedopt.problems import summary
-    from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Limits, Result
     from schedopt.sweep.rows import BenchRow
     from schedopt.tables import Table
@@ -149,45 +147,6 @@ class Problem(Generic[I]):
 
     # How it is solved.
 
-    def engines(self, formulation: str) -> Sequence[Engine]:
-        """Return the engines of a formulation, in the order in which they are tried."""
-        from schedopt.solvers.portfolio import engines
-
-        return engines(self.name, formulation)
-
-    def solve(
-        self, model: Formulation, solver: str | None, limits: Limits, known: Any | None = None
-    ) -> Result:
-        """Solve a formulation with its engines in order, or with a named engine.
-
-        Parameters
-        ----------
-        model : Formulation
-        solver : str or None
-            The name of an engine.
-        limits : Limits
-        known : solution record, optional
-            A feasible solution to start from.
-
-        Raises
-        ------
-        InputError
-            If no engine has that name, or it does not accept the formulation.
-        """
-        from schedopt.solvers import portfolio
-        from schedopt.solvers.clock import now
-
-        began, limit = now(), limits.time_limit
-
-        def start() -> Any | None:
-            if known is not None:
-                return known
-            left = None if limit is None else max(0.0, limit - (now() - began))
-            return self.hint(model, left)
-
-        quick = partial(self.trivial, model)
-        return portfolio.solve(model, limits, solver=solver, start=start, trivial=quick)
-
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return a warm start, or None if there is no time to compute one."""
         return None
@@ -195,26 +154,6 @@ class Problem(Generic[I]):
     def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
         """Return a solution and a bound that need no search; None for each that is not known."""
         return None, None
-
-    def certificate(
-        self, model: Formulation, result: Result, limits: Limits
-    ) -> dict[str, Any] | None:
-        """Return a certificate of a result's bound, or None.
-
-        Raises
-        ------
-        NoCertificateError
-            If there is no certificate; the message says why.
-        """
-        from schedopt.solvers import portfolio
-
-        return portfolio.certificate(model, result, limits)
-
-    def confirm(self, model: Formulation, result: Result, limits: Limits) -> Result | None:
-        """Solve a formulation again with another engine; None if there is none."""
-        from schedopt.solvers import portfolio
-
-        return portfolio.confirm(model, result, limits)
 
     def explain(
         self,

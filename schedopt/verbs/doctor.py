@@ -11,6 +11,7 @@ from schedopt.instances.extras import EXTRAS, missing, version_of
 from schedopt.instances.files import parse
 from schedopt.instances.plugins import KINDS, load, points
 from schedopt.problems import Problem, problems
+from schedopt.solvers.portfolio import engines
 from schedopt.verbs.solve import build_formulation, solve
 
 BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
@@ -57,7 +58,7 @@ def _engine_findings(record: Problem, formulation: str) -> Iterator[Finding]:
         model = build_formulation(tiny, formulation, None)
     except InputError:  # not every formulation takes every instance
         return
-    for engine in record.engines(formulation):
+    for engine in engines(record.name, formulation):
         if not (engine.available and engine.accepts(model)):
             continue
         name = f"engine {engine.name} of {formulation}"

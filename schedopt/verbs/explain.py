@@ -13,6 +13,7 @@ from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Option
 from schedopt.instances.schema import docstring_of
 from schedopt.problems import Problem, problem, problems
+from schedopt.solvers.portfolio import engines
 
 if TYPE_CHECKING:
     from schedopt.policies.registry import Policy
@@ -239,7 +240,7 @@ def _formulations(record: Problem) -> Iterator[Explained]:
             summary=_first_line(kind),
             definition=_plain(docstring.text),
             options=_options(kind.known_options, docstring.notes),
-            engines=tuple(_engine(engine) for engine in record.engines(name)),
+            engines=tuple(_engine(engine) for engine in engines(record.name, name)),
         )
 
 
@@ -306,7 +307,7 @@ def _solvers() -> list[Entry]:
         }
         for record in problems()
         for formulation in record.formulation_names
-        for engine in record.engines(formulation)
+        for engine in engines(record.name, formulation)
     ]
 
 

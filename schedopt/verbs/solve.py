@@ -19,6 +19,7 @@ from schedopt.instances.files import load
 from schedopt.instances.options import Options, check_options, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
+from schedopt.solvers import portfolio
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.deciding import remaining_limits
@@ -142,13 +143,13 @@ def solve(
         why: list[str] = []
         stages: dict[str, Stage] = {}
         if confirm:
-            stages["confirm"] = lambda r, left: with_confirmation(r, record.confirm(model, r, left))
+            stages["confirm"] = partial(_confirm, model)
         if certificate:
-            stages["certify"] = partial(_certify, record, model, why, confirm=not confirm)
+            stages["certify"] = partial(_certify, model, why, confirm=not confirm)
         if explain:
             record.expect_explained(model)
             stages["explain"] = partial(_explain, record, model, progress)
-        result = clock.search(lambda limits: record.solve(model, solver, limits, start))
+        result = clock.search(partial(_search, record, model, solver, start))
         if start is not None and not model.changed:
             result = _against_start(model, result, start)
         for name, stage in stages.items():
@@ -157,6 +158,21 @@ def solve(
         result = _with_risk_out_of_sample(clock, model, result)
         result = clock.with_seconds(_judge(clock, model, result, why if certificate else None))
         return with_note(result, request.error)
+
+
+def _search(
+    record: Problem, model: Formulation, solver: str | None, start: Any | None, limits: Limits
+) -> Result:
+    """Solve a formulation; start from ``start`` or, if it is None, from a warm start if needed."""
+    began = now()
+
+    def warm_start() -> Any | None:
+        if start is not None:
+            return start
+        return record.hint(model, remaining_limits(limits, began).time_limit)
+
+    quick = partial(record.trivial, model)
+    return portfolio.solve(model, limits, solver=solver, start=warm_start, trivial=quick)
 
 
 class _Clock:
@@ -278,8 +294,12 @@ def _with_risk_out_of_sample(clock: _Clock, model: Formulation, result: Result) 
     return result.with_details(risk=estimate(result.solution) or msgspec.UNSET)
 
 
+def _confirm(model: Formulation, result: Result, limits: Limits) -> Result:
+    """Return a result confirmed by another method, if there is one."""
+    return with_confirmation(result, portfolio.confirm(model, result, limits))
+
+
 def _certify(
-    record: Problem,
     model: Formulation,
     why: list[str],
     result: Result,
@@ -295,12 +315,11 @@ def _certify(
         return result
     began = now()
     try:
-        found = record.certificate(model, result, limits)
+        found = portfolio.certificate(model, result, limits)
     except NoCertificateError as reason:
         why.append(str(reason))
         if confirm and isinstance(reason, LargeCertificateError) and result.proven:
-            remaining = remaining_limits(limits, began)
-            return with_confirmation(result, record.confirm(model, result, remaining))
+            return _confirm(model, result, remaining_limits(limits, began))
         return result
     return result.with_details(certificate=found or msgspec.UNSET)
 

@@ -25,13 +25,14 @@ import numpy as np
 
 from benchmarks.tables import Measured, measurement, out, resume, row
 from schedopt import evaluate, solve
+from schedopt.formulations.dssp import Selection
 from schedopt.instances import constraints as kinds
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.msfq import Instance as Queue
 from schedopt.instances.msfq import JobClass
-from schedopt.problems import problem
+from schedopt.solvers import portfolio
 from schedopt.solvers.result import Limits
 
 # --- selections with numbers that are hard to tell apart --------------------------------------
@@ -225,8 +226,7 @@ def verdict(kind: str, seed: int) -> str:
         )
     night = selection(kind, seed)
     first = solve(night, solver="highs" if seed % 2 else None, **limits)
-    record = problem("dssp")
-    confirmed = record.confirm(record.formulation()(night), first, Limits(**limits))
+    confirmed = portfolio.confirm(Selection(night), first, Limits(**limits))
     if confirmed is None:
         return "withheld"
     worth = {job.name: as_written(job.reward) for job in night.jobs}

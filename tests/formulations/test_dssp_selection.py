@@ -14,7 +14,6 @@ from schedopt.formulations.dssp.grid import LARGEST
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp import RECORD
 from schedopt.solvers import portfolio
 from schedopt.solvers.dssp.selection import FEW
 from schedopt.solvers.result import Limits
@@ -137,9 +136,9 @@ def test_old_name_of_an_engine_is_taken_with_a_note(old: str, new: str) -> None:
 def test_a_plain_selection_is_confirmed_by_highs() -> None:
     model = Selection(night([(5, 5), (4, 5), (3, 5)]))
     first = portfolio.solve(model, solver="knapsack")
-    again = RECORD.confirm(model, first, Limits())
+    again = portfolio.confirm(model, first, Limits())
     assert (again.solver, again.objective, again.proven) == ("highs", first.objective, True)
-    third = RECORD.confirm(model, again, Limits())
+    third = portfolio.confirm(model, again, Limits())
     assert (third.objective, third.proven) == (first.objective, True)
     assert third.solver in ("scip", "highs", "branch-and-bound")
 

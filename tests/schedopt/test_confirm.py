@@ -20,7 +20,6 @@ from schedopt.formulations.dssp import Selection
 from schedopt.formulations.msfq import OptimalPolicy
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.files import dump
-from schedopt.problems import problem
 from schedopt.solvers import portfolio
 from schedopt.solvers.alarm import alarm
 from schedopt.solvers.dssp import schedule, selection
@@ -74,11 +73,10 @@ def test_an_optimal_policy_is_confirmed_by_the_linear_program() -> None:
     result = solve(at_load(2, 0.3), formulation="optimal-policy", confirm=True)
     assert result.proven
     assert "confirmed by model" in str(result.message)
-    queues = problem("msfq")
     dearer = one_or_all(2, 0.25, 0.2)  # another question, so two methods disagree
-    again = queues.confirm(OptimalPolicy(dearer), result, Limits())
+    again = portfolio.confirm(OptimalPolicy(dearer), result, Limits())
     assert with_confirmation(result, again).termination == "error"
-    assert queues.confirm(OptimalPolicy(at_load(8, 0.5)), result, Limits()) is None  # too large
+    assert portfolio.confirm(OptimalPolicy(at_load(8, 0.5)), result, Limits()) is None  # too large
 
 
 def test_where_two_methods_disagree_nothing_is_optimal() -> None:
