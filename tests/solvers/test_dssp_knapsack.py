@@ -1,14 +1,15 @@
 """The exact search: right, and asked at any time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from schedopt.policies.dssp.selectors import optimum
-from schedopt.solvers.dssp.selection.knapsack import bounds
 from schedopt.solvers.dssp.selection.knapsack import kernels as core_kernels
 from schedopt.solvers.dssp.selection.knapsack import search as core_module
-from schedopt.solvers.dssp.selection.knapsack.bounds import counting_bound
+from schedopt.solvers.dssp.selection.knapsack.bounds import DEFAULTS, KnapsackParams, counting_bound
 from schedopt.solvers.dssp.selection.knapsack.items import Items
 from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
 
@@ -44,21 +45,17 @@ FAMILIES = [
 ]
 
 
-@pytest.fixture(params=["all sorted", "near the break", "without dominated items"])
-def _sorted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take what is done with many items, or many states, for some dozens."""
-    if request.param == "near the break":
-        monkeypatch.setattr(bounds, "MANY", 16)
-        monkeypatch.setattr(bounds, "SAMPLED", 8)
-        monkeypatch.setattr(bounds, "MARGIN", 1)
-        monkeypatch.setattr(core_module, "_WINDOW", 4)
-    if request.param == "without dominated items":
-        for name in ("_FIRST_CHUNK", "_CHUNK", "_LONG"):
-            monkeypatch.setattr(core_module, name, 1)
+PARAMS = {
+    "all sorted": KnapsackParams(),
+    "near the break": KnapsackParams(sorted_items=16, sampled_items=8, margin=1, window=4),
+    "without dominated items": KnapsackParams(first_states=1, chunk_states=1, many_states=1),
+}
 
 
-def solved(rewards: Floats, demands: Floats, room: float) -> float:
-    search = Core(rewards, demands, room)
+def solved(
+    rewards: Floats, demands: Floats, room: float, params: KnapsackParams = DEFAULTS
+) -> float:
+    search = Core(rewards, demands, room, params=params)
     assert search.advance(30)
     assert search.proven
     chosen = search.chosen()
@@ -83,17 +80,19 @@ def test_thousands_of_small_instances() -> None:
         assert solved(rewards, demands, room) == best_subset(rewards, demands, room)
 
 
-@pytest.mark.usefixtures("_sorted")
+@pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("size", [50, 300, 5_000])
-def test_families_against_the_programme_by_rewards(family: str, size: int) -> None:
+def test_families_against_the_programme_by_rewards(
+    family: str, size: int, params: KnapsackParams
+) -> None:
     for seed in range(6 if size < 1000 else 1):
         rewards, demands = draw(family, size, 100, seed)
         room = float(np.floor(demands.sum() * (seed + 1) / 7))
         chosen = optimum(Items.of(rewards, demands, room))
         jobs = Items.of(rewards, demands, room).jobs(chosen)
         assert demands[jobs].sum() <= room
-        assert solved(rewards, demands, room) == rewards[jobs].sum()
+        assert solved(rewards, demands, room, params) == rewards[jobs].sum()
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-3, 1e12, 2.0**-40])
@@ -105,9 +104,9 @@ def test_the_unit_does_not_matter(scale: float) -> None:
     assert solved(rewards * scale, demands, room) == pytest.approx(plain * scale, rel=1e-12)
 
 
-@pytest.mark.usefixtures("_sorted")
+@pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS)
 @pytest.mark.parametrize("family", [*FAMILIES, "real values"])
-def test_every_step_encloses_the_optimum(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_step_encloses_the_optimum(family: str, params: KnapsackParams) -> None:
     if family == "real values":
         rng = np.random.default_rng(6)
         demands = rng.random(300) * 100
@@ -116,10 +115,9 @@ def test_every_step_encloses_the_optimum(family: str, monkeypatch: pytest.Monkey
     else:
         rewards, demands = draw(family, 200, 1_000, 9)
         room, near = float(np.floor(demands.sum() / 2)), 0.0
-    best = solved(rewards, demands, room)
-    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 50)
-    monkeypatch.setattr(core_module, "_CHUNK", 500)
-    search = Core(rewards, demands, room)
+    best = solved(rewards, demands, room, params)
+    params = replace(params, first_states=50, chunk_states=500)
+    search = Core(rewards, demands, room, params=params)
     value, bound = search.value, search.bound
     while not search.proven:
         assert value <= best * (1 + near) and best * (1 - near) <= bound
@@ -155,14 +153,12 @@ def test_memory_limits_leave_what_was_found(memory: int) -> None:
         assert search._at.nodes <= search._tree[0].size
 
 
-def test_dropping_unused_nodes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 20_000)
-    monkeypatch.setattr(core_module, "_CHUNK", 20_000)
-    dropped = 0
+def test_dropping_unused_nodes_changes_nothing() -> None:
+    params, dropped = KnapsackParams(first_states=20_000, chunk_states=20_000), 0
     for family in ("weakly correlated", "almost strongly correlated", "uncorrelated"):
         rewards, demands = draw(family, 200, 10**5, 3)
         room = float(np.floor(demands.sum() / 2))
-        plain, swept = Core(rewards, demands, room), Core(rewards, demands, room)
+        plain, swept = (Core(rewards, demands, room, params=params) for _ in range(2))
         while not plain.advance(0):
             pass
         while not swept.advance(0):
@@ -178,9 +174,8 @@ def test_interrupted_between_chunks_it_goes_on(monkeypatch: pytest.MonkeyPatch) 
     rewards, demands = draw("weakly correlated", 300, 10**5, 12)
     room = float(np.floor(demands.sum() / 2))
     best = solved(rewards, demands, room)
-    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 100)
-    monkeypatch.setattr(core_module, "_CHUNK", 100)
-    search, asked = Core(rewards, demands, room), 0
+    params = KnapsackParams(first_states=100, chunk_states=100)
+    search, asked = Core(rewards, demands, room, params=params), 0
 
     def clock() -> float:
         nonlocal asked

@@ -1,41 +1,85 @@
 """Bounds of a knapsack row: the break item without sorting, counts of items, and subset sums."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import fsum, inf
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 
-MANY: Final = 4096
-"""Items up to which it is quicker to sort them all."""
-SAMPLED, MARGIN = 1024, 64
-"""Items that tell about where the break is, and by how many places among them they may be off."""
+
+@dataclass(frozen=True)
+class KnapsackParams:
+    """Parameters of the knapsack engine.
+
+    Attributes
+    ----------
+    sorted_items : int
+        Most items that are all sorted. Of more items, a sample locates the break item.
+    sampled_items, margin : int
+        Items in the sample, and the first guess by how many places in it the break may be off.
+    window : int
+        Items on either side of the break item that the first incumbent may exchange.
+    near_items : int
+        Items on either side of the break item with which the search of many items begins.
+    brief_steps, brief_states : int
+        Steps, and states in each, of a search of only the items near the break.
+    first_states, chunk_states : int
+        States, besides four for each item, before the counting bound is computed, and between two
+        checks of the clock after that (2^21 take some 30 ms).
+    many_states : int
+        Number of states beyond which dominated items are removed.
+    compared_items : int
+        Most items that are compared in pairs to find dominated ones.
+    halves : tuple of int
+        Items on either side of the break whose subset sums fill the room if all ratios are equal,
+        from round to round (2^18 sums take some 20 ms).
+    """
+
+    sorted_items: int = 4096
+    sampled_items: int = 1024
+    margin: int = 64
+    window: int = 2048
+    near_items: int = 256
+    brief_steps: int = 4
+    brief_states: int = 1 << 12
+    first_states: int = 1 << 15
+    chunk_states: int = 1 << 21
+    many_states: int = 1 << 20
+    compared_items: int = 3000
+    halves: tuple[int, ...] = (6, 10, 14, 18)
+
+
+DEFAULTS = KnapsackParams()
 
 
 class NearBreak(NamedTuple):
     """Items near the break item, the first that does not fit after all of larger keys."""
 
     places: NDArray[np.intp]  # by falling key, ties as they stand
-    before: Mask  # those of larger keys than all of these
-    broken: int  # where among these the break item is; beyond them where everything fits
-    used: float  # what all up to the break sum to
+    before: Mask  # items with larger keys than all of these
+    broken: int  # position of the break item in `places`; the length of it if everything fits
+    used: float  # total size of the items before the break item
 
     @property
     def count_to_break(self) -> int:
-        """How many there are up to the break."""
+        """The number of items before the break item."""
         return int(np.count_nonzero(self.before)) + self.broken
 
 
-def items_near_break(keys: Floats, sizes: Floats, room: float) -> NearBreak:
-    """Return the items near the break where items of whole sizes are taken by falling key."""
+def items_near_break(
+    keys: Floats, sizes: Floats, room: float, params: KnapsackParams = DEFAULTS
+) -> NearBreak:
+    """Return the items near the break item if items of integer sizes are taken by falling key."""
     from schedopt.solvers.dssp.selection.knapsack.kernels import split_by_key
 
-    if keys.size <= MANY:
+    if keys.size <= params.sorted_items:
         places = np.argsort(-keys, kind="stable")
         return _locate_break(places, np.zeros(keys.size, dtype=np.bool_), 0.0, sizes, room)
-    margin, step = MARGIN, keys.size // SAMPLED
+    margin, step = params.margin, keys.size // params.sampled_items
     before, between = np.empty(keys.size, dtype=np.bool_), np.empty(keys.size, dtype=np.intp)
     sample = keys[::step]
     falling = (-sample).argsort()
@@ -57,7 +101,7 @@ def items_near_break(keys: Floats, sizes: Floats, room: float) -> NearBreak:
 def _locate_break(
     places: NDArray[np.intp], before: Mask, used: float, sizes: Floats, room: float
 ) -> NearBreak:
-    """Return where among some places the break is, after those before, which use so much."""
+    """Return the break among some items, which come after others of total size ``used``."""
     filled = sizes[places].cumsum()
     filled += used
     broken = int(filled.searchsorted(room, side="right"))
@@ -65,20 +109,26 @@ def _locate_break(
 
 
 def counting_bound(
-    rewards: Floats, weights: Floats, room: float, value: float, enough: float = -inf
+    rewards: Floats,
+    weights: Floats,
+    room: float,
+    value: float,
+    enough: float = -inf,
+    *,
+    params: KnapsackParams = DEFAULTS,
 ) -> float:
-    """Bound solutions better than `value` by how many items they can have, rounded up.
+    """Return an upper bound on better solutions by the number of items that they can have.
 
-    At most `most` of the lightest fit, and at least `fewest` of the most rewarding are asked for.
-    For every multiplier m the relaxation with rewards R_j - m is a bound if m·`most` (m > 0) or
-    m·`fewest` (m < 0) is added. That is convex in m: its minimum is where the tangents of either
-    side meet, or nearly; where that gains less than half of the interval, it is halved next. A
-    bound below `enough` is not improved on.
+    A solution of more than `value` has at most `most` items, the lightest ones that fit, and at
+    least `fewest`, the most rewarding ones. For every multiplier m, the relaxation with rewards
+    R_j - m is a bound after m·`most` (m > 0) or m·`fewest` (m < 0) is added. The bound is convex in
+    m. Its minimum is searched where the tangents of both sides meet; after a step that gains less
+    than half of the interval, the interval is halved. A bound below `enough` is not improved.
     """
-    most = items_near_break(-weights, weights, room).count_to_break
-    fewest = 1 + items_near_break(rewards, rewards, value).count_to_break
+    most = items_near_break(-weights, weights, room, params).count_to_break
+    fewest = 1 + items_near_break(rewards, rewards, value, params).count_to_break
     least = enough - value
-    bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least)
+    bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least, params=params)
     if fewest <= count <= most:
         return bound
     limit = most if count > most else fewest
@@ -92,7 +142,9 @@ def counting_bound(
     for _ in range(60):
         width = right[0] - left[0]
         middle = (left[0] + right[0]) / 2 if halve else _tangent_intersection(left, right)
-        relaxed, count = _relaxation(rewards, weights, room, middle, limit, least=least)
+        relaxed, count = _relaxation(
+            rewards, weights, room, middle, limit, least=least, params=params
+        )
         bound = min(bound, relaxed)
         # Convex, it is nowhere below where tangents meet.
         lowest = -inf if halve else left[1] + left[2] * (middle - left[0])
@@ -109,7 +161,7 @@ def counting_bound(
 def _tangent_intersection(
     left: tuple[float, float, float], right: tuple[float, float, float]
 ) -> float:
-    """Return where two tangents meet, each a place, a value and a slope; within the two places."""
+    """Return where two tangents (position, value, slope) meet, between their positions."""
     (a, value, falls), (b, other, rises) = left, right
     if rises <= falls:
         return (a + b) / 2
@@ -117,14 +169,22 @@ def _tangent_intersection(
 
 
 def _relaxation(
-    rewards: Floats, weights: Floats, room: float, multiplier: float, limit: int, *, least: float
+    rewards: Floats,
+    weights: Floats,
+    room: float,
+    multiplier: float,
+    limit: int,
+    *,
+    least: float,
+    params: KnapsackParams,
 ) -> tuple[float, float]:
-    """Return the value of the relaxation, rounded up, and how many items, and parts, it takes.
+    """Return the value of the relaxation, rounded up, and the (fractional) number of its items.
 
-    Where ``least``, what a better solution gains, is far more than rounding, sums are rounded.
+    ``least`` is the least gain of a better solution. If it is far above the rounding errors, sums
+    are rounded; else they are exact.
     """
     reduced = rewards - multiplier
-    near = items_near_break(reduced / weights, weights, room)
+    near = items_near_break(reduced / weights, weights, room, params)
     count, price = float(near.count_to_break), 0.0
     first = near.places[near.broken] if near.broken < near.places.size else None
     if multiplier > 0 and (first is None or reduced[first] <= 0):
@@ -149,32 +209,32 @@ def _relaxation(
     return fsum([*ends, *gains.tolist()]) + 2.0**-50 * relaxation, count
 
 
-HALVES: Final = (6, 10, 14, 18)
-"""How many items each half has, from round to round: 2^18 sums take some 20 ms."""
-
-
 def fill_from_start(
-    items: tuple[Floats, Floats, Floats], room: float, broken: int, first: Mask
+    items: tuple[Floats, Floats, Floats],
+    room: float,
+    broken: int,
+    first: Mask,
+    params: KnapsackParams = DEFAULTS,
 ) -> Mask:
-    """Return a selection to start from, or one that fills the room better if all ratios are equal.
+    """Return the first incumbent, or one that fills the room better if all ratios are equal.
 
-    `items`: weights, rewards and ratios, and a last ratio of 0.
+    ``items`` are weights, rewards, and ratios followed by a 0.
     """
     weights, rewards, ratios = items
     if broken == weights.size or ratios[0] != ratios[-2] or weights[first].sum() >= room:
         return first
-    fuller = fill(weights, room, broken)
+    fuller = fill(weights, room, broken, params.halves)
     return fuller if rewards[fuller].sum() > rewards[first].sum() else first
 
 
-def fill(weights: Floats, room: float, broken: int) -> Mask:
-    """Return a selection that fills as much of the room as was found.
+def fill(weights: Floats, room: float, broken: int, halves: Sequence[int]) -> Mask:
+    """Return a selection that fills as much of the room as subset sums near the break can.
 
-    Weights are whole numbers whose sum up to the break item is exact; all before it fit together,
-    but not with it.
+    Weights are integers whose sum up to the break item is exact. The items before the break item
+    fit together, but not with it.
     """
     best, most = np.zeros(weights.size, dtype=np.bool_), 0.0
-    for half in HALVES:
+    for half in halves:
         first, last = max(0, broken - half), min(weights.size, broken + half)
         near = np.arange(first, last)
         left, right = near[::2], near[1::2]
@@ -194,7 +254,7 @@ def fill(weights: Floats, room: float, broken: int) -> Mask:
 
 
 def _subset_sums(weights: Floats) -> Floats:
-    """Return the sum of each subset, shape (2^n,); bit i of its place says whether i is in it."""
+    """Return the sums of all subsets, shape (2^n,); bit i of a position stands for item i."""
     sums = np.zeros(1)
     for weight in weights:
         sums = np.concatenate((sums, sums + weight))
@@ -202,5 +262,5 @@ def _subset_sums(weights: Floats) -> Floats:
 
 
 def _bits_of(number: int, count: int) -> NDArray[np.bool_]:
-    """Return the lowest bits of a number, the lowest first."""
+    """Return the lowest ``count`` bits of a number, the lowest first."""
     return np.array([number >> i & 1 for i in range(count)], dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""The 0-1 knapsack that a selector sees: only the jobs that are worth a decision."""
+"""Items of a 0-1 knapsack: the jobs that fit alone and have a reward and a demand."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Jobs that fit alone, are worth something and ask for something.
+    """The jobs that fit alone and have a positive reward and a positive demand.
 
-    Demands are held as whole numbers of the unit in which they are decimals, exactly, while the
-    room stays below 2^53 units. Else the unit is larger, some 2^-52 of the room, and what is not
-    whole in it is rounded, by default so that whatever fits here fits indeed: of the sets that fit
-    only those are missed that fill the room to within a unit for each member.
+    Demands are integers in a common unit. They are exact if the room is less than 2^53 units.
+    Otherwise the unit is about 2^-52 of the room, and demands are rounded, by default up: every set
+    that fits here fits exactly, and a set that fits exactly may be missed only if it leaves less
+    than a unit for each of its items.
     """
 
     rewards: Floats  # more than 0, (n,)
-    weights: Floats  # the demands, whole numbers from 1 to `room`, (n,)
-    room: float  # what the weights may sum to, a whole number below 2^53
-    # reward over demand, from the numbers as given, so that equal ones stay equal, (n,)
+    weights: Floats  # demands, integers from 1 to `room`, (n,)
+    room: float  # capacity, an integer below 2^53
+    # reward over demand, of the original numbers, so that equal ratios stay equal, (n,)
     ratios: Floats
-    positions: NDArray[np.intp]  # of these jobs among all, ascending, (n,)
-    free: Mask  # jobs with a reward and no demand: every selection has them, (J,)
-    exact: bool  # whether nothing was rounded
+    positions: NDArray[np.intp]  # of these jobs among all jobs, ascending, (n,)
+    free: Mask  # jobs with a reward and no demand, which every selection has, (J,)
+    exact: bool  # whether no number was rounded
 
     @classmethod
     def of(
         cls, rewards: Floats, demands: Floats, room: float, known: Sequence[NumberSummary] = ()
     ) -> Items:
-        """Sift jobs whose demands, and the room, are decimals in one unit.
+        """Return the items of jobs with these rewards and demands, which are decimals.
 
-        ``known``: of rewards and demands, where it is.
+        ``known`` are summaries of rewards and demands, if they were computed before.
         """
         worth, asked = known or (summarize(rewards), summarize(demands))
-        if asked.total is not None:  # mostly there is no unit to look for,
+        if asked.total is not None:  # the unit is 1
             limit = float(min(floor(room), 2 * asked.total))
-            if worth.least > 0 < asked.least and asked.most <= limit:  # and all are worth a look
+            if worth.least > 0 < asked.least and asked.most <= limit:  # all jobs are items
                 everyone, none = np.arange(rewards.size), np.zeros(rewards.size, dtype=np.bool_)
                 with np.errstate(over="ignore", under="ignore"):
                     ratios = rewards / demands
@@ -65,10 +65,10 @@ class Items:
         *,
         generous: bool = False,
     ) -> Items:
-        """Keep the eligible jobs, all by default, whose demand is positive and fits.
+        """Return the items among the eligible jobs, by default all.
 
-        Demands and room are in one unit. Where numbers must be rounded, ``generous`` rounds so that
-        whatever fits indeed fits here too.
+        Demands and room are in one unit. If numbers must be rounded and ``generous`` is set, every
+        set that fits exactly fits after rounding.
         """
         numbers = demands.numbers
         worth = rewards > 0 if eligible is None else (rewards > 0) & eligible
@@ -91,12 +91,12 @@ class Items:
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
-        """The items by non-increasing ratio, in the file's order on ties."""
+        """The items by non-increasing ratio, ties in the order of the file."""
         return np.argsort(-self.ratios, kind="stable")
 
     @cached_property
     def fractional_bound(self) -> float:
-        """The most that fractions of items could be worth: no selection is worth more.
+        """The LP bound of the knapsack.
 
         Source: Dantzig, Discrete-variable extremum problems, Operations Research 5, 1957.
         """
@@ -119,13 +119,13 @@ class Items:
 
 
 def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Floats, float, bool]:
-    """Return demands and room as whole doubles below 2^53, and whether nothing was rounded.
+    """Return demands and room as integer doubles below 2^53, and whether they are exact.
 
-    Where ``generous``, all that fits must fit after rounding; else all that fits after rounding
-    must fit.
+    If ``generous``, every set that fits exactly fits after rounding. Otherwise every set that fits
+    after rounding fits exactly.
     """
     numbers = demands.numbers
-    # More room than twice what everything needs would only coarsen the unit.
+    # A room of more than twice the total demand would make the unit larger without need.
     room = min(room, 2 * demands.total)
     unit = 1 << max(0, room.bit_length() - 53)
     if unit == 1:
@@ -134,21 +134,21 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     if not generous:
         return (-(-numbers // unit)).astype(np.float64), float(room // unit), False
     weights = numbers // unit
-    light = (weights == 0) & (numbers > 0)  # these weigh 1, and have room for it
+    light = (weights == 0) & (numbers > 0)  # these weigh 1, and the room grows by as much
     least = np.where(light, 1, weights).astype(np.float64)
     return least, float(-(-room // unit) + int(light.sum())), False
 
 
 class NumberSummary(NamedTuple):
-    """What is known of some numbers; of none, the least is infinite."""
+    """Least, most and total of some numbers; without numbers, the least is infinite."""
 
     least: float
     most: float
-    total: int | None  # of whole numbers, exactly; None of others, and where it is too large
+    total: int | None  # exact; None if a number is not an integer or the total is too large
 
 
 def summarize(numbers: Floats) -> NumberSummary:
-    """Look at some numbers."""
+    """Return the summary of some numbers."""
     if not numbers.size:
         return NumberSummary(inf, 0.0, 0)
     least, most, total = float(numbers.min()), float(numbers.max()), float(numbers.sum())
@@ -157,7 +157,7 @@ def summarize(numbers: Floats) -> NumberSummary:
 
 
 def valid(name: str, numbers: ArrayLike) -> tuple[Floats, NumberSummary]:
-    """Return a row of numbers and a look at it, `ValueError` of a negative or infinite one."""
+    """Return an array and its summary; raise `ValueError` for negative or infinite numbers."""
     array = np.ascontiguousarray(numbers, dtype=np.float64)
     summary = summarize(array) if array.ndim == 1 else None
     if summary is None or not (summary.least >= 0 and summary.most < inf):
@@ -166,14 +166,11 @@ def valid(name: str, numbers: ArrayLike) -> tuple[Floats, NumberSummary]:
 
 
 def divisor(numbers: Floats) -> float:
-    """Return the largest common divisor of whole numbers; mostly a few of them have none.
-
-    Of numbers beyond 2^53 it is taken to be 1.
-    """
+    """Return the greatest common divisor of integers, or 1 if one of them is above 2^53."""
     if numbers.max(initial=0.0) > 2.0**53:
         return 1.0
     few = np.gcd.reduce(numbers[:64].astype(np.int64), initial=0)
-    if few > 1:  # a quotient of whole numbers below 2^53 is never rounded to a whole one
+    if few > 1:  # quotients of integers below 2^53 are integers only if they are exact
         parts = numbers / float(few)
         if not np.array_equal(parts, np.floor(parts)):
             few = np.gcd.reduce(numbers.astype(np.int64), initial=few)
@@ -183,18 +180,18 @@ def divisor(numbers: Floats) -> float:
 def undominated(
     items: tuple[Floats, Floats, Mask], losses: Floats, slack: float, room: float
 ) -> Mask:
-    """Return which items a solution may do otherwise with that is worth more than is known.
+    """Return the items that may differ from the break solution in a better solution.
 
-    Where an item weighs no less than another and is worth no more, some best solution that has it
-    has the other too. So whoever is put in brings all that dominate it, and whoever is taken out
-    takes along all that it dominates; each of these costs its reduced reward. `items`: weights,
-    rewards, and which are in the break solution; `losses`: the reduced rewards; `slack`: what may
-    be lost in all.
+    An item dominates another if it weighs no more and its reward is no smaller. Some optimal
+    solution has, with each item, all items that dominate it. So adding an item adds all items that
+    dominate it, and removing one removes all items that it dominates; each change loses the item's
+    reduced reward. ``items`` are weights, rewards and the break solution, ``losses`` the reduced
+    rewards, and ``slack`` the largest total loss of a better solution.
     """
     weights, rewards, inside = items
     first = np.arange(weights.size)
     before = (weights[:, None] <= weights) & (rewards[:, None] >= rewards)
-    before &= ~before.T | (first[:, None] < first)  # of equal ones the first goes before
+    before &= ~before.T | (first[:, None] < first)  # of equal items, the first dominates
     put = losses + before.T @ np.where(inside, 0.0, losses)
     taken = losses + before @ np.where(inside, losses, 0.0)
     fits = weights + before.T @ weights <= room

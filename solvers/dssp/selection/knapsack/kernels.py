@@ -1,12 +1,12 @@
-"""The enumeration behind `Core`: states outwards from the break item, one item at a time.
+"""The dynamic program of `Core`: states outwards from the break item, one item at a time.
 
-A state is a set of items: the break solution with some of the items next to it taken out or put
-in. It is known by the room that it leaves (negative if it is overfull), its reward, and a node of
-a tree from which the set can be read. States are kept by falling room and strictly rising reward:
-one that leaves no more room and is worth no more than another is of no use.
+A state is a set of items: the break solution with some items near the break removed or added. It
+has the room that the set leaves (negative if it does not fit), its reward, and a node of a tree
+from which the set can be read. States are sorted by decreasing room and strictly increasing reward;
+dominated states are dropped.
 
-Everything that lasts stands in arrays that the kernels change in place, so that a run can be
-interrupted between any two calls.
+The kernels change the arrays of states in place, so that a run can be interrupted between any two
+calls.
 """
 
 from typing import Any, Final
@@ -18,7 +18,7 @@ from schedopt.solvers.compiling import kernel
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Array = Any  # numba gives its own types to what these kernels hand to one another
+Array = Any  # kernels pass numba's own types to each other
 Cursor = Any
 Items = tuple[Floats, Floats, Floats]
 States = tuple[Floats, Floats, NDArray[np.int32]]
@@ -52,27 +52,39 @@ PROVEN, PAUSED, STATES_FULL, NODES_FULL = 0, 1, 2, 3
 BREAK, START = -1, -2  # nodes that are not in the tree: the break solution, the first incumbent
 
 _MERGED = -1
-FIRST_STATES: Final = 1 << 12  # that a search has room for at first
-_FEW: Final = 40
-_LONG: Final = 1 << 18
-_FIRST: Final = 1 << 15
+FIRST_STATES: Final = 1 << 12
+"""Capacity of the lists of states at first."""
+_LONG_LIST: Final = 1 << 18
+"""States up to which unpromising ones are dropped before a merge, all at once."""
 
 
-def _items_to_search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> float:
-    """Return the number of items; infinite for a search that goes on after its first steps."""
+def _items_to_search(
+    at: Cursor,
+    items: Items,
+    states: States,
+    tree: Tree,
+    budget: int,
+    few: int = 40,
+    short: int = 1 << 16,
+) -> float:
+    """Return the number of items, or infinity for a search that is worth compiling.
+
+    That is a search of more than ``short`` states, or one of more than ``few`` items that continues
+    after its first steps.
+    """
     count = items[0].size
-    begins = at.nodes == 0 or (count <= _FEW and states[0].shape[1] == FIRST_STATES)
-    return count if begins and budget <= 2 * _FIRST else np.inf
+    begins = at.nodes == 0 or (count <= few and states[0].shape[1] == FIRST_STATES)
+    return count if begins and budget <= short else np.inf
 
 
 @kernel(python_up_to=300, size=_items_to_search)
 def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
-    """Enumerate items for about `budget` states' worth of work.
+    """Process items until about ``budget`` states were processed.
 
-    `items` are weights and rewards by non-increasing ratio, then the ratios and a last 0; `states`
-    are room, reward and node, in two lists each, shape (2, capacity); `tree` holds parent and item
-    of each node, whose set is its parent's with the item put in or taken out. Returns PROVEN,
-    PAUSED, or what must grow before the search goes on.
+    ``items`` are weights and rewards by non-increasing ratio, then the ratios and a 0. ``states``
+    are room, reward and node, two lists of each, shape (2, capacity). ``tree`` holds the parent and
+    the item of each node; its set is that of the parent with the item added or removed. Returns
+    PROVEN, PAUSED, STATES_FULL or NODES_FULL.
     """
     weights, rewards, ratios = items
     while True:
@@ -86,15 +98,15 @@ def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) ->
                 return code
         if at.length == 0 or at.bound < at.value + at.gain or not _next_item(at, weights):
             return PROVEN
-        # With the item put in (or taken out), Dantzig's bound falls by the item's reduced reward.
+        # Adding (or removing) the item lowers Dantzig's bound by the item's reduced reward.
         j = at.moved
         lost = abs(rewards[j] - ratios[at.broken] * weights[j])
         if at.root - lost < at.value + at.gain:
             continue
-        # A long list would take too long to look through at once, and mostly it is promising.
-        if at.length <= _LONG:
+        # A pass over a long list takes too long between two checks of the clock.
+        if at.length <= _LONG_LIST:
             budget -= at.length
-        if at.length > _LONG or _drop_unpromising(at, items, states):
+        if at.length > _LONG_LIST or _drop_unpromising(at, items, states):
             at.merging = 1
             at.old = at.new = at.made = 0
             at.top = at.open = -np.inf
@@ -103,7 +115,7 @@ def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) ->
 
 
 def _next_item(at: Cursor, weights: Floats) -> bool:
-    """Move on to the next item, by turns right and left of the break; False if none is left."""
+    """Go to the next item, alternately right and left of the break; False if none is left."""
     farther_right = at.right - at.broken
     farther_left = at.broken - 1 - at.left
     if at.right < weights.size and (at.left < 0 or farther_right <= farther_left):
@@ -119,10 +131,10 @@ def _next_item(at: Cursor, weights: Floats) -> bool:
 
 
 def _bound(state_room: float, state_reward: float, up: float, down: float, least: float) -> float:
-    """Return the most that a state can become worth.
+    """Return the linear upper bound on the reward of a state.
 
-    `up` is the best ratio of what may be put in, `down` the worst of what may be taken out, and
-    `least` the room below which taking out everything is not enough.
+    ``up`` is the best ratio of the items that may be added, and ``down`` the worst of those that
+    may be removed. A state with less room than ``least`` cannot become feasible.
     """
     if state_room >= 0:
         return state_reward + state_room * up
@@ -132,7 +144,7 @@ def _bound(state_room: float, state_reward: float, up: float, down: float, least
 
 
 def _drop_unpromising(at: Cursor, items: Items, states: States) -> bool:
-    """Tell whether any state is of interest with the item moved; drop those of none either way."""
+    """Drop states that cannot improve with or without the item; return True if one can with it."""
     weights, rewards, ratios = items
     room, reward, node = states
     up, down, least = ratios[at.right], ratios[max(at.left, 0)], -at.removable
@@ -155,7 +167,7 @@ def _drop_unpromising(at: Cursor, items: Items, states: States) -> bool:
 
 
 def _merge_states(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
-    """Merge the states without and with the moved item into the other list, as far as it goes."""
+    """Merge the states without and with the item into the other list, within the budget."""
     weights, rewards, ratios = items
     room, reward, node = states
     parent, item = tree
@@ -171,10 +183,10 @@ def _merge_states(at: Cursor, items: Items, states: States, tree: Tree, budget: 
     length, i, j, k, top, largest = at.length, at.old, at.new, at.made, at.top, at.open
     value, best, used = at.value, at.best, at.nodes
     goal = value + at.gain
-    # A state takes one step, one place and one node at most: so many go without looking.
+    # Each step adds at most one state and one node, so that no check is needed in the loop.
     steps = min(max(budget, 1), 2 * length - i - j, next_rooms.size - k, parent.size - used)
     for _ in range(steps):
-        # By falling room, then by falling reward. (As a function of its own this is thrice slower.)
+        # By decreasing room, then by decreasing reward. (As a function of its own, three times slower.)
         without = i < length and (
             j >= length
             or rooms[i] > rooms[j] - weight
@@ -223,9 +235,9 @@ def split_by_key(
     above: Mask,
     between: Array,
 ) -> tuple[int, float]:
-    """Tell keys less price times weight above `high`, and the places of those from `low` up to it.
+    """Split items by key less price times weight: ``above`` high, or ``between`` low and high.
 
-    Returns how many are between, and what those above weigh.
+    Returns the number of items between, and the total weight of the items above.
     """
     count, weight = 0, 0.0
     for i in range(keys.size):
@@ -240,7 +252,7 @@ def split_by_key(
 
 @kernel(python_up_to=50_000)
 def sweep(at: Cursor, node: Array, tree: Tree) -> None:
-    """Drop the nodes that no state needs. Parents stand before their children, and stay so."""
+    """Remove the nodes that no state refers to. Parents stay before their children."""
     parent, item = tree
     place = np.zeros(at.nodes, dtype=np.int32)
     if at.best >= 0:
@@ -271,7 +283,7 @@ def sweep(at: Cursor, node: Array, tree: Tree) -> None:
 
 @kernel(python_up_to=2000, size=lambda at, size, tree: size)
 def solution(at: Cursor, size: int, tree: Tree) -> Mask:
-    """Return the best solution that the search has found, over the items by ratio."""
+    """Return the incumbent, a mask over the items by ratio."""
     chosen = np.zeros(size, dtype=np.bool_)
     chosen[: at.broken] = True
     parent, item = tree
@@ -288,15 +300,15 @@ def first_incumbent(
 ) -> Mask:
     """Return a good solution: greedy, or the break solution with a pair of items exchanged.
 
-    For each item of the break solution the best partner outside that fits in its place is found
-    among those sorted by weight; both are at most so many items from the break item.
+    For each item of the break solution, the best item outside that fits in its place is found among
+    those sorted by weight. Both are at most ``window`` items from the break item.
     """
     chosen = np.zeros(weights.size, dtype=np.bool_)
     chosen[:broken] = True
     remaining, value = room - weights[:broken].sum(), 0.0
     begin, end = max(0, broken - window), min(weights.size, broken + window)
     outside = broken + np.argsort(weights[broken:end], kind="mergesort")
-    best = np.empty(outside.size, dtype=np.int64)  # the best of each prefix of these
+    best = np.empty(outside.size, dtype=np.int64)  # of largest reward in each prefix of `outside`
     for i in range(outside.size):
         best[i] = outside[i]
         if i > 0 and rewards[best[i - 1]] >= rewards[outside[i]]:

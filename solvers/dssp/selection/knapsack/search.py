@@ -1,4 +1,4 @@
-"""An exact solver of the 0-1 knapsack that can be stopped and asked at any time, as an engine."""
+"""An exact engine for the 0-1 knapsack, which has a solution and a bound at any time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from schedopt.instances.decimals import LARGEST, Whole
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.dssp.selection.knapsack import bounds
+from schedopt.solvers.dssp.selection.knapsack.bounds import KnapsackParams
 from schedopt.solvers.dssp.selection.knapsack.items import (
     Items,
     Mask,
@@ -30,13 +31,6 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
     from schedopt.instances.dssp import Selected
 
-_COMPARED: Final = 3000  # items up to which all pairs are compared,
-_LONG: Final = 1 << 20  # once there are so many states
-_CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
-_FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
-_WINDOW: Final = 2048  # items on either side of the break item that the first incumbent looks at
-_NEAR: Final = 256  # the same, where not all items are sorted
-_BRIEFLY: Final = 4, 1 << 12  # steps, and states of each, that are spent on items near the break
 _STATE_BYTES: Final = 2 * (8 + 8 + 4)  # room, reward and node, in two lists
 _NODE_BYTES: Final = 4 + 4 + 4  # parent and item, and a place while sweeping
 
@@ -46,39 +40,40 @@ class CoreMemoryError(MemoryError):
 
 
 class Core:
-    """Maximise Σ R_j x_j subject to Σ w_j x_j <= room, x_j in {0, 1}.
+    """Maximize Σ R_j x_j subject to Σ w_j x_j <= room, x_j in {0, 1}.
 
-    Items are sorted by ratio; the break item is the first that does not fit after all before it.
-    A dynamic programme starts from the set before the break item and decides on items outwards
-    from there, by turns right (put in) and left (take out). It keeps only sets that no other
-    dominates and whose linear bound, by the next ratio on each side, beats the incumbent; an item
-    that no set can use is passed over. Where no set remains, the incumbent is proven.
+    Items are sorted by ratio. The break item is the first that does not fit after all items before
+    it. A dynamic program starts from the items before the break item and decides on items outwards
+    from there, alternately to the right (added) and to the left (removed). It keeps the sets that
+    no other set dominates and whose linear bound, by the next ratio on each side, is above the
+    incumbent. If no set remains, the incumbent is optimal.
 
-    If this takes long, the number of items is bounded from both sides (what the lightest items
-    allow, and what the most rewarding ones ask for), and the relaxation with that bound, by one
-    multiplier, bounds the value: for rewards like demand + constant it is mostly met at once. Where
-    states become many, it begins anew without the items that others dominate.
+    After `KnapsackParams.first_states` states, the number of items of a better solution is bounded
+    from both sides, and the relaxation with these bounds gives a second upper bound. It is tight
+    for strongly correlated rewards. If there are many states, the search starts again without
+    dominated items.
 
     Parameters
     ----------
     rewards, demands : array of float, shape (J,)
         R_j and w_j, finite and not negative.
     room : float
-        What the demands may sum to, finite and not negative.
+        Capacity, finite and not negative.
     memory : int
         Bytes that the states may take.
+    params : KnapsackParams
 
     Raises
     ------
     ValueError
-        If an argument is not as said.
+        If an argument has another shape or a value out of range.
 
     Notes
     -----
-    Decimals are treated exactly while the rewards sum to less than 2^52, and the room is less than
-    2^53, in their unit. Rewards beyond that are float64, and the value is optimal to about 1e-14 of
-    it; demands beyond that are rounded up, and sets that fill the room to within 2^-52 of it for
-    each member may count as too large (see `Items`).
+    Decimals are exact if, in their common unit, the rewards sum to less than 2^52 and the room is
+    less than 2^53. Larger rewards are float64, and the value is optimal up to a relative error of
+    1e-14. Larger demands are rounded up: a set that leaves less than 2^-52 of the room for each of
+    its items may count as too large (see `Items`).
 
     Source: Pisinger, A minimal algorithm for the 0-1 knapsack problem, Operations Research 45,
     1997, with the bound of Dantzig, Operations Research 5, 1957; the bound by the number of items
@@ -89,11 +84,18 @@ class Core:
     _proven: bool
 
     def __init__(
-        self, rewards: ArrayLike, demands: ArrayLike, room: float, *, memory: int = 2 << 30
+        self,
+        rewards: ArrayLike,
+        demands: ArrayLike,
+        room: float,
+        *,
+        memory: int = 2 << 30,
+        params: KnapsackParams = bounds.DEFAULTS,
     ) -> None:
+        self.params = params
         (self._given, worth), self._scale, self._roomy = valid("rewards", rewards), 1.0, True
         if worth.total is None:
-            # Rewards that are decimal fractions are as exact as whole ones, in a smaller unit.
+            # Decimal fractions are integers in a smaller unit.
             whole = Whole.of(self._given)
             self._roomy = whole.total < LARGEST and whole.scale <= 10**22
             if self._roomy:
@@ -109,7 +111,7 @@ class Core:
         self._most = float(self._given.sum() if worth.total is None else worth.total)
         self._offered = fsum(self._given[items.free])
         self._tightened, self._least = False, inf
-        self._compared = not self.exact  # whether dominated items are out
+        self._compared = not self.exact  # whether dominated items are removed
         self._best: tuple[float, Mask, float] | None = None  # value, jobs, reward
         self._by_item = items.ratios
         if items.weights is not needs:
@@ -117,9 +119,9 @@ class Core:
                 self._by_item = items.rewards / items.weights
         self._whole = self._roomy or bool(np.array_equal(items.rewards, np.floor(items.rewards)))
         self._step = divisor(items.rewards) if self._whole else 0.0
-        # What no set of weights can sum to is no room.
+        # Sums of weights are multiples of their common divisor.
         room = items.room - items.room % divisor(items.weights) if items.weights.size else 0.0
-        if self.exact and items.rewards.size > bounds.MANY:
+        if self.exact and items.rewards.size > params.sorted_items:
             self._fix_items(room)
         else:
             self._start(np.arange(items.rewards.size), room)
@@ -131,7 +133,7 @@ class Core:
 
     @property
     def exact(self) -> bool:
-        """Whether the numbers are held as they are: then what is proven has no rounding in it."""
+        """Whether no number was rounded, so that the bound is exact."""
         return self._roomy and self._items.exact
 
     @property
@@ -141,10 +143,10 @@ class Core:
 
     @property
     def bound(self) -> float:
-        """What no selection can exceed; the value, once it is proven. It never rises."""
+        """The upper bound on the reward of all selections. It never increases."""
         if self._proven:
             return self.value
-        bound = max(float(self._at.bound), float(self._at.value))  # no state left has no bound
+        bound = max(float(self._at.bound), float(self._at.value))  # -inf if no state is left
         bound = floor(bound + self._slip) if self._whole else bound
         return max(self.value, (bound + self._base + self._offered) / self._scale)
 
@@ -153,16 +155,15 @@ class Core:
         return self._best_selection()[0].copy()
 
     def advance(self, seconds: float) -> bool:
-        """Search on for about so many seconds, or until the value is proven.
+        """Continue the search for some seconds, or until the value is proven.
 
-        It may be called again and again, and goes on where it stopped: also where Ctrl-C stopped
-        it. It stops some 30 ms late, and up to a second where gigabytes of states have just been
-        moved.
+        Each call continues where the last one stopped, also after a `KeyboardInterrupt`. It stops
+        about 30 ms late, and up to a second late if it has just copied gigabytes of states.
 
         Parameters
         ----------
         seconds : float
-            Wall-clock time. With 0 or less it takes one small step.
+            Wall-clock time. If it is not positive, one small step is taken.
 
         Returns
         -------
@@ -172,50 +173,54 @@ class Core:
         Raises
         ------
         CoreMemoryError
-            If more states are open than the memory holds; value, bound and selection stay valid.
+            If the states exceed the memory. Value, bound and selection stay valid.
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         end = now() + seconds
         while not self._proven:
-            steps = _CHUNK if self._tightened else _FIRST_CHUNK + 4 * self._rewards.size
+            params, size = self.params, self._rewards.size
+            steps = params.chunk_states if self._tightened else params.first_states + 4 * size
             code = self._search(steps)
             if code == kernels.PROVEN:
                 self._proven = True
             elif code == kernels.PAUSED and not self._tightened:
                 self._tighten()
-            elif self._at.length > _LONG and not self._compared:
+            elif self._at.length > params.many_states and not self._compared:
                 self._drop_dominated()
             if now() >= end:
                 break
         return self._proven
 
     def _fix_items(self, room: float) -> None:
-        """Look for a good solution around the break, and then at the items that may better it.
+        """Find a good solution near the break, and fix the other items by their reduced rewards.
 
-        With an item put in or taken out, Dantzig's bound falls by the item's reduced reward: where
-        it falls to what is known, the item is decided.
+        An item is fixed if Dantzig's bound less the item's reduced reward is not above the
+        incumbent.
         """
-        rewards, weights = self._items.rewards, self._items.weights
-        near = bounds.items_near_break(self._by_item, weights, room)
-        first = max(0, near.broken - _NEAR)
-        inside, order = near.before, near.places[first : near.broken + _NEAR]
+        rewards, weights, params = self._items.rewards, self._items.weights, self.params
+        near = bounds.items_near_break(self._by_item, weights, room, params)
+        first = max(0, near.broken - params.near_items)
+        inside, order = near.before, near.places[first : near.broken + params.near_items]
         inside[near.places[:first]] = True
         self._start(order, room - float((weights * inside).sum()), inside)
         price = float(self._by_item[order[min(self._broken, order.size - 1)]])
         if self._search_briefly():
             return
         wide, decided = self._unfixed_items(price)
-        if wide.size > 2 * _WINDOW:  # far from the break things may fit better
+        if wide.size > 2 * params.window:  # items far from the break may fill the room better
             far = np.zeros(rewards.size, dtype=np.bool_)
-            far[order] = far[:: max(1, rewards.size // (2 * _WINDOW))] = True
+            far[order] = far[:: max(1, rewards.size // (2 * params.window))] = True
             rest, best = inside & ~far, self._incumbent_by_item()
             remaining = room - float((weights * rest).sum())
             self._start(np.flatnonzero(far), remaining, rest, best)
             self._improve_incumbent()
             value = self._base + float(self._at.value)
-            self._least = bounds.counting_bound(rewards, weights, room, value, value + self._step)
-            if self._least < value + self._step or self._search_briefly():
+            target = value + self._step
+            self._least = bounds.counting_bound(
+                rewards, weights, room, value, target, params=params
+            )
+            if self._least < target or self._search_briefly():
                 self._at.bound = self._at.value
                 return
             wide, decided = self._unfixed_items(price)
@@ -223,7 +228,7 @@ class Core:
         self._start(wide, room, decided, self._incumbent_by_item())
 
     def _unfixed_items(self, price: float) -> tuple[NDArray[np.intp], Mask]:
-        """Return the items to decide on, and which of the others are in."""
+        """Return the items that are not fixed, and a mask of the items that are fixed to 1."""
         from schedopt.solvers.dssp.selection.knapsack.kernels import split_by_key
 
         rewards, slack = self._items.rewards, self._slack()
@@ -233,14 +238,14 @@ class Core:
         return places[:count], decided
 
     def _slack(self) -> float:
-        """Return what Dantzig's bound is above the best so far, and what rounding can do to it."""
+        """Return Dantzig's bound less the incumbent, plus the rounding error of the bound."""
         return float(self._at.root - self._at.value) + 2.0**-46 * self._most
 
     def _search_briefly(self) -> bool:
-        """Search for a short while; tell whether nothing anywhere can be better than the best."""
-        at, (steps, states) = self._at, _BRIEFLY
+        """Search for a few steps; return True if the incumbent is then optimal."""
+        at, states = self._at, self.params.brief_states
         enough = min(self._least - self._base, float(at.root)) + self._slip - self._step
-        for _ in range(steps):
+        for _ in range(self.params.brief_steps):
             if self._proven or at.value > enough or self._search(states) == 0:
                 break
         done = self._proven or bool(at.value > enough)
@@ -255,17 +260,17 @@ class Core:
         inside: Mask | None = None,
         known: Mask | None = None,
     ) -> None:
-        """Set up the search of some items, the first incumbent and the state to start from.
+        """Prepare the search over some items, with its first incumbent and its first state.
 
-        `room`: what is left by those `inside`, which are put in anyway; `known`: a selection of all
-        items that is known to be good.
+        The items ``inside`` are fixed to 1, and ``room`` is what they leave. ``known`` is a good
+        selection of all items.
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         rewards, count = self._items.rewards, items.size
         order = items[np.argsort(-self._by_item[items], kind="stable")]
         self._order, self._room, self._inside, self._known = order, room, inside, known
-        self._best = None  # of the base that was
+        self._best = None
         self._base = base = 0.0 if inside is None else float((rewards * inside).sum())
         self._weights, self._rewards = self._items.weights[order], rewards[order]
         self._ratios = np.append(self._by_item[order], 0.0)
@@ -274,12 +279,12 @@ class Core:
         self._proven = broken == count
         used, reward = float(filled[broken - 1]) if broken else 0.0, self._rewards[:broken].sum()
         if known is None:
-            self._first = self._good_solution(_WINDOW)
+            self._first = self._good_solution(self.params.window)
             value = float(self._rewards[self._first].sum())
-        else:  # what is decided may be decided otherwise in it
+        else:  # `known` may differ from the fixed items
             value = float((rewards * known).sum()) - base
         root = float(reward + (room - used) * self._ratios[broken])
-        self._slip = 2.0**-48 * (root + base)  # what rounding can do to a bound
+        self._slip = 2.0**-48 * (root + base)  # rounding error of a bound
         self._at: Any = np.zeros(1, dtype=kernels.CURSOR).view(np.recarray)[0]
         at = self._at
         at.broken = at.right = broken
@@ -287,8 +292,7 @@ class Core:
         at.length, at.best = 1, kernels.START
         at.value, at.root = value, root
         at.bound = max(value, min(root, self._least - base))
-        # Whole rewards beat the incumbent by their common divisor at least; others by more than
-        # rounding.
+        # A better solution gains at least the common divisor of integer rewards.
         at.gain = self._step - self._slip if self._whole else self._slip
         shape, nodes = (2, kernels.FIRST_STATES), 1 << 14
         self._states = np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.int32)
@@ -297,7 +301,7 @@ class Core:
         rooms[0, 0], worths[0, 0], places[0, 0] = room - used, reward, kernels.BREAK
 
     def _search(self, budget: int) -> int:
-        """Search for about so many states; what is full grows."""
+        """Process about ``budget`` states; arrays that are full grow."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         items = self._weights, self._rewards, self._ratios
@@ -311,10 +315,10 @@ class Core:
         return code
 
     def _grow(self, lists: int, tree: int) -> None:
-        """Multiply what the lists of states, and the tree of their sets, have room for."""
+        """Multiply the capacities of the lists of states and of the tree by these factors."""
         states, nodes = lists * self._states[0].shape[1], tree * self._tree[0].size
         size = states * _STATE_BYTES + nodes * _NODE_BYTES
-        # The old ones stand beside the new ones while they are copied.
+        # The old arrays exist beside the new ones while they are copied.
         size += (states // 2) * _STATE_BYTES if lists > 1 else (nodes // 2) * _NODE_BYTES
         if size > self._memory or nodes > 1 << 30:  # 32-bit numbers of nodes
             raise CoreMemoryError(
@@ -328,15 +332,15 @@ class Core:
             self._tree = _longer(self._tree[0], nodes), _longer(self._tree[1], nodes)
 
     def _good_solution(self, window: int) -> Mask:
-        """Return a good solution, over the items by ratio, looking so far from the break item."""
+        """Return a good solution from the items up to ``window`` places from the break item."""
         from schedopt.solvers.dssp.selection.knapsack.kernels import first_incumbent
 
         items, broken = (self._weights, self._rewards, self._ratios), self._broken
         first = first_incumbent(self._weights, self._rewards, self._room, broken, window)
-        return bounds.fill_from_start(items, self._room, broken, first)
+        return bounds.fill_from_start(items, self._room, broken, first, self.params)
 
     def _improve_incumbent(self) -> None:
-        """Look for a better selection among all items that are not decided."""
+        """Look for a better selection among all items that are not fixed."""
         from schedopt.solvers.dssp.selection.knapsack.kernels import START
 
         first = self._good_solution(self._rewards.size)
@@ -346,7 +350,7 @@ class Core:
             self._at.value, self._at.best = value, START
 
     def _incumbent_by_item(self) -> Mask:
-        """Return the best selection so far, over the items as they stand."""
+        """Return the incumbent as a mask over the items in their order in `Items`."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         if self._at.best != kernels.START:
@@ -361,7 +365,7 @@ class Core:
         return chosen
 
     def _best_selection(self) -> tuple[Mask, float]:
-        """Return the best selection so far and its reward."""
+        """Return the incumbent, a mask over jobs, and its reward."""
         value = float(self._at.value)
         if self._best is None or self._best[0] != value:
             jobs = self._items.jobs(self._incumbent_by_item())
@@ -370,17 +374,18 @@ class Core:
         return self._best[1], self._best[2]
 
     def _tighten(self) -> None:
-        """Bound the value by the number of items that a better solution can have."""
+        """Lower the bound by the number of items that a better solution can have."""
         at, items = self._at, (self._rewards, self._weights)
         value = float(at.value)
-        bound = bounds.counting_bound(*items, self._room, value, value + float(at.gain))
+        target = value + float(at.gain)
+        bound = bounds.counting_bound(*items, self._room, value, target, params=self.params)
         at.bound = max(value, min(float(at.bound), bound))
         self._tightened = True
 
     def _drop_dominated(self) -> None:
-        """Begin anew without the items that others dominate."""
+        """Start the search again without dominated items."""
         self._compared, count = True, self._rewards.size
-        if count > _COMPARED:
+        if count > self.params.compared_items:
             return
         weights, inside = self._weights, np.arange(count) < self._broken
         losses, slack = np.abs(self._rewards - self._ratios[self._broken] * weights), self._slack()
@@ -394,17 +399,17 @@ class Core:
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return a copy whose last axis has `size` entries; those beyond the old ones are unset."""
+    """Return a copy whose last axis has ``size`` entries; new entries are not initialized."""
     copy = np.empty((*array.shape[:-1], size), dtype=array.dtype)
     copy[..., : array.shape[-1]] = array
     return copy
 
 
 def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
-    """Solve a selection that is a plain knapsack, with nothing but equations 1 and 2 in it.
+    """Solve a selection without side constraints, a 0-1 knapsack.
 
-    An interruption (Ctrl-C) ends the run and keeps the best so far. What outgrows the memory is
-    handed to the next engine.
+    An interruption (Ctrl-C) ends the run and keeps the incumbent. If the memory does not suffice,
+    the next engine continues from the incumbent and the bound.
     """
     run = Run(task.limits)
     decided = _decide(model, run)
@@ -414,7 +419,7 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
 
 
 def _decide(model: Selection, run: Run) -> Decided:
-    """Solve; where numbers must be rounded, let whatever fits indeed fit, and look again."""
+    """Solve the knapsack; if demands were rounded, prove the solution in integers."""
     knapsack = model.plain()
     assert knapsack is not None  # noqa: S101 - the engine accepts no other selection
     rewards, demands, room, positions = knapsack
@@ -427,16 +432,16 @@ def _decide(model: Selection, run: Run) -> Decided:
         columns = np.zeros(model.width, dtype=np.int8)
         columns[positions[chosen]] = 1
         return Decided(stopped, columns, Fraction(search.bound), proven, message)
-    # Find what fits with demands rounded up, and close the rest without rounding.
+    # Find a solution with demands rounded up, and prove the optimum without rounding.
     from schedopt.solvers.dssp.selection.priced_core import decided, termination
     from schedopt.solvers.priced_core.search import PricedCoreSearch
 
     careful = Core(rewards, *in_doubles(demands, room)[:2])
     if stopped == "optimal":
-        run.trace.clear()  # what was found on the way may not fit
+        run.trace.clear()  # earlier incumbents may not fit
         drive(careful, Run(remaining_limits(run.limits, run.began)), noise=0.0)
     program = model.integer_program()
-    # Rewards beyond 2^52 units are added up in floating point.
+    # Rewards of more than 2^52 units were summed in floating point.
     bound = Fraction(search.bound) * (1 + Fraction(not search.exact, 10**12))
     limits = remaining_limits(run.limits, run.began)
     exactly = PricedCoreSearch(program, limits, bound=floor(bound * program.scale))
