@@ -3,7 +3,6 @@
 import re
 from math import floor, log10
 
-LARGE = 1e4  # fractions from which on the digits of a percentage say nothing
 ROUNDING = 1e-9  # a fraction below this is rounding error, and is written as 0
 
 
@@ -20,15 +19,19 @@ def number(value: float | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def percent(value: float | None) -> str:
+def percent(
+    value: float | None,
+    *,
+    large: float = 1e4,  # a larger fraction is written as an inequality
+) -> str:
     """Return a fraction as a percentage: two decimals, or four; rounding error is ``0.00%``.
 
-    A gap to an objective of 0 is a fraction of nearly nothing: from `LARGE` on only that is said.
+    A gap to an objective of 0 is a fraction of nearly nothing: from `large` on only that is said.
     """
     if value is None:
         return "unknown"
-    if abs(value) >= LARGE:
-        return f"over {LARGE:,.0%}" if value > 0 else f"below -{LARGE:,.0%}"
+    if abs(value) >= large:
+        return f"over {large:,.0%}" if value > 0 else f"below -{large:,.0%}"
     if abs(value) >= 1e-4 or abs(value) <= ROUNDING:
         return f"{value if abs(value) > ROUNDING else 0:.2%}"
     if abs(value) >= 1e-6:

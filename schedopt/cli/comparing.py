@@ -19,9 +19,6 @@ from schedopt.sweep.rows import LINES, SweepInterrupt, to_lines
 from schedopt.verbs import bench as benching
 from schedopt.verbs import whatif as varying
 
-MOST_RUNS = 5  # failed runs that are reported one by one
-MOST_FAILURES = 20  # failed instances that are reported one by one
-
 
 @verb("schedopt bench nights/ --jobs 4 --output results.parquet")
 def bench(
@@ -103,14 +100,14 @@ def bench(
         else:
             results.summary(rows)
     finally:  # the report is made even if the reader of the output has gone
-        _say_some(failures, MOST_FAILURES)
+        _say_some(failures, most=20)
         if report is not None:
             from schedopt.report import bench_page
 
             bench_page.write(rows, report, failures=failures)
             out.say(f"wrote {report}: open it in a browser")
     broken = [row for row in rows if row.termination == "error"]
-    _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], MOST_RUNS)
+    _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], most=5)
     raise Exit(2 if failures else out.FAILED if broken else out.FOUND)
 
 
@@ -128,7 +125,7 @@ def _end_interrupted(
     raise Exit(out.INTERRUPTED)
 
 
-def _say_some(lines: list[str], most: int) -> None:
+def _say_some(lines: list[str], *, most: int) -> None:
     """Print the first lines, and how many more there are."""
     for line in lines[:most]:
         out.say(line)

@@ -56,7 +56,7 @@ def start_times(
     from schedopt.instances.files import write_bytes
     from schedopt.instances.starts import COLUMNS
     from schedopt.terminal.console import show
-    from schedopt.terminal.results import ROWS
+    from schedopt.terminal.results import MOST
 
     out.expect_writable(output, (".csv",), [file])
     answer = predicting.start_times(
@@ -80,11 +80,11 @@ def start_times(
     if json:
         out.print_json(rows)
     elif output is None:
-        shown = ([row[name] for name in COLUMNS] for row in by_clock[:ROWS])
+        shown = ([row[name] for name in COLUMNS] for row in by_clock[: MOST.table])
         words = f", at {level:.0%}" if answer.judged >= answer.needed else ""
         show(tables.Table.of(f"starts{words}", map(tables.text, COLUMNS), shown))
-        if len(rows) > ROWS:
-            out.say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
+        if len(rows) > MOST.table:
+            out.say(f"... and {len(rows) - MOST.table:,} more; --output starts.csv has all")
     out.say(answer.in_words())
 
 

@@ -17,11 +17,12 @@ if TYPE_CHECKING:  # which would load all that solves
     from schedopt.sweep.variations import Variation
     from schedopt.validation.reproduce.ledger import Findings
 
-FARTHEST = 4.0  # ratios beyond this are not drawn
-MOST = 8  # curves in a panel; of more, the first
 
-
-def profiles(curves: Sequence[Profile]) -> Figure:
+def profiles(
+    curves: Sequence[Profile],
+    *,
+    farthest: float = 4.0,  # the largest ratio that is drawn
+) -> Figure:
     """Draw for each contender the share of instances on which it is within a factor of the best."""
     problems = list(dict.fromkeys(profile.problem for profile in curves))
     figure, grid = style.panels((9, 4.5 * len(problems)), len(problems))
@@ -33,7 +34,7 @@ def profiles(curves: Sequence[Profile]) -> Figure:
             continue
         finite = {one.contender: [r for r in one.ratios if isfinite(r)] for one in mine}
         far = max((ratios[-1] for ratios in finite.values() if ratios), default=1.0)
-        most = min(FARTHEST, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
+        most = min(farthest, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
         for name, (colour, dash) in style.lines(finite).items():
             ratios = [1.0, *finite[name]]
             shares = [i / mine[0].instances for i in range(len(ratios))]
@@ -80,8 +81,13 @@ def variations(rows: Sequence[Variation]) -> Figure:
     return figure
 
 
-def _curves(axes: Axes, curves: Mapping[str, Sequence[tuple[object, float]]]) -> None:
-    kept = dict(list(curves.items())[:MOST])
+def _curves(
+    axes: Axes,
+    curves: Mapping[str, Sequence[tuple[object, float]]],
+    *,
+    most: int = 8,  # curves of a panel: the first ones
+) -> None:
+    kept = dict(list(curves.items())[:most])
     for name, colour in style.colours(kept).items():
         points = kept[name]
         numeric = all(isinstance(x, int | float) for x, _ in points)

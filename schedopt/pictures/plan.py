@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 0.17  # part of the time axis that the words beside a bar take
-MOST = 60  # jobs that are drawn, the earliest; bars of more could not be read
-OUT = 20  # jobs that are left out and named
 BESIDE: Any = {
     "xytext": (4, 0),
     "textcoords": "offset points",
@@ -30,7 +28,14 @@ BESIDE: Any = {
 WORDS = {"never": "it cannot be on time", "late": "it would end too late to earn anything"}
 
 
-def plan(table: Plan, night: Any = None, replanned_at: float = 0.0) -> Figure:
+def plan(
+    table: Plan,
+    night: Any = None,
+    replanned_at: float = 0.0,
+    *,
+    most: int = 60,  # jobs that are drawn: the earliest
+    named: int = 20,  # jobs that are left out and named
+) -> Figure:
     """Draw a plan, and the deadline of its night if known.
 
     The time of the last replanning is marked, where it is after the start.
@@ -43,7 +48,7 @@ def plan(table: Plan, night: Any = None, replanned_at: float = 0.0) -> Figure:
     if not timed:
         raise InputError("a plan in which a job runs, and when", found="none")
     out = sorted((row for row in table.rows if not row["run"]), key=lambda row: -row["reward"])
-    runs, dropped = timed[:MOST], out[:OUT]
+    runs, dropped = timed[:most], out[:named]
     last = max(row["end"] for row in runs)
     due = None if several or night is None else float(night.deadline)
     unit, word = style.time_unit(max(last, due or 0.0))
@@ -66,7 +71,7 @@ def plan(table: Plan, night: Any = None, replanned_at: float = 0.0) -> Figure:
         times, ends = [replanned_at / unit] * 2, [-0.6, len(runs) - 0.5]
         axes.plot(times, ends, color="black", linestyle=":", label="replanned")
     since = "time from the night's start" if several else "time"
-    more = f" (the first {MOST}; {len(timed) - MOST:,} more)" if len(timed) > MOST else ""
+    more = f" (the first {most}; {len(timed) - most:,} more)" if len(timed) > most else ""
     late = sum((row["late"] or 0) > 0 for row in timed)
     words = f"{count_of(len(timed), 'job')} run{more}, {late:,} late; {len(out):,} left out"
     style.decorate(axes, words, f"{since}, {word}" if word else since)

@@ -184,16 +184,20 @@ def time_unit(scale: float) -> tuple[float, str]:
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440)
 """Minutes from one hour of the day to the next that is written at an axis."""
 
-MARKS = 7  # hours that are written at an axis at most, or one or two more
 
-
-def label_clock_times(axes: Axes, dates: Dates, unit: float) -> None:
+def label_clock_times(
+    axes: Axes,
+    dates: Dates,
+    unit: float,
+    *,
+    marks: int = 7,  # hours at an axis: at most so many, or one or two more
+) -> None:
     """Write hours of the day at an axis of times, which are in units of so much of the file's."""
     first, last = (dates.at(end * unit) for end in axes.get_xlim())
     minutes = (last - first).total_seconds() / 60
-    step = next((step for step in STEPS if minutes <= MARKS * step), STEPS[-1])
-    if minutes > MARKS * STEPS[-1]:
-        step *= ceil(minutes / (MARKS * step))
+    step = next((step for step in STEPS if minutes <= marks * step), STEPS[-1])
+    if minutes > marks * STEPS[-1]:
+        step *= ceil(minutes / (marks * step))
     midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
     ticks, texts, day = list[float](), list[str](), None
     for n in range(2 * 1440 // step + int(minutes / step) + 1):

@@ -16,8 +16,6 @@ from schedopt.planning.document import PlanInHand
 from schedopt.planning.history import machine_as_known
 from schedopt.solvers.result import Result
 
-DIGITS = 12  # significant digits of a demand computed from a share, to remove rounding
-
 
 @dataclass(frozen=True)
 class Usage:
@@ -74,7 +72,11 @@ def _memory(half_life: str | None, window: str | None) -> tuple[float | None, in
     return None, int(nights)
 
 
-def _nights_of(result: Result) -> Iterator[Usage]:
+def _nights_of(
+    result: Result,
+    *,
+    digits: int = 12,  # significant digits of a demand that is computed from a share
+) -> Iterator[Usage]:
     """Yield the usage of each night of a result: of a plan, or of a selection."""
     solution, asked = result.solution, result.asked
     if solution is None:
@@ -92,7 +94,7 @@ def _nights_of(result: Result) -> Iterator[Usage]:
     for night, capacity in nights:
         groups = {
             by: {
-                group: as_written(float(f"{share * capacity:.{DIGITS}g}"))
+                group: as_written(float(f"{share * capacity:.{digits}g}"))
                 for group, share in shares.items()
             }
             for by, shares in night.shares.items()

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
     from schedopt.instances.dssp.planned import Floats, Ints
 
-DRAWS, FEW, MOST = 400, 24, 2_000_000
-"""Scenarios that a plan is simulated in, and by which its dispatcher is chosen; fewer, down to an
-eighth, where they have more tasks in all than this: about a second of simulation."""
-
 
 def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dict[str, float]:
     """Return the fraction of scenarios in which each job of a schedule is on time."""
@@ -35,7 +31,13 @@ def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dic
 
 
 def jobs_in_time(
-    night: Instance, schedule: Scheduled, policy: str, seed: int, drawn: Ints | None = None
+    night: Instance,
+    schedule: Scheduled,
+    policy: str,
+    seed: int,
+    drawn: Ints | None = None,
+    *,
+    draws: int = 400,  # most scenarios
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Simulate a schedule in scenarios; return its jobs, and which are on time in each scenario.
 
@@ -46,7 +48,7 @@ def jobs_in_time(
 
     jobs = np.array(sorted(night.index[name] for name in schedule.completion), dtype=np.int64)
     if drawn is None:
-        drawn = factors(night, seed, RUNNING, _count(night, DRAWS))
+        drawn = factors(night, seed, RUNNING, _count(night, draws))
     dispatcher = policy.rpartition("+")[2]
     is_replayable = dispatcher in KEYS and dispatcher not in DRAWN
     keys = KEYS[dispatcher](night) if is_replayable else _planned_starts(night, schedule)
@@ -61,11 +63,11 @@ def compared_dispatchers() -> list[str]:
     return [name for name in KEYS if name not in DRAWN and is_own("dssp", name)]
 
 
-def steadiest_dispatcher(night: Instance, jobs: Ints, seed: int) -> str:
+def steadiest_dispatcher(night: Instance, jobs: Ints, seed: int, draws: int = 24) -> str:
     """Return the dispatcher with the highest mean reward over a few scenarios."""
     from schedopt.policies.dssp.dispatchers import KEYS
 
-    drawn = factors(night, seed, DECIDING, _count(night, FEW))
+    drawn = factors(night, seed, DECIDING, _count(night, draws))
     worth = {
         name: float((_in_time(night, jobs, KEYS[name](night), drawn) @ night.rewards[jobs]).sum())
         for name in compared_dispatchers()
@@ -73,10 +75,10 @@ def steadiest_dispatcher(night: Instance, jobs: Ints, seed: int) -> str:
     return max(worth, key=worth.__getitem__)
 
 
-def _count(night: Instance, draws: int) -> int:
-    """Return the number of scenarios to run, fewer where there are many tasks."""
+def _count(night: Instance, draws: int, most_tasks: int = 5_000) -> int:
+    """Return the number of scenarios to run: fewer, down to an eighth, if there are more tasks."""
     tasks = max(1, len(night.tasks.lengths))
-    return max(draws // 8, min(draws, MOST * draws // DRAWS // tasks))
+    return max(draws // 8, min(draws, draws * most_tasks // tasks))
 
 
 def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[np.bool_]:

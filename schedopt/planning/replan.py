@@ -52,10 +52,6 @@ if TYPE_CHECKING:
     from schedopt.instances.tables import Source
 
 Solve = Callable[..., Result]  # solves an instance: with a start and a time limit
-NEAREST = 400
-"""Tasks up to which the plan with the fewest changes is searched for exactly."""
-NEAREST_SECONDS = 3.0
-"""Most seconds for that search."""
 SAME = 1 - 1e-12
 """Rewards that differ by less than this factor are the same."""
 
@@ -316,7 +312,16 @@ class _Replanner:
         )
         return None if schedule is None or violations_of(rest.instance, schedule) else schedule
 
-    def _nearest(self, rest: RemainingNight, best: Result, start: Scheduled | None) -> Result:
+    def _nearest(
+        self,
+        rest: RemainingNight,
+        best: Result,
+        start: Scheduled | None,
+        *,
+        # tasks up to which the plan with the fewest changes is searched for exactly
+        most_tasks: int = 400,
+        most_seconds: float = 3.0,  # for that search
+    ) -> Result:
         """Return the plan with the fewest changes among those with enough reward."""
         night, comparison = rest.instance, PlanComparison(self.plan, rest)
         found: Scheduled = best.solution  # type: ignore[assignment]
@@ -329,11 +334,11 @@ class _Replanner:
         if start is not None and _reaches(objective_values(night, start), least):
             chosen = min((found, start), key=comparison.key)
         left = self._seconds_left()
-        small = len(night.tasks.lengths) <= NEAREST and len(top) == 1 and installed("ortools")
+        small = len(night.tasks.lengths) <= most_tasks and len(top) == 1 and installed("ortools")
         if small and comparison.key(chosen)[0] and left != 0:
             from schedopt.planning.nearest import nearest
 
-            seconds = NEAREST_SECONDS if left is None else min(NEAREST_SECONDS, left)
+            seconds = most_seconds if left is None else min(most_seconds, left)
             exact = nearest(comparison, Schedule(night), chosen, least[0] * SAME, seconds)
             if exact is not None and _reaches(objective_values(night, exact), least):
                 chosen = min((chosen, exact), key=comparison.key)

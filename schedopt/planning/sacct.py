@@ -23,7 +23,6 @@ from schedopt.planning.observed import Observed, Planned
 
 COLUMNS = ("JobID", "JobName", "State", "Start", "End")
 COMMAND = f"sacct -XP --format={','.join(COLUMNS)}"
-EARLY = 60.0  # seconds before the night's start from which on a row is one of another night
 
 
 class Attempt(NamedTuple):
@@ -139,11 +138,17 @@ def _names_stage(name: str, night: Instance) -> bool:
     return job in night.index and digits.isdecimal()
 
 
-def _is_early(row: dict[str, str], night: Instance) -> bool:
+def _is_early(
+    row: dict[str, str],
+    night: Instance,
+    *,
+    # seconds before the start of the night from which on rows belong to another night
+    early: float = 60.0,
+) -> bool:
     """Return whether a row belongs to an earlier night."""
     with at_place(row["place"]):
         start = _time(row, "Start", night)
-    return start is not None and start < -seconds(night, EARLY)
+    return start is not None and start < -seconds(night, early)
 
 
 def _attempts(row: dict[str, str], night: Instance) -> Iterator[Attempt]:

@@ -26,9 +26,6 @@ from schedopt.planning.release import (
 from schedopt.planning.sacct import Attempt
 from schedopt.problems.summary import PlanRow
 
-MARGIN = 0.25
-"""The part of its planned length by which a task may be longer before its time limit ends it."""
-
 
 @dataclass(frozen=True)
 class Queue:
@@ -220,14 +217,22 @@ def _array(one: Release) -> str:
     return ranges + (f"%{one.at_once}" if one.at_once < len(one.tasks) else "")
 
 
-def _time_limit(one: Release, away: Sequence[Drop], overhead: float, minute: float) -> int:
+def _time_limit(
+    one: Release,
+    away: Sequence[Drop],
+    overhead: float,
+    minute: float,
+    *,
+    # The part of its planned length by which a task may be longer before its time limit ends it
+    spare: float = 0.25,
+) -> int:
     """Return the time limit of each task in whole minutes.
 
     It is longer than planned by a margin, but does not reach into a drop of capacity before which
     the task ends as planned: a reservation would keep the task from starting.
     """
     longest = max(one.lengths)
-    limit = ceil(longest * (1 + MARGIN) / minute * (1 - NEAR))
+    limit = ceil(longest * (1 + spare) / minute * (1 - NEAR))
     for drop in away:
         spans = [span for span in planned_spans(one) if span[1] <= drop.start * (1 + NEAR)]
         room = min((drop.start - start - overhead for start, _ in spans), default=limit * minute)

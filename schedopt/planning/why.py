@@ -35,8 +35,6 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stopped
 
-FIRST, PART, LEAST = 1 / 2, 1 / 6, 0.5
-"""The parts of the time for a lever that the first solve and another may take, and the least."""
 Question = tuple[Instance, Sequence[Constraint]]
 
 
@@ -249,13 +247,20 @@ class _Search:
             self.with_job[c] = self._solve(c, Require(name=f"why {self.name}", jobs=(self.name,)))
         return self.with_job[c]
 
-    def _solve(self, c: int, *more: Constraint) -> Result:
+    def _solve(
+        self,
+        c: int,
+        *more: Constraint,
+        first: float = 1 / 2,  # the part of the time that the first solve may take
+        further: float = 1 / 6,  # the same for each further solve
+        least: float = 0.5,  # seconds
+    ) -> Result:
         limit = None
         if self.seconds is not None:
             left = self.seconds - (now() - self._began)
             if left <= 0:
                 raise OutOfTimeError
-            limit = min(left, max(LEAST, (PART if c else FIRST) * self.seconds))
+            limit = min(left, max(least, (further if c else first) * self.seconds))
         if stopped():
             raise OutOfTimeError
         night, rules = self.lever.change(c)

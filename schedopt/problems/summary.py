@@ -197,8 +197,6 @@ class Tonight:
 
 # Explanations.
 
-NAMES = 6  # jobs that are named in a cell; of more, how many
-
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The reason why a job is left out."""
@@ -282,6 +280,10 @@ def _proven(value: float | None, proven: bool, unknown: str | None) -> Value:
     return value if proven else tables.Cell(f"{number(value)} (not proven)", value)
 
 
-def _named(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
-    return ", ".join(names[:NAMES]) + more
+def _named(
+    names: tuple[str, ...],
+    *,
+    most: int = 6,  # jobs that are named
+) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -14,8 +14,6 @@ from schedopt.report import page
 from schedopt.sweep.rows import BenchRow
 from schedopt.tables import Table
 
-MOST_LOGS = 6  # instances with parts of their own
-MOST = 2_000  # runs of the table; rows written by ``--output`` have them all
 FOOTER = (
     "Before it was counted, every result was recomputed from the instance by a checker that shares "
     "no code with the solvers and policies."
@@ -60,7 +58,12 @@ def write(rows: Sequence[BenchRow], path: str | Path, *, failures: Sequence[str]
     page.write(path, "How far from the optimum", about, sections(rows, failures), FOOTER)
 
 
-def sections(rows: Sequence[BenchRow], failures: Sequence[str] = ()) -> Iterator[Section]:
+def sections(
+    rows: Sequence[BenchRow],
+    failures: Sequence[str] = (),
+    *,
+    most_logs: int = 6,  # instances with sections of their own
+) -> Iterator[Section]:
     """Yield the parts of the page."""
     standings, problems = statistics.summary(rows), statistics.overview(rows)
     leaders = {what.problem: tables.leader(standings, what) for what in problems}
@@ -70,7 +73,7 @@ def sections(rows: Sequence[BenchRow], failures: Sequence[str] = ()) -> Iterator
         yield Section("Instances that could not be used", tables=(table,))
     if measured := tuple(tables.measured_tables(rows)):
         yield Section("Measures", words=MEASURED, tables=measured)
-    for file, mine in list(statistics.group_rows(rows, "file").items())[:MOST_LOGS]:
+    for file, mine in list(statistics.group_rows(rows, "file").items())[:most_logs]:
         yield from problem(mine[0].problem).bench_sections(file, mine)
     for what in problems:
         yield _of_problem(what, statistics.group_rows(rows, "problem")[what.problem])
@@ -98,7 +101,11 @@ def _of_problem(what: statistics.Overview, rows: Sequence[BenchRow]) -> Section:
     )
 
 
-def _runs(rows: Sequence[BenchRow]) -> Table:
+def _runs(
+    rows: Sequence[BenchRow],
+    *,
+    most: int = 2_000,  # rows of the table; the rows that are written have all runs
+) -> Table:
     """Return a table of the runs."""
     names = statistics.contenders(rows)
     from_bounds = all(map(statistics.from_bound, rows))
@@ -109,7 +116,7 @@ def _runs(rows: Sequence[BenchRow]) -> Table:
             *("yes" if row.reference_proven else "no", row.seconds),
             "; ".join([*row.violations, *([row.message] if row.message else [])]),
         )
-        for row in rows[:MOST]
+        for row in rows[:most]
     )
     columns = (
         *map(column.text, ("instance", "policy")),
@@ -120,5 +127,5 @@ def _runs(rows: Sequence[BenchRow]) -> Table:
         column.duration("time"),
         column.text("note"),
     )
-    more = f" (the first {MOST:,})" if len(rows) > MOST else ""
+    more = f" (the first {most:,})" if len(rows) > most else ""
     return Table.of(f"runs{more}", columns, cells)

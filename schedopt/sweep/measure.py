@@ -28,8 +28,6 @@ from schedopt.validation.documents import result_of
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.solve import solve
 
-TOLERANCE = 1e-6  # the rounding of formulations whose tolerance is an option
-
 
 @dataclass(frozen=True)
 class Task:
@@ -223,7 +221,12 @@ def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> Benc
     )
 
 
-def _alarm(result: Result, reference: Result) -> str:
+def _alarm(
+    result: Result,
+    reference: Result,
+    *,
+    rounding: float = 1e-6,  # of formulations whose tolerance is an option
+) -> str:
     """Say which proven bound a policy's solution beats, where it keeps all rules; mostly none."""
     record = record_of(result.problem)
     sampled = result.confidence is not msgspec.UNSET
@@ -232,7 +235,7 @@ def _alarm(result: Result, reference: Result) -> str:
     if not record.comparable(result, reference):
         return ""
     near = getattr(record.formulation(reference.formulation), "tolerance", 0.0)
-    return alarm(result, reference, near if isinstance(near, float) else TOLERANCE)
+    return alarm(result, reference, near if isinstance(near, float) else rounding)
 
 
 def shortfall(result: Result, reference: Result) -> float | None:

@@ -31,8 +31,7 @@ from schedopt.policies.from_file import load_only
 from schedopt.solvers.stopping import leave_signals_to_parent, signals_blocked
 from schedopt.sweep.measure import Task, TaskOutcome, compute, one_line
 
-AHEAD = 2  # tasks that are submitted for each process, so that none waits for the next
-PATIENCE = 30.0  # seconds to wait for a cluster's scheduler, and for its first worker
+AHEAD = 2  # tasks submitted for each process, so that no process waits for its next task
 LOST = (OSError, TimeoutError, CancelledError, futures.CancelledError)
 """Errors raised where a cluster's scheduler is gone."""
 
@@ -40,11 +39,22 @@ Submitted = Generator[tuple[Task, "futures.Future[TaskOutcome]"]]
 
 
 def compute_tasks(
-    tasks: Sequence[Task], jobs: int, cluster: str | None = None
+    tasks: Sequence[Task], jobs: int, cluster: str | None = None, *, patience: float = 30.0
 ) -> Generator[tuple[Task, TaskOutcome]]:
-    """Compute tasks, and yield each with its outcome as it arrives."""
+    """Compute tasks, and yield each with its outcome as it arrives.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    jobs : int
+        Processes; one computes in this process.
+    cluster : str, optional
+        The address of a Dask scheduler, whose workers compute instead.
+    patience : float
+        Seconds to wait for the scheduler, and for its first worker.
+    """
     if cluster is not None and tasks:
-        yield from _on_cluster(tasks, cluster)
+        yield from _on_cluster(tasks, cluster, patience)
     elif jobs == 1:
         yield from ((task, compute(task)) for task in tasks)
     elif tasks:
@@ -165,13 +175,15 @@ def _begin(lifeline: Connection) -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, TaskOutcome]]:
+def _on_cluster(
+    tasks: Sequence[Task], address: str, patience: float
+) -> Generator[tuple[Task, TaskOutcome]]:
     """Compute tasks on a Dask cluster, each run of a task alone where its workers keep dying."""
     require("distributed", parameter="cluster")
     distributed = import_module("distributed")
     try:
-        _expect_scheduler(address)
-        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+        _expect_scheduler(address, patience)
+        client = distributed.Client(address, timeout=patience, set_as_default=False)
     except (OSError, TimeoutError, ValueError):
         expected = "the address of a Dask scheduler that answers, such as tcp://host:8786"
         raise InputError(expected, found=quote(address), parameter="cluster") from None
@@ -188,7 +200,7 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Ta
 
     try:
         with client:
-            executor, threads = client.get_executor(pure=False), _count_threads(client)
+            executor, threads = client.get_executor(pure=False), _count_threads(client, patience)
             for task, future in _submitted(submit, deque(tasks), AHEAD * threads):
                 error = future.exception()
                 if isinstance(error, LOST):
@@ -207,12 +219,12 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Generator[tuple[Task, Ta
         ) from None
 
 
-def _expect_scheduler(address: str) -> None:
+def _expect_scheduler(address: str, patience: float) -> None:
     """Check that the scheduler answers: a client without one would leave a thread behind."""
     parts = urlsplit(address)
     if parts.hostname is None or parts.port is None:
         raise ValueError
-    socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE).close()
+    socket.create_connection((parts.hostname, parts.port), timeout=patience).close()
 
 
 def release() -> str:
@@ -220,10 +232,10 @@ def release() -> str:
     return __version__
 
 
-def _count_threads(client: Any) -> int:
+def _count_threads(client: Any, patience: float) -> int:
     """Return the number of threads of the workers, each of which must have this version."""
     try:
-        client.wait_for_workers(1, timeout=PATIENCE)
+        client.wait_for_workers(1, timeout=patience)
     except TimeoutError:
         raise InputError("a cluster with workers", found="none", parameter="cluster") from None
     expected = f"schedopt {__version__} on every worker"

@@ -19,8 +19,6 @@ from schedopt.instances.options import Options, check_options, split
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 
-MOST_SEEDS = 1_000_000  # beyond this, a range of seeds is a slip of the pen
-
 
 class SourceFacts(NamedTuple):
     """What planning needs of a source."""
@@ -209,13 +207,17 @@ def parse_generated(text: str) -> list[GeneratedSource]:
         return generated_sources(problem, generator or None, seeds=numbers, options=options)
 
 
-def parse_seeds(text: str) -> range:
+def parse_seeds(
+    text: str,
+    *,
+    most_seeds: int = 1_000_000,  # a larger range of seeds is taken for a mistake
+) -> range:
     """Return the seeds of a text such as ``7`` or ``1-20``."""
     first, dash, last = text.partition("-")
     if not (first.isdecimal() and (last.isdecimal() if dash else not last) and len(text) < 1000):
         raise InputError("seeds, such as 7 or 1-20", found=quote(text), parameter="seeds")
     low, high = int(first), int(last or first)
-    if not 0 <= high - low < MOST_SEEDS:
-        expected = f"a first and a last seed, at most {MOST_SEEDS} in all"
+    if not 0 <= high - low < most_seeds:
+        expected = f"a first and a last seed, at most {most_seeds} in all"
         raise InputError(expected, found=quote(text), parameter="seeds")
     return range(low, high + 1)

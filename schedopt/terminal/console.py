@@ -22,7 +22,6 @@ out = Console(highlight=False, emoji=False)
 if not out.is_terminal and "COLUMNS" not in os.environ:
     out.width = 120
 err = Console(stderr=True, highlight=False, emoji=False)
-LONGEST = 40  # characters of the longest word that a table does not break if there is room
 
 
 def text(words: str, style: str = "") -> Text:
@@ -40,7 +39,12 @@ def show(shown: Table, styles: Sequence[str] = ()) -> None:
     out.print(table(shown, styles))
 
 
-def table(shown: Table, styles: Sequence[str] = ()) -> Rendered:
+def table(
+    shown: Table,
+    styles: Sequence[str] = (),
+    *,
+    longest: int = 40,  # characters of the longest word that is not broken if there is room
+) -> Rendered:
     """Return a table without its empty columns, whose numbers are aligned to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as Rendered
@@ -53,7 +57,7 @@ def table(shown: Table, styles: Sequence[str] = ()) -> Rendered:
         for column, texts in zip(shown.columns, zip(*rows, strict=True), strict=True)
     ]
     least = [
-        min(LONGEST, max(map(cell_len, ("", *column.title.split(), *_pieces(column, texts)))))
+        min(longest, max(map(cell_len, ("", *column.title.split(), *_pieces(column, texts)))))
         for column, (_, *texts) in zip(shown.columns, cells, strict=True)
     ]
     frame = 3 * len(cells) + 1

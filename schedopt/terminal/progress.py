@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from threading import Event, Thread
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -14,10 +15,32 @@ from schedopt.solvers.stopping import Watch
 from schedopt.terminal.console import err, text
 
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are
-FIRST = 1.5  # seconds until the first line where standard error is no terminal
-SOON, EVERY = 2.0, 10.0  # least and most seconds between two lines then
-SILENT = 0.25  # how long no line is printed, as a part of the time so far
-REFRESHED = 0.2  # seconds between two looks at what a terminal shows
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often progress is shown.
+
+    Attributes
+    ----------
+    refresh : float
+        Seconds between two updates of a terminal.
+    first : float
+        Seconds until the first line, if standard error is not a terminal.
+    least, most : float
+        Least and most seconds between two lines.
+    part : float
+        Seconds between two lines as a part of the time so far.
+    """
+
+    refresh: float = 0.2
+    first: float = 1.5
+    least: float = 2.0
+    most: float = 10.0
+    part: float = 0.25
+
+
+PACE = Pace()
 
 
 @contextmanager
@@ -37,13 +60,13 @@ def live(what: str) -> Iterator[Watch]:
     over = Event()
 
     def repeat() -> None:
-        wait = FIRST if shown is None else REFRESHED
+        wait = PACE.first if shown is None else PACE.refresh
         while not over.wait(wait):
             if shown is not None:
                 shown.update(line())
                 continue
             err.print(line())
-            wait = min(max(SOON, SILENT * (time.monotonic() - began)), EVERY)
+            wait = min(max(PACE.least, PACE.part * (time.monotonic() - began)), PACE.most)
 
     with shown or nullcontext():
         thread = Thread(target=repeat, daemon=True)
@@ -76,11 +99,11 @@ def bar(what: str) -> Iterator[Advance]:
 
 def ticking(what: str) -> Advance:
     """Return a callback that prints a line of progress now and then."""
-    said = time.monotonic() - EVERY + FIRST
+    said = time.monotonic() - PACE.most + PACE.first
 
     def advance(done: int, total: int) -> None:
         nonlocal said
-        if time.monotonic() - said > EVERY:
+        if time.monotonic() - said > PACE.most:
             said = time.monotonic()
             err.print(text(f"{done:,} of {total:,} {what}"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,10 +31,18 @@ if TYPE_CHECKING:
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
-MOST = 40  # violations that are printed; --json has them all
-DROPPED = 20  # what is left out and printed; a plan has it all
-CHANGED = 40  # changes that are printed
-ROWS = 100  # of a table, the last of which may be a sum; who needs more wants a file
+
+@dataclass(frozen=True)
+class Lengths:
+    """The most rows that are printed; ``--json`` and files have all of them."""
+
+    table: int = 100
+    violations: int = 40
+    left_out: int = 20
+    changes: int = 40
+
+
+MOST = Lengths()
 
 
 def result(instance: AnyInstance, document: Result) -> None:
@@ -48,23 +56,21 @@ def result(instance: AnyInstance, document: Result) -> None:
         grid.add_row(text(name, "bold"), text(words, "yellow" if name == CAUTION else style))
     out.print(grid)
     for shown in record.tables(instance, document):
-        _show_some_rows(shown, ROWS, "--json")
+        _show_some_rows(shown, MOST.table, "--json")
     dropped = record.dropped(instance, document)
     if document.explanation:
         for shown in explanation_tables(msgspec.convert(document.explanation, Explanation)):
             _show_some_rows(shown, len(shown.rows), "--json")
     elif dropped is not None:
-        _show_some_rows(dropped, DROPPED, "--output plan.csv")
+        _show_some_rows(dropped, MOST.left_out, "--output plan.csv")
     if document.conflict:
         say("these side constraints cannot hold together:", "red")
         for name in document.conflict:
             say(f"  {name}")
-    for violation in document.violations[:MOST]:
+    for violation in document.violations[: MOST.violations]:
         say(f"violation: {violation}", "red")
-    if len(document.violations) > MOST:
-        say(
-            f"... and {count_of(len(document.violations) - MOST, 'violation')} more; --json has all"
-        )
+    if (beyond := len(document.violations) - MOST.violations) > 0:
+        say(f"... and {count_of(beyond, 'violation')} more; --json has all")
     if document.message:
         say(f"note: {document.message}", "yellow")
 
@@ -115,11 +121,11 @@ def planned(plan: NightPlan) -> None:
         hidden = {"run", "reason", "rank", *(() if late else ("late",))}
         kept = [title for title in runs[0] if title not in hidden]
         table = Plan(kept, runs).table(SECONDS[getattr(plan.instance, "unit", "s")])
-        _show_some_rows(replace(table, title=""), ROWS, "--output plan.csv")
+        _show_some_rows(replace(table, title=""), MOST.table, "--output plan.csv")
     dropped = problem_of(plan.instance).dropped(plan.instance, plan.result)
     told = msgspec.convert(plan.result.explanation or None, Explanation | None)
     if dropped is not None and not (told and told.left_out):
-        _show_some_rows(dropped, DROPPED, "--output plan.csv")
+        _show_some_rows(dropped, MOST.left_out, "--output plan.csv")
     for shown in explanation_tables(told) if told else ():
         _show_some_rows(shown, len(shown.rows), "--json")
 
@@ -133,7 +139,7 @@ def carried_out(report: CarriedOut) -> None:
         for n, title in enumerate(COLUMNS)
     ]
     cells = ([_as_shown(title, row[title], second) for title in COLUMNS] for row in report.rows())
-    _show_some_rows(Table.of("", heads, cells), ROWS, "--output night.csv")
+    _show_some_rows(Table.of("", heads, cells), MOST.table, "--output night.csv")
 
 
 def _as_shown(title: str, value: Value, second: float) -> Value:
@@ -154,7 +160,7 @@ def replanned(plan: Replanned) -> None:
     say(plan.tally)
     changed = changes_table(plan.changes)
     if changed.rows:
-        _show_some_rows(replace(changed, title=""), CHANGED, "--output new.csv")
+        _show_some_rows(replace(changed, title=""), MOST.changes, "--output new.csv")
 
 
 def results(instance: AnyInstance, documents: Sequence[Result]) -> None:

@@ -21,8 +21,9 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
 from schedopt.policies.from_file import load_only
 from schedopt.sweep import pool
+from schedopt.sweep.plan import Sweep
 from schedopt.sweep.sources import generated_sources
-from schedopt.verbs.bench import BenchError, bench
+from schedopt.verbs.bench import BenchError, bench, plan_tasks
 from schedopt.verbs.generate import generate
 
 COMMAND = [sys.executable, "-m", "distributed.cli.dask_"]
@@ -143,15 +144,16 @@ def test_a_policy_that_ends_its_worker_costs_its_own_row_alone(
     assert ["(quits)" in failure for failure in caught.value.failures] == [True] * 2
 
 
-def test_what_is_no_cluster_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {
-        "generated": generated_sources("dssp", "uncorrelated", seeds=[1]),
-        "policies": ["greedy"],
-    }
-    monkeypatch.setattr(pool, "PATIENCE", 1.0)
+def test_what_is_no_cluster_is_refused(cluster: Cluster) -> None:
+    source = generated_sources("dssp", "uncorrelated", seeds=[1])
+    tasks, _ = plan_tasks(source, Sweep(policies=["greedy"]))
+
+    def computed(address: str) -> list[object]:
+        return list(pool.compute_tasks(tasks, 1, address, patience=1.0))
+
     for address in ("tcp://127.0.0.1:9", "not an address"):
-        assert "Dask scheduler that answers" in str(refusal(bench, **few, cluster=address))
-    assert "a cluster with workers" in str(refusal(bench, **few, cluster=cluster.address))
+        assert "Dask scheduler that answers" in str(refusal(computed, address))
+    assert "a cluster with workers" in str(refusal(computed, cluster.address))
 
 
 def test_a_lost_scheduler_ends_the_sweep_with_its_rows_kept(

@@ -24,8 +24,6 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stopped
 
-EACH, TOGETHER = 10.0, 120.0
-"""Seconds for each further solve, and for all of them, without a time limit."""
 Progress = Callable[[int, int], None]
 Model = Selection | Schedule | Season
 
@@ -85,10 +83,13 @@ def _solve_each(
     questions: Sequence[Sequence[Constraint]],
     limits: Limits,
     progress: Progress | None,
+    *,
+    each: float = 10.0,  # most seconds of a solve
+    together: float = 120.0,  # seconds of all solves without a time limit
 ) -> Iterator[_Optimum]:
     """Yield the optimum of the night for each list of rules."""
     bare = msgspec.structs.replace(model.instance, constraints=())
-    end = now() + (TOGETHER if limits.time_limit is None else limits.time_limit)
+    end = now() + (together if limits.time_limit is None else limits.time_limit)
     for n, rules in enumerate(questions):
         if progress:
             progress(n, len(questions))
@@ -96,7 +97,7 @@ def _solve_each(
         if remaining <= 0 or stopped():
             yield _Optimum()
             continue
-        share = min(remaining / (len(questions) - n), EACH)
+        share = min(remaining / (len(questions) - n), each)
         own = replace(limits, gap=0.0, watch=None, time_limit=share)
         again = portfolio.solve(_other_rules(model, bare, rules), own)
         if again.solution is None:

@@ -14,12 +14,14 @@ from schedopt.pictures.style import BLUE, PALE, RED, decorate, label
 from schedopt.planning.carried_out import CarriedOut
 from schedopt.planning.release import Span
 
-MOST = 40  # jobs that are drawn
 
-
-def draw(report: CarriedOut) -> Figure:
+def draw(
+    report: CarriedOut,
+    *,
+    most: int = 40,  # jobs that are drawn
+) -> Figure:
     """Draw the planned processors of each job above its line, and the real ones below."""
-    night, jobs = report.night, report.jobs[:MOST]
+    night, jobs = report.night, report.jobs[:most]
     figure, axes = style.single_panel((9, 1.4 + 0.55 * max(1, len(jobs))))
     spans = [*report.planned.values(), *report.real.values()]
     last = max([night.deadline, *(end for _, end in spans)])

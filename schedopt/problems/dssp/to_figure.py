@@ -20,10 +20,7 @@ from schedopt.planning.plan_rows import has_several_nights
 from schedopt.problems.dssp.to_tables import largest_groups
 from schedopt.solvers.result import Result
 
-GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares
 ALL = "all jobs"  # what stands in place of groups where jobs have none
-MANY = 2_000  # tasks from which on edges would hide them
-THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 REPLANNED: Any = {"color": "black", "linestyle": ":", "linewidth": 1.2}
 Documents = Sequence[Any]  # results, each with a solution
@@ -96,7 +93,11 @@ def _shares(documents: Documents, night: Instance | None) -> Figure:
     return figure
 
 
-def _groups(documents: Documents) -> dict[str, list[str]]:
+def _groups(
+    documents: Documents,
+    *,
+    most_groups: int = 40,  # of a grouping: those with the largest shares
+) -> dict[str, list[str]]:
     """Return the groups to draw of each grouping; of many, those with the largest shares."""
     most: dict[str, dict[str, float]] = {}
     for document in documents:
@@ -105,7 +106,7 @@ def _groups(documents: Documents) -> dict[str, list[str]]:
             of |= {group: max(share, of.get(group, 0.0)) for group, share in groups.items()}
     by_job = {}
     for by, of in most.items():
-        largest = set(sorted(of, key=of.__getitem__)[-GROUPS:])
+        largest = set(sorted(of, key=of.__getitem__)[-most_groups:])
         by_job[by] = [group for group in of if group in largest]
     return {by: groups for by, groups in by_job.items() if groups} or {"": [ALL]}
 
@@ -191,7 +192,15 @@ def _night_state(result: Result) -> NightState | None:
     return NightState.of(asked.instance, as_events(asked.history))
 
 
-def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> None:
+def _gantt(
+    axes: Axes,
+    document: Any,
+    night: Instance | None,
+    unit: float,
+    *,
+    edged: int = 2_000,  # tasks up to which each has an edge
+    parts: int = 400,  # of the night: a shorter task has an edge of its own colour
+) -> None:
     """Draw every task as a bar on its processor, or as pixels if there are very many."""
     on_each = [(task, on) for task in document.solution.tasks for on in task.on]
     labels = {task.job: task.job for task, _ in on_each} if night is None else _labels(night)
@@ -200,9 +209,9 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
     row = np.array([on for _, on in on_each], dtype=float)
     x, y = np.stack([start, end, end, start], axis=1), row[:, None] + [-0.5, -0.5, 0.5, 0.5]
     corners: Any = np.stack([x, y], axis=-1)
-    many = len(on_each) > MANY
+    many = len(on_each) > edged
     faces = [colour[labels[task.job]] for task, _ in on_each]
-    thin = end - start < end.max(initial=0.0) / THIN  # of these a white edge would leave nothing
+    thin = end - start < end.max(initial=0.0) / parts  # of these a white edge would leave nothing
     edges = [face if few else "white" for face, few in zip(faces, thin, strict=True)]
     bars = PolyCollection(
         corners,

@@ -21,15 +21,8 @@ from schedopt.problems.summary import CAUTION, Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Table, Value
 
-MOST = 40  # groups of a table; of more, those with the largest shares are shown
-MOST_BY_NIGHT = 8
-"""Most groups with columns of their own; of more, those with the largest shares."""
-NEAR = 0.005  # a share this close to its cap or its floor is said to be at it
 ROUNDED = 1 + 1e-9
 """A share beyond its cap or floor by less than this factor is a rounding error."""
-REASONED, MANY, FEW = 1_000, 20_000, 20
-"""Most jobs whose reasons are computed; the number of jobs from which on fewer are, and how many.
-"""
 UNTRIED = f"not simulated, with more than {plan_rows.PLAINLY:,} tasks; --output plan.csv has times"
 COLUMNS = (
     column.text("group"),
@@ -109,14 +102,21 @@ def caution(instance: Instance, result: Result[plan_rows.Chosen], run: plan_rows
     return f"{count_of(lost, 'selected job')} would end late and earn nothing{hope}"
 
 
-def left_out_table(night: Instance, result: Result) -> Table | None:
+def left_out_table(
+    night: Instance,
+    result: Result,
+    *,
+    most: int = 1_000,  # jobs with a reason
+    few: int = 20,  # the same for large nights
+    large: int = 20_000,  # jobs of a large night
+) -> Table | None:
     """Return the table of jobs that are left out and why, in order of decreasing reward."""
     if not isinstance(result.solution, Selected | SelectedNights):
         return None
     out = int(_left_out(night, result.solution).sum()) - len(twins_of(night))
     if not out:
         return None
-    left_out = reasons(night, result, FEW if len(night.jobs) > MANY else REASONED)
+    left_out = reasons(night, result, few if len(night.jobs) > large else most)
     kinds = Counter(f"by rule '{one.rule}'" if one.rule else one.kind for one in left_out.values())
     counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     jobs = sorted((night.jobs[night.index[name]] for name in left_out), key=lambda job: -job.reward)
@@ -154,11 +154,11 @@ def tables(instance: Instance, result: Result[plan_rows.Chosen]) -> Tables:
         yield from _by_group(instance, result, chosen)
 
 
-def _by_night(season: Instance, solution: SelectedNights) -> Tables:
+def _by_night(season: Instance, solution: SelectedNights, most: int = 8) -> Tables:
     """Yield a row for each night, and a row of totals."""
     nights, rooms = solution.nights, solution.capacities
     for by in season.groups or {"": {}}:
-        groups = largest_groups(solution, by) if by else []
+        groups = largest_groups(solution, by, most) if by else []
         of = [[night.shares[by][group] for night in nights] for group in groups]
         rows: list[tuple[Value, ...]] = [
             (n, len(night.selected), night.demand / room, *(share[n - 1] for share in of))
@@ -167,18 +167,18 @@ def _by_night(season: Instance, solution: SelectedNights) -> Tables:
         filled = sum(night.demand for night in nights) / fsum(rooms)
         means = (sum(share) / len(nights) for share in of)
         rows.append(("all", len(solution.selected), filled, *means))
-        more = by and len(season.groups[by]) > MOST_BY_NIGHT
+        more = by and len(season.groups[by]) > most
         heads = column.count("night"), column.count("jobs"), *map(column.share, ("filled", *groups))
-        title = f"{by or 'nights'}{f' (the {MOST_BY_NIGHT} largest)' if more else ''}"
+        title = f"{by or 'nights'}{f' (the {most} largest)' if more else ''}"
         yield Table.of(title, heads, rows)
 
 
-def largest_groups(solution: SelectedNights, by: str) -> list[str]:
+def largest_groups(solution: SelectedNights, by: str, most: int = 8) -> list[str]:
     """Return the groups with the largest shares over all nights, in alphabetical order."""
     total: Counter[str] = Counter()
     for night in solution.nights:
         total.update(night.shares.get(by, {}))
-    return sorted(sorted(total, key=lambda group: -total[group])[:MOST_BY_NIGHT])
+    return sorted(sorted(total, key=lambda group: -total[group])[:most])
 
 
 def shares(result: Result[plan_rows.Chosen]) -> dict[str, dict[str, float]]:
@@ -190,12 +190,18 @@ def shares(result: Result[plan_rows.Chosen]) -> dict[str, dict[str, float]]:
     }
 
 
-def _by_group(night: Instance, result: Result[plan_rows.Chosen], solution: Selected) -> Tables:
+def _by_group(
+    night: Instance,
+    result: Result[plan_rows.Chosen],
+    solution: Selected,
+    *,
+    most: int = 40,  # groups of the table: those with the largest shares
+) -> Tables:
     out = _left_out(night, solution)
     rules = [*night.constraints, *result.constraints]
     for by, shares in solution.shares.items():
         caps, floors = _bounds(rules, by, list(shares))
-        largest = sorted(shares, key=shares.__getitem__, reverse=True)[:MOST]
+        largest = sorted(shares, key=shares.__getitem__, reverse=True)[:most]
         rows = []
         for group in sorted(largest, key=natural):
             jobs = night.groups[by][group]
@@ -205,18 +211,25 @@ def _by_group(night: Instance, result: Result[plan_rows.Chosen], solution: Selec
             words = _bound_reached(*bounds, demand)
             rows.append((group, len(jobs), chosen, demand, *bounds, words))
         remaining = len(shares) - len(largest)
-        more = f" (the {MOST} largest; {count_of(remaining, 'group')} more)" if remaining else ""
+        more = f" (the {most} largest; {count_of(remaining, 'group')} more)" if remaining else ""
         yield Table.of(by + more, COLUMNS, rows)
 
 
-def _bound_reached(share: float, cap: float | None, floor: float | None, asked: float) -> str:
+def _bound_reached(
+    share: float,
+    cap: float | None,
+    floor: float | None,
+    asked: float,
+    *,
+    near: float = 0.005,  # the difference up to which a share is at its cap or floor
+) -> str:
     """Return whether a share is at its cap or floor, or violates it, in words."""
     words = []
-    if cap is not None and share > cap - NEAR:
+    if cap is not None and share > cap - near:
         words.append("above its cap" if share > cap * ROUNDED else "at its cap")
     if floor is not None and share * ROUNDED < floor and share * ROUNDED >= asked:
         words.append("all it asks for")
-    elif floor is not None and share < floor + NEAR:
+    elif floor is not None and share < floor + near:
         words.append("below its floor" if share * ROUNDED < floor else "at its floor")
     return " and ".join(words)
 

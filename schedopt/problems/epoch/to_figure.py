@@ -15,8 +15,6 @@ from schedopt.instances.epoch import Instance
 from schedopt.pictures.style import BLUE, colours, decorate, label, panels, single_panel
 from schedopt.pictures.style import names as called
 
-MANY = 64  # jobs from which on names would not be readable
-
 Bar = tuple[str, float, float, float, float]
 """A job's name, its first node and number of nodes, its start and its duration."""
 
@@ -71,6 +69,8 @@ def _boxes(
     colour: Mapping[str, str],
     minimum: Mapping[str, int],
     some: Sequence[str] | None = None,
+    *,
+    named: int = 64,  # jobs up to which names are readable
 ) -> int:
     """Draw all boxes, or those of some jobs, each with a line as long as the job's minimum."""
     nodes = _nodes(solution)
@@ -83,7 +83,7 @@ def _boxes(
         if name in minimum:
             level = start + 0.15 * height
             axes.plot([first, first + min(minimum[name], width)], [level, level], color="black")
-        if len(colour) <= MANY:
+        if len(colour) <= named:
             middle = (first + width / 2, start + height / 2)
             axes.annotate(label(name, 8), middle, ha="center", va="center", fontsize=7)
     return nodes

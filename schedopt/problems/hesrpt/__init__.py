@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 STARTS = ("hesrpt", "equi")
 """Policies that are tried in turn for a warm start; the last always applies."""
-MOST_AT_ONCE = 1_000  # jobs up to which one of them is an answer where no search had time for any
 
 
 class HesrptProblem(Problem):
@@ -51,9 +50,15 @@ class HesrptProblem(Problem):
                 continue
         return None
 
-    def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
+    def trivial(
+        self,
+        model: Formulation,
+        *,
+        # jobs up to which the allocation of a policy is a solution without search
+        most: int = 1_000,
+    ) -> tuple[Any | None, float | None]:
         """Return a policy's allocation, unless there are too many jobs to write their shares."""
-        few = len(model.instance.jobs) <= MOST_AT_ONCE
+        few = len(model.instance.jobs) <= most
         has_order = getattr(model, "given", False)
         return (self.hint(model) if few and not has_order else None), None
 

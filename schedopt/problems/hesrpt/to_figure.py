@@ -11,14 +11,16 @@ from schedopt.instances.hesrpt import Instance
 from schedopt.pictures.style import COLOURS, colours, decorate, label, panels, title
 from schedopt.pictures.style import names as called
 
-MANY = 24  # jobs up to which each has a colour and a name of its own
 
-
-def jobs(instance: Instance) -> Figure:
+def jobs(
+    instance: Instance,
+    *,
+    named: int = 24,  # jobs up to which each has its own colour and name
+) -> Figure:
     """Draw the sizes of the jobs, and their speedups up to all servers."""
     figure, ((left, right),) = panels((9, 4), 1, 2)
     order = np.argsort(instance.sizes, kind="stable")
-    few = len(order) <= MANY
+    few = len(order) <= named
     kinds = [COLOURS[k % len(COLOURS)] for k in instance.kinds[order]]
     left.bar(np.arange(len(order)), instance.sizes[order], color=kinds, width=0.8 if few else 1.0)
     if few:

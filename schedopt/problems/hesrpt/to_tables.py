@@ -6,8 +6,6 @@ from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Table
 
-MOST = 20  # jobs of the table: those that complete first
-
 PROVEN = {"all": "over all completion orders", "given": "for this completion order"}
 
 
@@ -17,13 +15,18 @@ def lines(instance: Instance, result: Result[Allocated]) -> Lines:
         yield "proven", PROVEN[result.solution.certified]
 
 
-def tables(instance: Instance, result: Result[Allocated]) -> Tables:
+def tables(
+    instance: Instance,
+    result: Result[Allocated],
+    *,
+    most: int = 20,  # jobs of the table: those that complete first
+) -> Tables:
     """Yield the table of jobs in order of completion, with their initial shares."""
     solution = result.solution
     if solution is None:
         return
     first = solution.epochs[0].share if solution.epochs else {}
-    more = f" (the first {MOST} of {len(solution.order):,})" if len(solution.order) > MOST else ""
+    more = f" (the first {most} of {len(solution.order):,})" if len(solution.order) > most else ""
     yield Table.of(
         f"in order of completion{more}",
         (
@@ -39,6 +42,6 @@ def tables(instance: Instance, result: Result[Allocated]) -> Tables:
                 first.get(name),
                 solution.completion[name],
             )
-            for name in solution.order[:MOST]
+            for name in solution.order[:most]
         ),
     )

@@ -25,8 +25,6 @@ QUICK = {
 }
 """For each objective: servers, and the load up to which the optimal policy takes seconds."""
 
-SOME = 128  # servers up to which the exact curve is quick; beyond, it is approximated by area
-
 
 class MsfqProblem(Problem["Instance"]):
     """The record of msfq."""
@@ -89,6 +87,8 @@ class MsfqProblem(Problem["Instance"]):
         policy: Policy,
         options: Options,
         constraints: Sequence[Constraint] = (),
+        *,
+        exact_up_to: int = 128,  # servers up to which the exact curve is fast
     ) -> Question[Instance] | None:
         """Return the optimal policy if it is fast, else the best threshold; for logs the bound."""
         if instance.log is not None:
@@ -101,7 +101,7 @@ class MsfqProblem(Problem["Instance"]):
         alone = not (own or instance.constraints or constraints)
         if quick and alone and installed("scipy"):
             return Question(instance, "optimal-policy")
-        if instance.servers > SOME:
+        if instance.servers > exact_up_to:
             own.setdefault("method", "area")
         # The best of all thresholds bounds each of them, but other policies may be better.
         exact = own.get("method", "exact") == "exact" and not options.get("trace")

@@ -17,7 +17,6 @@ from schedopt.solvers.clock import now
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
 
-MANY = 200_000  # jobs beyond which only policies are tried that are fast however long the queue
 FAST = ("first-fit", "easy", "easy-sjbf", "sjf", "saf", "f1")
 
 
@@ -37,7 +36,11 @@ def trivial(model: Formulation) -> tuple[None, float | None]:
     return None, fsum(map(mul, queue.weights(), runs)) * (1 - 1e-12)
 
 
-def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
+def settings(
+    queue: Instance,
+    *,
+    many: int = 200_000,  # jobs from which on only fast policies are tried
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the policies that are tried on a log, each with the options that are not at default."""
     from schedopt.policies.msfq.logs.registration import LOG_POLICIES
     from schedopt.policies.registry import registered
@@ -46,7 +49,7 @@ def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, policy in LOG_POLICIES.items():
         if name not in policies or policy.order is None:  # what is not compiled takes too long
             continue
-        if len(queue.jobs) > MANY and name not in FAST:
+        if len(queue.jobs) > many and name not in FAST:
             continue
         believed = ["given", "exact"] if policy.plans and queue.jobs.estimated else ["exact"]
         fills = ["stop", "skip", "easy"] if "fill" in policies[name].options else [None]

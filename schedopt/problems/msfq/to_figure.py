@@ -31,9 +31,7 @@ from schedopt.solvers.result import Result
 
 OBJECTIVE = "mean response time"
 
-CELLS = 120  # steps in time of a log's picture
 UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
-WINDOW = 40  # waiting jobs of each class that the picture of a policy shows
 
 
 def jobs(queue: Instance) -> Figure:
@@ -86,7 +84,12 @@ def _curves(documents: Sequence[Result[Thresholded]]) -> Figure:
     return figure
 
 
-def _table(document: Result[OptimalTable], solution: OptimalTable) -> Figure:
+def _table(
+    document: Result[OptimalTable],
+    solution: OptimalTable,
+    *,
+    window: int = 40,  # waiting jobs of each class that are shown
+) -> Figure:
     """Draw what to do at empty servers, and when to stop admitting small jobs."""
     few = min(4, len(solution.admit))
     shown = [("empty servers", solution.at_empty, ".SL")]
@@ -94,7 +97,7 @@ def _table(document: Result[OptimalTable], solution: OptimalTable) -> Figure:
     shown += [(f"{c + 1} small in service", solution.admit[c], "-S") for c in picked]
     figure, (across,) = panels((3.1 * len(shown), 3.6), 1, len(shown))
     for axes, (what, rows, letters) in zip(across, shown, strict=True):
-        table = np.array([[letters.index(x) for x in row[:WINDOW]] for row in rows[:WINDOW]])
+        table = np.array([[letters.index(x) for x in row[:window]] for row in rows[:window]])
         shades = [PALE, BLUE, RED][: len(letters)]
         axes.imshow(
             table, origin="lower", cmap=ListedColormap(shades), vmin=0, vmax=len(letters) - 1
@@ -166,11 +169,11 @@ def _unit_of(span: float) -> tuple[float, str]:
     return next((pair for pair in UNITS if span >= 3 * pair[0]), (1.0, "seconds"))
 
 
-def _load(axes: Axes, queue: Instance) -> None:
+def _load(axes: Axes, queue: Instance, steps: int = 120) -> None:
     """Draw the work that comes in each step, as a share of what the servers could do in it."""
     jobs = queue.jobs
     unit, word = _unit_of(jobs.span)
-    edges = np.linspace(jobs.submit[0], jobs.submit[-1] + (not jobs.span), CELLS + 1)
+    edges = np.linspace(jobs.submit[0], jobs.submit[-1] + (not jobs.span), steps + 1)
     work, _ = np.histogram(jobs.submit, edges, weights=jobs.need * jobs.run)
     share = work / (queue.servers * np.diff(edges))
     axes.stairs(share, (edges - edges[0]) / unit, fill=True, color=BLUE)
@@ -194,7 +197,7 @@ def _needs(axes: Axes, jobs: Jobs) -> None:
     decorate(axes, "servers that a job needs", shares="y", legend="inside")
 
 
-def _replays(documents: Sequence[Result[Any]], queue: Instance) -> Figure | None:
+def _replays(documents: Sequence[Result[Any]], queue: Instance, steps: int = 480) -> Figure | None:
     """Draw servers that are busy, and those that waiting jobs want; None where none is."""
     drawn = [d for d in documents if isinstance(d.solution, Replayed | Bracketed)]
     replays = [d.solution.starts for d in drawn if d.solution]
@@ -205,7 +208,7 @@ def _replays(documents: Sequence[Result[Any]], queue: Instance) -> Figure | None
     figure, ((busy,), (waiting,)) = panels((9, 5.5), 2, sharex=True)
     styles = style.lines(keys(drawn))
     for starts, (name, (colour, dash)) in zip(replays, styles.items(), strict=True):
-        edges = np.linspace(jobs.submit[0], (starts + jobs.run).max(), 4 * CELLS + 1)
+        edges = np.linspace(jobs.submit[0], (starts + jobs.run).max(), steps + 1)
         at = (edges[:-1] - edges[0]) / unit
         look = {"color": colour, "linestyle": dash, "linewidth": 1.0}
         busy.plot(at, mean_held(starts, starts + jobs.run, jobs.need, edges), **look)

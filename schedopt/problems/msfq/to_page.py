@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from schedopt.sweep.rows import BenchRow
 
 HOUR = 3600.0
-LINES = 5  # policies in a picture
-OWNED = 3  # policies in the table of accounts, the site's own first
-NAMES = 40  # accounts in a table
-CELLS = 240  # steps in time of the queue's picture
 QUARTER = 900  # seconds: offsets of zones are whole quarters of an hour
 PERCENTILES = (50, 90, 99)
 NO_CLOCK = (
@@ -80,7 +76,13 @@ def result_sections(queue: Instance, result: Result) -> Iterator[Section]:
         yield log_section(queue, {name: solution.starts})
 
 
-def log_section(queue: Instance, starts: Mapping[str, Floats]) -> Section:
+def log_section(
+    queue: Instance,
+    starts: Mapping[str, Floats],
+    *,
+    most: int = 5,  # policies of a picture
+    owned: int = 3,  # policies of the table of accounts, the site's own first
+) -> Section:
     """Return the part on the waits, the usage and the queue of a log.
 
     Parameters
@@ -91,7 +93,7 @@ def log_section(queue: Instance, starts: Mapping[str, Floats]) -> Section:
         When each job starts, by policy, the best policy first.
     """
     jobs, dates = queue.jobs, Dates.of(queue.start) if queue.start else None
-    shown = dict(list(starts.items())[:LINES])
+    shown = dict(list(starts.items())[:most])
     if "recorded" in starts and "recorded" not in shown:
         shown = dict(list(shown.items())[:-1]) | {"recorded": starts["recorded"]}
     pictures = [("Jobs that wait over time", partial(draw_queue, jobs, shown, dates))]
@@ -99,7 +101,7 @@ def log_section(queue: Instance, starts: Mapping[str, Floats]) -> Section:
         drawn = partial(draw_waits_by_hour, jobs, shown, dates)
         pictures.insert(0, ("Mean wait by the hour at which jobs are submitted", drawn))
     kept = [name for name in shown if name == "recorded"] + list(shown)
-    by_owner = usage_table(jobs, {name: shown[name] for name in kept[:OWNED]})
+    by_owner = usage_table(jobs, {name: shown[name] for name in kept[:owned]})
     return Section(
         f"{queue.name}: waits, usage and the queue",
         words=f"{count_of(len(jobs), 'job')} on {queue.servers:,} processors, in hours. "
@@ -122,7 +124,12 @@ def waits_table(jobs: Jobs, starts: Mapping[str, Floats]) -> Table:
     return Table.of("waits in hours", (column.text("policy"), *map(hours, heads)), lines)
 
 
-def usage_table(jobs: Jobs, starts: Mapping[str, Floats]) -> Table | None:
+def usage_table(
+    jobs: Jobs,
+    starts: Mapping[str, Floats],
+    *,
+    most: int = 40,  # accounts of the table
+) -> Table | None:
     """Return usage and mean waits by account, or by user; None if neither is known."""
     known = [(by, labels) for by in ("group", "user") if (labels := jobs.labels(by)) is not None]
     if not known:
@@ -152,9 +159,9 @@ def usage_table(jobs: Jobs, starts: Mapping[str, Floats]) -> Table | None:
             float(usage[i] / usage.sum()),
             *(float(of[i]) for of in waits),
         )
-        for i in order[:NAMES]
+        for i in order[:most]
     )
-    more = f" ({NAMES} of {len(order):,})" if len(order) > NAMES else ""
+    more = f" ({most} of {len(order):,})" if len(order) > most else ""
     return Table.of(f"usage and waits by {columns[0].title}, in hours{more}", columns, lines)
 
 
@@ -191,12 +198,18 @@ def submit_hours(jobs: Jobs, dates: Dates) -> NDArray[np.int64]:
     return np.array(each, dtype=np.int64)[at]
 
 
-def draw_queue(jobs: Jobs, starts: Mapping[str, Floats], dates: Dates | None) -> Figure:
+def draw_queue(
+    jobs: Jobs,
+    starts: Mapping[str, Floats],
+    dates: Dates | None,
+    *,
+    steps: int = 240,  # steps in time
+) -> Figure:
     """Draw the mean number of jobs that wait, from release to start, in each step of time."""
     figure, axes = style.single_panel((5.2, 3.4))
     first = float(jobs.submit[0])
     last = max(float((begun + jobs.run).max()) for begun in starts.values())
-    edges = np.linspace(first, last, CELLS + 1)
+    edges = np.linspace(first, last, steps + 1)
     middle = (edges[:-1] + edges[1:]) / 2 / HOUR
     for (name, begun), (colour, dash) in zip(
         starts.items(), style.lines(starts).values(), strict=True

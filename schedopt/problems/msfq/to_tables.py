@@ -9,8 +9,6 @@ from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Cell, Table, Value
 
-MOST = 40  # classes of the table
-
 TAIL = "99"  # the percentile that is shown where it was measured
 
 
@@ -54,39 +52,44 @@ def measures(result: Result[answers.Answer | answers.LogAnswer]) -> dict[str, fl
     return {name: value for name, value in values.items() if value is not None}
 
 
-def tables(queue: Instance, result: Result[answers.Answer | answers.LogAnswer]) -> Tables:
+def tables(
+    queue: Instance,
+    result: Result[answers.Answer | answers.LogAnswer],
+    *,
+    most: int = 40,  # rows of each table
+) -> Tables:
     """Yield the response time of each class; of a log, by user, group, queue and need."""
     solution = result.solution
     if isinstance(solution, answers.Answer):
         heads = "mean response time", "95% interval", f"{TAIL}th percentile"
         columns = (column.count("servers needed"), *map(column.number, heads))
-        rows = map(_row, solution.classes[:MOST])
-        yield Table.of(f"by class{_more(len(solution.classes))}", columns, rows)
+        rows = map(_row, solution.classes[:most])
+        yield Table.of(f"by class{_more(most, len(solution.classes))}", columns, rows)
     elif isinstance(solution, answers.Replayed):
         for by, measures in solution.by.items():
             means = "mean response time", "mean wait", "mean bounded slowdown"
             columns = (column.text(by), column.count("jobs"), *map(column.number, means))
-            largest = sorted(measures.items(), key=lambda pair: -pair[1].jobs)[:MOST]
+            largest = sorted(measures.items(), key=lambda pair: -pair[1].jobs)[:most]
             lines = (
                 (name, m.jobs, m.mean_response_time, m.mean_wait, m.mean_bounded_slowdown)
                 for name, m in largest
             )
-            yield Table.of(f"by {by}{_more(len(measures))}", columns, lines)
+            yield Table.of(f"by {by}{_more(most, len(measures))}", columns, lines)
     elif isinstance(solution, answers.Bracketed):
         bounds = sorted(solution.bounds.items(), key=lambda pair: -pair[1])
         yield Table.of("bounds", (column.text("by"), column.number("at least")), bounds)
         least = bounds[0][1] if bounds else 0.0
-        policies = sorted(solution.policies.items(), key=lambda pair: pair[1])[:MOST]
+        policies = sorted(solution.policies.items(), key=lambda pair: pair[1])[:most]
         over = column.percent("over the bound")
         yield Table.of(
-            f"policies{_more(len(solution.policies))}",
+            f"policies{_more(most, len(solution.policies))}",
             (column.text("policy"), column.number("response time"), over),
             ((name, value, value / least - 1 if least else None) for name, value in policies),
         )
 
 
-def _more(count: int) -> str:
-    return f" ({MOST} of {count:,})" if count > MOST else ""
+def _more(most: int, count: int) -> str:
+    return f" ({most} of {count:,})" if count > most else ""
 
 
 def _row(entry: answers.ClassTime) -> tuple[Value, ...]:
