@@ -1,4 +1,4 @@
-"""The alarm: a solution that beats what was called proven shows that one of the two is wrong."""
+"""Alarms: a solution that beats a proven bound shows that one of the two is wrong."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from schedopt.solvers.result import NOISE, Result
 
 
 def alarm(holder: Result, claim: Result, near: float = 0.0) -> str:
-    """Say what the solution of one result refutes of another's claim; nothing where both agree.
+    """Return how the solution of one result contradicts the bound of another; empty if it does not.
 
-    ``near`` is the relative difference that the rounding of either may make, beyond 1e-9.
+    Parameters
+    ----------
+    holder : Result
+        The result with the solution.
+    claim : Result
+        The result with the bound, or the proof that there is no solution.
+    near : float
+        The relative difference that counts as rounding, if greater than 1e-9.
     """
     value, bound = holder.objective, claim.bound
     if holder.solution is None or value is None:
@@ -28,7 +35,7 @@ def alarm(holder: Result, claim: Result, near: float = 0.0) -> str:
 
 
 def with_alarm(result: Result, what: str) -> Result:
-    """Return a result as an alarm leaves it: its solution is in hand, and nothing is proven."""
+    """Return the result in error: it keeps its solution, and nothing is proven."""
     if not what:
         return result
     said = f"{result.message}; {what}" if result.message else what

@@ -1,4 +1,4 @@
-"""Clarabel, for convex programs in CVXPY; the caller proves what its answer is worth."""
+"""Clarabel: solves convex programs; the caller verifies its answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Terms = Sequence[tuple[Ints, "Floats | float"]]
-"""One variable for each row, with its coefficients: for each term of a sum."""
+"""Sums, row by row: for each term, the variable of each row and its coefficients."""
 Triplets = tuple[Ints, Ints, Floats]
 """Rows, columns and values."""
 
@@ -44,25 +44,25 @@ _UNBOUNDED = ("unbounded", "unbounded_inaccurate")
 
 @cache
 def version() -> str:
-    """Return the engines' versions; of Python, which does without them, where they are not here."""
+    """Return the versions of Clarabel and CVXPY, or that of Python if they are not installed."""
     if not (installed("clarabel") and installed("cvxpy")):
         return f"Python {platform.python_version()}"
     return f"{version_of('clarabel')} (CVXPY {version_of('cvxpy')})"
 
 
 def solve(program: cp.Problem, time_limit: float | None = None) -> Status:
-    """Solve a convex program, and leave the values in its variables and constraints.
+    """Solve a convex program; its variables and constraints get their values.
 
     Parameters
     ----------
     program : cvxpy.Problem
     time_limit : float, optional
-        Seconds; what an interior-point method has by then is no solution.
+        Seconds. There is no incumbent at the time limit.
     """
     import cvxpy as cp
 
     limit = {} if time_limit is None else {"time_limit": max(time_limit, 1e-3)}
-    try:  # as `program.solve`, which warns of inaccurate answers; they are judged by their bound
+    try:  # `program.solve` would warn of inaccurate answers, which the caller verifies
         options = {**SETTINGS, **limit}
         data, chain, inverse = program.get_problem_data(cp.CLARABEL, solver_opts=options)
         answer = chain.solve_via_data(program, data, solver_opts=options)
@@ -80,7 +80,7 @@ def solve(program: cp.Problem, time_limit: float | None = None) -> Status:
 
 
 def feasible(program: cp.Problem) -> bool:
-    """Tell whether a program may be feasible: False only where Clarabel refutes it."""
+    """Return False if Clarabel proves that a program is infeasible, else True."""
     return solve(program) != "infeasible"
 
 
@@ -109,21 +109,21 @@ class Cones:
         return slice(first, self.rows)
 
     def equal(self, right: Floats, triplets: Triplets) -> slice:
-        """Add rows: sums equal to their right-hand sides."""
+        """Add rows sums = right; return their positions."""
         return self._append_rows(right, triplets, [("zero", len(right))])
 
     def at_most(self, right: Floats, sums: Terms | Triplets) -> slice:
-        """Add rows: sums at most their right-hand sides; return where the rows stand."""
+        """Add rows sums <= right; return their positions."""
         triplets = sums if isinstance(sums, tuple) else _triplets_of(sums)
         return self._append_rows(right, triplets, [("nonnegative", len(right))])
 
     def new(self, count: int) -> Ints:
-        """Return new variables."""
+        """Add variables; return their positions."""
         self.variables += count
         return np.arange(self.variables - count, self.variables)
 
     def below_means(self, z: Terms, x: Terms, y: Terms) -> None:
-        """State z² <= x y for each row of z, x and y, where x and y are not negative."""
+        """Add rows z² <= x y with x and y at least 0, for each row of z, x and y."""
         count = len(z[0][0])
         corners = [[*x, *y], [(at, 2.0 * value) for at, value in z]]
         corners.append([*x, *((at, -value) for at, value in y)])
@@ -137,7 +137,7 @@ class Cones:
 
 
 def _triplets_of(terms: Terms) -> Triplets:
-    """Return the triplets of terms, row by row."""
+    """Return the triplets of sums."""
     rows = np.arange(len(terms[0][0]))
     return (
         np.concatenate([rows for _ in terms]),
@@ -149,7 +149,7 @@ def _triplets_of(terms: Terms) -> Triplets:
 def solve_cones(
     costs: Floats, cones: Cones, time_limit: float | None = None
 ) -> tuple[Status, Floats, Floats]:
-    """Minimize costs over cones; return how it ended, the variables and the multipliers of rows."""
+    """Minimize costs over cones; return the status, the variables and the dual values of rows."""
     import clarabel
     from scipy.sparse import csc_matrix
 

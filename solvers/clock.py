@@ -1,4 +1,4 @@
-"""The clock of time limits, which stops while kernels are compiled: that is not solving."""
+"""The clock of time limits, which stops while kernels are compiled."""
 
 import time
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from schedopt.solvers.stopping import stopped
 
 
 class CompilingStopwatch:
-    """The seconds spent compiling, which may be entered again from within.
+    """A stopwatch of the time spent compiling; calls of `start` and `stop` may be nested.
 
-    ``tell`` is called when compiling first begins, where somebody asked for it.
+    ``tell``, if set, is called once, when compiling begins.
     """
 
     tell: Callable[[], None] | None = None
@@ -32,25 +32,25 @@ class CompilingStopwatch:
             self.spent += time.perf_counter() - self._began
 
     def seconds(self) -> float:
-        """Return the seconds so far, of what is still running too."""
+        """Return the seconds so far."""
         return self.spent + (time.perf_counter() - self._began if self._depth else 0.0)
 
     def note_compiling(self) -> None:
-        """Say so once, where somebody asked for it."""
+        """Call ``tell`` once."""
         tell, self.tell = self.tell, None
         if tell:
             tell()
 
 
 compiling = CompilingStopwatch()
-"""Seconds spent compiling or loading kernels in this process; `solvers.machine_code` keeps it."""
+"""Time spent compiling or loading kernels in this process; see `solvers.compiling_clock`."""
 
 
 def now() -> float:
-    """Return seconds since an arbitrary moment, compiling left out."""
+    """Return seconds since an arbitrary moment, without the time spent compiling."""
     return time.perf_counter() - compiling.seconds()
 
 
 def expired(until: float) -> bool:
-    """Tell whether a moment of `now` has come, or the run was told to end."""
+    """Return True if the time ``until``, as `now` counts, has passed, or the run must end."""
     return now() >= until or stopped()

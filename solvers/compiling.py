@@ -1,8 +1,7 @@
-"""Kernels: functions over arrays that are written once, and run compiled or as plain Python.
+"""Kernels: functions over arrays that run compiled by numba or as plain Python.
 
-A call with much to do runs as numba compiles it, a small one as it is written: importing numba
-takes half a second, and compiling a kernel for the first time takes several. Where numba is not
-installed, every call runs as Python.
+Large calls run compiled; small calls run as Python, since importing numba takes half a second, and
+compiling a kernel for the first time takes several. Without numba every call runs as Python.
 """
 
 import hashlib
@@ -18,15 +17,15 @@ import numpy as np
 
 from schedopt.instances.extras import installed, missing
 from schedopt.solvers.clock import compiling
-from schedopt.solvers.stopping import as_one_piece
+from schedopt.solvers.stopping import defer_signals
 
 __all__ = ["COMPILES", "compiled", "count_numbers", "kernel", "makes_no_arrays", "specialized"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 COMPILES = installed("numba")
-"""Whether numba is installed, which an extra brings."""
+"""Whether numba is installed."""
 MOST_WITHOUT_NUMBA = 200_000
-"""Most numbers that a kernel takes where nothing compiles: Python would need minutes for more."""
+"""Most numbers that a kernel accepts without numba; Python would need minutes for more."""
 
 
 def kernel(
@@ -35,16 +34,16 @@ def kernel(
     size: Callable[..., float] | None = None,
     makes_arrays: bool = True,
 ) -> Callable[[F], F]:
-    """Mark a kernel that is called from Python.
+    """Return a decorator for a kernel that is called from Python.
 
     Parameters
     ----------
     python_up_to : float
         The largest size of a call that runs as plain Python; none by default.
     size : callable, optional
-        The size of a call from its arguments; by default how many numbers their arrays hold.
+        Returns the size of a call from its arguments; by default the total size of their arrays.
     makes_arrays : bool
-        Whether the function makes an array: see `makes_no_arrays`.
+        Whether the function creates arrays: see `makes_no_arrays`.
     """
 
     def decorate(function: F) -> F:
@@ -53,7 +52,7 @@ def kernel(
 
         @wraps(function)
         def run(*args: Any) -> Any:
-            if _thread.runs_python:  # called by a kernel that does
+            if _thread.runs_python:  # called by a kernel that runs as Python
                 return function(*args)
             if not _runs_as_python((size or count_numbers)(*args), python_up_to):
                 return compiled(function)(*args)
@@ -61,7 +60,7 @@ def kernel(
             if count > MOST_WITHOUT_NUMBA:
                 expected = f"{count:,} numbers (at most {MOST_WITHOUT_NUMBA:,} in Python)"
                 raise missing("numba", expected)
-            with np.errstate(all="ignore"), as_one_piece():
+            with np.errstate(all="ignore"), defer_signals():
                 _thread.runs_python = True
                 try:
                     return function(*args)
@@ -88,16 +87,16 @@ def _runs_as_python(size: float, most: float) -> bool:
 
 
 def makes_no_arrays(function: F) -> F:
-    """Mark a function that makes no array, so that numba need not count references to any.
+    """Mark a function that creates no arrays, so that numba does not count references.
 
-    Counting would take most of the time of a loop that calls the function.
+    Reference counting would take most of the time of a loop that calls the function.
     """
     vars(function)["_nrt"] = False
     return function
 
 
 def count_numbers(*args: Any) -> int:
-    """Return the total size of the arrays among some arguments, also inside tuples."""
+    """Return the total size of the arrays among the arguments, also inside tuples."""
     count = 0
     for value in args:
         if isinstance(value, tuple):
@@ -108,9 +107,9 @@ def count_numbers(*args: Any) -> int:
 
 
 def specialized(function: Callable[..., Any], name: str, **parts: Any) -> Any:
-    """Return a copy of a function under another name, in which some globals are replaced.
+    """Return a copy of a function under another name, with other values of some globals.
 
-    numba compiles what replaces them, functions or numbers, into the copy.
+    numba compiles these values, functions or numbers, into the copy.
     """
     template = vars(function).get("py_func", function)
     copy = FunctionType(template.__code__, {**template.__globals__, **parts}, name)
@@ -124,8 +123,8 @@ _lock = threading.RLock()
 
 @cache
 def compiled(function: Callable[..., Any]) -> Any:
-    """Return a function as numba compiles it at its first call, with all functions it calls."""
-    compiling.start()  # importing numba is not solving either
+    """Return the function as compiled by numba, with all functions that it calls."""
+    compiling.start()  # time limits do not count importing numba
     try:
         with _lock:
             return _compiled(vars(function).get("py_func", function))
@@ -147,7 +146,7 @@ def _compiled(function: Any) -> Any:
             sources.add(_plain(value).__code__.co_filename)
         elif isinstance(value, int | float | tuple):
             constants.append(f"{name}={value!r}")
-    # numba notices when the kernel's own file changes, but not when a file it calls does.
+    # numba notices a change of the kernel's own file, but not of files of functions it calls.
     digest = hashlib.sha256("".join(sorted(constants)).encode())
     for file in sorted(sources):
         digest.update(_contents(file))
@@ -155,7 +154,7 @@ def _compiled(function: Any) -> Any:
     before, config.CACHE_DIR = config.CACHE_DIR, str(_folder(digest.hexdigest()[:16]))
     try:
         return numba.njit(cache=True, nogil=True, **_options(function))(function)
-    except RuntimeError:  # no folder can be written
+    except RuntimeError:  # the cache folder cannot be written
         return numba.njit(nogil=True, **_options(function))(function)
     finally:
         config.CACHE_DIR = before
@@ -185,7 +184,7 @@ def _named(function: Any, seen: dict[int, Any]) -> Iterator[tuple[str, Any]]:
 
 @cache
 def _register(function: Any) -> None:
-    """Let numba compile a function where kernels call it."""
+    """Let numba compile a function when kernels call it."""
     from numba.extending import overload
 
     plain = _plain(function)

@@ -1,4 +1,4 @@
-"""Time limits do not count the time that numba takes to compile or load a kernel."""
+"""Stops the clock of time limits while numba compiles or loads a kernel."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""A smallest set of constraints that cannot hold together, found with any yes-or-no solver."""
+"""Smallest sets of constraints that cannot hold together."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -8,12 +8,12 @@ import msgspec
 from schedopt.solvers.result import Result
 
 Holds = Callable[[frozenset[str]], bool]
-"""Tells whether a set of constraints can hold together; `TimeoutError` where it cannot tell."""
+"""Returns whether a set of constraints is feasible; `TimeoutError` if it is not decided."""
 MOST_ROUNDS = 1_000
 
 
 class ConflictNotReducedError(Exception):
-    """A conflict was found, but not whether there is a smaller one: `why`, and the `conflict`."""
+    """A conflict was found that may not be the smallest: the reason `why`, and the `conflict`."""
 
     def __init__(self, why: str, conflict: list[str]) -> None:
         super().__init__(why)
@@ -22,10 +22,14 @@ class ConflictNotReducedError(Exception):
 
 
 def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
-    """Return a smallest set of constraints that cannot hold together, of those that cannot.
+    """Return a smallest subset of infeasible constraints that is infeasible, in the given order.
 
-    It is in the given order, and empty where the model cannot hold even without them. Where time
-    runs out or the search is interrupted, `ConflictNotReducedError` holds the smallest so far.
+    It is empty if the model is infeasible without any of them.
+
+    Raises
+    ------
+    ConflictNotReducedError
+        At the time limit or an interruption, with the smallest conflict so far.
     """
     best, why = frozenset(names), ""
     try:
@@ -42,7 +46,7 @@ def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
 
 
 def with_conflict(result: Result[Any], names: Sequence[str], holds: Holds) -> Result[Any]:
-    """Return a result with a smallest set of side constraints that cannot hold together."""
+    """Return the result with a smallest set of side constraints that cannot hold together."""
     try:
         return result.with_details(conflict=tuple(smallest_conflict(names, holds)))
     except ConflictNotReducedError as error:
@@ -54,18 +58,18 @@ def with_conflict(result: Result[Any], names: Sequence[str], holds: Holds) -> Re
 def _shrinking_conflicts(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]]:
     """Yield ever smaller conflicts, down to a smallest.
 
-    Leaving out one constraint after the other gives a conflict of which nothing can be left out;
-    others may still be smaller. Each set whose removal makes the rest satisfiable (a correction)
-    shares a member with every conflict. So a smallest set that meets all corrections known so far
-    either is a conflict, and then none is smaller, or it grows to a largest satisfiable set, whose
-    complement is one more correction.
+    Deleting constraints one by one gives an irreducible conflict; others may still be smaller. Each
+    set whose removal makes the rest feasible (a correction set) shares a member with every
+    conflict. So a smallest hitting set of the known correction sets either is a conflict, and then
+    a smallest one, or it grows to a maximal feasible set, whose complement is another correction
+    set.
 
     Source: Ignatiev, Previti, Liffiton and Marques-Silva, "Smallest MUS extraction with minimal
     hitting set dualization", CP 2015.
     """
     best = frozenset(names)
     if holds(best):
-        raise TimeoutError("the solver does not find them contradictory when asked again")
+        raise TimeoutError("the solver does not prove infeasibility when it solves again")
     for name in names:
         if not holds(best - {name}):
             best -= {name}
@@ -96,7 +100,7 @@ def _smallest_hitting_set(sets: Sequence[frozenset[str]]) -> frozenset[str]:
 
 
 def _hitting_set(sets: Sequence[frozenset[str]], size: int) -> frozenset[str] | None:
-    """Return a hitting set of at most ``size`` members, if there is one."""
+    """Return a hitting set of at most ``size`` members, or None if there is none."""
     if not sets:
         return frozenset()
     if size == 0:

@@ -1,4 +1,4 @@
-"""CP-SAT: incumbents under a time limit, Ctrl-C that keeps them, bounds that hold."""
+"""CP-SAT: solves formulations in CP-SAT, with valid bounds, and keeps the incumbent on Ctrl-C."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -23,14 +23,14 @@ _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
 @cache
 def version() -> str:
-    """Return the engine's version."""
+    """Return the version of OR-Tools."""
     from importlib.metadata import version as installed
 
     return installed("ortools")
 
 
 def solve_native(model: CpSatFormulation, task: EngineTask) -> Result:
-    """Solve the declared model as it stands: without a start and a bound of ours."""
+    """Solve the declared model, without a warm start or a known bound."""
     return solve(model, task.limits)
 
 
@@ -43,26 +43,30 @@ def solve(
     search: bool = True,
     copy: cp_model.CpModel | None = None,
 ) -> Result:
-    """Solve a formulation whose model is CP-SAT's; the model itself stays as it is.
+    """Solve a copy of the CP-SAT model of a formulation.
 
-    The result is not yet checked. Where the user has changed the model, it alone says what is
-    meant: start and bound count for nothing.
+    If the user has changed the model, the warm start and the known bound are ignored.
 
     Parameters
     ----------
     formulation : Formulation
-        Unless ``exact``, CP-SAT's own bound is not one for the formulation.
+        CP-SAT's bound is valid for it only if it is ``exact``.
     limits : Limits, optional
-        When to stop; by default with a proof.
-    hint : object, optional
-        A solution record to start from.
+        By default the search ends with a proof.
+    hint : solution record, optional
+        A warm start.
     bound : float, optional
-        A bound that is known to hold.
+        A valid bound.
     search : bool
-        Whether to search at all; else the result is what is known already.
+        Whether to search; if False, the result consists of the warm start and the known bound.
     copy : cp_model.CpModel, optional
-        A copy of the model to solve (see `copy_model`), in which more is stated: what follows from
-        the rest, or what spares it solutions as good as others.
+        A copy of the model to solve (see `copy_model`) with additional constraints: valid
+        inequalities or symmetry breaking.
+
+    Returns
+    -------
+    Result
+        Not yet checked.
     """
     limits = limits or Limits()
     began = now()
@@ -84,7 +88,7 @@ def solve(
     if search and copy is not None:
         status = run.go(copy)
         solution = formulation.decode(run.solver.value) if status in _FOUND else None
-        if met is not None and status != cp_model.INFEASIBLE:  # a start is an incumbent
+        if met is not None and status != cp_model.INFEASIBLE:  # the warm start is an incumbent
             worse = solution is None or sign * (value_of(formulation, solution) or 0.0) < sign * met
             solution = hint if worse else solution
     result = _result(formulation, run, status, solution)
@@ -96,7 +100,7 @@ def solve(
 
 
 def copy_model(formulation: CpSatFormulation) -> cp_model.CpModel:
-    """Return a copy of the model; variables of the model itself stand for those of the copy."""
+    """Return a copy of the model; the variables of the model also denote those of the copy."""
     return formulation.model.clone()
 
 
@@ -107,7 +111,7 @@ def _add_bound_and_start(
     bound: float | None,
     sign: int,
 ) -> None:
-    """Add a bound and a start to a copy of the model."""
+    """Add a bound and a warm start to a copy of the model."""
     if bound is not None and model.has_objective():  # stored as minimization of the negative
         scaled = sign * bound * formulation.reward_scale
         most = floor(scaled + 1e-9 * abs(scaled)) + 1
@@ -120,11 +124,21 @@ def _add_bound_and_start(
 
 @dataclass
 class _CpSatRun(Run):
-    """A run of CP-SAT, whose objective is in units of 1/scale; and a bound known before it.
+    """A run of CP-SAT.
 
-    ``sign`` is 1 where the objective is maximized, else -1. Where the objective is not the
-    instance's the run is silent. ``loss`` is what rounding took, None for a model that is not exact
-    and whose bounds are none.
+    Attributes
+    ----------
+    scale : float
+        The objective of CP-SAT is in units of 1/scale.
+    known : float or None
+        A bound that is known before the run.
+    sign : int
+        1 if the objective is maximized, -1 if it is minimized.
+    silent : bool
+        Whether to report no progress, since the objective is not the instance's.
+    loss : float or None
+        The largest effect of rounding on the objective; None if the model is not exact, so that
+        CP-SAT's bounds are not valid.
     """
 
     scale: float = 1.0
@@ -134,10 +148,10 @@ class _CpSatRun(Run):
     loss: float | None = 0.0
     solver: cp_model.CpSolver = field(default_factory=cp_model.CpSolver)
     status: Any = None
-    called_bound: float | None = None  # what CP-SAT has called out, without a solution too
+    called_bound: float | None = None  # the bound that CP-SAT has reported
 
     def go(self, model: cp_model.CpModel) -> Any:
-        """Run to the end, or to the limit, or to an interruption."""
+        """Solve until the end, the time limit or an interruption; return CP-SAT's status."""
         _with_parameters(self.solver, self.limits)
         watcher = None
         if model.has_objective() and not self.silent:
@@ -152,10 +166,10 @@ class _CpSatRun(Run):
         return self.status
 
     def bound(self) -> float | None:
-        """Return the best bound: the known one, or CP-SAT's where that holds."""
+        """Return the best valid bound."""
         bound = self.solver.best_objective_bound if self.status in _FOUND else self.called_bound
         if self.silent or self.loss is None or bound is None:
-            return self.known  # a bound of CP-SAT's is another's, or not even set
+            return self.known  # CP-SAT's bound is invalid or not set
         proven = float(bound + self.sign * self.loss) / self.scale
         return proven if self.known is None else self._tighter(self.known, proven)
 
@@ -182,7 +196,7 @@ class _Watcher(cp_model.CpSolverSolutionCallback):
     record: Callable[[float, float], None]
 
     def on_solution_callback(self) -> None:
-        """Record and report each new solution."""
+        """Record the new solution."""
         self.record(self.objective_value, self.best_objective_bound)
 
 
@@ -191,7 +205,7 @@ def _with_parameters(solver: cp_model.CpSolver, limits: Limits) -> None:
     parameters.num_workers = threads(limits)
     parameters.random_seed = limits.seed
     parameters.relative_gap_limit = limits.gap
-    parameters.catch_sigint_signal = False  # Ctrl-C is ours: see `_CpSatRun.go`
+    parameters.catch_sigint_signal = False  # `Run.in_thread` handles Ctrl-C
     if limits.time_limit is not None:
         parameters.max_time_in_seconds = max(float(limits.time_limit), 1e-3)
 
@@ -208,7 +222,7 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
     if stopped == "infeasible" and not exact:
         stopped, message = "error", f"no solution {formulation.inexact}; there may be one"
     elif stopped == "optimal" and run.status is None:
-        message = "the given schedule meets the given bound: nothing was searched"
+        message = "the warm start meets the known bound: CP-SAT was not run"
     bound = None if status == cp_model.INFEASIBLE else run.bound()
     if stopped == "optimal" and run.status is not None and not run.silent:
         if not exact and snap_bound(objective, run.known) != objective:
@@ -217,7 +231,7 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
             met = run.limits.gap >= (gap(objective, snap_bound(objective, bound)) or 0.0)
             if not met:
                 stopped = "completed"
-                message = "optimal but for rounding, up to the bound: undecided"
+                message = "optimal within rounding; the bound is rounded outward and not met"
     result = make_result(
         formulation,
         run,
@@ -241,18 +255,18 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
 def _notes_on_model(formulation: CpSatFormulation, run: _CpSatRun, status: Any) -> str:
     """Return the notes on a model that a user has changed."""
     if status == cp_model.MODEL_INVALID:
-        return f"CP-SAT does not take the changed model: {formulation.model.validate()}".strip()
+        return f"CP-SAT rejects the changed model: {formulation.model.validate()}".strip()
     if not run.silent or status not in _FOUND:
         return ""
     if not formulation.model.has_objective():
-        return "the changed model has no objective: any solution of it will do"
+        return "the changed model has no objective; the result is its first solution"
     value = run.solver.objective_value
     return f"the model's own objective was optimized, not the instance's: it is {value:.10g}"
 
 
 def _conflict_oracle(formulation: CpSatFormulation, limits: Limits, began: float) -> Holds:
     """Return a function that tells whether some side constraints can hold together."""
-    model = copy_model(formulation)  # without the bound, which may rest on side constraints
+    model = copy_model(formulation)  # without the bound, which may depend on side constraints
     asked = {name: model.proto.variables[x.index] for name, x in formulation.asked.items()}
 
     def holds(wanted: frozenset[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of a 0-1 program without rounding, as a result that claims no more."""
+"""Results of 0-1 programs that are solved in integers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,14 +19,25 @@ from schedopt.solvers.running import Run, make_result
 
 @dataclass(frozen=True)
 class Decided:
-    """What is known of a 0-1 program.
+    """The outcome of a search of a 0-1 program, without rounding.
 
-    `bound` is in rewards. `proven` says, without rounding, that `best` is an optimum, or that there
-    is no solution. `found_by` and `proved_by` name engines other than the one that answers.
+    Attributes
+    ----------
+    stopped : str
+        Why the search stopped.
+    best : ndarray or None
+        The best feasible point.
+    bound : Fraction or None
+        In units of the reward.
+    proven : bool
+        Whether ``best`` is optimal or, if it is None, the program is infeasible.
+    message : str
+    found_by, proved_by : str or None
+        The engines, if other than the one that returns the result.
     """
 
     stopped: Termination
-    best: NDArray[np.int8] | None  # keeps every row
+    best: NDArray[np.int8] | None
     bound: Fraction | None
     proven: bool
     message: str = ""
@@ -45,10 +56,21 @@ def conclude(
     options: Mapping[str, Any] | None = None,
     holds: Holds | None = None,
 ) -> Result[Any]:
-    """Return the result, not yet checked, of what is decided: optimal only where proven.
+    """Return the result of a search, not yet checked; it is optimal only if that is proven.
 
-    ``solution`` is needed where the model does not read it from the columns of the best; ``holds``
-    tells whether some side constraints can hold together, and is needed to report a conflict.
+    Parameters
+    ----------
+    model : Formulation
+    run : Run
+    decided : Decided
+    solver, version : str
+        The engine and its version.
+    solution : solution record, optional
+        By default it is decoded from the best point.
+    options : mapping, optional
+        Options of the engine.
+    holds : callable, optional
+        Tells whether some side constraints can hold together; needed to report a conflict.
     """
     selection: Any = model
     if solution is None and decided.best is not None:
@@ -87,7 +109,7 @@ def conclude(
 
 
 def round_up(number: Fraction) -> float:
-    """Return the least double that is no less than a number: rounded up."""
+    """Return a double that is at least the number, by rounding up."""
     near = float(number)
     if number.denominator == 1 and abs(near) < 2.0**53:
         return near
@@ -95,7 +117,7 @@ def round_up(number: Fraction) -> float:
 
 
 def remaining_limits(limits: Limits, began: float) -> Limits:
-    """Return the limits with the time that is left since a moment of `now`."""
+    """Return the limits with the time that is left, for a run that began at a moment of `now`."""
     if limits.time_limit is None:
         return limits
     spent = now() - began

@@ -1,6 +1,6 @@
-"""What searches and compiled kernels of several problems share: ascent, a heap, bisection.
+"""Kernels of several problems: subgradient ascent, a heap, bisection.
 
-The heap is in two arrays: the least key comes first, of the same key the least item.
+The heap is in two arrays, keys and items, ordered by key and then by item.
 """
 
 from typing import Any
@@ -14,10 +14,17 @@ Floats = NDArray[np.float64]
 
 
 class Ascent:
-    """Deflected subgradient steps of Polyak's length, from prices that are at least 0.
+    """Deflected subgradient ascent over prices that are at least 0, with Polyak's step length.
 
-    Of the last direction the part `kept` is kept. After `patience` steps in vain the caller goes
-    back to the best prices, and steps are halved.
+    Parameters
+    ----------
+    kept : float
+        The weight of the previous direction.
+    patience : int
+        The number of steps without improvement after which the caller returns to the best prices
+        and halves the step length.
+    length : float
+        The step length, as a multiple of Polyak's.
     """
 
     def __init__(self, kept: float, patience: int, length: float) -> None:
@@ -26,19 +33,27 @@ class Ascent:
         self._direction: Floats | None = None
 
     def goes_on(self, better: bool) -> bool:
-        """Note whether a step was of use; tell whether to go on from there."""
+        """Record whether a step improved the bound; return True to continue from its prices."""
         self._stalled = 0 if better else self._stalled + 1
         return self._stalled < self.patience
 
     def halve(self) -> None:
-        """Begin again with steps of half the length."""
+        """Start again with half the step length."""
         self._direction, self._stalled, self.length = None, 0, self.length / 2
 
     def step(self, at: Floats, over: Floats, lengths: Floats, ahead: float) -> Floats | None:
-        """Return the next prices, None where no direction rises.
+        """Return the next prices, or None if the subgradient is 0.
 
-        `over`, which is changed, is the subgradient per unit of time, by cells of some lengths;
-        `ahead` is how much higher the bound should be.
+        Parameters
+        ----------
+        at : ndarray
+            The current prices.
+        over : ndarray
+            The subgradient per unit of time; it is changed.
+        lengths : ndarray
+            The length of each cell of time.
+        ahead : float
+            The distance to the target value of the bound.
         """
         over[(at <= 0) & (over < 0)] = 0.0
         if self._direction is not None:
@@ -53,13 +68,13 @@ class Ascent:
 
 @makes_no_arrays
 def before(a: float, i: int, b: float, j: int) -> bool:
-    """Tell whether an item with a key goes before another."""
+    """Return True if item ``i`` with key ``a`` comes before item ``j`` with key ``b``."""
     return a < b or (a == b and i < j)
 
 
 @makes_no_arrays
 def push(keys: Any, items: Any, size: int, key: float, item: int) -> int:
-    """Add an item, and return the new size."""
+    """Add an item; return the new size."""
     at = size
     while at > 0:
         above = (at - 1) >> 1
@@ -73,7 +88,7 @@ def push(keys: Any, items: Any, size: int, key: float, item: int) -> int:
 
 @makes_no_arrays
 def sink(keys: Any, items: Any, size: int, key: float, item: int) -> None:
-    """Put an item in place of the first, which is gone."""
+    """Replace the first item by another."""
     at = 0
     while True:
         child = 2 * at + 1
@@ -91,9 +106,9 @@ def sink(keys: Any, items: Any, size: int, key: float, item: int) -> None:
 
 @makes_no_arrays
 def pop(keys: Any, items: Any, size: int) -> int:
-    """Take the first item out, and return the new size.
+    """Remove the first item; return the new size.
 
-    The hole sinks to a leaf before the last item fills it: that one mostly belongs near a leaf.
+    The hole sinks to a leaf before the last item fills it, since that item mostly belongs there.
     """
     size -= 1
     at, child = 0, 1
@@ -110,7 +125,7 @@ def pop(keys: Any, items: Any, size: int) -> int:
 
 @makes_no_arrays
 def last_at_most(values: Any, low: int, high: int, value: float) -> int:
-    """Return the last place from low to high - 1 whose value is not above one; else low."""
+    """Return the last index from low to high - 1 whose value is at most ``value``, else low."""
     while high - low > 1:
         middle = (low + high) >> 1
         if values[middle] <= value:

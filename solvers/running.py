@@ -1,4 +1,4 @@
-"""What the adapters share: a run that Ctrl-C reaches, and the result that it ends with."""
+"""Runs of engines: interruption, progress, and the result."""
 
 import platform
 import threading
@@ -28,9 +28,9 @@ from schedopt.solvers.stopping import stopped
 
 @dataclass
 class Run:
-    """A run of an engine: its clock, and whether it was interrupted.
+    """A run of an engine: its clock, its progress, and whether it was interrupted.
 
-    ``trace`` has [seconds, incumbent, bound] each time one of the two was new.
+    ``trace`` has [seconds, incumbent, bound] for each improvement of either.
     """
 
     limits: Limits
@@ -39,12 +39,13 @@ class Run:
     began: float = field(default_factory=now)
 
     def in_thread(self, work: Callable[[], None], stop: Callable[[], Any]) -> None:
-        """Work in a thread of its own, so that Ctrl-C reaches us while an engine works.
+        """Run ``work`` in a thread, so that Python handles Ctrl-C while an engine works.
 
-        At the first Ctrl-C `stop` asks the engine to end; a second does not wait for it.
+        At the first Ctrl-C, or if the run must end, ``stop`` is called. A second Ctrl-C raises
+        `KeyboardInterrupt`.
         """
         self.began = now()
-        ended = threading.Event()  # an interrupted Thread.join may take a live thread for dead
+        ended = threading.Event()  # Thread.join may return early if it is interrupted
 
         def run() -> None:
             try:
@@ -64,14 +65,14 @@ class Run:
                     raise
                 stopping = True
             else:
-                stopping = stopped() and not self.interrupted  # before this began, or unseen
+                stopping = stopped() and not self.interrupted
             if stopping:
                 self.interrupted = True
                 stop()
         worker.join()
 
     def note(self, best: float | None, bound: float | None) -> None:
-        """Add what is known by now to the trace, if it is new."""
+        """Add the incumbent and the bound to the trace if one of them is new."""
         best, bound = (None if value is None else float(value) for value in (best, bound))
         if not self.trace or self.trace[-1][1:] != (best, bound):
             self.trace.append((round(now() - self.began, 6), best, bound))
@@ -89,14 +90,25 @@ def make_result(
     options: Mapping[str, Any] | None = None,
     message: str = "",
 ) -> Result[Any]:
-    """Return the result of a run, not yet checked: `optimal` only where the bound is met.
+    """Return the result of a run, not yet checked.
 
-    ``stopped`` says why it stopped, ``options`` are those beyond the formulation's own, the gap and
-    the time limit.
+    Parameters
+    ----------
+    formulation : Formulation
+    run : Run
+    solver, version : str
+        The engine and its version.
+    stopped : str
+        Why the run stopped.
+    solution : solution record, optional
+    bound : float, optional
+    options : mapping, optional
+        Options of the engine, beside those of the formulation, the gap and the time limit.
+    message : str
     """
     objective = None if solution is None else value_of(formulation, solution)
     if objective is None and solution is not None:
-        solution, message = None, message or "the solver's answer breaks what is asked, by rounding"
+        solution, message = None, message or "the solver's answer is infeasible by rounding"
     limits = run.limits
     result: Result[Any] = Result(
         instance=formulation.instance.name,
@@ -129,23 +141,23 @@ def make_result(
 def with_objective_of_model(
     formulation: Formulation, result: Result[Any], value: float | None
 ) -> Result[Any]:
-    """Return a result with the value of the native objective, where the user changed that."""
+    """Return the result with the value of the native objective if the user changed it."""
     if value is None or result.solution is None or not formulation.goal_changed:
         return result
     return result.with_details(objective_of_model=value)
 
 
 def value_of(formulation: Formulation, solution: Any) -> float | None:
-    """Return what a solution is worth to a formulation; None where it breaks what is asked."""
+    """Return the objective of a solution, or None if the formulation does not allow it."""
     worth = getattr(formulation, "value_of", formulation.instance.objective_of)(solution)
     return None if worth is None else float(worth)
 
 
 def with_status(formulation: Formulation, result: Result[Any]) -> Result[Any]:
-    """Return a result with the gap and the status that follow from its objective and bound.
+    """Return the result with the gap and the status that follow from objective and bound.
 
-    Optimal is what meets its bound, within what the formulation allows for rounding. A bound that
-    the solution beats is kept for the alarm that the portfolio raises.
+    A solution is optimal if it meets the bound within the formulation's tolerance. A bound that the
+    solution beats is kept, so that the portfolio raises the alarm.
     """
     objective, bound, message = result.objective, result.bound, result.message
     if formulation.goal_changed:
@@ -168,7 +180,7 @@ def with_status(formulation: Formulation, result: Result[Any]) -> Result[Any]:
 
 
 STEP = 0.1
-"""Seconds between two looks at the clock, and between two chances for Ctrl-C."""
+"""Seconds between two checks of the clock and of interruptions."""
 
 
 class Search(Protocol):
@@ -183,12 +195,12 @@ class Search(Protocol):
         """The best valid bound so far."""
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether there is nothing left to do."""
+        """Search for about so many seconds; return True if the search has ended."""
 
 
 @cache
 def version() -> str:
-    """Return the version of what compiles the searches, numba, and of Python."""
+    """Return the versions of numba, if it is installed, and of Python."""
     from importlib.metadata import version as installed
 
     from schedopt.solvers.compiling import COMPILES
@@ -198,17 +210,27 @@ def version() -> str:
 
 
 def plain_version() -> str:
-    """Return the version of what searches without compiled code run on."""
+    """Return the versions of numpy and of Python, for searches without compiled code."""
     return f"numpy {np.__version__}, Python {platform.python_version()}"
 
 
 def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Termination, str]:
-    """Advance a search until it is done, near enough, out of time or memory, or interrupted.
+    """Advance a search until it ends, reaches the gap or the time limit, or is interrupted.
 
-    Returns why it stopped, and an error message or an empty one: ``optimal`` where the gap is
-    closed as far as was asked, or where the search ended without a solution or a bound to compare;
-    ``completed`` where it ended with a gap. ``noise`` is the relative gap that counts as none, 0
-    for a search without rounding.
+    Parameters
+    ----------
+    search : Search
+    run : Run
+    noise : float
+        The relative gap that counts as closed; 0 for a search without rounding.
+
+    Returns
+    -------
+    termination : str
+        ``optimal`` if the gap is closed, or if the search ended without a solution or without a
+        bound; ``completed`` if it ended with a gap.
+    message : str
+        The error if memory ran out, else empty.
     """
     limits = run.limits
     try:

@@ -1,8 +1,8 @@
-"""What ends a run before its time: Ctrl-C, signals by which systems end jobs, a caller's request.
+"""Interruption of a run: Ctrl-C, signals of batch systems, and requests of the caller.
 
-A signal raises `KeyboardInterrupt` where it finds the main thread, which engines catch to keep what
-they have. That it came stays known until the command ends, so that nothing is begun after it. A
-request (see `Request`) raises nothing: engines ask `stopped` at each step.
+A signal raises `KeyboardInterrupt` in the main thread; engines catch it and keep the incumbent.
+`stopped` stays true until the command ends, so that no other engine starts. A `Request` raises
+nothing: engines call `stopped` at each step.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Protocol
 ENDING = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-"""Ctrl-C; what batch systems send before they kill; what a terminal that closes leaves behind."""
+"""Ctrl-C, the signal that batch systems send before they kill, and that of a closed terminal."""
 
-AGAIN = 0.01  # seconds until a signal whose exception was ignored is sent again
+AGAIN = 0.01  # seconds before a signal is sent again whose exception Python ignored
 
 
 class Stop:
-    """Whether a command was told to end, and by which signal.
+    """The signal that ends the command, if one was received.
 
-    While `held`, signals are noted and raise nothing: what is under way is finished first. A
-    `KeyboardInterrupt` in a finalizer or a callback, where Python ignores it, is raised again.
+    While `held`, signals are recorded and raise nothing. A `KeyboardInterrupt` in a finalizer or a
+    callback, where Python ignores it, is raised again.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Stop:
     def _receive(self, number: int, _: object) -> None:
         again, self._ignored = self.signal is not None and not self._ignored, False
         self.signal = self.signal or number
-        # A terminal that closes may say so twice, a batch system more often: only people insist.
+        # SIGHUP and SIGTERM may be sent repeatedly; only a repeated Ctrl-C is meant.
         if (number == signal.SIGINT or not again) and not self.held:
             raise KeyboardInterrupt
 
@@ -64,13 +64,13 @@ _running: Stop | None = None
 
 @contextmanager
 def stoppable(*signals: int) -> Iterator[Stop]:
-    """Note the signals that come meanwhile: those that nobody else has a handler for.
+    """Record the signals that arrive inside, unless another handler is set for them.
 
-    Inside another, and in threads and processes that are not told of signals, it changes nothing.
+    Nested uses share one `Stop`. In threads other than the main thread it has no effect.
     """
     global _running
     if threading.current_thread() is not threading.main_thread():
-        yield Stop()  # Python calls handlers of signals in the main thread alone
+        yield Stop()  # Python calls signal handlers in the main thread only
         return
     if _running is not None:
         yield _running
@@ -92,9 +92,9 @@ def stoppable(*signals: int) -> Iterator[Stop]:
 
 
 Watch = Callable[[float, float | None, float | None], bool | None]
-"""Called while a solver runs, with seconds so far, incumbent and bound (None: unknown).
+"""Called while a solver runs, with the seconds so far, the incumbent and the bound, or None.
 
-Where it returns True, the run ends and keeps the incumbent.
+If it returns True, the run ends and keeps the incumbent.
 """
 
 
@@ -115,13 +115,13 @@ class Request:
 
     @property
     def made(self) -> bool:
-        """Whether the solve is to end."""
+        """Whether the solve must end."""
         made = self._made or (self._event is not None and self._event.is_set())
         return made or (self._outer is not None and self._outer.made)
 
     @property
     def error(self) -> str:
-        """What ``watch`` raised; empty if it raised nothing."""
+        """The exception that ``watch`` raised, in words; empty if there is none."""
         return self._error or (self._outer.error if self._outer else "")
 
     @property
@@ -143,9 +143,9 @@ _request: ContextVar[Request | None] = ContextVar("request", default=None)
 
 @contextmanager
 def stoppable_by(event: Event | None, watch: Watch | None) -> Iterator[Request]:
-    """End what is solved inside, in this thread, when the event is set or ``watch`` returns True.
+    """End the solve of this thread when the event is set or ``watch`` returns True.
 
-    Engines are to call the ``watch`` of the request that is yielded.
+    Engines call the ``watch`` of the request that is yielded.
     """
     request = Request(event, watch, _request.get())
     token = _request.set(request)
@@ -156,7 +156,7 @@ def stoppable_by(event: Event | None, watch: Watch | None) -> Iterator[Request]:
 
 
 def stopped() -> bool:
-    """Tell whether the command, or the solve that runs in this thread, was told to end."""
+    """Return True if the command, or the solve of this thread, must end."""
     request = _request.get()
     return _signalled() or (request is not None and request.made)
 
@@ -167,7 +167,7 @@ def _signalled() -> bool:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Finish what is inside, such as writing what is in hand, before a signal ends the command."""
+    """Hold signals back until the block ends, such as while a result is written."""
     stop = _running or Stop()
     before, stop.held = stop.held, True
     try:
@@ -177,8 +177,8 @@ def finishing() -> Iterator[None]:
 
 
 @contextmanager
-def as_one_piece() -> Iterator[None]:
-    """Do what is inside as a whole, as compiled code is: a signal that comes meanwhile ends it."""
+def defer_signals() -> Iterator[None]:
+    """Hold signals back until the block ends, then raise them; compiled code behaves so."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -189,8 +189,8 @@ def as_one_piece() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def leave_signals_to_parent() -> None:
-    """Leave the signals that end a command to the process that began this one."""
+def ignore_signals() -> None:
+    """Ignore the signals that end a command: the parent process handles them."""
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
@@ -199,7 +199,7 @@ def leave_signals_to_parent() -> None:
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Begin processes that no signal reaches before they have called `leave_signals_to_parent`."""
+    """Block signals while processes start, until these have called `ignore_signals`."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

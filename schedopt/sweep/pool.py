@@ -28,7 +28,7 @@ from schedopt.instances.errors import InputError, expect, quote
 from schedopt.instances.extras import require
 from schedopt.instances.options import most_at_once
 from schedopt.policies.from_file import load_only
-from schedopt.solvers.stopping import leave_signals_to_parent, signals_blocked
+from schedopt.solvers.stopping import ignore_signals, signals_blocked
 from schedopt.sweep.measure import Task, TaskOutcome, compute, one_line
 
 AHEAD = 2  # tasks submitted for each process, so that no process waits for its next task
@@ -165,7 +165,7 @@ def _first_of(executor: futures.Executor) -> futures.Future[int]:
 
 def _begin(lifeline: Connection) -> None:
     """Begin a worker's process, which ends when the other end of its lifeline is closed."""
-    leave_signals_to_parent()  # Ctrl-C is the parent's
+    ignore_signals()  # Ctrl-C is the parent's
 
     def follow() -> None:
         with suppress(EOFError, OSError):

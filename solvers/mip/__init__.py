@@ -1,7 +1,6 @@
-"""What solvers of mixed-integer programs share: a run over a matrix, and its result.
+"""Mixed-integer programs: solves Pyomo formulations with HiGHS or SCIP.
 
-A solver of such programs is a `MipSolver`. It gets a matrix and says what it found; what is made of
-that, for a formulation in Pyomo or a 0-1 program of whole numbers, is the same for all of them.
+A `MipSolver` gets a `Matrix` and returns an `Answer`; the rest is the same for all solvers.
 """
 
 import math
@@ -25,15 +24,15 @@ from schedopt.solvers.running import Run, make_result, with_objective_of_model
 Floats = NDArray[np.float64]
 LARGEST_SUM = 2.0**20
 LARGEST_BOUND = 1e19
-"""HiGHS takes bounds from 1e20 on for none at all."""
+"""HiGHS treats bounds from 1e20 on as infinite."""
 
 
 @dataclass
 class Matrix:
-    """lower <= A·x <= upper over columns with bounds, A stored by rows.
+    """A mixed-integer program, lower <= A·x <= upper, with A stored by rows.
 
-    `columns` and `rows` hold what these stand for, such as Pyomo variables and constraints. Costs
-    are multiplied by `cost_scale`, a power of two, but not the `offset`. Row i is
+    ``columns`` and ``rows`` hold the variables and constraints of the model. Costs, but not the
+    ``offset``, are multiplied by ``cost_scale``, a power of two. The columns of row i are
     ``indices[starts[i]:starts[i + 1]]``.
     """
 
@@ -54,12 +53,11 @@ class Matrix:
 
 
 def scale_of(coefficients: Floats) -> float:
-    """Return a power of two that keeps absolute tolerances meaningful, mostly 1.
+    """Return the power of two by which a row is scaled, so that absolute tolerances suit it.
 
-    HiGHS's tolerances are absolute, and its sums round. So a row may not sum to more than about a
-    million: the rounding of larger sums comes near the tolerance, and then presolve was seen to cut
-    off optima, or all solutions. A row may not sum to much less either, unless it is of whole
-    numbers, else it would be broken within the tolerance.
+    HiGHS's tolerances are absolute. If coefficients sum to more than about a million, rounding
+    errors come near the tolerance, and presolve may cut off optima. If they sum to much less, and
+    are not whole numbers, the tolerance may allow violations.
     """
     largest = float(np.max(np.abs(coefficients), initial=0.0))
     if largest == 0.0 or not np.isfinite(largest):
@@ -73,12 +71,12 @@ def scale_of(coefficients: Floats) -> float:
 
 
 Start = tuple[NDArray[np.int32], Floats]
-"""Columns, and the value that a known solution gives each of them."""
+"""A warm start: columns and their values."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A solver's answer: why it stopped, the incumbent, the bound in the model's unit, an error."""
+    """A solver's answer: why it stopped, the incumbent, the bound in the model's unit, a note."""
 
     stopped: Termination
     values: Floats | None
@@ -88,12 +86,12 @@ class Answer:
 
 @dataclass
 class MatrixRun(Run):
-    """A run over a matrix, whose objective is scaled as the matrix is."""
+    """A run of a MIP solver; its objective is scaled by the matrix's ``cost_scale``."""
 
     matrix: Matrix = field(kw_only=True)
 
     def note_progress(self, best: float | None, bound: float | None) -> None:
-        """Note an incumbent and a bound, in the matrix's unit, if one of them is new."""
+        """Record an incumbent and a bound, in the matrix's unit, if one of them is new."""
         last = self.trace[-1][1:] if self.trace else (None, None)
         up = 1.0 if self.matrix.maximize else -1.0
         self.note(
@@ -111,30 +109,27 @@ class MipSolver(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in results."""
+        """The name in results."""
 
     @property
     def title(self) -> str:
-        """Its name as its makers write it."""
+        """The name in messages."""
 
     def version(self) -> str:
-        """Return its version."""
+        """Return the version of the solver."""
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
-        """Optimize over a run's matrix, until its end, the limit, or an interruption.
-
-        ``presolve`` says whether the solver may simplify the matrix first.
-        """
+        """Solve the run's matrix until the end, the time limit or an interruption."""
 
 
 def engine_of(name: str) -> MipSolver:
-    """Import a solver, ``highs`` or ``scip``, and return it."""
+    """Return a solver, ``highs`` or ``scip``."""
     engine: MipSolver = import_module(f"{__name__}.{name}").ENGINE
     return engine
 
 
 def as_declared(model: Formulation, task: EngineTask) -> Result:
-    """Solve the native model as it stands, in HiGHS."""
+    """Solve the native model with HiGHS."""
     return solve(engine_of("highs"), model, task.limits)
 
 
@@ -147,7 +142,18 @@ def solve(
 ) -> Result:
     """Solve a formulation whose model is a linear Pyomo model.
 
-    The result is not yet checked. An interruption (Ctrl-C) ends the run and keeps the incumbent.
+    Parameters
+    ----------
+    engine : MipSolver
+    formulation : Formulation
+    limits : Limits, optional
+    hint : solution record, optional
+        A warm start.
+
+    Returns
+    -------
+    Result
+        Not yet checked. Ctrl-C ends the run and keeps the incumbent.
     """
     limits = limits or Limits()
     began = now()
@@ -170,11 +176,11 @@ def solve(
 
 
 def _recheck_infeasible(engine: MipSolver, run: MatrixRun, limits: Limits) -> Answer:
-    """Return what an engine says without its presolve, which was seen to be wrong of near ties."""
+    """Solve again without presolve, which may wrongly prove infeasibility because of rounding."""
     answer = engine.run(run, limits, None, False)
     if answer.stopped == "infeasible":
         return answer
-    why = f"{engine.title} first found a contradiction, and none without its presolve"
+    why = f"{engine.title} called the model infeasible, but not without presolve"
     return replace(answer, message=answer.message or why)
 
 
@@ -210,7 +216,7 @@ def _result(formulation: Formulation, engine: MipSolver, run: MatrixRun, answer:
 
 
 def load_solution(model: Any, matrix: Matrix, values: Floats) -> float:
-    """Load values into the variables of a Pyomo model, and return its objective."""
+    """Load values into the variables of a Pyomo model; return the value of its objective."""
     import pyomo.environ as pyo
 
     rounded = np.where(matrix.integer != 0, np.rint(values), values)
@@ -243,7 +249,7 @@ def _conflict_oracle(engine: MipSolver, side: Side, run: MatrixRun, began: float
 
 
 def _better_value(last: float | None, new: float | None, sign: float) -> float | None:
-    """Return the new value if it is further in the direction of the sign by more than noise."""
+    """Return ``new`` if it is greater (sign 1) or less (sign -1) than ``last``, else ``last``."""
     if last is None or new is None:
         return new if last is None else last
     return new if sign * (new - last) > NOISE * abs(last) else last

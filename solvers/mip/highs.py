@@ -1,4 +1,4 @@
-"""HiGHS: models as arrays, incumbents under a time limit, Ctrl-C that keeps them."""
+"""HiGHS as a `MipSolver`; Ctrl-C ends a run and keeps the incumbent."""
 
 from functools import cache
 from typing import Any
@@ -10,9 +10,9 @@ from schedopt.solvers.mip import Answer, Matrix, MatrixRun, Start
 from schedopt.solvers.result import Limits, Termination
 
 TOLERANCE = 1e-8
-"""Feasibility and integrality, on rows that sum to about a million at most: see `scale_of`."""
+"""Tolerance of feasibility and integrality; see `scale_of`."""
 MANY = 10_000
-"""Columns beyond which symmetries are not looked for."""
+"""Most columns for which HiGHS detects symmetry, since that ignores the time limit."""
 
 _STOPPED: dict[Any, Termination] = {
     highspy.HighsModelStatus.kOptimal: "optimal",
@@ -27,7 +27,7 @@ _STOPPED: dict[Any, Termination] = {
 
 @cache
 def version() -> str:
-    """Return HiGHS's version."""
+    """Return the version of HiGHS."""
     return str(highspy.Highs().version())
 
 
@@ -41,10 +41,20 @@ def load_highs(
     integer: Any | None = None,
     options: dict[str, Any] | None = None,
 ) -> Any:
-    """Return HiGHS, silent, with options and a model to be minimized, ready to run.
+    """Return HiGHS with a minimization model, ready to run.
 
-    Rows and columns are given by lower and upper bounds; entries by starts, indices and values, row
-    by row or column by column. Columns are continuous unless ``integer`` marks some by 1.
+    Parameters
+    ----------
+    cost : ndarray, shape (columns,)
+    rows, columns : pair of ndarray
+        Lower and upper bounds.
+    entries : tuple of ndarray
+        Starts, indices and values, by rows or by columns.
+    by_rows : bool
+    integer : ndarray, optional
+        1 for integer columns, 0 for continuous ones; by default all are continuous.
+    options : dict, optional
+        Options of HiGHS.
     """
     engine = highspy.Highs()
     engine.silent()
@@ -70,17 +80,17 @@ def load_highs(
 
 
 class Highs:
-    """HiGHS as an engine: see `mip.Engine`."""
+    """HiGHS as a `MipSolver`."""
 
     name = "highs"
     title = "HiGHS"
 
     def version(self) -> str:
-        """Return its version."""
+        """Return the version of HiGHS."""
         return version()
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
-        """Optimize over a run's matrix, until its end, the limit, or an interruption."""
+        """Solve the run's matrix until the end, the time limit or an interruption."""
         engine = _load(run.matrix, limits)
         if not presolve:
             engine.setOptionValue("presolve", "off")
@@ -125,7 +135,7 @@ def _finite(value: float) -> float | None:
 
 
 def _load(matrix: Matrix, limits: Limits) -> Any:
-    """Return an engine that holds a model and its options, ready to run."""
+    """Return HiGHS with the matrix and the options, ready to run."""
     options: dict[str, Any] = {
         "mip_rel_gap": limits.gap,
         "mip_abs_gap": 0.0,
@@ -136,12 +146,12 @@ def _load(matrix: Matrix, limits: Limits) -> Any:
     if limits.time_limit is not None:
         options["time_limit"] = float(limits.time_limit)
     if limits.threads is not None:
-        highspy.Highs.resetGlobalScheduler(True)  # else the first run's number of threads stays
+        highspy.Highs.resetGlobalScheduler(True)  # else the number of threads cannot change
         options["threads"] = limits.threads
     if len(matrix.cost) > MANY:
-        options["mip_detect_symmetry"] = False  # which ends in its own time, not in the limit's
+        options["mip_detect_symmetry"] = False
     if len(matrix.rows) == 1:
-        options["presolve"] = "off"  # on a knapsack row it costs more than it saves
+        options["presolve"] = "off"  # slower than the search for a single row
     engine = load_highs(
         matrix.cost,
         (matrix.row_lower, matrix.row_upper),

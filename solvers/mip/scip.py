@@ -1,4 +1,4 @@
-"""SCIP for Pyomo models, where the extra ``scip`` is installed (PySCIPOpt, which brings SCIP)."""
+"""SCIP as a `MipSolver`, from the extra ``scip`` (PySCIPOpt)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyscipopt
 
 TOLERANCE = 1e-8
-"""Feasibility and integrality: what HiGHS is asked for too."""
+"""Tolerance of feasibility and integrality, the same as for HiGHS."""
 
 _STOPPED: dict[str, Termination] = {
     "optimal": "optimal",
@@ -26,18 +26,18 @@ _STOPPED: dict[str, Termination] = {
 
 
 class Scip:
-    """SCIP as an engine: see `mip.Engine`."""
+    """SCIP as a `MipSolver`."""
 
     name = "scip"
     title = "SCIP"
 
     def version(self) -> str:
-        """Return its version."""
+        """Return the version of SCIP."""
         scip = _import_scip().Model()
         return f"{scip.getMajorVersion()}.{scip.getMinorVersion()}.{scip.getTechVersion()}"
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
-        """Optimize over a run's matrix in one thread, until its end, the limit or Ctrl-C."""
+        """Solve the run's matrix in one thread until the end, the time limit or Ctrl-C."""
         scip = _import_scip().Model()
         scip.hideOutput()
         scip.setParams(_parameters(limits))
@@ -64,7 +64,7 @@ ENGINE = Scip()
 
 
 def _import_scip() -> Any:
-    """Import SCIP, or say what is missing."""
+    """Import PySCIPOpt; raise `MissingExtraError` if it is not installed."""
     require("pyscipopt", "solver scip")
     import pyscipopt
 
@@ -73,7 +73,7 @@ def _import_scip() -> Any:
 
 def _parameters(limits: Limits) -> dict[str, float | int | bool]:
     parameters: dict[str, float | int | bool] = {
-        "misc/catchctrlc": False,  # Ctrl-C is ours: it interrupts the run and keeps what is known
+        "misc/catchctrlc": False,  # `Run.in_thread` handles Ctrl-C
         "numerics/feastol": TOLERANCE,
         "limits/gap": limits.gap,
         "randomization/randomseedshift": limits.seed,
@@ -84,7 +84,7 @@ def _parameters(limits: Limits) -> dict[str, float | int | bool]:
 
 
 def _state(scip: pyscipopt.Model, matrix: Matrix) -> list[Any]:
-    """State a matrix, and return its columns."""
+    """Add a matrix to a SCIP model; return its variables."""
     quicksum = _import_scip().quicksum
     bounds = zip(matrix.column_lower.tolist(), matrix.column_upper.tolist(), strict=True)
     columns = [

@@ -1,4 +1,4 @@
-"""A Pyomo model as arrays."""
+"""Translation of linear Pyomo models into matrices."""
 
 from typing import Any, NamedTuple
 
@@ -14,10 +14,13 @@ from schedopt.solvers.mip import LARGEST_BOUND, Floats, Matrix, scale_of
 
 
 def translate(model: pyo.ConcreteModel) -> Matrix:
-    """Translate a linear Pyomo model.
+    """Return the matrix of a linear Pyomo model.
 
-    Raises `InputError` if an expression is not linear, there is not exactly one objective, or the
-    model has components that mean something and cannot be translated, such as SOS constraints.
+    Raises
+    ------
+    InputError
+        If an expression is not linear, there is not exactly one objective, or the model has
+        components that cannot be translated, such as SOS constraints.
     """
     refuse_others(model)
     return _translate(model)
@@ -39,15 +42,15 @@ PLAIN = frozenset(
         pyo.BuildCheck,
     )
 )
-"""Components that are translated, or ask for nothing by themselves."""
+"""Components that are translated, or that have no meaning of their own."""
 
 
 def refuse_others(model: pyo.ConcreteModel) -> None:
-    """Raise `InputError` if a model has an active component that would be lost in translation."""
+    """Raise `InputError` if a model has an active component that cannot be translated."""
     for part in model.component_objects(active=True, descend_into=(pyo.Block, Disjunct)):
         if part.ctype not in PLAIN:
             raise InputError(
-                "variables, linear constraints and one objective, which is all that is translated",
+                "only variables, linear constraints and one objective",
                 found=f"{part.name}, a {part.ctype.__name__}",
                 place="model",
             )
@@ -59,8 +62,7 @@ def _translate(model: pyo.ConcreteModel) -> Matrix:
     bounds = [v.bounds for v in columns]
     column_lower = np.array([-np.inf if low is None else low for low, _ in bounds], dtype=float)
     column_upper = np.array([np.inf if high is None else high for _, high in bounds], dtype=float)
-    # Columns that can only be 0 keep their place and lose their coefficients: what is dropped
-    # must not set the scale of what is not.
+    # Columns fixed to 0 lose their coefficients, so that these do not determine the scale.
     dropped = (column_lower == 0) & (column_upper == 0)
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
@@ -105,7 +107,7 @@ def _translate(model: pyo.ConcreteModel) -> Matrix:
 
 
 class _Linear(NamedTuple):
-    """constant + coefficients·x, each column there once."""
+    """The expression constant + coefficients·x, in which each column occurs once."""
 
     constant: float
     columns: NDArray[np.int32]
@@ -113,16 +115,16 @@ class _Linear(NamedTuple):
 
 
 def _linear(expression: Any, name: str, place: dict[int, int]) -> _Linear:
-    """Return an expression by columns; ``place`` has the column of each variable, by its id."""
+    """Return a linear expression; ``place`` is the column of each variable by its id."""
     body: Any = expression
     ids: list[int] = []
-    if isinstance(body, LinearExpression):  # what Pyomo would find out in four times the time
+    if isinstance(body, LinearExpression):  # four times as fast as `generate_standard_repn`
         ids = [id(v) for v in body.linear_vars]
     if not ids or len(set(ids)) < len(ids) or not all(map(place.__contains__, ids)):
         body = generate_standard_repn(expression)
         if not body.is_linear():
             raise InputError(
-                "linear expressions: HiGHS takes linear models",
+                "linear expressions: HiGHS solves linear models",
                 found=f"{name} is not linear",
                 place="model",
             )

@@ -183,7 +183,7 @@ def test_a_model_that_cp_sat_does_not_take_is_said_to_be_none() -> None:
     set_domain(model.model.proto.variables[0], [3, 1])
     result = solve(model, threads=1)
     assert (result.termination, result.solution) == ("error", None)
-    assert "does not take the changed model" in str(result.message)
+    assert "rejects the changed model" in str(result.message)
 
 
 def test_a_bound_that_is_called_out_counts_without_a_solution() -> None:
