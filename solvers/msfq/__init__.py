@@ -1,4 +1,4 @@
-"""Engines of msfq: thresholds, optimal policies, bounds on logs."""
+"""Engines of msfq: thresholds, optimal policies, and bounds on logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A linear program in HiGHS, for the `model` engines of queues and logs."""
+"""Linear programs in HiGHS, for the `model` engines of queues and logs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from schedopt.solvers.result import Limits, Termination
 from schedopt.solvers.running import Run
 
 Floats = NDArray[np.float64]
-TOLERANCE = 1e-9
-"""How far reduced costs may be below 0: costs are about 1, and flows about 10,000."""
 STOPPED: dict[object, Termination] = {
     highspy.HighsModelStatus.kOptimal: "optimal",
     highspy.HighsModelStatus.kTimeLimit: "time-limit",
@@ -25,7 +23,7 @@ STOPPED: dict[object, Termination] = {
 
 
 class Solved(NamedTuple):
-    """What HiGHS made of a program: why it stopped, its columns, and the prices of its rows."""
+    """A solved linear program: why HiGHS stopped, the columns' values, the rows' dual values."""
 
     stopped: Termination
     columns: Floats
@@ -33,7 +31,7 @@ class Solved(NamedTuple):
 
 
 class LinearProgram:
-    """Minimise costs over columns that are at least 0, under rows with bounds."""
+    """A linear program that minimizes costs over nonnegative columns, subject to bounded rows."""
 
     def __init__(self) -> None:
         self.costs: list[float] = []
@@ -41,12 +39,12 @@ class LinearProgram:
         self._entries: list[dict[int, float]] = []
 
     def row(self, lower: float, upper: float) -> int:
-        """Add a row, and return its number."""
+        """Add a row, and return its index."""
         self._bounds.append((lower, upper))
         return len(self._bounds) - 1
 
     def column(self, cost: float, entries: Iterable[tuple[int, float]]) -> int:
-        """Add a column with its entries by row, and return its number."""
+        """Add a column with its coefficients by row, and return its index."""
         together: dict[int, float] = {}
         for row, value in entries:
             together[row] = together.get(row, 0.0) + value
@@ -54,8 +52,8 @@ class LinearProgram:
         self.costs.append(cost)
         return len(self.costs) - 1
 
-    def solve(self, limits: Limits, began: float) -> Solved:
-        """Run HiGHS to its end, to the limit since a time on the clock, or to an interruption."""
+    def solve(self, limits: Limits, began: float, *, dual_tolerance: float = 1e-9) -> Solved:
+        """Solve the program within the time limit, counted from ``began`` on the clock."""
         remaining = highspy.kHighsInf
         if limits.time_limit is not None:
             remaining = max(0.0, began + limits.time_limit - now())
@@ -72,14 +70,14 @@ class LinearProgram:
             by_rows=False,
             options={
                 "solver": "ipm",  # the simplex method takes twice as long
-                "dual_feasibility_tolerance": TOLERANCE,  # a tighter primal one may not end
+                "dual_feasibility_tolerance": dual_tolerance,
                 "time_limit": remaining,
             },
         )
         run = Run(limits)
         engine.HandleUserInterrupt = True
         run.in_thread(engine.run, engine.cancelSolve)
-        if engine.getModelStatus() not in STOPPED:  # interior points came to nothing
+        if engine.getModelStatus() not in STOPPED:  # the interior point method failed
             engine.setOptionValue("solver", "simplex")
             run.in_thread(engine.run, engine.cancelSolve)
         engine.HandleUserInterrupt = False

@@ -1,4 +1,4 @@
-"""The loop that all searches over queues share: they work in stages, and keep what they have."""
+"""The loop of the searches over queues: they work in stages, and can be stopped after each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DONE = object()
 
 
 class QueueSearch(Search, Protocol):
-    """A search for the best way to run a queue, stoppable between any two stages."""
+    """A search for the best policy of a queue that can be stopped between two stages."""
 
     _stages: Iterator[object]
     _done: bool = False
@@ -38,7 +38,7 @@ class QueueSearch(Search, Protocol):
         return False
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether no stage is left."""
+        """Run stages for about so many seconds; return True if none is left."""
         began = now()
         while not self._done:
             if next(self._stages, DONE) is DONE:
@@ -48,16 +48,16 @@ class QueueSearch(Search, Protocol):
         return self._done
 
     def solution(self) -> Thresholded | OptimalTable | None:
-        """Return the best solution so far."""
+        """Return the incumbent, or None."""
         ...
 
     def holds(self, names: frozenset[str]) -> bool:
-        """Tell whether some side constraints can hold together, once the search is done."""
+        """Return True if these side constraints are feasible together; for finished searches."""
         return True
 
 
 def run_search(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Limits) -> Result:
-    """Drive a search to its end, or as far as the limits allow, and return what it found."""
+    """Run a search to its end or to a limit, and return its result."""
     run = Run(limits)
     stopped, message = drive(search, run)
     conflict: tuple[str, ...] = ()
@@ -77,7 +77,9 @@ def run_search(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Li
     )
     apart = gap(search.value, search.bound)
     near = model.goal_changed and apart is not None and apart <= model.tolerance
-    if stopped == "completed" and (result.proven or near):  # near enough for the formulation
+    if stopped == "completed" and (
+        result.proven or near
+    ):  # within the tolerance of the formulation
         stopped = "optimal"
     result = with_objective_of_model(model, result, search.value)
     result = msgspec.structs.replace(result, termination=stopped)
@@ -85,7 +87,13 @@ def run_search(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Li
 
 
 def changes_in(model: Threshold | OptimalPolicy, value: float | None) -> str:
-    """Say what was optimized where the user changed the model; ``value`` is its own objective."""
+    """Return a remark on the user's changes of the model.
+
+    ``value`` is the model's own objective.
+    """
     if model.goal_changed:
-        return f"the model's own objective was optimized, {value}; this is the instance's"
-    return "the best of what the model still allows: no bound is the instance's" * model.changed
+        return f"the model's own objective was optimized: {value}; this is the instance's"
+    return (
+        "the best of the thresholds that the model allows; no bound for the instance"
+        * model.changed
+    )

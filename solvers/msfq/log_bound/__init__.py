@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schedopt.solvers.engine import Engine, EngineTask, Partial
@@ -10,12 +11,28 @@ if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
     from schedopt.solvers.result import Result
 
-MOST, FEW = 200_000, 20_000
-"""Most columns of the linear program, one for each start and tick; and most by default."""
+
+@dataclass(frozen=True)
+class StartLimits:
+    """Limits on the size of the time-indexed linear program, in starts times ticks of run time.
+
+    Attributes
+    ----------
+    accepted : int
+        The largest program that is solved on request.
+    quick : int
+        The largest program that is solved after the search for prices without a request.
+    """
+
+    accepted: int = 200_000
+    quick: int = 20_000
 
 
-def has_few_starts(model: LogBound, most: int = MOST) -> bool:
-    """Return True if the linear program of a log has at most so many columns."""
+DEFAULTS = StartLimits()
+
+
+def has_few_starts(model: LogBound, most: int = DEFAULTS.accepted) -> bool:
+    """Return True if the time-indexed linear program of a log has at most ``most`` entries."""
     if model.several:
         return False
     ticks = model.parts[0].ticks["servers"]
@@ -28,8 +45,8 @@ class ServerPrices(Engine["LogBound"]):
     """A bound by prices of servers over time, and the best policy."""
 
     name = "server-prices"
-    description = f"any log; the linear program follows up to {FEW:,} starts times ticks"
-    proves = "a bound on all schedules that preempt nobody, beside what the best policy gets"
+    description = "any log; the linear program follows where it is small"
+    proves = "a lower bound on every nonpreemptive schedule; the solution is the best policy's"
     certificate = "server-prices"
 
     def solve(self, model: LogBound, task: EngineTask) -> Result | Partial:
@@ -43,8 +60,8 @@ class DeclaredModel(Engine["LogBound"]):
     """The linear program with a column for each start."""
 
     name = "model"
-    description = f"logs with at most {MOST:,} starts times ticks that their jobs then run"
-    proves = "the most that prices can prove, as a linear program with a column for each start"
+    description = f"logs with at most {DEFAULTS.accepted:,} ticks of run time over all starts"
+    proves = "the optimum of the linear program with a column for each start"
     certificate = "server-prices"
 
     def accepts(self, model: LogBound) -> bool:

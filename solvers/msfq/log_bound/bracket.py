@@ -1,4 +1,4 @@
-"""Logs: bounds on any schedule's objective, beside that of the best policy."""
+"""Lower bounds on every schedule of a log, beside the objective of the best policy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import Partial
-from schedopt.solvers.msfq.log_bound import FEW, has_few_starts, relaxations
+from schedopt.solvers.msfq.log_bound import DEFAULTS, has_few_starts, relaxations
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, drive, make_result, version
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 
 def solve(model: LogBound, task: EngineTask) -> Result | Partial:
-    """Bound the objective of any schedule; the model keeps the prices that prove most.
+    """Bound the objective of every schedule of a log; the model keeps the best prices.
 
-    Prices start from the schedule of the best policy; without one there is no solution.
+    The search for prices starts from the schedule of the best policy. Without a policy there is no
+    solution.
     """
     run, hint = Run(task.limits), task.heuristic()
     search, limit = BoundSearch(model, hint), task.limits.time_limit
@@ -35,9 +36,9 @@ def solve(model: LogBound, task: EngineTask) -> Result | Partial:
         search.until = run.began + limit
     stopped, message = drive(search, run)
     if search.late and stopped == "completed":
-        stopped, message = "time-limit", "there was no time for prices of so many jobs"
+        stopped, message = "time-limit", "The time limit was reached before prices were computed."
     result = bracket_result(model, run, hint, search.bounds, stopped, by=version(), message=message)
-    more = result.termination == "completed" and has_few_starts(model, FEW)
+    more = result.termination == "completed" and has_few_starts(model, DEFAULTS.quick)
     return Partial(result, result.bound) if more else result
 
 
@@ -51,7 +52,7 @@ def bracket_result(
     by: str,
     message: str = "",
 ) -> Result:
-    """Return bounds by name beside what the best policy gets, if there is one."""
+    """Return a result with bounds by name and, if there is one, the best policy."""
     result = make_result(
         model,
         run,
@@ -67,16 +68,22 @@ def bracket_result(
 
 
 def certify(model: LogBound, result: Result, limits: Limits) -> Certificate | None:
-    """Return the model's prices, where these prove the bound."""
+    """Return the prices of the model as a certificate."""
     return model.certificate()
 
 
 class BoundSearch:
-    """The search for a bound on a log: relaxations, then prices; `bounds` has all by name.
+    """The search for a bound on a log: relaxations, then prices.
 
-    Of several partitions the bounds are summed by name, of several resources the best counts, and
-    ``parts`` is the sum of what is best in each partition, whatever it is called. It is ``late``
-    where something was left out, since there was no time for it before ``until``.
+    Attributes
+    ----------
+    bounds : dict of str to float
+        The bounds by name. Those of several partitions are summed by name; of several resources the
+        best one counts. ``parts`` is the sum of the best bounds of the partitions.
+    until : float
+        When the time limit is reached, by the clock.
+    late : bool
+        Whether a part of the search was omitted because of the time limit.
     """
 
     def __init__(self, model: LogBound, hint: Bracketed | None) -> None:
@@ -93,7 +100,7 @@ class BoundSearch:
         return max(self.bounds.values(), default=None)
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether there is nothing left to do."""
+        """Run for about so many seconds; return True if the search is complete."""
         self._seconds = seconds
         return next(self._stages, self) is self
 
@@ -113,8 +120,10 @@ class BoundSearch:
         self._sum_partitions()
         yield
         for part, bounds, name in each:
-            if len(part.ticks[name].run) > relaxations.OPENED * (self.until - now()):
-                self.late = True  # to have prices to start from takes longer
+            if len(part.ticks[name].run) > relaxations.DEFAULTS.opening_prices * (
+                self.until - now()
+            ):
+                self.late = True  # the opening prices would take longer
                 continue
             search, done = self._price_search(part, part.ticks[name]), False
             while not done:
@@ -127,7 +136,7 @@ class BoundSearch:
                 yield
 
     def _price_search(self, part: PartitionTicks, ticks: Ticks) -> PriceSearch:
-        """Return a search whose target is the weighted sum of responses that is in hand."""
+        """Return a search for prices whose target is the objective of the known schedule."""
         options, starts = self._model.options, ticks.submit.astype(np.float64)
         if self._hint is None:  # one after the other
             target = float(ticks.weight.sum()) * float(ticks.submit[-1] + ticks.run.sum())
@@ -140,7 +149,7 @@ class BoundSearch:
         return PriceSearch(ticks, target, grid, rounds=options["rounds"])
 
     def _sum_partitions(self) -> None:
-        """Add up what partitions show."""
+        """Compute the bounds of the whole log from those of its partitions."""
         sums: dict[str, Fraction] = {}
         weight = sum((part.weight for part in self._model.parts), Fraction(0))
         for part, part_bounds in zip(self._model.parts, self._found, strict=True):

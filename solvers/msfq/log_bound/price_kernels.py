@@ -1,6 +1,6 @@
-"""Jobs that pay for servers: each job's cheapest start, and the servers in use, compiled.
+"""Each job's cheapest start at given prices of servers, and the use of servers, compiled.
 
-All numbers are whole, and no sum overflows: `prices.PriceSearch` sees to it.
+All numbers are integers, and no sum overflows: `prices.PriceSearch` ensures this.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ class LogJobs(NamedTuple):
 
 @makes_no_arrays
 def cell(grid: Any, time: int) -> int:
-    """Return the last cell that begins no later than a time."""
+    """Return the last cell of the grid that begins no later than a time."""
     return last_at_most(grid, 0, grid.size, time)
 
 
@@ -28,14 +28,31 @@ def cell(grid: Any, time: int) -> int:
 def find_cheapest_starts(
     jobs: LogJobs, unit: int, grid: Any, prices: Any, paid: Any, costs: Any, starts: Any
 ) -> Any:
-    """Find each job's cheapest start, by response and rent; return how many were looked at.
+    """Find the start of each job at which response time and payment cost least.
 
-    A start S costs unit·weight·(S + run - submit) + need·(what one costs from S to S + run).
-    That is linear between the times at which S or S + run meets the grid, so that one of those, or
-    the submit itself, is best; of equals the earliest. Submits are in order, none before the grid;
-    `unit` is the cost of a unit of time for weight 1, in the prices' unit; `prices`, shape
-    (cells + 1,), per unit of time from each grid time on, end with 0; `paid` are their sums from
-    the first time of the grid. `costs` and `starts` take the answer.
+    A start S costs unit·weight·(S + run - submit) + need·(price integral from S to S + run). The
+    cost is piecewise linear, with breaks where S or S + run is a grid time. So one of these or the
+    submit is optimal; the earliest one is taken among equals.
+
+    Parameters
+    ----------
+    jobs : LogJobs
+        In order of submit; no submit is before the grid.
+    unit : int
+        Cost of one tick of waiting at weight 1, in the unit of the prices.
+    grid : ndarray of int, shape (cells + 1,)
+        Times at which prices change, in ticks.
+    prices : ndarray of int, shape (cells + 1,)
+        Price of a server for one tick from each grid time on; the last one is 0.
+    paid : ndarray of int, shape (cells + 1,)
+        Price integral from the first grid time to each.
+    costs, starts : ndarray of int, shape (jobs,)
+        Filled with the least cost and the start of each job.
+
+    Returns
+    -------
+    int
+        The number of starts compared.
     """
     submit, need, run, weight = jobs
     cells = grid.size - 1
@@ -71,15 +88,14 @@ def find_cheapest_starts(
 
 @kernel()
 def add_usage(starts: Any, need: Any, run: Any, grid: Any, used: Any) -> None:
-    """Put the server-time that jobs use in each cell, and beyond the grid, into `used`."""
+    """Fill ``used`` with the server-time used in each cell, and after the grid."""
     cells = grid.size - 1
     used[:] = 0.0
-    whole = used.copy()  # servers that come (and, negative, go) with each cell, in full
+    whole = used.copy()  # servers that become busy (or idle, negative) at the start of each cell
     for job in range(starts.size):
         start, end = starts[job], starts[job] + run[job]
         first, last = cell(grid, start), cell(grid, end)
-        # From the beginning of the first cell to that of the last, without what comes before,
-        # and with what comes after.
+        # Full cells from the first to the last; the parts of the two outer cells are corrected.
         whole[first] += need[job]
         whole[last] -= need[job]
         used[first] -= need[job] * (start - grid[first])

@@ -1,9 +1,10 @@
 """Prices of servers over time, improved by subgradients: bounds on all schedules of a log.
 
-Prices are whole numbers, and what they prove is summed in whole numbers: the bound is exact, and
-only in the end rounded down.
+Prices are integers, and the bound that they prove is summed in integers: it is exact and rounded
+down only at the end.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
 
@@ -18,64 +19,104 @@ from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
 
 Floats = NDArray[np.float64]
 ROOM = 2**60
-MOST_UNIT = 2**24
-PATIENCE = 15
-"""Rounds without an improvement before steps are halved."""
-KEPT = 0.7
-"""The part of the last round's direction that is kept."""
-MOST_WORK = 3 * 10**9
-"""Starts after which no round is begun: some ten seconds, but the same number on any machine."""
-ENOUGH = 1e-4
-"""Relative change below which a bound is no improvement."""
+"""The limit on sums of costs, so that none overflows 64 bits."""
+
+
+@dataclass(frozen=True)
+class PriceParams:
+    """Parameters of the subgradient search for prices.
+
+    Attributes
+    ----------
+    most_unit : int
+        The largest number of price units in the cost of a tick of waiting for weight 1.
+    patience : int
+        Rounds without an improvement before the step length is halved.
+    momentum : float
+        The part of the last round's direction that is kept.
+    most_work : int
+        The number of starts compared after which no round begins. It stands for some ten seconds,
+        but is the same on every machine.
+    improvement : float
+        The relative change of the bound below which a round is no improvement.
+    least_step : float
+        The step length, relative to the first, at which the search ends.
+    """
+
+    most_unit: int = 2**24
+    patience: int = 15
+    momentum: float = 0.7
+    most_work: int = 3 * 10**9
+    improvement: float = 1e-4
+    least_step: float = 1e-6
+
+
+DEFAULTS = PriceParams()
 
 
 class PriceSearch:
     """The search for the prices that prove the highest bound.
 
-    `bound` is on the mean response time, None where numbers are too large; `total` is the same on
-    the sum of weight times response, in units of ``best.unit`` to a tick. `costs` and `starts` are
-    each job's cheapest at the last prices tried.
+    Attributes
+    ----------
+    bound : float or None
+        On the mean response time; None where the numbers are too large.
+    total : int
+        On the sum of weight times response, in units of ``best.unit`` per tick.
+    best : Prices
+        The prices that prove it.
+    costs, starts : ndarray of int, shape (jobs,)
+        Each job's least cost and cheapest start at the last prices.
     """
 
-    def __init__(self, ticks: Ticks, target: float, grid: Ticks64, *, rounds: int) -> None:
+    def __init__(
+        self,
+        ticks: Ticks,
+        target: float,
+        grid: Ticks64,
+        *,
+        rounds: int,
+        params: PriceParams = DEFAULTS,
+    ) -> None:
+        self._params = params
         self._ticks, self._grid, self._rounds_left = ticks, grid, rounds
         self._lengths = np.diff(grid).astype(np.float64)
-        self._target = target  # sum of weight times response that some schedule has, in ticks
+        self._target = target  # sum of weight times response of a known schedule, in ticks
         self.costs, self.starts = np.empty_like(ticks.run), np.empty_like(ticks.run)
         horizon = int(grid[-1]) + int(ticks.run.max()) + 1
         most = max(int(ticks.weight.max()) * horizon, int(4 * target) + 1)
-        self._unit = min(MOST_UNIT, 1 << max(0, (ROOM // most).bit_length() - 1))
+        self._unit = min(params.most_unit, 1 << max(0, (ROOM // most).bit_length() - 1))
         self.best = Prices(grid, np.zeros(len(grid) - 1, np.int64), self._unit)
         self.bound: float | None = None
         self.total = 0
         self._at = opening_prices(ticks, grid)
         self._used = np.empty(len(grid))
-        self._ascent, self._work = Ascent(KEPT, PATIENCE, 1.0), 0
+        self._ascent, self._work = Ascent(params.momentum, params.patience, 1.0), 0
         if ROOM // most and int(ticks.need.max()) * horizon < ROOM:
             self._evaluate_prices(np.zeros_like(self._at))
         else:
             self._rounds_left = 0
 
     def advance(self, seconds: float) -> bool:
-        """Improve prices for about that long; tell whether that is all there is to do."""
+        """Improve prices for about so many seconds; return True if the search is complete."""
         until = now() + seconds
         while self._rounds_left:
-            self._rounds_left -= 1 if self._work < MOST_WORK else self._rounds_left
+            self._rounds_left -= 1 if self._work < self._params.most_work else self._rounds_left
             self._improve_once()
             if now() >= until:
                 break
         return not self._rounds_left
 
     def _improve_once(self) -> None:
-        """Take one step of the ascent, or return to the best prices where it was of no use."""
+        """Take one step of the ascent, or return to the best prices if the last step failed."""
         before = self.total
         value = self._evaluate_prices(self._at)
-        if value is None:  # prices beyond all numbers: nearer to what is known to work
+        if value is None:  # numbers overflow: return to prices that are known to work
             self._return_to_best()
             return
-        if not self._ascent.goes_on(self.total > before * (1 + ENOUGH)):
+        if not self._ascent.goes_on(self.total > before * (1 + self._params.improvement)):
             self._return_to_best()
-            if self._ascent.length < 1e-6:
+            if self._ascent.length < self._params.least_step:
                 self._rounds_left = 0
             return
         over = self._used[:-1] / self._lengths - float(self._ticks.servers)
@@ -87,12 +128,12 @@ class PriceSearch:
             self._at = following
 
     def _return_to_best(self) -> None:
-        """Go on from the best prices, in smaller steps."""
+        """Return to the best prices and reduce the step length."""
         self._at = self.best.prices / self._unit
         self._ascent.halve()
 
     def _evaluate_prices(self, prices: Floats) -> int | None:
-        """Evaluate prices, keep them if they prove more; None if numbers would be too large."""
+        """Compute the bound of some prices, and keep the best; return None if numbers overflow."""
         from schedopt.solvers.msfq.log_bound.price_kernels import (
             LogJobs,
             add_usage,
@@ -121,9 +162,10 @@ class PriceSearch:
 
 
 def grid_of(ticks: Ticks, starts: Floats, most: int) -> Ticks64:
-    """Return at most `most` + 1 times at which prices may change, picked evenly.
+    """Return at most `most` + 1 times at which prices may change, in ticks.
 
-    They are submits, starts and ends of a good schedule, and the ends of jobs on one fast machine.
+    They are submits, starts and ends of a good schedule, and completion times on one fast machine;
+    of too many, evenly spaced ones are taken.
     """
     begun = np.ceil(starts).astype(np.int64)
     done = np.ceil(_fast_machine_pieces(ticks)[1]).astype(np.int64)
@@ -136,16 +178,16 @@ def grid_of(ticks: Ticks, starts: Floats, most: int) -> Ticks64:
 
 
 def opening_prices(ticks: Ticks, grid: Ticks64) -> Floats:
-    """Return prices, shape (cells,), that prove about what mean busy dates do.
+    """Return the first prices, shape (cells,); their bound is close to that of mean busy dates.
 
-    On one machine as fast as all servers, let the job of most weight by work go first, preempting.
-    A server then costs at t the integral from t to the end of the busy time of the least ratio of
-    weight to work among the jobs done between t and then.
+    One machine as fast as all servers runs the job of the largest ratio of weight to work, with
+    preemption. The price of a server at t is the integral, from t to the end of the busy period, of
+    the least ratio among the jobs that run between t and then.
     """
     begun, ended, ratio = _fast_machine_pieces(ticks)
     count = len(begun)
     first, last = np.zeros(count), np.zeros(count)
-    lower: list[int] = []  # pieces ahead, in one busy time, of ever lower ratios
+    lower: list[int] = []  # later pieces of the busy period, with decreasing ratios
     busy = 0.0
     for i in range(count - 1, -1, -1):
         if i + 1 == count or begun[i + 1] > ended[i]:
@@ -167,7 +209,7 @@ def opening_prices(ticks: Ticks, grid: Ticks64) -> Floats:
 
 
 def _fast_machine_pieces(ticks: Ticks) -> tuple[Floats, Floats, Floats]:
-    """Return the pieces in which one fast machine does all jobs: from when, until when, ratio."""
+    """Return the fast machine's schedule: starts, ends, and ratios of weight to work."""
     submit = ticks.submit.tolist()
     work = np.maximum(ticks.need * ticks.run.astype(np.float64), 1.0)
     ratio = (ticks.weight / work).tolist()

@@ -1,8 +1,8 @@
-"""The bound on a log as the time-indexed linear program, in HiGHS: the best that prices can prove.
+"""The bound on a log as the time-indexed linear program, in HiGHS: the best that prices prove.
 
-A column says how much of a job starts at a time; each job starts once, and at no time do jobs need
-more servers than there are. What HiGHS says a server is worth at each time are the best prices: the
-bound is what these prove, in whole numbers.
+A column is the fraction of a job that starts at a time. Each job starts once, and at each time the
+jobs that run need no more servers than there are. The dual values of the latter rows are the best
+prices; the bound is what these prove in integers.
 
 Source: Dyer and Wolsey, Discrete Applied Mathematics 26, 1990.
 """
@@ -34,7 +34,7 @@ UNIT = 2**30
 def solve(model: LogBound, task: EngineTask) -> Result:
     """Bound the mean response time of a log; the model keeps the best prices.
 
-    The best policy's value is reported beside it, but not used.
+    The objective of the best policy is reported, but not used.
     """
     run, ticks = Run(task.limits), model.parts[0].ticks["servers"]
     last = max(1, int(ticks.submit[-1]) + int(ticks.run.sum()))
@@ -59,7 +59,7 @@ def solve(model: LogBound, task: EngineTask) -> Result:
 
 
 def bound_of_prices(ticks: Ticks, prices: Prices) -> Fraction:
-    """Return the bound that prices for each tick prove, from releases on."""
+    """Return the bound on the mean response time that prices for each tick prove."""
     paid = np.append(0, np.cumsum(prices.prices))
     last = len(prices.prices)
     total = -ticks.servers * int(paid[-1])
@@ -71,6 +71,6 @@ def bound_of_prices(ticks: Ticks, prices: Prices) -> Fraction:
 
 
 def _jobs(ticks: Ticks) -> list[tuple[int, int, int, int]]:
-    """Return each job's submit, need, run time and weight."""
+    """Return the submit, need, run time and weight of each job, in ticks."""
     columns = (ticks.submit, ticks.need, ticks.run, ticks.weight)
     return list(zip(*(column.tolist() for column in columns), strict=True))

@@ -1,9 +1,10 @@
-"""Lower bounds on the response time of a log, over all schedules, preemptive ones too.
+"""Lower bounds on the response time of a log over all schedules, including preemptive ones.
 
-All arithmetic is exact, in whole numbers or fractions, and what is returned is rounded down. Times
-are multiplied by the servers, so that the machine as one fast server has speed 1.
+The arithmetic is exact, in integers or fractions; results are rounded down. Times are multiplied by
+the number of servers, so that one fast server that replaces them has speed 1.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import inf, nextafter
@@ -14,8 +15,23 @@ from schedopt.formulations.msfq.log_bound import Ticks
 SERVERS = "servers"
 
 
-SQUASHED, OPENED = 300_000, 70_000
-"""Jobs in a second, at the least: of squashed areas, of prices to start from."""
+@dataclass(frozen=True)
+class Speeds:
+    """Speeds that a slow machine reaches, in jobs per second.
+
+    Attributes
+    ----------
+    relaxations : int
+        The speed of the relaxations other than ``run``.
+    opening_prices : int
+        The speed of the first prices of `prices.PriceSearch`.
+    """
+
+    relaxations: int = 300_000
+    opening_prices: int = 70_000
+
+
+DEFAULTS = Speeds()
 
 
 def relaxation_bounds(
@@ -23,20 +39,30 @@ def relaxation_bounds(
 ) -> dict[str, float]:
     """Return bounds on the mean response time by name.
 
-    - ``run``: no job responds sooner than it runs.
-    - ``squashed-area``: shortest remaining work first on one server as fast as all together, which
-      at every instant has completed as many jobs as can be (Smith, Operations Research 26, 1978).
-      Not where jobs have weights.
-    - ``combined``: the k-th completion is no sooner than in either of these, for each k; nor this.
-    - ``busy-dates``, where jobs have weights: a job ends half its run time or more after the mean
-      time at which its work is done, which one fast server does soonest (Goemans, SODA 1997).
+    Parameters
+    ----------
+    ticks : Ticks
+        The jobs of a machine without partitions.
+    weighted : bool
+        Whether a job weighs servers times run time.
+    of : str
+        The resource to which ``need`` and ``servers`` refer. With weights, resources other than
+        servers have the bound ``run`` only.
+    seconds : float
+        The time left. Where it is short for the number of jobs, the only bound is ``run``.
 
-    ``weighted``: whether jobs weigh servers times run; all alike by default; ``of``: the resource
-    that ``need`` and ``servers`` are of. Where jobs have weights, what is known of others is
-    ``run`` alone, and where there are too few ``seconds`` for so many jobs too.
+    Returns
+    -------
+    dict of str to float
+        In the unit of the log: ``run``, the mean run time. ``squashed-area``, without weights: the
+        mean response time of shortest remaining work first on one server as fast as all together,
+        which at every time has completed the most jobs (Smith, Operations Research 26, 1978).
+        ``combined``, without weights: the k-th completion is the later of those in the two
+        relaxations. ``busy-dates``, with weights: a job ends half its run time or more after its
+        mean busy date, and one fast server minimizes the mean busy dates (Goemans, SODA 1997).
     """
     servers = ticks.servers
-    if len(ticks.run) > SQUASHED * seconds:
+    if len(ticks.run) > DEFAULTS.relaxations * seconds:
         run = sum(map(mul, ticks.weight.tolist(), ticks.run.tolist()))
         return {"run": rounded_down(ticks.mean_response_bound(run))}
     submit = [time * servers for time in ticks.submit.tolist()]
@@ -62,13 +88,13 @@ def relaxation_bounds(
 
 
 def rounded_down(value: Fraction) -> float:
-    """Return the greatest float that is not above a fraction."""
+    """Return the greatest float that is at most a fraction."""
     near = float(value)
     return near if Fraction(near) <= value else nextafter(near, -inf)
 
 
 def _shortest_remaining(submit: list[int], work: list[int]) -> list[int]:
-    """Return when each job ends on one server, the shortest remaining work first."""
+    """Return the completion time of each job on one server under shortest remaining work first."""
     ready: list[tuple[int, int]] = []
     ends = [0] * len(work)
     now = came = 0
@@ -89,10 +115,7 @@ def _shortest_remaining(submit: list[int], work: list[int]) -> list[int]:
 
 
 def _work_done(submit: list[int], work: list[int]) -> Fraction:
-    """Return the least sum of work times the mean time at which it is done: the same in any order.
-
-    Work is done evenly over each busy time of the one fast server.
-    """
+    """Return the least sum of work times mean busy date; it is the same in any order."""
     twice = began = now = 0
     for came, amount in zip(submit, work, strict=True):
         if came > now:

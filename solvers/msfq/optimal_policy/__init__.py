@@ -15,8 +15,8 @@ class PolicyIteration(Engine["OptimalPolicy"]):
     """Policy iteration on ever larger boxes of states."""
 
     name = "queues"
-    description = "any one-or-all system, with other costs too"
-    proves = "the optimum between bounds, for any number of jobs"
+    description = "any one-or-all system, also with changed costs"
+    proves = "lower and upper bounds on the optimum, without a limit on the number of jobs"
     certificate = "relative-values"
     confirmed_by = "model"
     needs = "scipy"
@@ -39,8 +39,7 @@ class DeclaredModel(Engine["OptimalPolicy"]):
     name = "model"
     description = "systems of few servers and a low load"
     proves = (
-        "the optimum of the decision process with so much room that there is none for at "
-        "most 1e-9 of all time, as a linear program"
+        "the optimum of a truncated decision process in which at most 1e-9 of all arrivals are lost"
     )
 
     def accepts(self, model: OptimalPolicy) -> bool:

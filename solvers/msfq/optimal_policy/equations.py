@@ -1,6 +1,7 @@
-"""A policy as letters, and the equations of its values on a box of waiting jobs, sparse.
+"""The policies of a box of waiting jobs, and the sparse equations of their relative values.
 
-Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.2.
+A box holds the states with at most I small and J large jobs waiting. Source: Puterman, Markov
+Decision Processes, Wiley 1994, section 8.2.
 """
 
 from functools import cached_property
@@ -14,9 +15,9 @@ from schedopt.formulations.msfq.process import System
 from schedopt.instances.msfq import ClassTime, OptimalTable
 
 Decisions = NDArray[np.int8]
-"""What to do while j large jobs wait, c small ones run and i wait, shape (J + 1, k, I + 1): 0
-nothing, 1 start a small job and decide again, 2 start a large one; beyond, what is done at the
-edge."""
+"""The decision while j large jobs wait, c small jobs run and i small jobs wait, shape (J + 1, k,
+I + 1): 0 start nothing, 1 start a small job and decide again, 2 start a large job. Beyond the box
+the decision is that at its edge."""
 
 
 def as_table(
@@ -28,7 +29,7 @@ def as_table(
     span: float = 0.0,
     truncation: float = 0.0,
 ) -> OptimalTable:
-    """Return a policy, shape (J + 1, k, I + 1), as letters, with its mean response times.
+    """Return a policy, shape (J + 1, k, I + 1), and its mean response times as a solution record.
 
     `span` and `truncation` are the parts of the gap.
     """
@@ -52,7 +53,7 @@ def as_table(
 
 
 def _trim_repeats(decisions: Decisions) -> Decisions:
-    """Leave out what goes on as the last row or column does."""
+    """Return a policy without last rows and columns that repeat the ones before them."""
     while len(decisions) > 2 and (decisions[-1] == decisions[-2]).all():
         decisions = decisions[:-1]
     while decisions.shape[2] > 2 and (decisions[:, :, -1] == decisions[:, :, -2]).all():
@@ -61,7 +62,7 @@ def _trim_repeats(decisions: Decisions) -> Decisions:
 
 
 def _decision_letters(rows: Decisions, alphabet: str) -> tuple[str, ...]:
-    """Return decisions, shape (J + 1, I + 1), as a row of letters for each j."""
+    """Return decisions, shape (J + 1, I + 1), as a string of letters for each j."""
     letters = np.array(list(alphabet))
     return tuple("".join(letters[row].tolist()) for row in rows)
 
@@ -71,30 +72,32 @@ T = TypeVar("T", bound=np.generic)
 
 
 def pad_edge(box: NDArray[T]) -> NDArray[T]:
-    """Return a box of states with one level and one small job more, as they are at its edge."""
+    """Return a box with one more level and one more column that repeat its edge."""
     return np.pad(box, ((0, 1), (0, 0), (0, 1)), mode="edge")
 
 
 class Equations:
-    """A policy's events on a box; what comes beyond it is known but for its edge.
+    """The equations of the relative values of a policy on a box.
 
-    Solves h(s)·Σ rates + gain·``gains``(s) = source(s) + Σ rate·h(s').
+    Solves h(s)·Σ rates + gain·``gains``(s) = source(s) + Σ rate·h(s'). Beyond the box, values are
+    those at its edge.
 
     Parameters
     ----------
     rule : ndarray
-        Decisions on the box and, an arrival further, around it: see `pad_edge`.
+        Decisions on the box, padded by `pad_edge`.
     system : System
+        The one-or-all system.
     endless : bool
-        Whether the box is one level among endlessly many: a large job that is started leads back to
-        it, and one that arrives leaves the state as it is.
+        Whether the box is one level among infinitely many: a large job that starts leads back to
+        the level, and a large job that arrives does not change the state.
     """
 
     def __init__(self, rule: Decisions, system: System, *, endless: bool = False) -> None:
         levels, k, width = rule.shape[0] - 1, rule.shape[1], rule.shape[2] - 1
         self.shape = (levels, k + 2, width)
         here = np.arange(levels * (k + 2) * width).reshape(self.shape)
-        settled = pad_edge(here)  # where decisions lead; beyond the box to its edge
+        settled = pad_edge(here)  # states after decisions; beyond the box its edge
         below = settled[:, k + 1] if endless else np.roll(settled[:, k + 1], 1, axis=0)
         for c in range(k - 1, -1, -1):
             starts = rule[:, c, 1:] == 1
@@ -105,21 +108,21 @@ class Equations:
         after = settled[:-1, [0, *range(k), 0], :-1]
         served = np.append(np.arange(k + 1.0) * m1, mk)[:, None]
         begun, ended = (at // width % (k + 2) == k + 1 for at in (wider, after))
-        begun[:, -1] = False  # it is the large job that was there before
+        begun[:, -1] = False  # the large job was in service before
         self.leads = l1 * begun + served * ended
-        """The rate of events after which a large job is started, of the shape of values."""
+        """The rate of events after which a large job starts, of the shape of values."""
         self.gains = np.ones(self.shape)
         self._rates = np.broadcast_to(l1 + lk + served, self.shape).ravel()
         self._flows = [
             (np.broadcast_to(rate, self.shape).ravel(), target.ravel())
             for rate, target in ((l1, wider), (lk, higher), (served, after))
         ]
-        self._stops = np.unique(settled)  # the states in which anything is left after decisions
+        self._stops = np.unique(settled)  # the states that decisions lead to
         self._zero = int(np.searchsorted(self._stops, here[0, -1, 0]))
 
     @cached_property
     def _factors(self) -> Any:
-        """The equations of the stops, with the gain in place of the value that is 0."""
+        """The sparse LU factorization, with the gain in place of the value that is 0."""
         from scipy.sparse import csc_array, hstack
         from scipy.sparse.linalg import splu
 
@@ -136,10 +139,10 @@ class Equations:
         return splu(hstack(parts, format="csc"))
 
     def solve(self, source: Floats) -> tuple[float, Floats]:
-        """Return the gain, and values, of the shape of the source.
+        """Return the gain and the relative values, of the shape of the source.
 
-        They are not finite where there is no solution. The value is 0 where a large job is in
-        service and none waits.
+        They are not finite if there is no solution. The value is 0 in the state in which a large
+        job is in service and no large job waits, at the last column.
         """
         right = source.ravel()
         try:

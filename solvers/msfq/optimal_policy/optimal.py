@@ -1,4 +1,4 @@
-"""The optimal policy of a one-or-all system, between bounds that hold for the infinite system."""
+"""The optimal policy of a one-or-all system, with bounds that hold for the infinite system."""
 
 from __future__ import annotations
 
@@ -26,27 +26,49 @@ if TYPE_CHECKING:
     from schedopt.solvers.engine import Certificate, EngineTask
     from schedopt.solvers.result import Limits, Result
 
-GROWTH, LEAP = 1.5, 2.0
-"""Growth of the boxes near the end, and before."""
-CLOSE = 0.02
-"""The gap below which growth is slow."""
-TRUSTED = 0.65
-"""The part of a box's levels whose decisions do not depend on where it ends."""
-WIDE = 2.7
-"""How much wider a box is than where its decisions change."""
-STEEP = 1.1
-"""By what factor the price at the top rises faster, level by level, than the fluid's."""
-ROUGH = 0.02
-"""Error allowed in the price at the top, as a part of the gap so far."""
-SMALL = 200_000
-"""Decisions up to which a box is doubled to tell mean times of its policy."""
-PRICED = 0.2
-"""Error allowed in the price at the top, as a part of the tolerance."""
+
+@dataclass(frozen=True)
+class PolicySearchParams:
+    """Parameters of the search for an optimal policy.
+
+    Attributes
+    ----------
+    growth, early_growth : float
+        The growth of the box from one iteration to the next: where the relative gap is below
+        `small_gap`, and before.
+    small_gap : float
+        See `growth`.
+    trusted_levels : float
+        The part of a box's levels whose decisions do not depend on where the box ends.
+    width : float
+        The width of a box, relative to the largest number of waiting small jobs at which its
+        decisions change.
+    price_growth : float
+        The growth of the price at the top from level to level, relative to that of the fluid.
+    price_error, rough_price_error : float
+        The error allowed in the price at the top, as a part of the tolerance and as a part of the
+        gap so far; the larger one counts.
+    doubled_decisions : int
+        The number of decisions up to which a box is doubled to compute mean response times.
+    """
+
+    growth: float = 1.5
+    early_growth: float = 2.0
+    small_gap: float = 0.02
+    trusted_levels: float = 0.65
+    width: float = 2.7
+    price_growth: float = 1.1
+    price_error: float = 0.2
+    rough_price_error: float = 0.02
+    doubled_decisions: int = 200_000
+
+
+DEFAULTS = PolicySearchParams()
 Stages = Generator[None, None, None]
 
 
 def solve(model: OptimalPolicy, task: EngineTask) -> Result:
-    """Search on ever larger boxes; the model keeps the certificate of the bound."""
+    """Find the optimal policy on ever larger boxes; the model keeps the bound's certificate."""
     search = PolicySearch(model)
     result = run_search(model, search, task.limits)
     model.certificate = search.certificate()
@@ -54,29 +76,29 @@ def solve(model: OptimalPolicy, task: EngineTask) -> Result:
 
 
 def certify(model: OptimalPolicy, result: Result, limits: Limits) -> Certificate | None:
-    """Return the relative values of the last search; the checker judges them."""
+    """Return the relative values of the last search as a certificate."""
     return model.certificate
 
 
 @dataclass
 class Incumbent:
-    """A policy that can be run, and an upper bound on its long-run cost."""
+    """A policy for any number of waiting jobs, and an upper bound on its long-run cost."""
 
-    decisions: Decisions  # (J + 1, k, I + 1); beyond, those at the edge
+    decisions: Decisions  # (J + 1, k, I + 1); beyond the box, those at its edge
     cost: float
     small_time: float  # mean response time of small jobs
-    optimum: float  # of the box that it was found on: the rest is due to truncation
+    optimum: float  # cost on the box; the rest of the cost is due to truncation
 
 
 class PolicySearch(QueueSearch):
-    """Policy iteration on ever larger boxes; stoppable at any time.
+    """Policy iteration on ever larger boxes; it can be stopped at any time.
 
-    The search begins with a threshold of MSFQ. Each box gives a bound on every policy and a
-    policy of its own, both for the system without limits on how many jobs may wait.
+    The search begins with a threshold of MSFQ. Each box gives a lower bound on every policy and a
+    policy of its own; both hold for the system without limits on the number of waiting jobs.
     """
 
-    def __init__(self, formulation: OptimalPolicy) -> None:
-        self._formulation = formulation
+    def __init__(self, formulation: OptimalPolicy, params: PolicySearchParams = DEFAULTS) -> None:
+        self._formulation, self._params = formulation, params
         self._process = formulation.model
         k, most = formulation.system.k, formulation.options["most"]
         if _states(k, smallest_box(k)) > most:
@@ -92,16 +114,16 @@ class PolicySearch(QueueSearch):
 
     @property
     def value(self) -> float | None:
-        """The cost of the best policy so far."""
+        """The cost of the incumbent."""
         return None if self.incumbent is None else self.incumbent.cost
 
     @property
     def bound(self) -> float:
-        """A lower bound on every policy."""
+        """A lower bound on the cost of every policy."""
         return self._bound
 
     def solution(self) -> OptimalTable | None:
-        """Return the best policy so far, with the response time of each class under it."""
+        """Return the incumbent, with the mean response time of each class."""
         best, costs, bound = self.incumbent, self._process, self._bound
         if best is None:
             return None
@@ -116,7 +138,7 @@ class PolicySearch(QueueSearch):
         )
 
     def certificate(self) -> dict[str, object] | None:
-        """Return the relative values that the bound follows from; None before there are any."""
+        """Return the relative values that prove the bound; None before there are any."""
         if self.proof is None:
             return None
         values, tail = self.proof.values, self.proof.tail
@@ -131,20 +153,21 @@ class PolicySearch(QueueSearch):
         }
 
     def _work(self) -> Stages:
-        process, options = self._process, self._formulation.options
+        process, options, params = self._process, self._formulation.options, self._params
         best = self.incumbent = _best_threshold(process)
         yield
         k = process.system.k
         decisions, price, gap = _initial_policy(process, self._box, best), None, 1.0
         proof: policy_iteration.Bounded | None = None
-        rise = STEEP * policy_iteration.second_differences(process)[2]
+        rise = params.price_growth * policy_iteration.second_differences(process)[2]
         while True:
             search = policy_iteration.BoxSearch(process, decisions, price)
-            for _ in search.work(max(PRICED * options["tolerance"], ROUGH * gap)):
+            error = max(params.price_error * options["tolerance"], params.rough_price_error * gap)
+            for _ in search.work(error):
                 self._keep_bound(search.best)
                 yield
             if search.diverged:
-                larger = int(GROWTH * self._box[0]), self._box[1]
+                larger = int(params.growth * self._box[0]), self._box[1]
                 if _states(k, larger) > options["most"]:
                     return
                 begun = _initial_policy(process, larger, best)
@@ -158,22 +181,23 @@ class PolicySearch(QueueSearch):
             yield from self._evaluate_policy(search.best)
             best = self.incumbent or best
             gap = (best.cost - self._bound) / best.cost
-            larger = next_box(search.best, GROWTH if gap < CLOSE else LEAP)
+            growth = params.growth if gap < params.small_gap else params.early_growth
+            larger = next_box(search.best, growth, params)
             if gap <= options["tolerance"] or _states(k, larger) > options["most"]:
                 return
             price = search.best.prices[1] + rise * (larger[1] - self._box[1])
             decisions, self._box = extend_to_box(search.best.decisions, larger), larger
 
     def _keep_bound(self, found: policy_iteration.Bounded | None) -> None:
-        """Keep a bound if it is better, and consistent with the incumbent."""
+        """Keep a bound if it is better and at most the cost of the incumbent."""
         best = self.incumbent
         if found is not None and best is not None and self._bound < found.bound <= best.cost:
             self._bound, self.proof = found.bound, found
 
     def _evaluate_policy(self, found: policy_iteration.Bounded) -> Stages:
-        """Evaluate a box's policy for the system without limits; keep it if it is better."""
+        """Bound the cost of a box's policy on the infinite system; keep a better policy."""
         process = self._process
-        decisions = make_runnable(found.decisions)
+        decisions = make_runnable(found.decisions, self._params.trusted_levels)
         if decisions is None:
             return
         worth = yield from bound_policy_cost(process, decisions, edge_slopes(found.values))
@@ -182,46 +206,49 @@ class PolicySearch(QueueSearch):
             return
         if best is not None and worth.cost >= best.cost:
             return
-        small_time = _mean_time_of_small(process.system, decisions)
+        small_time = _mean_time_of_small(process.system, decisions, self._params.doubled_decisions)
         self.incumbent = Incumbent(decisions, worth.cost, small_time, found.gain)
 
 
 def service_cost(process: Process) -> float:
-    """Return the cost of jobs while they are served: no policy costs less."""
+    """Return the long-run cost of jobs in service, a lower bound on every policy."""
     _, l1, lk, m1, mk = process.system
     return float(process.small_cost * l1 / m1 + process.large_cost * lk / mk)
 
 
 def smallest_box(k: int) -> tuple[int, int]:
-    """Return the smallest box to start from."""
+    """Return I and J of the first box."""
     return 4 * k + 24, 12
 
 
-def next_box(found: policy_iteration.Bounded, growth: float) -> tuple[int, int]:
-    """Return the next box: longer, and as wide as its decisions require."""
+def next_box(
+    found: policy_iteration.Bounded, growth: float, params: PolicySearchParams
+) -> tuple[int, int]:
+    """Return I and J of the next box: more levels, and as many columns as its decisions require."""
     levels, _, width = found.decisions.shape
     turns = _switching_counts(found.decisions).max(axis=1)
-    high = int(TRUSTED * (levels - 1))
+    high = int(params.trusted_levels * (levels - 1))
     low = high // 2
     rise = max((turns[high] - turns[low]) / (high - low), 0.0)
     large = int(growth * (levels - 1))
-    needed = WIDE * (turns[high] + rise * (TRUSTED * large - high))
+    needed = params.width * (turns[high] + rise * (params.trusted_levels * large - high))
     return int(np.clip(needed, 1.15 * (width - 1), growth * (width - 1))), large
 
 
 def _states(k: int, box: tuple[int, int]) -> int:
+    """Return the number of states of a box."""
     return (k + 2) * (box[0] + 1) * (box[1] + 1)
 
 
 def _switching_counts(decisions: Decisions) -> NDArray[np.intp]:
-    """Return for how many small jobs waiting one is first started, shape (J + 1, k)."""
+    """Return the number of waiting small jobs from which one is started, shape (J + 1, k)."""
     starts = decisions == 1
     last = decisions.shape[2] - 1
     return np.asarray(np.where(starts.any(axis=2), starts.argmax(axis=2), last), np.intp)
 
 
 def _initial_policy(process: Process, box: tuple[int, int], best: Incumbent) -> Decisions:
-    """Return a policy that starts large jobs unless many small ones wait, and drains before it."""
+    """Return a policy that starts large jobs unless many small jobs wait, and drains before."""
     k = process.system.k
     decisions = np.ones((box[1] + 1, k, box[0] + 1), np.int8)
     decisions[:, :, 0] = 0
@@ -232,32 +259,21 @@ def _initial_policy(process: Process, box: tuple[int, int], best: Incumbent) -> 
 
 
 def extend_to_box(decisions: Decisions, box: tuple[int, int]) -> Decisions:
-    """Return a policy for a larger box: its turns go on from the levels that can be trusted."""
-    turns = _switching_counts(decisions)
-    high = int(TRUSTED * (len(decisions) - 1))
-    low = (3 * high) // 5
-    rise = (turns[high] - turns[low]) / (high - low)
-    out = np.ones((box[1] + 1, decisions.shape[1], box[0] + 1), np.int8)
-    i = np.arange(box[0] + 1)
-    for j in range(box[1] + 1):
-        turn = turns[j] if j <= high else np.rint(turns[high] + rise * (j - high))
-        waits = i < turn[:, None]
-        waits[:, -1] = False
-        out[j][waits] = 0
-        if j:
-            out[j, 0][waits[0]] = 2
-    out[:, :, 0] = 0
-    out[1:, 0, 0] = 2
+    """Return a policy for a larger box, on which the last level and column are repeated."""
+    levels, _, width = decisions.shape
+    more = (0, box[1] + 1 - levels), (0, 0), (0, box[0] + 1 - width)
+    out = np.pad(decisions, more, mode="edge")
+    out[:, :, -1] = 1
     return out
 
 
-def make_runnable(decisions: Decisions) -> Decisions | None:
-    """Return a box's policy, extended to any number of waiting jobs.
+def make_runnable(decisions: Decisions, trusted_levels: float) -> Decisions | None:
+    """Return a box's policy, extended to any number of waiting jobs; None if the box is too small.
 
-    From half the width on small jobs are always started, and levels above the last that can be
-    trusted do as that one does.
+    From half the width on, small jobs are always started. Levels above the last trusted level use
+    its decisions.
     """
-    half, last = decisions.shape[2] // 2, int(TRUSTED * (len(decisions) - 1))
+    half, last = decisions.shape[2] // 2, int(trusted_levels * (len(decisions) - 1))
     if last < 1:
         return None
     out = decisions[np.minimum(np.arange(len(decisions)), last)].copy()
@@ -266,9 +282,9 @@ def make_runnable(decisions: Decisions) -> Decisions | None:
 
 
 def _best_threshold(process: Process) -> Incumbent:
-    """Return the threshold of MSFQ's lazy variant up to k - 2 that is likely the best, as a policy.
+    """Return lazy MSFQ as a policy, at the threshold up to k - 2 that is best by an approximation.
 
-    Of k - 1 it depends on more than the numbers of jobs.
+    At the threshold k - 1 its decisions depend on more than the numbers of jobs.
     """
     system = process.system
     curve = approximation.area(system)
@@ -284,9 +300,9 @@ def _best_threshold(process: Process) -> Incumbent:
     return Incumbent(decisions, cost, small, cost)
 
 
-def _mean_time_of_small(system: System, decisions: Decisions) -> float:
-    """Return the mean response time of small jobs where jobs beyond twice a small box are lost."""
-    if decisions.size <= SMALL:
+def _mean_time_of_small(system: System, decisions: Decisions, doubled: int) -> float:
+    """Return the mean response time of small jobs; large boxes lose jobs beyond their edge."""
+    if decisions.size <= doubled:
         more = (0, len(decisions)), (0, 0), (0, decisions.shape[2])
         decisions = np.pad(decisions, more, mode="edge")
     equations = Equations(pad_edge(decisions), system)

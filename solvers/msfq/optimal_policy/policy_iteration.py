@@ -1,14 +1,25 @@
-"""Policy iteration on a box of waiting jobs: the best policy there, and what it proves beyond it.
+"""Policy iteration on a box of waiting jobs: the best policy there, and the bound that it proves.
 
-With n small jobs more than I waiting, and m large ones more than J, values go on as
+Symbols:
+
+==========  ====================================================================
+c, i, j     small jobs in service (k + 1: a large job), small and large jobs waiting
+I, J        the largest i and j in the box
+h(c, i, j)  relative values
+n, m        small jobs beyond I, large jobs beyond J
+side, top   increments of h for one more small job than I, one more large job than J
+w, β, e     second differences of h: in small jobs, in one of each, in large jobs
+C_1, C_k    cost of a small and of a large job per unit of time
+==========  ====================================================================
+
+Beyond the box the values continue as
 
     h(c, I+n, J+m) = h(c, I, J) + n·side(c, J) + m·top(c, I) + w·n(n-1)/2 + β·n·m + e·m(m-1)/2,
 
-and likewise above the top alone or beside the side alone. Then what `lower_bound` looks at is
-linear in n and m for any decisions, and it suffices that it does not fall in either: one job more
-adds as much whether it waits or runs, in proportion to the others, as in the fluid. What a job more
-costs at the edges is raised as far as a bound allows. Such values bound every policy with a finite
-mean number of jobs: it has n of them so seldom that cutting values off changes costs by o(1).
+and likewise beyond one edge alone. Then the expression that `lower_bound` minimizes is linear in n
+and m for any decisions, and it suffices that it does not decrease in either. The increments at the
+edges are raised as far as a bound allows. Such values bound every policy with a finite mean number
+of jobs: it has n of them so rarely that cutting the values off changes the cost by o(1).
 
 Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.6.
 """
@@ -21,48 +32,74 @@ import numpy as np
 from schedopt.formulations.msfq.process import Process
 from schedopt.solvers.msfq.optimal_policy import relative_values as on
 from schedopt.solvers.msfq.optimal_policy.equations import Decisions, Equations, Floats, pad_edge
-from schedopt.solvers.msfq.optimal_policy.relative_values import SLACK, Tail
+from schedopt.solvers.msfq.optimal_policy.relative_values import Tail
 
-MOST_STEPS = 14
-"""Policies at most between two changes of prices; more come on boxes that are too narrow, where
-small jobs are lost at the side, cheaply, ever further down."""
-SETTLED = 1e-9
-"""How far states' costs may be below the mean, relatively, for values that prove a useful bound."""
-CALM = 0.5
-"""The same as a part of the tolerance for the price at the top, where that is more."""
-TRIALS = 8
-"""How often prices are moved at most."""
-LOWER = 1.5
-"""A price at the top that is too high is lowered by so many times what it is above."""
-EASY = 0.97
-"""The price at the side, as a part of the cost of one more small job there."""
+
+@dataclass(frozen=True)
+class BoxParams:
+    """Parameters of policy iteration on a box.
+
+    Attributes
+    ----------
+    most_steps : int
+        The most improvements between two changes of prices. More of them occur on boxes that are
+        too narrow, where small jobs are lost at the side.
+    converged : float
+        Policy iteration ends if no state's cost is below the mean by more than this part of it.
+    converged_share : float
+        The same as a part of the tolerance for the price at the top; the larger one counts.
+    most_trials : int
+        The most changes of prices.
+    price_cut : float
+        A price at the top that is too high is lowered by this multiple of the excess.
+    side_price : float
+        The price at the side, as a part of the cost of one more small job there.
+    """
+
+    most_steps: int = 14
+    converged: float = 1e-9
+    converged_share: float = 0.5
+    most_trials: int = 8
+    price_cut: float = 1.5
+    side_price: float = 0.97
+
+
+DEFAULTS = BoxParams()
 Steps = Generator[None, None, None]
 
 
 @dataclass
 class Bounded:
-    """The best policy found on a box, its values, and the bound that they prove."""
+    """The best policy on a box, its relative values, and the bound that they prove."""
 
     decisions: Decisions  # (J + 1, k, I + 1)
     values: Floats  # (J + 1, k + 2, I + 1)
     tail: on.Tail
     gain: float  # long-run cost on the box
     bound: float
-    # of one more small and one more large job, from which the tail was made
+    # increments of one more small and one more large job, from which the tail was made
     prices: tuple[float, float]
 
 
 class BoxSearch:
-    """The best policy on a box, starting from a stable one; `best` has the best bound so far.
+    """Policy iteration on a box from a stable policy; `best` has the best bound so far.
 
-    `price` is a guess at what one more large job adds at the top, by default the fluid's.
+    `price` is the first guess of the increment of one more large job at the top; by default it is
+    that of the fluid.
     """
 
-    def __init__(self, process: Process, decisions: Decisions, price: float | None = None) -> None:
+    def __init__(
+        self,
+        process: Process,
+        decisions: Decisions,
+        price: float | None = None,
+        params: BoxParams = DEFAULTS,
+    ) -> None:
         levels, k, width = decisions.shape
+        self._params = params
         self._process, self._values = process, np.zeros((levels, k + 2, width))
         self._rule = pad_edge(decisions)
-        self._gain, self._settled = 0.0, SETTLED
+        self._gain, self._converged = 0.0, params.converged
         self.best: Bounded | None = None
         self.diverged = False
         self._bends = second_differences(process)
@@ -70,20 +107,22 @@ class BoxSearch:
         self._price(w * width, e * levels if price is None else price)
 
     def _price(self, small: float, large: float) -> None:
+        """Set the prices at the side and at the top."""
         self._prices, most = (small, large), (self._values.shape[2] - 1, len(self._values) - 1)
         self._tail = lower_tail(self._process, most, self._prices)
 
     def work(self, tolerance: float) -> Steps:
-        """Improve until the price at the top is none too high; yields every now and then.
+        """Improve the policy until the price at the top is not too high; yield between steps.
 
         The tolerance is relative.
         """
-        self._settled = max(SETTLED, CALM * tolerance)
+        params = self._params
+        self._converged = max(params.converged, params.converged_share * tolerance)
         yield from self._iterate_policy()
-        for trial in range(TRIALS):
+        for trial in range(params.most_trials):
             missing = self._top_increment() - self._prices[1]
             if missing >= 0.0 and (at_side := self._side_price()) < self._prices[0]:
-                self._price(EASY * at_side, self._prices[1])
+                self._price(params.side_price * at_side, self._prices[1])
                 yield from self._iterate_policy()
                 missing = self._top_increment() - self._prices[1]
             if self.diverged:
@@ -93,15 +132,15 @@ class BoxSearch:
             if missing >= 0.0:
                 break
             if self.best and self.best.bound >= (1 - tolerance) * self._gain:
-                break  # a higher price than what can be shown makes a gain that no bound exceeds
-            self._price(self._prices[0], self._prices[1] + LOWER * missing)
+                break  # the bound is within the tolerance
+            self._price(self._prices[0], self._prices[1] + params.price_cut * missing)
             yield from self._iterate_policy()
         if self.best is None and not self.diverged:
             self._prove_bound()
 
     def _iterate_policy(self) -> Steps:
-        """Take better decisions until there are none."""
-        for _ in range(MOST_STEPS):
+        """Improve the policy until no decision changes or its cost has converged."""
+        for _ in range(self._params.most_steps):
             left = on.box_residuals(self._process, self._values, self._tail, self._rule)
             self._gain, values = Equations(self._rule, self._process.system).solve(left)
             self._values += values
@@ -111,12 +150,12 @@ class BoxSearch:
             changed = on.improve_decisions(self._values, self._tail, self._rule)
             yield
             least = on.box_residuals(self._process, self._values, self._tail, None).min()
-            if not changed or self._gain - float(least) <= self._settled * self._gain:
+            if not changed or self._gain - float(least) <= self._converged * self._gain:
                 return
         self.diverged = True
 
     def _top_increment(self) -> float:
-        """Return the least increment of one more large job below the top, where one is started."""
+        """Return the least increment of one more large job below the top, where one starts."""
         rises = self._values[-1, -1] - self._values[-2, -1]
         rises = rises - self._bends[1] * np.arange(len(rises))
         leads = self._rule[-2, 0, :-1] == 2
@@ -132,6 +171,7 @@ class BoxSearch:
         return float((rises.min(axis=1) - both * np.arange(len(rises))).min())
 
     def _prove_bound(self) -> None:
+        """Compute the lower bound of the current values, and keep the best."""
         bound = on.lower_bound(self._process, self._values, self._tail)
         if self.best is None or bound > self.best.bound:
             policy, values = self._rule[:-1, :, :-1].copy(), self._values.copy()
@@ -141,26 +181,28 @@ class BoxSearch:
 def second_differences(process: Process) -> tuple[float, float, float]:
     """Return the second differences w, β and e with which values bound every policy from below.
 
-    They are those of the fluid, in which nothing is lost to switching: with K = k·μ_1, all of
+    They are those of the fluid, in which switching wastes nothing: with K = k·μ_1,
 
         e·(μ_k - λ_k) <= C_k + λ_1·β,   β·(K - λ_1) <= C_k + λ_k·e,
-        w·(K - λ_1) <= C_1 + λ_k·β,     β·(μ_k - λ_k) <= C_1 + λ_1·w
+        w·(K - λ_1) <= C_1 + λ_k·β,     β·(μ_k - λ_k) <= C_1 + λ_1·w,
 
-    hold, so that one job more costs at least as much as the values say, whatever is served.
+    so that one more job costs at least the increment of the values, whichever jobs are served.
     """
     k, l1, lk, m1, mk = process.system
     small, large = process.small_cost, process.large_cost
     spare = mk * k * m1 - mk * l1 - lk * k * m1
     both = min(large * mk, small * k * m1) / spare
     e, w = (large + l1 * both) / (mk - lk), (small + lk * both) / (k * m1 - l1)
-    return (1.0 - SLACK) * w, (1.0 - SLACK) * both, (1.0 - SLACK) * e
+    less = 1.0 - on.DEFAULTS.slack
+    return less * w, less * both, less * e
 
 
 def lower_tail(process: Process, box: tuple[int, int], prices: tuple[float, float]) -> Tail:
-    """Return a tail that bounds every policy from below if the slopes at the edges are no less.
+    """Return the continuation of values beyond a box that bounds every policy from below.
 
-    `prices` are the increments of one more job at the edges of the box (I, J): a small one where no
-    large one waits, a large one where no small one does.
+    The slopes at the edges must be no less than `prices`, the increments of one more job at the
+    edges of the box (I, J): a small job where no large one waits, a large job where no small one
+    waits.
     """
     w, both, e = differences = second_differences(process)
     running = np.arange(process.system.k + 2.0)[:, None]

@@ -1,14 +1,15 @@
 """The decision process of an optimal policy as a linear program over long-run flows, in HiGHS.
 
-Columns are the time spent in each state and how often each decision is taken; rows say that a state
-is entered as often as it is left, before decisions and after them. Arrivals that find no room are
-lost, so there is made more room until next to none are.
+Columns are the time in each state and the rate of each decision. Rows balance the flows into and
+out of each state, before decisions and after them. Arrivals without room are lost, and the room
+grows until next to none are.
 
 Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.8.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil, log, prod
 from typing import TYPE_CHECKING
 
@@ -28,41 +29,62 @@ from schedopt.solvers.running import Run, make_result
 if TYPE_CHECKING:
     from schedopt.solvers.engine import EngineTask
 
-MOST = 3_000
-"""States at first; a growing box may have some times as many."""
 LOST = 1e-9
-"""The largest part of time in which there may be no room for a class."""
-GROWTH, GROWN = 1.3, 3
+"""The largest fraction of time in which a class may have no room."""
 SCALE = 1e6
 """The total time in all states: relevant flows are then far above the tolerance of HiGHS."""
+
+
+@dataclass(frozen=True)
+class ProgramParams:
+    """Parameters of the linear program of a decision process.
+
+    Attributes
+    ----------
+    first_states : int
+        The most states of the first program.
+    most_growth : int
+        The most states of later programs, as a multiple of those.
+    growth : float
+        The growth of the room for a class in which arrivals are lost.
+    """
+
+    first_states: int = 3_000
+    most_growth: int = 3
+    growth: float = 1.3
+
+
+DEFAULTS = ProgramParams()
 Room = tuple[int, ...]
 """The most jobs of each class: small and large ones that wait."""
 Floats = NDArray[np.float64]
 
 
 def box_of(model: OptimalPolicy) -> Room | None:
-    """Return room that queues of such a load hardly ever fill, None if it has too many states."""
+    """Return the room that queues of this load hardly ever fill; None if it has too many states."""
     length = max(4, ceil(log(LOST) / log(model.instance.load)))
     room = (length + 2 * model.system.k, length)
-    return room if _count(model, room) <= MOST else None
+    return room if _count(model, room) <= DEFAULTS.first_states else None
 
 
 def _count(model: OptimalPolicy, room: Room) -> int:
+    """Return the number of states."""
     return (model.system.k + 2) * prod(most + 1 for most in room)
 
 
 def solve(model: OptimalPolicy, task: EngineTask) -> Result:
-    """Solve the decision process with enough room."""
+    """Solve the linear program with enough room."""
     run, room = Run(task.limits), box_of(model) or ()
     while True:
         flows = Flows(model.model, room)
         solved = flows.program.solve(task.limits, run.began)
         is_optimal = solved.stopped == "optimal"
         full = [part > LOST for part in flows.without_room(solved)] if is_optimal else []
-        if not any(full) or _count(model, room) > GROWN * MOST:
+        if not any(full) or _count(model, room) > DEFAULTS.most_growth * DEFAULTS.first_states:
             break
         room = tuple(
-            ceil(GROWTH * most) if more else most for most, more in zip(room, full, strict=True)
+            ceil(DEFAULTS.growth * most) if more else most
+            for most, more in zip(room, full, strict=True)
         )
     enough = is_optimal and not any(full)
     solution = flows.table(model, solved) if enough else None
@@ -82,7 +104,7 @@ def solve(model: OptimalPolicy, task: EngineTask) -> Result:
 
 
 class Flows:
-    """The linear program of a decision process with room for so many jobs.
+    """The linear program of a decision process with limited room.
 
     The first columns are the time in each state, in units of 1/`SCALE` of all time.
     """
@@ -107,12 +129,12 @@ class Flows:
         for state in self.states:
             for led in process.decisions(state):
                 to = after[state] if led == state else before[led]
-                if sum(state[1:]) - sum(led[1:]) <= 1:  # one job after the other
+                if sum(state[1:]) - sum(led[1:]) <= 1:  # one job at a time
                     entries = [(before[state], -1.0), (to, 1.0)]
                     self._taken[state, led] = self.program.column(0.0, entries)
 
     def time(self, solved: Solved) -> Floats:
-        """Return the part of time in each state."""
+        """Return the fraction of time in each state."""
         return solved.columns[: len(self.states)] / SCALE
 
     def cost(self, solved: Solved) -> float:
@@ -120,12 +142,12 @@ class Flows:
         return self.unit * float(self.time(solved) @ self.program.costs[: len(self.states)])
 
     def without_room(self, solved: Solved) -> list[float]:
-        """Return the part of time in which there is no room for one more job, by class."""
+        """Return the fraction of time without room for one more job, by class."""
         counts = np.array([state[1:] for state in self.states])
         return [float(x) for x in self.time(solved) @ (counts == self.room)]
 
     def table(self, model: OptimalPolicy, solved: Solved) -> OptimalTable:
-        """Return the policy; where it hardly ever is, it starts whatever can be started."""
+        """Return the policy; in states that are hardly ever visited it starts every job it can."""
         k, (small, large) = model.system.k, self.room
         starts = np.ones((large + 1, k, small + 1), np.int8)
         starts[:, :, 0] = 0

@@ -1,12 +1,13 @@
-"""Relative values on a box of waiting jobs and beyond it: what decisions they make, and prove.
+"""Relative values on a box of waiting jobs and beyond it, and the bounds that they prove.
 
 Arrays of values have shape (J + 1, k + 2, I + 1), those of decisions (J + 1, k, I + 1): j large
-jobs wait, c small ones (or, c = k + 1, a large one) are in service, i small ones wait.
+jobs wait, c small jobs (or, for c = k + 1, a large one) are in service, i small jobs wait. The
+symbols are those of `policy_iteration`.
 
-They bound the cost of a policy for any number of waiting jobs. Beyond a box values go on as
-`policy_iteration` says. For a given policy it suffices that what `upper_bound`
-looks at does not rise in either number of jobs; ``top`` solves the equations of that policy with
-endlessly many large jobs waiting.
+The bounds hold for any number of waiting jobs. Beyond the box the values continue as second-degree
+polynomials. For a given policy it suffices that the expression that `upper_bound` maximizes does
+not increase in either number of jobs; the increments ``top`` solve the equations of that policy
+with infinitely many large jobs waiting.
 """
 
 from collections.abc import Generator
@@ -18,27 +19,49 @@ import numpy as np
 from schedopt.formulations.msfq.process import Process
 from schedopt.solvers.msfq.optimal_policy.equations import Decisions, Equations, Floats, pad_edge
 
-TIE = 1e-13
-"""Relative difference up to which decisions tie, and the old one stays."""
 ROUNDING = 16 * 2.0**-53
-"""What an expression of some ten terms may be wrong by, for each unit of its terms' magnitudes."""
+"""Relative rounding error of a sum of some ten terms, to the sum of their magnitudes."""
 
 
-SLACK = 1e-3
-"""Relative safety margin of second differences."""
+@dataclass(frozen=True)
+class ValueParams:
+    """Parameters of relative values beyond a box.
+
+    Attributes
+    ----------
+    tie : float
+        The relative difference up to which two decisions tie, and the one in force stays.
+    slack : float
+        The relative safety margin of second differences.
+    most_lifts : int
+        The most times that the values of a policy are made steeper beyond its box.
+    first_effect : float
+        The first guess of how much shortfall one unit of additional slope removes.
+    lift : float
+        The factor by which slopes are raised further than the shortfall requires.
+    """
+
+    tie: float = 1e-13
+    slack: float = 1e-3
+    most_lifts: int = 8
+    first_effect: float = 0.5
+    lift: float = 1.2
+
+
+DEFAULTS = ValueParams()
 
 
 class Tail(NamedTuple):
-    """How values go on beyond a box."""
+    """The continuation of values beyond a box."""
 
-    top: Floats  # increment for one large job more than J, (k + 2, I + 1)
-    side: Floats  # increment for one small job more than I, (k + 2, J + 1)
+    top: Floats  # increments of one more large job than J, (k + 2, I + 1)
+    side: Floats  # increments of one more small job than I, (k + 2, J + 1)
     bends: tuple[float, float, float]
-    """Second differences: in small jobs, in one of each, in large jobs."""
+    """Second differences w, β and e."""
 
 
 def extend_values(values: Floats, tail: Tail) -> Floats:
-    """Extend values by 2 large and k + 3 small jobs beyond the box."""
+    """Return the values extended by 2 large and k + 3 small jobs beyond the box."""
     levels, layers, width = values.shape
     (w, both, e), j, i = tail.bends, np.arange(levels + 2), np.arange(width + layers + 1)
     at_j, at_i = np.minimum(j, levels - 1), np.minimum(i, width - 1)
@@ -48,7 +71,10 @@ def extend_values(values: Floats, tail: Tail) -> Floats:
 
 
 def value_decisions(values: Floats, decisions: Decisions | None = None) -> Floats:
-    """Return the values at events: of the best decision, or of a policy's, at its edge beyond."""
+    """Return the value after the best decision in each state, or after a policy's decision.
+
+    Beyond its box the policy decides as at its edge.
+    """
     best, k = values.copy(), values.shape[1] - 2
     rule = decisions
     if rule is not None:
@@ -67,10 +93,10 @@ def value_decisions(values: Floats, decisions: Decisions | None = None) -> Float
 
 
 def residuals(process: Process, values: Floats, best: Floats) -> tuple[Floats, Floats]:
-    """Return the cost per unit of time of each state and its first event, and its rounding error.
+    """Return the cost rate plus expected change of value in each state, and its rounding error.
 
-    In a solution all of them are the long-run cost. Values reach one level and one small job
-    further than what is returned.
+    For a solution of the equations this is the long-run cost in every state. The values reach one
+    level and one column further than the results.
     """
     l1, lk, m1, mk = process.system.rates
     here, k = values[:-1, :, :-1], values.shape[1] - 2
@@ -99,12 +125,11 @@ def box_residuals(
 
 
 def lower_bound(process: Process, values: Floats, tail: Tail) -> float:
-    """Return what every policy costs at least in the long run, by values, rounding taken off.
+    """Return a lower bound on the long-run cost of every policy, less the rounding error.
 
-    With h the values and B(s) the value of the best decision at s, that is the least of
-    c(s) + Σ rate·(B(s') - h(s)) over all states. Beyond the box values go on as second-degree
-    polynomials in the waiting jobs, so that these are linear there but for the choice; a
-    tail takes care of where they go.
+    With the values h, and the value B(s) of the best decision in s, it is the least of c(s) + Σ
+    rate·(B(s') - h(s)) over all states. Beyond the box these are linear but for the decision, and
+    the tail ensures that they do not decrease.
     """
     every = extend_values(values, tail)
     out, error = residuals(process, every, value_decisions(every))
@@ -112,24 +137,24 @@ def lower_bound(process: Process, values: Floats, tail: Tail) -> float:
 
 
 def upper_bound(process: Process, values: Floats, tail: Tail, decisions: Decisions) -> float:
-    """Return what a policy costs at most: the greatest of the same, where it can be.
+    """Return an upper bound on the long-run cost of a policy: the largest residual of its states.
 
-    Beyond the box it is as at its edge, where small jobs are started.
+    Beyond the box the policy decides as at its edge, where it must start small jobs.
     """
     every = extend_values(values, tail)
     out, error = residuals(process, every, value_decisions(every, decisions))
     out = out + error
     j, i = (np.minimum(np.arange(out.shape[a]), decisions.shape[a] - 1) for a in (0, 2))
-    out[:, :-2][decisions[j][:, :, i] != 0] = -np.inf  # where it never stops
+    out[:, :-2][decisions[j][:, :, i] != 0] = -np.inf  # the policy never stays here
     return float(out.max())
 
 
 def improve_decisions(values: Floats, tail: Tail, rule: Decisions) -> int:
-    """Take the best decisions where they are better than those in force; return how many changed.
+    """Replace decisions by better ones, and return how many changed.
 
-    The rule is padded by `pad_edge`. On empty servers a large job is not kept waiting for small
-    ones that are not there, and the last small job that there is room for is not kept waiting:
-    every policy then visits few states.
+    The rule is padded by `pad_edge`. On empty servers a large job never waits for small jobs that
+    are not there, and the last column never keeps a small job waiting: so every policy visits few
+    states.
     """
     high, k, wide = rule.shape
     every = extend_values(values, tail)
@@ -140,16 +165,9 @@ def improve_decisions(values: Floats, tail: Tail, rule: Decisions) -> int:
     options[1, :, :, 1:] = best[:high, 1 : k + 1, : wide - 1]
     options[2, 1:, 0] = every[: high - 1, k + 1, :wide]
     now = np.take_along_axis(options, rule[None].astype(np.intp), axis=0)[0]
-    better = options.min(axis=0) < now - TIE * (1.0 + np.abs(now))
+    better = options.min(axis=0) < now - DEFAULTS.tie * (1.0 + np.abs(now))
     rule[better] = options.argmin(axis=0)[better]
     return int(better.sum())
-
-
-LIFTS = 8
-"""How often a policy's values are made steeper beyond its box."""
-CLOSED, MORE = 0.5, 1.2
-"""First guess of how much shortfall one unit of extra slope closes, and the factor by which slopes
-are then raised further than needed."""
 
 
 @dataclass
@@ -163,20 +181,20 @@ class PolicyCost:
 def bound_policy_cost(
     process: Process, decisions: Decisions, slopes: tuple[Floats, Floats]
 ) -> Generator[None, None, PolicyCost | None]:
-    """Evaluate a policy on all states; None where nothing can be proven.
+    """Return an upper bound on the cost of a policy on all states; None if nothing can be proven.
 
-    Beyond the box the policy is what it is at its edge, where it must start small jobs. For
-    `slopes` see `upper_tail`.
+    Beyond the box the policy decides as at its edge, where it must start small jobs. For `slopes`
+    see `upper_tail`.
     """
     levels, k, width = decisions.shape
     best, equations = None, Equations(pad_edge(decisions), process.system)
     lifts, raised, short = np.zeros(2), np.zeros(2), np.zeros(2)
     values = np.zeros((levels, k + 2, width))
-    for _ in range(LIFTS):
+    for _ in range(DEFAULTS.most_lifts):
         tail = upper_tail(process, decisions, slopes, lifts)
         if tail is None:
             return None
-        for _ in range(2):  # the second time takes out rounding errors of the first
+        for _ in range(2):  # the second pass removes rounding errors of the first
             left = box_residuals(process, values, tail, decisions)
             values += equations.solve(left)[1]
             yield
@@ -186,15 +204,15 @@ def bound_policy_cost(
             best = PolicyCost(cost, values.copy())
         if not (short > 0.0).any():
             break
-        closed = np.full(2, CLOSED)
+        closed = np.full(2, DEFAULTS.first_effect)
         np.divide(last - short, raised, out=closed, where=raised > 0.0)
-        raised = np.where(short > 0.0, MORE * short / np.clip(closed, 0.05, 1.0), 0.0)
+        raised = np.where(short > 0.0, DEFAULTS.lift * short / np.clip(closed, 0.05, 1.0), 0.0)
         lifts = lifts + raised
     return best if best and np.isfinite(best.cost) else None
 
 
 def _shortfalls(values: Floats, tail: Tail, decisions: Decisions) -> Floats:
-    """Return how much steeper values rise below the top and side than is assumed beyond them."""
+    """Return by how much values rise faster below the top and the side than the tail assumes."""
     k, leads = decisions.shape[1], decisions[-1, 0] == 2
     top = values[-1, -1] - values[-2, -1] + tail.bends[2] - tail.top[-1]
     side = values[:, k, -1] - values[:, k, -2] + tail.bends[0] - tail.side[k]
@@ -202,22 +220,32 @@ def _shortfalls(values: Floats, tail: Tail, decisions: Decisions) -> Floats:
 
 
 def edge_slopes(values: Floats) -> tuple[Floats, Floats]:
-    """Return the increments of values at the top and side of a box: see `upper_tail`."""
+    """Return the increments of values at the top and the side of a box; see `upper_tail`."""
     return values[-1, -1] - values[-2, -1], values[:, -2, -1] - values[:, -2, -2]
 
 
 def upper_tail(
     process: Process, decisions: Decisions, slopes: tuple[Floats, Floats], lifts: Floats
 ) -> Tail | None:
-    """Return a tail that bounds a given policy from above; None where it is not stable there.
+    """Return a continuation of values that bounds a policy from above; None if it is unstable.
 
-    Where I small jobs wait the policy must start small ones. `slopes`, shapes (I + 1,) and (J +
-    1,), are the known increments of values at the top with a large job in service, and at the side
-    with all servers busy on small ones; `lifts` are added to those of one large job above the top,
-    and one small one beyond the side.
+    With I small jobs waiting the policy must start small jobs.
+
+    Parameters
+    ----------
+    process : Process
+        The decision process.
+    decisions : ndarray, shape (J + 1, k, I + 1)
+        The policy.
+    slopes : tuple of ndarray, shapes (I + 1,) and (J + 1,)
+        The known increments of values at the top with a large job in service, and at the side with
+        all servers busy with small jobs.
+    lifts : ndarray, shape (2,)
+        Added to the increments of one large job above the top, and of one small job beyond the
+        side.
     """
     k, l1, lk, m1, mk = process.system
-    more = 1.0 + SLACK
+    more = 1.0 + DEFAULTS.slack
     terms = _endless_queue_terms(process, decisions[-1])
     if terms is None:
         return None
@@ -234,19 +262,19 @@ def upper_tail(
 
 
 def _endless_queue_terms(process: Process, decisions: Decisions) -> tuple[float, Floats] | None:
-    """Return e, and what a large job more adds to each state, with endlessly many waiting.
+    """Return e, and the increments of a large job, with infinitely many large jobs waiting.
 
     Both solve large_cost + Σ rate·(top(s') - top(s)) + e·(λ_k - rate of starting a large job) = 0,
-    with a little more than the cost.
+    for a slightly larger cost.
     """
     k, l1, lk, m1, _ = process.system
     if not (decisions[0] == 2).any():
         return None
     equations = Equations(pad_edge(decisions[None]), process.system, endless=True)
     cost, grows = np.full(equations.shape, process.large_cost), equations.leads - lk
-    beyond = l1 / (k * m1 - l1)  # a small job more at the side leaves by as much more to do
-    cost[:, :, -1] += (1.0 + SLACK) * beyond * process.large_cost
-    grows[:, :, -1] -= (1.0 + SLACK) * beyond * lk
+    beyond = l1 / (k * m1 - l1)  # large jobs' share of one more small job at the side
+    cost[:, :, -1] += (1.0 + DEFAULTS.slack) * beyond * process.large_cost
+    grows[:, :, -1] -= (1.0 + DEFAULTS.slack) * beyond * lk
     equations.gains = grows
-    e, values = equations.solve((1.0 + SLACK) * cost)
+    e, values = equations.solve((1.0 + DEFAULTS.slack) * cost)
     return (e, values[0]) if 0.0 <= e < np.inf else None

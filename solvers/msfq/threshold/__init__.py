@@ -18,17 +18,9 @@ class Analysis(Engine["Threshold"]):
     """Response times at every threshold by the method that the model names."""
 
     name = "queues"
-    description = (
-        "any threshold, by the method that it names; those that the model rules out are not chosen"
-    )
-    proves = (
-        "the least of the curve, since every threshold is evaluated; of an approximation "
-        "the least of that"
-    )
-    certificate = (
-        "none is needed: the checker recomputes an exact curve, and so confirms it "
-        "where `model` does not take it"
-    )
+    description = "any threshold, by the method of the model"
+    proves = "the minimum of the curve: every threshold is evaluated, by the method asked for"
+    certificate = "not needed: the checker recomputes exact curves"
     confirmed_by = "model"
 
     def solve(self, model: Threshold, task: EngineTask) -> Result | Partial:
@@ -42,12 +34,12 @@ class MarkovChain(Engine["Threshold"]):
     """Response times at every threshold by the stationary distribution of a Markov chain."""
 
     name = "model"
-    description = "exact curves of few servers that are not busy: " + ", ".join(
-        f"{k} to a load of {load}" for k, load in LIGHT.items()
+    description = "exact curves of few servers at a low load: " + ", ".join(
+        f"{k} up to load {load}" for k, load in LIGHT.items()
     )
     proves = (
-        "the least of the curve, each value from the Markov chain with so much room that "
-        "there is none for at most 1e-12 of all time"
+        "the minimum of the curve, from Markov chains in which at most 1e-12 of all arrivals are "
+        "lost"
     )
     needs = "scipy"
 

@@ -1,15 +1,29 @@
-"""MSFQ's response times in closed form, at every threshold at once: the paper's, and a better one.
+"""MSFQ's response times in closed form at every threshold: the paper's, and a better one.
 
-Both assume that no phase of a cycle is skipped: a large job is there at the start of phase 1, k
-small ones at the start of phase 2 (section 5.2). The busier the system, the closer they are.
+Both assume that no phase of a cycle is skipped: a large job is there at the start of phase 1, and k
+small jobs at the start of phase 2 (section 5.2). The higher the load, the better they are.
 
 Source: section 5, Lemmas 5.3 and 5.4, in closed form. Corrected: in phase 3 the visits C_j fall by
 λ_1/(k·μ_1) from C_{j-1}, not from C_k; E[(N_2-k+1) services] is (E[N_2]-k+1)/(k·μ_1); phase 2 is a
 busy period of services S_1/k; the middle line for T^L_{2,3,4} has one factor too many; T^S_3 is 0/0
 at l = k-1, where its weight is 0.
+
+Symbols:
+
+==================  ====================================================================
+λ_1, λ_k, μ_1, μ_k  arrival and service rates of small and of large jobs: l1, lk, m1, mk
+km, rs, rl          k·μ_1, λ_1/(k·μ_1), λ_k/μ_k
+b, b2, vb           mean, second moment and variance of a busy period of small jobs
+big, big2           mean and second moment of a busy period of large jobs
+h1..h4, v1..v4      means and variances of the phases' lengths
+n1, n2              mean numbers of large jobs when phase 1 begins, of small ones for phase 2
+a, d                mean times in which n2 and n1 arrive: phases 4 and 1, and 2 to 4
+m, s, g             of the passage from j to j - 1 small jobs: mean, second moment, and the
+                    number of small jobs integrated over it; g3 is the latter for phase 3
+==================  ====================================================================
 """
 
-# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
+# ruff: noqa: PLR0917 - kernels take their arguments by position
 
 from typing import Any
 
@@ -26,16 +40,16 @@ def paper(system: System) -> Curve:
 
 
 def area(system: System) -> Curve:
-    """Return the approximation with the exact area under the number of small jobs, in O(k).
+    """Return the approximation with the exact integral of the number of small jobs, in O(k).
 
-    By Little's law a small job's mean response time is the area that the small jobs of a cycle
-    leave, over their number. Only the assumption that no phase is skipped remains.
+    By Little's law the mean response time of small jobs is the integral of their number over a
+    cycle, divided by the jobs of a cycle. The only assumption is that no phase is skipped.
     """
     return _approximate_curve(system, True)
 
 
 def _approximate_curve(system: System, by_area: bool) -> Curve:
-    """Return the paper's approximation at every threshold, with the exact area or without."""
+    """Return an approximation at every threshold; with ``by_area`` it uses Little's law."""
     small, large = np.empty(system.k), np.empty(system.k)
     ok = np.empty(system.k, dtype=np.bool_)
     _fill_response_times(System(system.k, *map(np.float64, system[1:])), by_area, small, large, ok)
@@ -47,7 +61,7 @@ def _approximate_curve(system: System, by_area: bool) -> Curve:
 def _fill_response_times(
     system: System, by_area: bool, small: Floats, large: Floats, ok: NDArray[np.bool_]
 ) -> None:
-    """Fill in both classes' response times from l = k-1 down, carrying phase 3 along."""
+    """Compute both classes' mean response times from l = k-1 down to 0."""
     k, l1, _, m1, _ = system
     km = k * m1
     b = 1.0 / (km - l1)  # E and E[·²] of a busy period of small jobs on all servers
@@ -84,7 +98,8 @@ def _mean_times(
 ) -> Any:
     """Return E[T] of small and of large jobs, and whether no phase is skipped on average.
 
-    Phases take so long in the mean, with such a variance; phase 3 leaves the area `g3`.
+    ``phase3`` and ``phase4`` hold the mean and variance of the phases' lengths; the third number of
+    ``phase3`` is the number of small jobs integrated over it.
     """
     k, l1, lk, m1, mk = system
     (h3, v3, g3), (h4, v4) = phase3, phase4

@@ -1,12 +1,14 @@
-"""MSFQ's response times from its Markov chain as it stands, with room for so many jobs.
+"""Mean response times of MSFQ from its truncated Markov chain.
 
-A state says who has the servers, and who waits. Arrivals that find no room are lost, so there is
-made more room until next to none are. Nothing is used but the rule: `exact` is held against this.
+A state holds the jobs in service and the jobs that wait. Arrivals without room are lost, and the
+room grows until next to none are. The chain uses only the definition of the policy, so it is an
+independent check of `exact`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import ceil, log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,21 +23,38 @@ if TYPE_CHECKING:
     from schedopt.solvers.engine import EngineTask
     from schedopt.solvers.result import Result
 
-ROOM, GROWTH = 24, 3.0
-"""Jobs of each class that there is room for at first, and how much more at most the next time."""
-LOST = 1e-12
-"""The largest part of time in which there may be no room for a class."""
+
+@dataclass(frozen=True)
+class ChainParams:
+    """Parameters of the truncated Markov chain.
+
+    Attributes
+    ----------
+    first_room : int
+        The largest number of jobs of each class in the first chain.
+    growth : float
+        The largest growth of the room from one chain to the next.
+    lost : float
+        The largest fraction of time in which a class may have no room.
+    """
+
+    first_room: int = 24
+    growth: float = 3.0
+    lost: float = 1e-12
+
+
+DEFAULTS = ChainParams()
 OPEN, LARGE, DRAIN = range(3)
-"""Small jobs have the servers as far as they go, a large job has them, or a drain."""
+"""Modes: small jobs start on idle servers, a large job runs, or a drain of small jobs runs."""
 
 
 def solve(model: Threshold, task: EngineTask) -> Result:
-    """Evaluate every threshold by the chain, and take the best."""
+    """Evaluate every threshold by its Markov chain, and return the best."""
     return run_search(model, Enumeration(model, curve(model)), task.limits)
 
 
 def curve(model: Threshold) -> Iterator[int]:
-    """Fill in the model's table in order, and yield each threshold."""
+    """Evaluate the thresholds in order, and yield each."""
     table, system = model.model, model.system
     for l in range(system.k):
         table.small[l], table.large[l] = times(system, l, lazy=model.variant == "lazy")
@@ -43,9 +62,18 @@ def curve(model: Threshold) -> Iterator[int]:
 
 
 class ChainState(NamedTuple):
-    """Who has the servers, the small and large jobs, and how many are left of a drain.
+    """A state of MSFQ: the mode of the servers, and the numbers of jobs.
 
-    Of the small ones those of a drain are not counted; of the large ones the one in service is.
+    Attributes
+    ----------
+    mode : int
+        `OPEN`, `LARGE` or `DRAIN`.
+    small : int
+        Small jobs, without those of a drain.
+    large : int
+        Large jobs, with the one in service.
+    batch : int
+        Jobs of a drain that have not ended.
     """
 
     mode: int
@@ -54,37 +82,42 @@ class ChainState(NamedTuple):
     batch: int = 0
 
 
-def times(system: System, l: int, *, lazy: bool) -> tuple[float, float]:
+def times(
+    system: System, l: int, *, lazy: bool, params: ChainParams = DEFAULTS
+) -> tuple[float, float]:
     """Return the mean response times of small and of large jobs at a threshold of a stable system.
 
-    With `lazy` a drain waits for a large job.
+    With `lazy` a drain begins only when a large job waits.
     """
-    room = max(ROOM, system.k), ROOM
+    room = max(params.first_room, system.k), params.first_room
     while True:
         states, law = Chain(system, l, lazy, room).stationary_distribution()
         small, large = (np.array([state[i] for state in states]) for i in (1, 2))
         lost = float(law[small == room[0]].sum()), float(law[large == room[1]].sum())
-        if max(lost) <= LOST:
+        if max(lost) <= params.lost:
             drained = np.array([state.batch for state in states])
             return float(law @ (small + drained) / system.l1), float(law @ large / system.lk)
-        room = _sufficient_room(room[0], lost[0]), _sufficient_room(room[1], lost[1])
+        room = (
+            _sufficient_room(room[0], lost[0], params),
+            _sufficient_room(room[1], lost[1], params),
+        )
 
 
-def _sufficient_room(room: int, lost: float) -> int:
-    """Return how much room next to nothing is lost with, if what is lost falls geometrically."""
-    if lost <= LOST:
+def _sufficient_room(room: int, lost: float, params: ChainParams) -> int:
+    """Return the room with which next to no arrivals are lost, if losses fall geometrically."""
+    if lost <= params.lost:
         return room
-    return ceil(room * min(1.05 * log(LOST) / log(lost), GROWTH))
+    return ceil(room * min(1.05 * log(params.lost) / log(lost), params.growth))
 
 
 class Chain:
-    """MSFQ at a threshold with room for so many small and large jobs."""
+    """The Markov chain of MSFQ at a threshold, with room for limited numbers of jobs."""
 
     def __init__(self, system: System, l: int, lazy: bool, room: tuple[int, int]) -> None:
         self.system, self.l, self.lazy, self.room = system, l, lazy, room
 
     def moves(self, state: ChainState) -> Iterator[tuple[float, ChainState]]:
-        """Yield the rate of each event, and the state that it leads to."""
+        """Yield the rate of each event, and the state that follows."""
         k, l1, lk, m1, mk = self.system
         mode, small, large, batch = state
         if small < self.room[0]:
@@ -102,7 +135,7 @@ class Chain:
             yield min(small, k) * m1, self._state_after_event(small - 1, large)
 
     def _state_after_service(self, small: int, large: int) -> ChainState:
-        """Return the state that follows once no job is in service."""
+        """Return the state that follows when no job is in service."""
         if large:
             return ChainState(LARGE, small, large)
         if small <= self.l and not self.lazy and small:
@@ -110,7 +143,7 @@ class Chain:
         return ChainState(OPEN, small, 0)
 
     def _state_after_event(self, small: int, large: int) -> ChainState:
-        """Return the state that follows an event which leaves no large job in service."""
+        """Return the state that follows an event after which no large job is in service."""
         if not small:
             return self._state_after_service(0, large)
         if small <= self.l and (large or not self.lazy):
@@ -118,14 +151,14 @@ class Chain:
         return ChainState(OPEN, small, large)
 
     def stationary_distribution(self) -> tuple[list[ChainState], Floats]:
-        """Return all states, and the part of time in each: it is entered as often as left."""
+        """Return all states and their stationary distribution, from the balance equations."""
         from scipy.sparse import csc_array
         from scipy.sparse.linalg import splu
 
         states = [ChainState(OPEN, 0, 0)]
         number = {states[0]: 0}
         entries: list[tuple[int, int, float]] = []
-        for here, state in enumerate(states):  # grows meanwhile
+        for here, state in enumerate(states):  # the list grows in the loop
             for rate, after in self.moves(state):
                 there = number.setdefault(after, len(states))
                 if there == len(states):
@@ -140,5 +173,5 @@ class Chain:
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         ).solve(-balance[1:, [0]].toarray().ravel())
-        law = np.append(1.0, solved)  # the empty system counts 1
+        law = np.append(1.0, solved)  # the empty system has weight 1
         return states, np.asarray(law / law.sum())

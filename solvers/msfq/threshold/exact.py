@@ -1,17 +1,18 @@
-"""MSFQ's response times exactly, without truncation, for one threshold.
+"""Exact mean response times of MSFQ at a threshold, without truncation.
 
-Look at the system at the ends of phase 1: n small jobs, no large ones. Until the next such moment n
-goes over into n' with transform G_n(z) = E[z^n' | n]. From n >= k on it is a(z)·σ^n, so that the
-stationary transform Π satisfies
+Consider the system whenever phase 1 ends: n small jobs are there, and no large job. Until the next
+such moment n is replaced by n' with the transform G_n(z) = E[z^n' | n]. For n >= k it is a(z)·σ^n,
+so the transform Π of the stationary distribution π satisfies
 
     Π(z) = a(z)·Π(σ) + Σ_{n<k} π_n·(G_n(z) - a(z)·σ^n),   σ = B_S(s), s = λ_k·(1 - B_L(λ_1·(1-z))),
 
-with B_S and B_L the transforms of the busy periods. Since σ(z) contracts towards 1, Π is a series
-that is linear in π_0..π_{k-1}; its coefficients, by Fourier transform on a circle, give k linear
-equations for them. Means then follow from the balance of first and second moments.
+where B_S and B_L are the transforms of the busy periods of small and of large jobs. Since σ(z)
+contracts towards 1, Π is a series that is linear in π_0..π_{k-1}. Its coefficients, by a Fourier
+transform on a circle, give k linear equations for π_0..π_{k-1}. The means follow from the balance
+of first and second moments. `series` has a table of all symbols.
 
-The lazy variant waits for a large job before it drains. What it adds is one more unknown, the mean
-y = E[τ^(n-k+1); n >= k] with τ = B_S(λ_k): whether a large job came in phase 2.
+The lazy variant starts a drain only when a large job arrives. It has one more unknown, y =
+E[τ^(n-k+1); n >= k] with τ = B_S(λ_k): the probability that no large job arrives in phase 2.
 
 This goes beyond the paper, which assumes n >= k (section 5.2).
 """
@@ -46,10 +47,21 @@ Variant = Literal["literal", "lazy"]
 
 
 def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple[float, float]:
-    """Return the mean response times of small and of large jobs at a threshold of a stable system.
+    """Return the mean response times of small and of large jobs at a threshold.
 
-    They are infinite where phase 3 takes longer than floating point can tell. The lazy variant
-    waits for a large job before it drains.
+    Parameters
+    ----------
+    system : System
+        A stable one-or-all system.
+    threshold : int
+        l, from 0 to k - 1.
+    variant : {"literal", "lazy"}
+        Whether a drain begins at once, or when a large job arrives.
+
+    Returns
+    -------
+    small, large : float
+        In the unit of time of the rates. Infinite where the mean of phase 3 overflows.
     """
     l1, lk, m1, mk = map(np.float64, system[1:])
     point = Point(l1, lk, m1, mk, system.k, threshold, variant == "lazy")
@@ -61,7 +73,9 @@ def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple
         moments = _moments(system, pi, y, rewards)
         basis = np.array([*moments, y])
         table, tail = rewards
-        means = [table[i] @ pi + tail[i] @ basis for i in range(QUANTITIES)]  # over a cycle
+        means = [
+            table[i] @ pi + tail[i] @ basis for i in range(QUANTITIES)
+        ]  # integrals over a cycle
     cycle = means[0]
     small, large = means[1] / (system.l1 * cycle), means[2] / (system.lk * cycle)
     if not (np.isfinite(small) and np.isfinite(large) and cycle > 0):
@@ -70,13 +84,13 @@ def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple
 
 
 def exact_curve(system: System, variant: Variant = "literal") -> Curve:
-    """Return the exact response times at every l = 0..k-1."""
+    """Return the exact mean response times at every threshold l = 0..k-1."""
     times = np.array([exact(system, l, variant) for l in range(system.k)])
     return Curve(times[:, 0], times[:, 1], np.ones(system.k, dtype=np.bool_))
 
 
 def _stationary(point: Point) -> tuple[Any, float]:
-    """Solve for π_n, n < k, and for y (0 where not lazy)."""
+    """Return π_0..π_{k-1}, and y (0 in the literal variant)."""
     k, lazy = point.k, point.lazy
     radius, count, _ = circle(k)
     free, terms = series(point)
@@ -96,7 +110,7 @@ def _stationary(point: Point) -> tuple[Any, float]:
 
 
 def _row_of_y(point: Point) -> Any:
-    """Return the row and right side that fix y, from Π(τ)."""
+    """Return the coefficients and the right side of the equation for y, from Π(τ)."""
     k = point.k
     tau_gap = busy_gap(point.lk, point.l1, k * point.m1)
     free, terms = series(point, float(tau_gap))
@@ -125,12 +139,12 @@ def _moments(system: System, pi: Any, y: float, rewards: Any) -> tuple[float, fl
 
 
 def solve(model: Threshold, task: EngineTask) -> Result:
-    """Evaluate every threshold by the model's method, and take the best."""
+    """Evaluate every threshold by the method of the model, and return the best."""
     return run_search(model, Enumeration(model, evaluate_stages(model)), task.limits)
 
 
 class Enumeration(QueueSearch):
-    """Fill in a formulation's table anew, one threshold after the other; stoppable at any time."""
+    """Evaluation of all thresholds one after the other; it can be stopped after each."""
 
     def __init__(self, formulation: Threshold, stages: Iterator[int]) -> None:
         self._formulation, self._stages = formulation, stages
@@ -138,32 +152,32 @@ class Enumeration(QueueSearch):
 
     @property
     def value(self) -> float | None:
-        """The best objective so far."""
+        """The best objective so far, None before the first feasible threshold."""
         best = self._formulation.best()
         return None if best is None else float(self._formulation.curve[best])
 
     @property
     def bound(self) -> float | None:
-        """The best objective, once all thresholds are evaluated."""
+        """The best objective once all thresholds are evaluated."""
         return self.value if self._done and not self._formulation.changed else None
 
     @property
     def infeasible(self) -> bool:
-        """Whether every threshold was looked at, and none keeps the side constraints."""
+        """Whether all thresholds are evaluated and each violates a side constraint."""
         return self._done and self.value is None
 
     def solution(self) -> Thresholded | None:
-        """Return the best so far."""
+        """Return the best threshold so far, None before the first feasible one."""
         best = self._formulation.best()
         return None if best is None else self._formulation.solution(best)
 
     def holds(self, names: frozenset[str]) -> bool:
-        """Tell whether some threshold keeps these side constraints."""
+        """Return True if a threshold satisfies these side constraints."""
         return bool(self._formulation.kept_thresholds(names).any())
 
 
 def evaluate_stages(formulation: Threshold) -> Iterator[int]:
-    """Fill in the table, yielding the threshold after each step."""
+    """Evaluate all thresholds, the most promising first, and yield each."""
     model, system = formulation.model, formulation.system
     quick = approximation.paper if formulation.method == "paper" else approximation.area
     curve = quick(system)

@@ -1,10 +1,32 @@
-"""Mean rewards of a cycle of MSFQ, and the series for Π at many z at once: see `exact`.
+"""Means over a cycle of MSFQ, and the series for Π at many z at once: see `exact`.
 
-A step goes from w = 1 - z to 1 - σ(z). What it needs but for the threshold, the falls and drains of
-small jobs, is the same for all thresholds of a system, and kept where it is not too much.
+Symbols, with their names in the code where these differ:
+
+==================  ====================================================================
+λ_1, λ_k, μ_1, μ_k  arrival and service rates of small and of large jobs: l1, lk, m1, mk
+k, l                servers, and the threshold; km is k·μ_1
+n, M                small jobs in the system when phase 1 ends, and n - k + 1
+A                   the time of phases 4 and 1, in which the next n small jobs arrive
+b, vb               mean and variance of a busy period of small jobs on all servers
+m, s, g             of the passage from j to j - 1 small jobs: mean, second moment, and the
+                    number of small jobs integrated over it
+h4, v4              mean and variance of the time in which the last l jobs end (phase 4)
+z, w                a point in the unit circle, and 1 - z
+B_S, B_L            transforms of the busy periods of small and of large jobs
+s                   λ_k·(1 - B_L(λ_1·w)), in a step of the series
+σ, a                B_S(s), and the factor of Π(σ): Π(z) = a(z)·Π(σ) + ...
+D_n, F_n            transforms of what follows n small jobs: a drain at once, and in the lazy
+                    variant a drain that begins when a large job arrives
+τ, ψ_n              B_S(λ_k); the probability of falling from n to l before the next large job
+                    arrives
+==================  ====================================================================
+
+A step leads from w to 1 - σ(z). The transforms of falls and drains do not depend on the threshold;
+they are computed once for all thresholds of a system unless they take too much memory.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,11 +36,11 @@ from numpy.polynomial import Polynomial
 from schedopt.formulations.msfq.process import System
 
 QUANTITIES = 5
-"""Of a cycle from n: its length, the areas under small and large jobs, E[A] and E[A²]."""
+"""Means of a cycle: its length, the integrals of both numbers of jobs over it, E[A] and E[A²]."""
 
 
 class Point(NamedTuple):
-    """A system at a threshold; rates are numpy's, of which a division by 0 is infinite."""
+    """A system at a threshold. Rates are numpy floats, for which a division by 0 is infinite."""
 
     l1: float
     lk: float
@@ -30,16 +52,20 @@ class Point(NamedTuple):
 
 
 def busy_gap(theta: Any, arrival: float, service: float) -> Any:
-    """Return 1 - B(θ) for an M/M/1 busy period: its root, without cancellation near θ = 0."""
+    """Return 1 - B(θ) of an M/M/1 busy period, without cancellation near θ = 0."""
     c = service - arrival + theta
     return 2.0 * theta / (c + np.sqrt(c * c + 4.0 * arrival * theta))
 
 
 def rewards_of(point: Point) -> tuple[Any, Any]:
-    """Return the mean rewards of a cycle from each n: a table for n < k, and the tail beyond.
+    """Return the means of a cycle by the number n of small jobs at its start.
 
-    The table has shape (5, k), see `QUANTITIES`. The tail, shape (5, 4), holds for n >= k the
-    coefficients of 1, M, M² and τ^M, where M = n - k + 1.
+    Returns
+    -------
+    table : ndarray, shape (5, k)
+        The means for n < k; see `QUANTITIES`.
+    tail : ndarray, shape (5, 4)
+        For n >= k, the coefficients of 1, M, M² and τ^M.
     """
     l1, lk, m1, _, k, l, lazy = point
     km, n = k * m1, np.arange(k)
@@ -71,11 +97,11 @@ def rewards_of(point: Point) -> tuple[Any, Any]:
 
 
 def _rewards(point: Point, first: float, drained: Any, drain: Any, falls: Any) -> list[Any]:
-    """Return the five quantities, of numbers by n or of polynomials in M.
+    """Return the five means of a cycle, as arrays by n or as polynomials in M.
 
-    Phases 2 and 3 take the time and variance, and leave the area, of ``falls``; then ``drained``
-    jobs end, in the time and variance of ``drain``. Large jobs arrive all the while, and one
-    (``first``) is there already.
+    ``falls`` holds the mean and variance of the time of phases 2 and 3, and the number of small
+    jobs integrated over it. ``drain`` holds the mean and variance of the time in which the last
+    ``drained`` jobs end. Large jobs arrive all the time; ``first`` of them are there at the start.
     """
     l1, lk, m1, mk = point[:4]
     (w, v, area), (h4, v4) = falls, drain
@@ -99,7 +125,10 @@ def _rewards(point: Point, first: float, drained: Any, drain: Any, falls: Any) -
 
 
 def _with_time_until_large(point: Point, table: Any, tail: Any) -> tuple[Any, Any]:
-    """Put the time until a large job comes before what it finds: (λ + μ_n)·f_n = source + ...."""
+    """Return the means of a cycle of the lazy variant, which waits for a large job first.
+
+    The means f_n solve (λ + n·μ_1)·f_n = source + λ_1·f_{n+1} + n·μ_1·f_{n-1}.
+    """
     l1, lk, m1, _, k, _, _ = point
     km = k * m1
     tau = 1.0 - busy_gap(lk, l1, km)
@@ -124,36 +153,57 @@ def _with_time_until_large(point: Point, table: Any, tail: Any) -> tuple[Any, An
     return longer, np.array([p0, p1, p2, longer[:, k - 1] - p0]).T
 
 
-DECADES = 3.0
-"""The circle's radius is 10^(-DECADES/k): coefficients up to k lose so many digits at most."""
-POINTS = 6
-"""Points on the circle for each server: what folds back is 10^(-DECADES·(POINTS-1))."""
-NEAR, MOST_STEPS = 1e-19, 2_000_000
-KEPT = 1 << 23
-"""Most numbers of each kind that are kept for other thresholds."""
+@dataclass(frozen=True)
+class SeriesParams:
+    """Parameters of the series for Π.
+
+    Attributes
+    ----------
+    decades : float
+        The radius of the circle is 10^(-decades/k): coefficients up to k lose at most as many
+        decimal digits.
+    points : int
+        Points on the circle for each server. The aliasing error is 10^(-decades·(points-1)).
+    negligible : float
+        The value of |w| below which w counts as 0.
+    most_steps : int
+        The most terms of the series.
+    most_kept : int
+        The most numbers of each kind that are kept for other thresholds of the same system.
+    """
+
+    decades: float = 3.0
+    points: int = 6
+    negligible: float = 1e-19
+    most_steps: int = 2_000_000
+    most_kept: int = 1 << 23
+
+
+DEFAULTS = SeriesParams()
 
 
 class Step(NamedTuple):
-    """A step at all z: shape (points,), and (k, points) for n small jobs."""
+    """A step of the series at all z: arrays of shape (points,), or (k, points) by n."""
 
     gap: Any  # 1 - σ
-    beta: Any  # 1 - B_L(λ_1·w)
+    beta: Any  # B_L(λ_1·w)
     falls: Any  # transforms of the falls from n to n - 1
-    drains: Any  # from n on, with large and small arrivals
-    waits: Any  # of the lazy variant, see `_wait_coefficients`
+    drains: Any  # transforms of drains of n jobs, with large and small arrivals
+    waits: Any  # in the lazy variant, see `_wait_coefficients`
     open: Any  # whether w is not yet 0
 
 
 def circle(k: int) -> tuple[float, int, Any]:
-    """Return the circle's radius, the number of points on it, and the upper half of these."""
-    radius, count = 10.0 ** (-DECADES / k), 2 * max(POINTS * k // 2, 16)
+    """Return the radius of the circle, the number of points on it, and its upper half."""
+    radius, count = 10.0 ** (-DEFAULTS.decades / k), 2 * max(DEFAULTS.points * k // 2, 16)
     return radius, count, radius * np.exp(2j * np.pi * np.arange(count // 2 + 1) / count)
 
 
 def series(point: Point, gap: float | None = None) -> tuple[Any, Any]:
-    """Return Π's constant part and its coefficients of π_0..π_{k-1} (and y) on the circle.
+    """Return the constant part of Π and its coefficients of π_0..π_{k-1} (and y) on the circle.
 
-    Or at one z, by 1 - z: near 1 that must not be computed from z.
+    With ``gap`` they are for the one point z = 1 - gap, where gap may be too small to compute from
+    z.
     """
     system = System(point.k, *map(float, point[:4]))
     gaps, steps = _cached_steps(system, point.lazy, gap)
@@ -162,20 +212,21 @@ def series(point: Point, gap: float | None = None) -> tuple[Any, Any]:
 
 @lru_cache(maxsize=2)
 def _cached_steps(system: System, lazy: bool, gap: float | None) -> tuple[Any, list[Step] | None]:
+    """Return 1 - z at all points, and the steps of the series; None if these are too large."""
     gaps = 1.0 - circle(system.k)[2] if gap is None else np.array([gap], dtype=np.complex128)
     steps: list[Step] = []
     for step in _steps(system, lazy, gaps):
         steps.append(step)
-        if len(steps) * step.falls.size > KEPT:
+        if len(steps) * step.falls.size > DEFAULTS.most_kept:
             return gaps, None
     return gaps, steps
 
 
 def _steps(system: System, lazy: bool, w: Any) -> Iterator[Step]:
-    """Yield steps until all w are 0."""
+    """Yield the steps of the series until w is 0 at all points."""
     k, l1, lk, m1, mk = system
-    for _ in range(MOST_STEPS):
-        active = np.abs(w) >= NEAR
+    for _ in range(DEFAULTS.most_steps):
+        active = np.abs(w) >= DEFAULTS.negligible
         if not active.any():
             return
         beta_gap = busy_gap(l1 * w, lk, mk)
@@ -195,7 +246,7 @@ def _steps(system: System, lazy: bool, w: Any) -> Iterator[Step]:
 
 
 def _wait_coefficients(system: System, beta: Any, drains: Any) -> tuple[Any, Any]:
-    """Return F_n and the ratios by which it changes with F_{n+1}, were F_k 0 and l beyond it."""
+    """Return F_n for l beyond n and F_k = 0, and the ratios by which F_n changes with F_{n+1}."""
     k, l1, lk, m1, _ = system
     waits, ratio = np.zeros((k + 1, drains.shape[1]), dtype=np.complex128), np.zeros(k)
     for n in range(k):
@@ -208,6 +259,7 @@ def _wait_coefficients(system: System, beta: Any, drains: Any) -> tuple[Any, Any
 
 
 def _sum_series(point: Point, count: int, steps: Any) -> tuple[Any, Any]:
+    """Return the product of the factors a, and the coefficients of π_n and y."""
     l1, lk, m1, _, k, l, lazy = point
     psi = np.ones(k + 1)  # passage from n down to l before the next large job, n <= k - 1
     h = last = 1.0 - float(busy_gap(lk, l1, k * m1))
@@ -243,10 +295,10 @@ def _sum_series(point: Point, count: int, steps: Any) -> tuple[Any, Any]:
 
 
 def _wait_for_large(point: Point, step: Step, above: Any, at: Any, psi: Any) -> None:
-    """Turn drains at once into drains that a large job starts: F_n from D_n, n < k.
+    """Replace the transforms D_n in ``at`` by F_n, n < k: drains begin when a large job arrives.
 
-    Up to l: (λ + n·μ_1)·F_n = λ_1·F_{n+1} + n·μ_1·F_{n-1} + λ_k·β·D_n; above it
-    F_n = Q_n + (F_l - D_l)·ψ_n, where Q_n has a large job waiting already.
+    Up to l, (λ + n·μ_1)·F_n = λ_1·F_{n+1} + n·μ_1·F_{n-1} + λ_k·β·D_n. Above l, F_n = Q_n + (F_l -
+    D_l)·ψ_n, where Q_n is the transform if a large job waits already.
     """
     k, l = point.k, point.l
     drains, (waits, ratio), up = step.drains, step.waits, psi[l + 1]
