@@ -135,7 +135,7 @@ def test_a_threshold_that_is_ruled_out_is_not_chosen(method: str) -> None:
         assert result.violations == ()
         assert result.termination == "optimal"
         assert result.bound is None
-        assert "what the model still allows" in str(result.message)
+        assert "of the thresholds that the model allows" in str(result.message)
     model.model.allowed[:] = False
     none = solve(model)
     assert none.termination == "infeasible"

@@ -154,7 +154,7 @@ def checked(result: Result, seconds: float | None) -> Report:
 def test_without_time_nothing_is_recomputed_and_the_bound_is_believed(right: Result) -> None:
     report = checked(right, 0.0)
     assert report.violations == []
-    assert report.unchecked == ["curve: not recomputed in the time that there was"]
+    assert report.unchecked == ["curve: not recomputed within the time limit"]
     assert report.bound == "believed, from queues"
 
 
@@ -168,13 +168,14 @@ def test_with_time_all_of_it_is(right: Result, seconds: float | None) -> None:
 def test_what_is_looked_at_first_is_the_threshold_and_beside_it(
     right: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solved, "MANY", 1e-9)  # time for some, and not for all
+    some = solved.RecomputingLimits(slower=1e-9)  # time for some thresholds, not for all
+    monkeypatch.setattr(solved, "LIMITS", some)
     monkeypatch.setattr(Report, "seconds_left", property(lambda _: 1.0))
     at, curve = right.solution.threshold, list(right.solution.curve)
     report = checked(right, 1.0)
     looked = len({at - 1, at, at + 1, 0, 3, 6, 9, 11} & set(range(12)))
     assert report.violations == []
-    assert f"recomputed at {looked} of 12 thresholds in the time" in report.unchecked[0]
+    assert f"recomputed at {looked} of 12 thresholds within the time" in report.unchecked[0]
     assert report.bound.startswith("believed")
     curve[at] *= 1.001
     wrong = msgspec.structs.replace(right.solution, curve=tuple(curve))

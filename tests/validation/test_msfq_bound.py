@@ -97,7 +97,7 @@ def test_a_curve_of_many_servers_is_recomputed(monkeypatch: pytest.MonkeyPatch) 
     document = result.document()
     assert check(queue, document).bound == "re-proved"
     # beyond some, at a few thresholds alone; none of them spoils another
-    monkeypatch.setattr(solved_curves, "MOST_SERVERS", 64)
+    monkeypatch.setattr(solved_curves, "LIMITS", solved_curves.RecomputingLimits(servers=64))
     report = check(queue, document)
     assert "curve: recomputed at 8 of 90 thresholds" in report.unchecked
     assert not report.violations

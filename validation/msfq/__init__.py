@@ -1,4 +1,4 @@
-"""The checker of msfq: response times, their weights, the curve, simulations, tables."""
+"""The checker of msfq: response times, their weights, curves, simulations, tables and logs."""
 
 from collections.abc import Mapping, Sequence
 from math import fsum
@@ -13,25 +13,25 @@ from schedopt.validation.report import Report, same
 
 SENSE = "minimize"
 NEAR = 1e-6
-"""Relative: at which gap a policy may be called optimal, `optimal-policy`'s own tolerance."""
+"""The relative gap up to which a policy is called optimal, as by `optimal-policy`."""
 CONSTRAINTS = tuple[msfq.SideConstraint, ...]
 ANSWERS: Mapping[str, tuple[type[Answer | msfq.LogAnswer], ...]] = {
     "threshold": (msfq.Thresholded,),
     "optimal-policy": (msfq.OptimalTable,),
     "bound": (msfq.Bracketed, msfq.Replayed),
 }
-"""For each formulation the records that its solution may be; a bound on a log is of no other."""
+"""The record types of the solutions of each formulation."""
 
 
 def asks(queue: msfq.Instance, formulation: str | None) -> Mapping[str, Any]:
-    """Return the options that change what is asked, with their defaults."""
+    """Return the options that change the question, with their defaults."""
     if formulation == "threshold":
         return {"method": "exact", "variant": "literal"}
     return {} if formulation else {"trace": None}
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Answer | msfq.LogAnswer]:
-    """Return the record type of a solution of this shape."""
+    """Return the record type of a solution, from its keys."""
     if "jobs" in solution:
         return logs.solution_type(solution)
     if "curve" in solution:
@@ -48,23 +48,28 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check an answer, and add what is wrong to the report."""
+    """Check a solution, and add violations to the report."""
     if queue.log is not None or isinstance(solution, msfq.LogAnswer):
         if queue.log is None or not isinstance(solution, msfq.LogAnswer):
-            report.violations.append("a solution of classes for a log, or of a log for classes")
+            report.violations.append(
+                "solution: of classes, where the instance is a log, or the reverse"
+            )
             return
         logs.check(queue, solution, claim, constraints, report)
         return
     needs = [job.need for job in queue.classes]
     if [job.need for job in solution.classes] != needs:
-        report.violations.append(f"classes: not those of the instance, {needs}")
+        report.violations.append(f"classes: not those of the instance, whose needs are {needs}")
         return
     _check_weights(queue, solution, claim, report)
     _check_services(queue, solution, report)
     times = {time.need: time.mean_response_time for time in solution.classes}
     logs.check_times(times, constraints, report)
     if isinstance(solution, msfq.Simulated):
-        report.expect(claim.solution_status != "optimal", "a simulation, which proves no optimum")
+        report.expect(
+            claim.solution_status != "optimal",
+            "solution_status: optimal, which a simulation does not prove",
+        )
         simulated.check(queue, solution, report)
     elif isinstance(solution, msfq.Thresholded):
         solved.check_curve(queue, solution, claim, constraints, report)
@@ -73,7 +78,7 @@ def check(
 
 
 def _check_weights(queue: msfq.Instance, solution: Answer, claim: Document, report: Report) -> None:
-    """Recompute E[T] and E[T^w] from the classes' times (section 6.1)."""
+    """Recompute E[T] and E[T^w] from the response times of the classes (section 6.1)."""
     seen = [
         (job, time.mean_response_time)
         for job, time in zip(queue.classes, solution.classes, strict=True)
@@ -83,10 +88,10 @@ def _check_weights(queue: msfq.Instance, solution: Answer, claim: Document, repo
     objective = solution.mean_response_time if stated else solution.weighted_response_time
     report.expect(
         claim.objective is not None and same(claim.objective, objective),
-        f"objective: {claim.objective}, but the solution says {objective:.12g}",
+        f"objective: {claim.objective}, but the solution has {objective:.12g}",
     )
     if claim.options.get("trace") is not None:
-        report.unchecked.append("weights of the classes: they are those of the trace")
+        report.unchecked.append("weights of the classes: they come from the trace")
         return
     for what, theirs, by_load in (
         ("mean_response_time", solution.mean_response_time, False),
@@ -98,12 +103,12 @@ def _check_weights(queue: msfq.Instance, solution: Answer, claim: Document, repo
         total = fsum(part)
         ours = fsum(p * t for p, (_, t) in zip(part, seen, strict=True)) / total if seen else 0.0
         report.expect(
-            same(ours, theirs), f"{what}: the classes make {ours:.12g}, not {theirs:.12g}"
+            same(ours, theirs), f"{what}: {theirs:.12g}, but the classes give {ours:.12g}"
         )
 
 
 def _check_services(queue: msfq.Instance, solution: Answer, report: Report) -> None:
-    """Check that no class is faster than its own service, but for a simulation's noise."""
+    """Check that no class has a response time below its mean service time, up to noise."""
     slack = 0.9 if isinstance(solution, msfq.Simulated) else 1 - 1e-9
     for job, time in zip(queue.classes, solution.classes, strict=True):
         few = isinstance(solution, msfq.Simulated) and (time.jobs or 0) < 1000

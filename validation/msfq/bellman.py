@@ -1,23 +1,34 @@
-"""Re-prove a bound on every policy of a one-or-all system from relative values, without a solver.
+"""Verification of a bound on every policy of a one-or-all system, from relative values.
 
-Let h(c, i, j) be any numbers, with c small jobs (or, c = k + 1, a large one) in service and i small
-and j large ones waiting, that grow no faster than squares of the jobs, and B the value of the best
-decision at an event. Then every nonpreemptive policy costs in the long run at least the least of
+Symbols:
+
+==========  ====================================================================
+k           servers
+c, i, j     small jobs in service (k + 1: a large job), small and large jobs waiting
+h(c, i, j)  relative values: any numbers that grow no faster than squares of i and j
+B(s)        the value of the best decision in state s after an event
+I, J        the largest i and j in the box on which h is given
+n, m        small jobs beyond I, large jobs beyond J
+S, T        increments of h for one more small job, and one more large job, at the edges
+w, b, e     second differences of h: in small jobs, in one of each, in large jobs
+==========  ====================================================================
+
+Every nonpreemptive policy costs in the long run at least the least of
 
     cost(s) + sum of rate·(B(s') - h(s))
 
-over all states s: along its path this sum of cost and expected change is nowhere less, and where
-the mean number of jobs is finite, changes cancel (values cut off where many jobs are in the system
-change by o(1) of that).
+over all states s. Along a path of the policy this sum is nowhere less, and where the mean number of
+jobs is finite the changes of h cancel (cutting h off where many jobs are in the system changes them
+by o(1)).
 
-h is given on a box, i <= I and j <= J. With n small and m large jobs more it goes on as
+Beyond the box h continues as
 
     h(c, I, J) + n·(S + w·c + b·J) + m·(T + b·(I + c)) + w·n(n-1)/2 + b·n·m + e·m(m-1)/2
 
-(with b·(J + 1) for b·J, T + e for T and c = 0 where a large job is in service): starting a job then
-changes by as much whatever n and m are, so that for any decisions the sum above is linear in n from
-k on and in m from 1 on. That it does not fall in either is four inequalities; that it is large
-enough is looked at up to there. What floating point may be wrong by is taken off.
+(with b·(J + 1) for b·J, T + e for T and c = 0 where a large job is in service). The change by the
+start of a job then does not depend on n and m, so that for any decisions the sum above is linear in
+n from k on and in m from 1 on. Four inequalities ensure that it does not decrease in either; up to
+there its value is computed. Rounding errors are subtracted.
 """
 
 import base64
@@ -34,17 +45,15 @@ from schedopt.validation.report import CertificateRecord
 
 ROUNDING = 64 * 2.0**-53
 """Relative rounding error of a sum of some twenty terms, to the sum of their magnitudes."""
-MOST_VALUES = 40_000_000
 Floats = NDArray[np.float64]
 Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 
 
 class RelativeValues(CertificateRecord, frozen=True, tag="relative-values"):
-    """Relative values on a box, and how they go on.
+    """Relative values on a box, and their continuation.
 
     ``small_most`` and ``large_most`` are I and J, ``prices`` S and T, ``bends`` w, b and e.
-    ``values`` are h by j, c and i as doubles, least byte first, packed (zlib) and written in base
-    64.
+    ``values`` are h by j, c and i as little-endian doubles, packed (zlib) and encoded in base 64.
     """
 
     small_most: Side
@@ -55,7 +64,13 @@ class RelativeValues(CertificateRecord, frozen=True, tag="relative-values"):
 
 
 def proven_bound(queue: Instance, given: RelativeValues) -> float:
-    """Return the bound that follows from relative values; `ValueError` says why none does."""
+    """Return the lower bound that relative values prove.
+
+    Raises
+    ------
+    ValueError
+        With the reason, if they prove none.
+    """
     pair = queue.one_or_all
     if pair is None or not queue.memoryless or queue.servers < 2:
         raise ValueError("relative values are for exponential one-or-all systems")
@@ -64,9 +79,9 @@ def proven_bound(queue: Instance, given: RelativeValues) -> float:
     l1, lk, m1, mk = small.arrival_rate, large.arrival_rate, small.service_rate, large.service_rate
     costs = weights[pair[0]] / l1, weights[pair[1]] / lk
     rates, k = (l1, lk, m1, mk), queue.servers
-    w, b, e = np.array(given.bends)  # whose products are no numbers where they overflow
+    w, b, e = np.array(given.bends)  # numpy floats: overflows give inf or nan
     if not all(isfinite(x) for x in (*given.prices, w, b, e)) or min(w, b, e) < 0.0:
-        raise ValueError("prices and bends are not all numbers of at least 0")
+        raise ValueError("prices and bends: not all are finite, or a bend is negative")
     low = 1.0 - ROUNDING
     fine = (
         e * (mk - lk) <= low * (costs[1] + l1 * b)
@@ -75,13 +90,13 @@ def proven_bound(queue: Instance, given: RelativeValues) -> float:
         and b * (mk - lk) <= low * (costs[0] + l1 * w)
     )
     if not fine:
-        raise ValueError("values bend too much beyond their box")
+        raise ValueError("the second differences are too large beyond the box")
     values = unpack_array(given.values, (given.large_most + 1, k + 2, given.small_most + 1))
     return _least_change(_extend_values(values, given, k), rates, costs)
 
 
 def _extend_values(values: Floats, given: RelativeValues, k: int) -> Floats:
-    """Extend values by k + 2 small and 2 large jobs beyond the box."""
+    """Return the values extended by k + 2 small and 2 large jobs beyond the box."""
     (w, b, e), (side, top) = given.bends, given.prices
     last_i, last_j = given.small_most, given.large_most
     i, j = np.arange(last_i + k + 3), np.arange(last_j + 3)
@@ -98,7 +113,7 @@ def _extend_values(values: Floats, given: RelativeValues, k: int) -> Floats:
 
 
 def _least_change(h: Floats, rates: tuple[float, ...], costs: tuple[float, float]) -> float:
-    """Return the least of cost and expected change over all states but the outermost."""
+    """Return the least cost rate plus expected change of value over all inner states."""
     l1, lk, m1, mk = rates
     k = h.shape[1] - 2
     best = h.copy()
@@ -121,19 +136,33 @@ def _least_change(h: Floats, rates: tuple[float, ...], costs: tuple[float, float
     return least
 
 
-def unpack_array(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the numbers of an array; no more is unpacked than its shape may hold.
+def unpack_array(
+    values: str, shape: tuple[int, ...], *, most: int = 40_000_000
+) -> NDArray[np.float64]:
+    """Return an array of numbers, packed in base 64; at most its size is unpacked.
 
-    `ValueError` if they are not as many as the shape says, too many, or not all finite.
+    Parameters
+    ----------
+    values : str
+        Little-endian doubles, packed by zlib and encoded in base 64.
+    shape : tuple of int
+        The shape of the array.
+    most : int
+        The most numbers that are unpacked.
+
+    Raises
+    ------
+    ValueError
+        If there are too many numbers, more or fewer than the shape requires, or not all are finite.
     """
     count = prod(shape)
-    if count > MOST_VALUES:
-        raise ValueError(f"more than {MOST_VALUES} values")
+    if count > most:
+        raise ValueError(f"more than {most} values")
     try:
         raw = zlib.decompressobj().decompress(base64.b64decode(values), 8 * count + 1)
         numbers = np.frombuffer(raw, "<f8").reshape(shape).astype(np.float64)
     except (zlib.error, ValueError) as error:
         raise ValueError(f"values that cannot be unpacked, or are not {count}") from error
     if not np.isfinite(numbers).all():
-        raise ValueError("values that are no numbers")
+        raise ValueError("values that are not finite")
     return numbers

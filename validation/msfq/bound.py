@@ -1,11 +1,11 @@
-"""Re-prove a bound on the response time of a log, in whole numbers, without a solver.
+"""Verification of bounds on the response time of a log, in integers and without a solver.
 
-In any schedule that preempts nobody, jobs together pay no more for servers (or another resource)
-than these could earn if they were never idle. So the sum of weighted response times is no less than
-what every job's response and rent cost together at the start that is best for it alone, less what
-all servers could earn. Two relaxations hold without prices: no job responds sooner than it runs,
-and one machine as fast as all servers, at each completion on the least remaining work, has its k-th
-completion no later than any schedule; where jobs weigh their work, it does no work later.
+In a nonpreemptive schedule all jobs together pay at most as much for servers (or another resource)
+as these would earn if they were never idle. So the sum of weighted response times is at least the
+sum, over all jobs, of response time plus payment at the start that is cheapest for the job alone,
+minus the earnings of all servers. Two relaxations hold without prices: no job responds sooner than
+it runs; and one machine as fast as all servers, which runs the least remaining work first, has its
+k-th completion no later than any schedule (for weights equal to work, it does no work later).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,10 +26,13 @@ from schedopt.validation.msfq import bellman
 from schedopt.validation.msfq.solved import NEAR, least_objective, recompute_curve
 from schedopt.validation.report import CertificateRecord, Refuted
 
-UNAIDED = ("threshold",)  # formulations whose bound is re-proved without a certificate
+UNAIDED = ("threshold",)
+"""Formulations whose bound is re-proved without a certificate."""
 SERVERS = "servers"
 ROUNDING = 1e-9
+"""The relative tolerance on a claimed bound."""
 ROOM = 2**62
+"""The limit on sums, so that none overflows 64 bits."""
 Whole = NDArray[np.int64]
 Count = Annotated[int, msgspec.Meta(ge=0, lt=ROOM)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -38,10 +41,10 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 class ServerPrices(CertificateRecord, frozen=True, tag="server-prices"):
     """The price of a server over time.
 
-    ``scale`` is the number of ticks in a unit of time, as a fraction; times that are no whole ticks
-    are rounded down. A tick costs a waiting job of weight 1 ``unit``. ``prices`` are those of a
-    server for a tick, between each time of the ``grid``, in ticks from the first submit, and the
-    next; before and after, servers are free.
+    ``scale`` is the number of ticks in a unit of time, as a fraction; times between ticks are
+    rounded down. Waiting one tick costs a job of weight 1 ``unit``. ``prices`` are the prices of a
+    server for one tick between neighbouring times of the ``grid``, which are in ticks from the
+    first submit. Before and after the grid servers are free.
     """
 
     scale: tuple[Positive, Positive]
@@ -53,8 +56,8 @@ class ServerPrices(CertificateRecord, frozen=True, tag="server-prices"):
 class PartPrices(CertificateRecord, frozen=True):
     """Prices of one partition, by resource.
 
-    ``partition`` is its name, empty where a machine has no partitions. A resource beside servers is
-    counted in the greatest whole amount of which all needs are multiples.
+    ``partition`` is its name, empty for a machine without partitions. Resources other than servers
+    are counted in the greatest common divisor of all needs.
     """
 
     partition: str
@@ -71,14 +74,14 @@ class ResourcePrices(CertificateRecord, frozen=True, tag="resource-prices"):
 
 
 class ResourceUse(NamedTuple):
-    """A resource: what each job holds of it, and how much there is."""
+    """A resource: the need of each job, and the amount of the machine."""
 
     needs: list[int]
     amount: int
 
 
 class JobsInTicks:
-    """A log's jobs in ticks, and the mean response time that a sum in ticks implies."""
+    """The jobs of a log in ticks."""
 
     def __init__(self, queue: Instance, scale: Fraction) -> None:
         jobs = queue.jobs
@@ -97,7 +100,7 @@ class JobsInTicks:
         self.scale = scale
 
     def mean(self, total: Fraction) -> Fraction:
-        """Return the mean response time that a sum in ticks implies, less a tick's rounding."""
+        """Return the mean response time of a sum in ticks, less the rounding of the times."""
         lost = 0 if self.exact else sum(self.weight)
         return (total - lost) / self.total / self.scale
 
@@ -108,23 +111,23 @@ def reprove(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> str | None:
-    """Re-prove a claimed bound: see `validation.documents`.
+    """Verify a claimed bound; return None, or the reason why it is not proven.
 
-    Side constraints do not matter on a log: they only make schedules cost more.
+    Side constraints are ignored for logs: they can only increase the objective.
     """
     if instance.log is None and claim.formulation in UNAIDED:
         return _reprove_threshold(instance, constraints, certificate, claim)
     if instance.log is None and claim.formulation == "optimal-policy":
         return _reprove_values(instance, certificate, claim)
     if instance.log is None or claim.formulation != "bound":
-        return "a certificate that nobody re-proves here"
+        return "no certificate of this formulation can be re-proved"
     return _reprove_prices(instance, certificate, claim)
 
 
 def _reprove_prices(
     instance: Instance, certificate: Mapping[str, object], claim: Document
 ) -> str | None:
-    """Re-prove the bound of a log from prices, over responses from releases and from submits."""
+    """Verify the bound of a log from its prices, including the delays from submits to releases."""
     delay = mean_delay(instance)
     instance, _ = instance.as_released()
     try:
@@ -143,7 +146,7 @@ def _reprove_prices(
     claimed = Fraction(claim.bound or 0.0)
     if claimed <= shown * (1 + Fraction(ROUNDING)):
         return None
-    return f"{float(claimed):.12g} claimed, {float(shown):.12g} shown"
+    return f"{float(claimed):.12g} claimed, {float(shown):.12g} proven"
 
 
 def mean_delay(queue: Instance) -> Fraction:
@@ -167,16 +170,16 @@ def _reprove_threshold(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> str | None:
-    """Re-prove the bound of a best threshold: the least of all, which are recomputed."""
+    """Verify the bound of a best threshold: the minimum of the recomputed curve."""
     if claim.sense != "minimize" or certificate:
-        return "response times are minimized, and no certificate says anything of thresholds"
+        return "a threshold is minimized, and has no certificate"
     method = claim.solution.get("method", claim.options.get("method"))
     if method != "exact":
-        return f"not of the exact curve, but by {method}"
+        return f"the curve is an approximation, by {method}"
     variant = claim.solution.get("variant", claim.options.get("variant"))
     curve = recompute_curve(instance, str(variant))
-    if curve is None or any(map(isnan, curve[0] + curve[1])):  # what is no number may be the least
-        return "the curve is not recomputed for as many servers"
+    if curve is None or any(map(isnan, curve[0] + curve[1])):  # an unknown value may be the minimum
+        return "the curve is not recomputed for so many servers"
     _, best = least_objective(instance, constraints, curve)
     bound = claim.bound
     if bound is None or not isfinite(bound) or not bound <= best * (1 + curve[2]):
@@ -185,31 +188,34 @@ def _reprove_threshold(
     far = curve[2] > NEAR
     if bound <= lower * (1 - curve[2] if far else 1 + curve[2]):
         return None
-    return f"a threshold that keeps the rules, or may, gets {lower:.12g}" + (
-        f", give or take {curve[2]:g} of it" * far
+    return f"a threshold that satisfies the side constraints, or may, has {lower:.12g}" + (
+        f", with a relative error up to {curve[2]:g}" * far
     )
 
 
 def _reprove_values(
     instance: Instance, certificate: Mapping[str, object], claim: Document
 ) -> str | None:
-    """Re-prove the bound of an optimal policy from its relative values."""
+    """Verify the bound of an optimal policy from its relative values."""
     try:
-        with np.errstate(over="raise", invalid="raise"):  # the least of no numbers is no bound
+        with np.errstate(over="raise", invalid="raise"):  # no bound follows from nan
             shown = bellman.proven_bound(
                 instance, msgspec.convert(certificate, bellman.RelativeValues)
             )
-    except (ValueError, FloatingPointError) as reason:  # or what cannot be read
-        return f"the certificate shows nothing: {reason}"
+    except (ValueError, FloatingPointError) as reason:
+        return f"the certificate proves nothing: {reason}"
     if claim.bound is not None and claim.bound <= shown * (1 + ROUNDING) < inf:
         return None
-    return f"the bound {claim.bound}, where relative values show {shown:.12g}"
+    return f"{claim.bound} claimed, {shown:.12g} proven by relative values"
 
 
 def bound_of_partitions(queue: Instance, given: Sequence[PartPrices]) -> Fraction:
     """Return the bound on the mean response time that prices prove over all partitions.
 
-    `ValueError` if they are not the prices of each partition that has jobs.
+    Raises
+    ------
+    ValueError
+        If the prices are not those of each partition that has jobs.
     """
     by_partition = {one.partition: one for one in given}
     parts = queue.parts()
@@ -230,19 +236,21 @@ def bound_of_prices(
     grid: Sequence[int],
     prices: Mapping[str, Sequence[int]],
 ) -> tuple[Fraction, Fraction]:
-    """Return the bound that prices or a relaxation prove, and the weight of its jobs.
+    """Return the bound on the mean response time that prices or a relaxation prove, and a weight.
 
-    The queue is taken as a machine without partitions.
+    The weight is that of all jobs. The queue is treated as a machine without partitions.
     """
     jobs = JobsInTicks(queue, Fraction(*scale))
     held, needs = {SERVERS: ResourceUse(jobs.need, queue.servers)}, queue.jobs.needs
     if needs is not None and not queue.partitions:
         for name, column in zip(needs.names, needs.amounts.T.tolist(), strict=True):
-            unit_of = gcd(*column) or 1  # no more is ever held than a whole number of these
+            unit_of = gcd(*column) or 1  # amounts in use are multiples of this
             amount = queue.resources.get(name, 0) // unit_of
             held[name] = ResourceUse([need // unit_of for need in column], amount)
     if unknown := sorted(prices.keys() - held.keys()):
-        raise ValueError(f"the certificate has prices of {unknown[0]}, which there is not")
+        raise ValueError(
+            f"the certificate has prices of {unknown[0]}, which the machine does not have"
+        )
     best = jobs.mean(Fraction(priced_responses(jobs, unit, grid, held, prices), unit))
     if queue.objective == "weighted":
         return max(best, jobs.mean(busy_date_bound(jobs, queue.servers))), jobs.total / jobs.scale
@@ -259,14 +267,17 @@ def priced_responses(
     held: Mapping[str, ResourceUse],
     given: Mapping[str, Sequence[int]],
 ) -> int:
-    """Return the sum of least responses plus rents, less the most that resources earn, in units.
+    """Return the least response times plus payments, minus the resources' earnings, in units.
 
-    `ValueError` if the prices are none, or too large to be added up in 64 bits.
+    Raises
+    ------
+    ValueError
+        If the prices are malformed, or too large for sums in 64 bits.
     """
     grid, names = np.array(times, np.int64), list(given)
     alike = all(len(grid) == len(prices) + 1 for prices in given.values())
     if len(grid) < 2 or not alike or not (np.diff(grid) > 0).all():
-        raise ValueError("the certificate's grid does not ascend, or has not a price for each cell")
+        raise ValueError("the certificate's grid is not increasing, or has no price for a cell")
     lengths = np.diff(grid).tolist()
     horizon = max(int(grid[-1]), jobs.submit[-1]) + max(jobs.run)
     most, earning = unit * max(jobs.weight) * horizon, 0
@@ -284,7 +295,7 @@ def priced_responses(
         raise ValueError("the certificate's prices are too large to be added up")
 
     def rent(times: Whole, job: int) -> Whole:
-        """Return what a job's needs cost from the first time of the grid to each of these."""
+        """Return the price of a job's needs from the first grid time to each of these times."""
         at = np.maximum(np.searchsorted(grid, times, "right") - 1, 0)
         since = np.maximum(times - grid[at], 0)
         costs: Whole = np.zeros(len(times), np.int64)
@@ -301,7 +312,9 @@ def priced_responses(
         begun, ended = rent(np.array([submit, submit + run]), job)
         cheapest = rate * run + int(ended - begun)
         if cheapest > rate * run and rate:
-            last = submit + (cheapest - rate * run) // rate  # to wait longer costs more by itself
+            last = (
+                submit + (cheapest - rate * run) // rate
+            )  # later starts cost more by the waiting alone
             low, high = np.searchsorted(grid, [submit, last], "right")
             near, far = np.searchsorted(grid, [submit + run, last + run], "right")
             starts = np.concatenate([grid[low:high], grid[near:far] - run])
@@ -315,10 +328,10 @@ def priced_responses(
 
 
 def busy_date_bound(jobs: JobsInTicks, servers: int) -> Fraction:
-    """Return the least sum of work times response, in ticks.
+    """Return the least sum of work times response time, in ticks.
 
-    Of a job that runs without a break the end is half its run time after the mean time of its work.
-    All work together is done evenly over each busy time of the fast machine, and not at all sooner.
+    A job that runs without interruption ends half its run time after its mean busy date. One fast
+    machine does all work evenly over each busy period, and no schedule does it sooner.
     """
     twice = began = now = 0
     for submit, need, run in zip(jobs.submit, jobs.need, jobs.run, strict=True):
@@ -333,7 +346,7 @@ def busy_date_bound(jobs: JobsInTicks, servers: int) -> Fraction:
 
 
 def squashed_area_bound(jobs: JobsInTicks, held: ResourceUse) -> Fraction:
-    """Return the least sum of responses, in ticks, by both relaxations together, of a resource."""
+    """Return the least sum of response times on a resource, in ticks, by both relaxations."""
     needs, servers = held
     waiting: list[int] = []
     ends: list[int] = []

@@ -1,12 +1,13 @@
 """Markov chains of a one-or-all system, solved by matrix-geometric methods.
 
-The chains are truncated in the number of large jobs only: an arrival without room is lost. The
-states are written out one by one, so the method is for few servers and moderate loads.
+The chains are truncated in the number of large jobs only: an arrival without room is lost. All
+states are enumerated, so the method is for few servers and moderate loads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import ceil, log, nan
 from typing import Any, NamedTuple
 
@@ -16,18 +17,38 @@ from numpy.typing import NDArray
 from schedopt.instances.msfq import Instance, OptimalTable
 
 State = tuple[str, int, int, int]
-"""Mode, small jobs waiting (when open: in the system), large jobs, small jobs of a closed batch."""
+"""Mode, small jobs waiting (in mode open: in the system), large jobs, small jobs of a drain."""
 Moves = Callable[[State], Iterator[tuple[float, State]]]
-NEGLIGIBLE = 1e-5
-MOST_PHASES = 600
-"""The most states with the same number of small jobs."""
-NEVER = 1e-15
-"""The probability below which logarithmic reduction ends."""
+
+
+@dataclass(frozen=True)
+class ChainLimits:
+    """Limits and tolerances of the matrix-geometric method.
+
+    Attributes
+    ----------
+    overflow : float
+        The probability with which large jobs exceed the first room, by a rough estimate.
+    most_phases : int
+        The most states with the same number of small jobs.
+    converged : float
+        The relative change of response times at which the room no longer grows.
+    residual : float
+        The probability at which logarithmic reduction ends.
+    """
+
+    overflow: float = 1e-5
+    most_phases: int = 600
+    converged: float = 2e-5
+    residual: float = 1e-15
+
+
+LIMITS = ChainLimits()
 Floats = NDArray[np.floating[Any]]
 
 
 class System(NamedTuple):
-    """The raw numbers of an instance."""
+    """A one-or-all system: servers k, arrival rates l1 and lk, service rates m1 and mk."""
 
     k: int
     l1: float
@@ -37,7 +58,7 @@ class System(NamedTuple):
 
     @classmethod
     def of(cls, queue: Instance) -> System:
-        """Read them from an instance."""
+        """Return the system of an instance."""
         jobs = {job.need: job for job in queue.classes}
         small, large = jobs[1], jobs[queue.servers]
         return cls(
@@ -50,12 +71,12 @@ class System(NamedTuple):
 
     @property
     def room(self) -> int:
-        """The number of large jobs that there is room for, to begin with."""
+        """The largest number of large jobs in the first chain."""
         load = self.l1 / (self.k * self.m1) + self.lk / self.mk
-        return ceil(log(NEGLIGIBLE) / log(load)) + 4
+        return ceil(log(LIMITS.overflow) / log(load)) + 4
 
     def objective(self, which: str, small: float, large: float) -> float:
-        """E[T] or E[T^w]."""
+        """Return E[T], or E[T^w] if ``which`` is weighted."""
         a, b = self.l1, self.lk
         if which == "weighted":
             a, b = self.l1 / (self.k * self.m1), self.lk / self.mk
@@ -63,22 +84,22 @@ class System(NamedTuple):
 
 
 def converged_times(times: Callable[[int], tuple[float, float]], system: System) -> Any:
-    """Return both classes' mean response times with room for enough large jobs, else None.
+    """Return both classes' mean response times with enough room for large jobs, else None.
 
-    The room grows until both times change by less than 2e-5, relatively.
+    The room grows until both times change by less than a relative tolerance.
     """
     room = system.room
     before = times(room)
-    while (room := ceil(1.5 * room)) * (system.k + 2) < MOST_PHASES:
+    while (room := ceil(1.5 * room)) * (system.k + 2) < LIMITS.most_phases:
         now = times(room)
-        if all(abs(a - b) <= 2e-5 * b for a, b in zip(before, now, strict=True)):
+        if all(abs(a - b) <= LIMITS.converged * b for a, b in zip(before, now, strict=True)):
             return now
         before = now
     return None
 
 
 def msfq_times(system: System, l: int, lazy: bool, most_large: int) -> tuple[float, float]:
-    """Return both classes' mean response times under MSFQ."""
+    """Return both classes' mean response times under MSFQ at threshold l."""
     k, l1, lk, m1, mk = system
     most_small = k + 2  # all servers are busy from k on, and l < k
 
@@ -117,9 +138,9 @@ def msfq_times(system: System, l: int, lazy: bool, most_large: int) -> tuple[flo
 
 
 def table_times(system: System, table: OptimalTable, most_large: int) -> tuple[float, float]:
-    """Return both classes' mean response times under a policy's table, for few servers.
+    """Return both classes' mean response times under the tables of a policy, for few servers.
 
-    A state is what holds after decisions; beyond the table its edge goes on.
+    States are those after decisions. Beyond the tables the decision is that at their edge.
     """
     k, l1, lk, m1, mk = system
     most_small = table.small_most + k + 2
@@ -153,13 +174,13 @@ def table_times(system: System, table: OptimalTable, most_large: int) -> tuple[f
 
 
 def _response_times(moves: Moves, system: System, start: State) -> tuple[float, float]:
-    """Return both mean response times of a chain that comes back to its start, by Little's law.
+    """Return both classes' mean response times from the stationary distribution, by Little's law.
 
-    The level of a state is the number of small jobs in the system. It changes by one at most, and
-    from the last level but one of ``moves`` on all levels are alike. So the stationary law of each
-    further level is that of the level before times a matrix R (matrix-geometric). The levels below
-    are taken out of the chain one by one, from the highest on. Both times are NaN beyond some
-    number of states.
+    The level of a state is the number of small jobs in the system. It changes by at most one, and
+    from the last level but one of ``moves`` on all levels are alike. So the stationary distribution
+    of each further level is that of the level before times a matrix R (matrix-geometric). The
+    levels below are eliminated one by one, from the highest on. Both times are NaN if there are too
+    many states.
 
     Notes
     -----
@@ -169,7 +190,7 @@ def _response_times(moves: Moves, system: System, start: State) -> tuple[float, 
     """
     levels = _levels(moves, start)
     last = len(levels) - 2
-    if max(map(len, levels), default=0) > MOST_PHASES:
+    if max(map(len, levels), default=0) > LIMITS.most_phases:
         return nan, nan
     place = {state: at for level in levels for at, state in enumerate(level)}
     sizes = [0, *map(len, levels), 0]
@@ -188,7 +209,7 @@ def _response_times(moves: Moves, system: System, start: State) -> tuple[float, 
         rates[i][0] += upward[-1] @ rates[i + 1][-1]
         upward.append(np.linalg.solve(-rates[i][0].T, rates[i - 1][1].T).T)
     balance = (rates[0][0] + upward[-1] @ rates[1][-1]).T
-    balance[0] = 1.0  # one equation follows from the others
+    balance[0] = 1.0  # one balance equation is redundant
     law = [np.linalg.solve(balance, np.eye(len(balance))[0])]
     for matrix in upward[:0:-1]:
         law.append(law[-1] @ matrix)
@@ -210,9 +231,9 @@ def _level(state: State) -> int:
 
 
 def _levels(moves: Moves, start: State) -> list[list[State]]:
-    """Return the states that can be reached, by level; in each the same modes come first."""
+    """Return the reachable states by level, in the same order of modes in each level."""
     states, known = [start], {start}
-    for state in states:  # grows meanwhile
+    for state in states:  # the list grows in the loop
         for _, target in moves(state):
             if target not in known:
                 known.add(target)
@@ -224,11 +245,11 @@ def _levels(moves: Moves, start: State) -> list[list[State]]:
 
 
 def _rate_matrix(up: Floats, local: Floats, down: Floats) -> Floats:
-    """Return the least R >= 0 with ``up + R @ local + R @ R @ down = 0``, by log reduction."""
+    """Return the least R >= 0 with up + R·local + R²·down = 0, by logarithmic reduction."""
     one = np.eye(len(local))
     higher, lower = np.linalg.solve(-local, up), np.linalg.solve(-local, down)
     first, rest = lower.copy(), higher.copy()  # G: where the level below is entered first
-    while rest.max() > NEVER:
+    while rest.max() > LIMITS.residual:
         back = one - higher @ lower - lower @ higher
         higher, lower = np.linalg.solve(back, higher @ higher), np.linalg.solve(back, lower @ lower)
         first += rest @ lower

@@ -1,6 +1,6 @@
-"""The checker of logs: feasible starts, and every figure that is claimed to follow from them.
+"""The checker of solutions for logs: feasible starts, and every measure that follows from them.
 
-Everything is counted again from the raw log and the starts alone.
+All measures are recomputed from the log and the starts alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,11 +26,11 @@ from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-9
-"""Relative tolerance on the pieces of a job: each is a difference of two times of the log."""
+"""The relative tolerance on times."""
 
 
 def solution_type(solution: Mapping[str, object]) -> type[LogAnswer]:
-    """Return the record type of a log's solution of this shape."""
+    """Return the record type of a solution for a log, from its keys."""
     if "policies" in solution:
         return Bracketed
     return Replayed
@@ -43,7 +43,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check an answer for a log, and add what is wrong to the report."""
+    """Check a solution for a log, and add violations to the report."""
     jobs, starts = queue.jobs, _read_starts(queue, solution, report)
     if starts is None:
         return
@@ -65,7 +65,7 @@ def check(
 
 
 def _read_starts(queue: Instance, solution: LogAnswer, report: Report) -> Floats | None:
-    """Return when each job started; None, and a report, where that cannot be read."""
+    """Return the start of each job; None, and a violation, if they cannot be read."""
     count = len(queue.jobs)
     if solution.jobs != count:
         report.violations.append(f"jobs: {solution.jobs}, where the log has {count}")
@@ -78,7 +78,7 @@ def _read_starts(queue: Instance, solution: LogAnswer, report: Report) -> Floats
 
 
 def _machines(queue: Instance, jobs: Jobs) -> Iterator[tuple[str, NDArray[np.bool_], Partition]]:
-    """Yield each part of a machine: its name in words, its jobs, and what it has."""
+    """Yield each part of the machine: its name in words, a mask of its jobs, and its capacities."""
     if not queue.partitions:
         whole = Partition(servers=queue.servers, resources=queue.resources)
         yield "", np.ones(len(jobs), dtype=np.bool_), whole
@@ -90,7 +90,7 @@ def _machines(queue: Instance, jobs: Jobs) -> Iterator[tuple[str, NDArray[np.boo
 
 
 def _check_feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report) -> None:
-    """Check that every job starts, none before its release, and that all fit their machines."""
+    """Check that every job starts, none before its release, and that capacities are respected."""
     report.expect(bool(np.isfinite(starts).all()), "starts: not all are finite")
     for what, times in (("submit", jobs.submit), ("release", jobs.release)):
         if times is not None and (early := starts < times).any():
@@ -124,7 +124,7 @@ def _check_feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report)
 
 
 def _check_bracket(solution: Bracketed, claim: Document, report: Report) -> None:
-    """Check that the policy is the best tried, and the bound the greatest found."""
+    """Check that the policy is the best of those tried, and the bound the greatest one."""
     got, bounds = solution.policies, solution.bounds
     report.expect(solution.policy in got, f"policy: {solution.policy} was not tried")
     if solution.policy in got and claim.objective is not None:
@@ -201,7 +201,7 @@ def _check_groups(
 
 
 def _lost_capacity(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> float:
-    """Integrate min(idle servers, servers that waiting jobs need) over the steps between events."""
+    """Return the time integral of min(idle servers, servers that waiting jobs need)."""
     need = jobs.need.astype(np.int64)
     none = np.zeros_like(need)
     come = jobs.submit if jobs.release is None else jobs.release
@@ -225,7 +225,7 @@ def _times_by_need(
 def check_times(
     times: Mapping[int, float | None], constraints: Sequence[Constraint], report: Report
 ) -> None:
-    """Judge side constraints on mean response times, given by need."""
+    """Check side constraints on mean response times, given by need."""
     for position, rule in enumerate(constraints):
         name = label(rule, position)
         if not isinstance(rule, ResponseTime):

@@ -1,8 +1,9 @@
-"""Thresholds and optimal policies, held against a truncated chain where that can be had."""
+"""The checker of thresholds and optimal policies: both are recomputed by a second method."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import inf, isfinite, isnan, log, nan
 from typing import TYPE_CHECKING
@@ -16,14 +17,37 @@ if TYPE_CHECKING:
     from schedopt.validation.msfq.chain import System
 
 METHODS, VARIANTS = ("exact", "area", "paper"), ("literal", "lazy")
-MOST_SERVERS = 512  # the most servers for which the whole curve is recomputed, from transforms
-FEW_SERVERS, LIGHT = 4, 0.7001  # up to these servers and this load the truncated chain is small
 NEAR, TRUNCATED = 1e-9, 1e-4
-"""Relative errors of recomputed times: from transforms, and on that chain."""
-HUGE = 1e100  # the response time from which a curve may have null
-SPEED, MANY = 1e7, 75
-"""For the time that is needed: k³/log(2/load - 1) for some thresholds in a second; and servers for
-which all take twice as long."""
+"""Relative errors of recomputed times: from transforms, and on a truncated chain."""
+
+
+@dataclass(frozen=True)
+class RecomputingLimits:
+    """The systems whose response times are recomputed.
+
+    Attributes
+    ----------
+    servers : int
+        The most servers for the whole curve, by transforms.
+    chain_servers, chain_load : int, float
+        The most servers and the largest load for truncated chains.
+    speed : float
+        k³/log(2/load - 1) per second for a few thresholds.
+    slower : float
+        The number of servers at which the whole curve takes twice as long as a few thresholds.
+    huge : float
+        The response time from which a curve may have null.
+    """
+
+    servers: int = 512
+    chain_servers: int = 4
+    chain_load: float = 0.7001
+    speed: float = 1e7
+    slower: float = 75.0
+    huge: float = 1e100
+
+
+LIMITS = RecomputingLimits()
 Recomputed = tuple[list[float], list[float], float]
 
 
@@ -34,16 +58,19 @@ def check_curve(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check the threshold, that none is better on the curve, and the curve itself: recomputed."""
+    """Check the threshold, that no other one is better, and the curve, which is recomputed."""
     report.expect(
-        claim.formulation == "threshold", f"formulation: {claim.formulation}, for a threshold"
+        claim.formulation == "threshold",
+        f"formulation: {claim.formulation}, but the solution is a threshold",
     )
     curve = solution.curve
     if len(curve) != queue.servers:
-        report.violations.append(f"curve: {len(curve)} values, not {queue.servers}")
+        report.violations.append(
+            f"curve: {len(curve)} values, not one for each of {queue.servers} thresholds"
+        )
         return
     if not 0 <= solution.threshold < len(curve):
-        report.violations.append(f"threshold: {solution.threshold} is not within 0..k-1")
+        report.violations.append(f"threshold: {solution.threshold}, not from 0 to {len(curve) - 1}")
         return
     at = curve[solution.threshold]
     report.expect(
@@ -57,46 +84,49 @@ def check_curve(
             f"threshold: the curve falls to {lowest:.12g}, below {claim.objective:.12g}",
         )
     if solution.method not in METHODS or solution.variant not in VARIANTS:
-        report.violations.append(f"method: no {solution.method}, {solution.variant} is known")
+        report.violations.append(
+            f"method: {solution.method} and variant {solution.variant} are unknown"
+        )
         return
     for what in ("method", "variant"):
         asked = claim.options.get(what, getattr(solution, what))
         stands = getattr(solution, what)
-        report.expect(asked == stands, f"{what}: {stands}, where {asked} is asked for")
+        report.expect(asked == stands, f"{what}: {stands}, but {asked} was asked for")
     is_stated = solution.assumption_ok or solution.method != "exact"
-    report.expect(is_stated, "assumption_ok: false, and an exact curve assumes nothing")
+    report.expect(is_stated, "assumption_ok: false, but an exact curve has no assumption")
     if solution.method != "exact":
         report.unjudged.append(f"curve: an approximation, by {solution.method}")
         return
     some = _thresholds_in_time(queue, solution.threshold, report)
     if report.late and not some:
-        report.unchecked.append("curve: not recomputed in the time that there was")
+        report.unchecked.append("curve: not recomputed within the time limit")
         return
     curves = recompute_curve(queue, solution.variant, some)
     if curves is None:
-        limits = f"{MOST_SERVERS} servers ({FEW_SERVERS}, to load {LIGHT:.1f}, where lazy)"
-        report.unjudged.append(f"curve: recomputed up to {limits} alone")
+        lazy = f"{LIMITS.chain_servers}, and load {LIMITS.chain_load:.1f}, for variant=lazy"
+        limits = f"{LIMITS.servers} servers ({lazy})"
+        report.unjudged.append(f"curve: only recomputed up to {limits}")
         return
     looked = sum(not isnan(time) for time in curves[0])
     if looked < queue.servers:
-        why = " in the time that there was" * report.late
+        why = " within the time limit" * report.late
         report.unchecked.append(
             f"curve: recomputed at {looked} of {queue.servers:,} thresholds{why}"
         )
-    optimal = claim.solution_status == "optimal"  # else some thresholds may not be looked at
+    optimal = claim.solution_status == "optimal"  # otherwise some thresholds may not be evaluated
     _compare_curve(queue, solution, constraints, curves, report, optimal=optimal)
 
 
 def _thresholds_in_time(queue: Instance, at: int, report: Report) -> tuple[int, ...]:
-    """Return the thresholds at which there is time to recompute the curve: all, some, or none."""
+    """Return the thresholds whose response times can be recomputed in time: all, some, or none."""
     k, load = queue.servers, min(queue.load, 1 - 1e-9)
-    few = k**3 / log((2 - load) / load) / SPEED
-    if k <= MOST_SERVERS and few * (1 + k / MANY) <= report.seconds_left:
+    few = k**3 / log((2 - load) / load) / LIMITS.speed
+    if k <= LIMITS.servers and few * (1 + k / LIMITS.slower) <= report.seconds_left:
         return tuple(range(k))
     report.late = few > report.seconds_left
     if report.late:
         return ()
-    report.late = k <= MOST_SERVERS
+    report.late = k <= LIMITS.servers
     spread = (at - 1, at, at + 1, *(k * i // 4 for i in range(4)), k - 1)
     return tuple(sorted({*spread} & {*range(k)}))
 
@@ -104,17 +134,22 @@ def _thresholds_in_time(queue: Instance, at: int, report: Report) -> tuple[int, 
 def recompute_curve(
     queue: Instance, variant: str, thresholds: tuple[int, ...] | None = None
 ) -> Recomputed | None:
-    """Recompute both classes' times at every threshold, or some, by a method of our own.
+    """Return both classes' response times at every threshold, or some, by a second method.
 
-    NaN stands at others; the last of the three is the relative error at most. None where there are
-    too many servers, but for some thresholds of the literal variant.
+    Returns
+    -------
+    small, large : list of float
+        NaN at thresholds that were not asked for.
+    error : float
+        The largest relative error. Instead of all three, None if there are too many servers for the
+        variant.
     """
     k, literal = queue.servers, variant == "literal"
     if queue.one_or_all is None or queue.load >= 1:
         return None
-    if literal and thresholds is None and k > MOST_SERVERS:
+    if literal and thresholds is None and k > LIMITS.servers:
         return None
-    if not literal and (k > FEW_SERVERS or queue.load > LIGHT):
+    if not literal and (k > LIMITS.chain_servers or queue.load > LIMITS.chain_load):
         return None
     from schedopt.validation.msfq import chain, transforms
 
@@ -129,9 +164,9 @@ def recompute_curve(
     return small, large, NEAR
 
 
-@lru_cache(maxsize=1)  # a result's bound is judged right after its curve
+@lru_cache(maxsize=1)  # the bound of a result is checked right after its curve
 def _lazy_times(system: System) -> tuple[list[float], list[float]] | None:
-    """Return both classes' times at every threshold of the lazy variant, on truncated chains."""
+    """Return both classes' response times at every threshold of the lazy variant, by chains."""
     from schedopt.validation.msfq import chain
 
     times = []
@@ -146,7 +181,7 @@ def _lazy_times(system: System) -> tuple[list[float], list[float]] | None:
 def least_objective(
     queue: Instance, constraints: Sequence[Constraint], found: Recomputed, *, surely: bool = True
 ) -> tuple[list[float], float]:
-    """Return the objective at each threshold, and the least surely or possibly feasible."""
+    """Return the objective at each threshold, and the least surely or possibly feasible one."""
     from schedopt.validation.msfq.chain import System
 
     small, large, near = found
@@ -171,16 +206,16 @@ def _compare_curve(
     *,
     optimal: bool,
 ) -> None:
-    """Compare the whole curve, both classes' times and the choice with the recomputed ones."""
+    """Compare the curve, both classes' times and the threshold with the recomputed ones."""
     small, large, near = found
     ours, best = least_objective(queue, constraints, found)
     wrong = []
     for l, (claimed, value) in enumerate(zip(solution.curve, ours, strict=True)):
-        if claimed is None:  # so long that floating point cannot tell
-            hidden = optimal and (value <= best * (1 + near) or value < HUGE)
-            wrong += [f"null at l = {l}, where it is {value:.9g}"] * hidden
+        if claimed is None:  # overflowed
+            hidden = optimal and (value <= best * (1 + near) or value < LIMITS.huge)
+            wrong += [f"null at l = {l}, but it is {value:.9g}"] * hidden
         elif not isnan(value) and not _times_agree(claimed, value, near):
-            wrong.append(f"{claimed:.9g} at l = {l}, where it is {value:.9g}")
+            wrong.append(f"{claimed:.9g} at l = {l}, but it is {value:.9g}")
     if wrong:
         more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         report.violations.append(f"curve: {'; '.join(wrong[:3])}{more}")
@@ -189,24 +224,24 @@ def _compare_curve(
         time, ours_ = job.mean_response_time, times[job.need]
         report.expect(
             time is not None and _times_agree(time, ours_, near),
-            f"need {job.need}: a mean response time of {time}, where it is {ours_:.9g}",
+            f"need {job.need}: a mean response time of {time}, but it is {ours_:.9g}",
         )
     at = solution.curve[solution.threshold]
     report.expect(
         not optimal or at is None or at <= best * (1 + near),
-        f"threshold: another has {best:.9g}, which is better",
+        f"threshold: another one is better, with {best:.9g}",
     )
 
 
 def _times_agree(claimed: float, ours: float, near: float) -> bool:
-    """Tell whether a time is as recomputed; where this overflows, whether it is huge."""
-    return abs(claimed - ours) <= near * ours if ours < inf else claimed >= HUGE
+    """Return True if a time equals the recomputed one; where that overflows, if it is huge."""
+    return abs(claimed - ours) <= near * ours if ours < inf else claimed >= LIMITS.huge
 
 
 def check_table(queue: Instance, solution: OptimalTable, claim: Document, report: Report) -> None:
-    """Check the table's shape, and for few servers its cost on a truncated chain."""
+    """Check the shape of a policy's tables, and for few servers their cost on a truncated chain."""
     if queue.one_or_all is None:
-        report.violations.append("tables: of a system that is not one-or-all")
+        report.violations.append("tables: the system is not one-or-all")
         return
     rows, columns = solution.large_most + 1, solution.small_most + 1
     tables = [solution.at_empty, *solution.admit]
@@ -220,27 +255,27 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
     is_known = all(set(row) <= letters["at_empty"] for row in solution.at_empty) and all(
         set(row) <= letters["admit"] for table in solution.admit for row in table
     )
-    report.expect(is_known, "tables: letters that say nothing")
+    report.expect(is_known, "tables: unknown letters")
     if not (shaped and is_known) or claim.objective is None:
         return
     pair = None
-    if queue.servers <= FEW_SERVERS and queue.load <= LIGHT:
+    if queue.servers <= LIMITS.chain_servers and queue.load <= LIMITS.chain_load:
         from schedopt.validation.msfq.chain import System, converged_times, table_times
 
         system = System.of(queue)
         pair = converged_times(partial(table_times, system, solution), system)
     if pair is None:
-        limits = f"{FEW_SERVERS} servers, to load {LIGHT:.1f}"
-        report.unjudged.append(f"what the tables get: it is recomputed up to {limits} alone")
+        limits = f"{LIMITS.chain_servers} servers, to load {LIMITS.chain_load:.1f}"
+        report.unjudged.append(f"the cost of the tables: only recomputed up to {limits}")
         return
     for job, each in zip(queue.classes, solution.classes, strict=True):
         stated, own = each.mean_response_time, pair[job.need > 1]
         report.expect(
             stated is not None and _times_agree(stated, own, TRUNCATED),
-            f"need {job.need}: a mean response time of {stated}, where the table's is {own:.9g}",
+            f"need {job.need}: a mean response time of {stated}, but the table's is {own:.9g}",
         )
     ours = system.objective(queue.objective, *pair)
     report.expect(
         _times_agree(claim.objective, ours, TRUNCATED),
-        f"objective: the table gets {ours:.9g} on a truncated chain, not {claim.objective:.9g}",
+        f"objective: {claim.objective:.9g}, but the table has {ours:.9g} on a truncated chain",
     )

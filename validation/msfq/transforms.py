@@ -1,19 +1,24 @@
-"""MSFQ's response times at every threshold, from the moments of a cycle: literal reading, exactly.
+"""MSFQ's response times at every threshold, exactly, from the moments of a cycle (literal variant).
 
-Look at the system whenever no large job is left: n small jobs are there. Until the next such moment
-they fall to k - 1 (phase 2), then to l (phase 3), and the last l leave (phase 4); large jobs that
-came meanwhile are served (phase 1). Small jobs that come in phases 4 and 1 are the next n, so
+A cycle begins when no large job is left; n small jobs are there. Until the next such moment they
+fall to k - 1 (phase 2), then to the threshold l (phase 3), and the last l leave (phase 4); large
+jobs that arrived meanwhile are served (phase 1). Small jobs that arrive in phases 4 and 1 are the
+next n. So the transform Π of the stationary distribution π of n satisfies
 
     Π(z) = sum over n < k of π_n·(g_n(z) - a(z)·σ^n) + a(z)·Π(σ),
 
-with g_n the transform of the next number after n < k, and a(z)·σ^n that after n >= k. It is
-followed along z, σ(z), σ(σ(z)), ... to 1, where Π is 1. That is done on a circle, whose averages
-are π_0, ..., π_{k-1}: k equations. Means over a cycle are sums of means and variances of the phases
-(`_Cycle`), quadratic in n from k on; the moments of n are fixed by the next ones being the same.
+where g_n is the transform of the next number after n < k, and a(z)·σ^n that after n >= k. It is
+iterated along z, σ(z), σ(σ(z)), ... to 1, where Π is 1. On a circle the averages are π_0, ...,
+π_{k-1}: k equations. Means over a cycle are sums of means and variances of the phases (`_Cycle`),
+quadratic in n from k on. The moments of n follow from stationarity.
+
+Symbols in the code: l1, lk, m1, mk are the arrival and service rates of small and of large jobs; a
+gap is 1 minus a point z or a transform.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -26,24 +31,60 @@ from schedopt.validation.msfq.chain import System
 
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
-DIGITS = 3.0  # decimal digits by which z^k is below 1 on the circle
-TURNS = 6  # points on the circle for each server; π_n is aliased with π at n plus that many
-NEAR, MOST_STEPS = 1e-17, 20_000
-BLOCK = 32  # neighbouring thresholds that are worked on together, so that divisors stay in range
-ROOM, LARGEST = 2**22, 2**25
-"""The most numbers along z, σ(z), ..., and coefficients of equations, in memory at a time."""
+
+
+@dataclass(frozen=True)
+class TransformParams:
+    """Parameters of the numerical inversion.
+
+    Attributes
+    ----------
+    digits : float
+        z^k is 10^-digits on the circle.
+    points : int
+        Points on the circle for each server; π_n is aliased with π at n plus that many.
+    negligible : float
+        The value of 1 - z below which z counts as 1.
+    most_steps : int
+        The most iterations of σ.
+    block : int
+        Neighbouring thresholds that are computed together, so that divisors stay in range.
+    most_numbers, most_coefficients : int
+        The most numbers along z, σ(z), ..., and the most coefficients, in memory at a time.
+    """
+
+    digits: float = 3.0
+    points: int = 6
+    negligible: float = 1e-17
+    most_steps: int = 20_000
+    block: int = 32
+    most_numbers: int = 2**22
+    most_coefficients: int = 2**25
+
+
+DEFAULTS = TransformParams()
 
 
 @lru_cache(maxsize=8)
 def response_curve(
     system: System, thresholds: tuple[int, ...] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the mean response times of small and of large jobs at some l, ascending, or at all.
+    """Return the mean response times of small and of large jobs at all thresholds, or at some.
 
-    Takes time like k^4, and like k^3 for a few thresholds.
+    Parameters
+    ----------
+    system : System
+        A stable one-or-all system.
+    thresholds : tuple of int, optional
+        In ascending order; by default 0..k-1, which takes time like k^4. A few take k^3.
+
+    Returns
+    -------
+    small, large : ndarray, shape (thresholds,)
+        In the unit of time of the rates.
     """
     wanted = tuple(range(system.k)) if thresholds is None else thresholds
-    batch_size = max(1, LARGEST // system.k**2)
+    batch_size = max(1, DEFAULTS.most_coefficients // system.k**2)
     times = np.array(
         [
             _response_times(system, l, law)
@@ -61,21 +102,21 @@ def response_curve(
 def _cycle_start_laws(system: System, thresholds: tuple[int, ...]) -> Floats:
     """Return π_0..π_{k-1} for some thresholds, ascending, shape (thresholds, k)."""
     k = system.k
-    count = max(TURNS * k, 48) | 1
-    radius = 10.0 ** (-DIGITS / k)
+    count = max(DEFAULTS.points * k, 48) | 1
+    radius = 10.0 ** (-DEFAULTS.digits / k)
     half = np.arange(count // 2 + 1)  # the other points are their conjugates
     gaps = _iterated_roots(system, 1.0 - radius * np.exp(2j * np.pi * half / count))
     levels = np.arange(k)
     turn = np.exp(-2j * np.pi * np.outer(levels, half) / count)
-    twice = np.where(half == 0, 1.0, 2.0)  # count is odd: no other is real
+    twice = np.where(half == 0, 1.0, 2.0)  # count is odd, so only the first point is real
     average = turn * twice / count * radius ** -levels[:, None].astype(float)
     starts = [0]
     for i, l in enumerate(thresholds):
-        if l >= thresholds[starts[-1]] + BLOCK:
+        if l >= thresholds[starts[-1]] + DEFAULTS.block:
             starts.append(i)
     blocks = [slice(*ends) for ends in pairwise([*starts, len(thresholds)])]
     matrices, rights = np.zeros((k, len(thresholds), k)), np.zeros((k, len(thresholds)))
-    points = max(1, min(64, ROOM // (len(gaps) * k)))
+    points = max(1, min(64, DEFAULTS.most_numbers // (len(gaps) * k)))
     for first in range(0, len(half), points):
         some = slice(first, first + points)
         phases, following = _phase_transforms(system, gaps[:-1, some]), np.log1p(-gaps[1:, some])
@@ -90,16 +131,16 @@ def _cycle_start_laws(system: System, thresholds: tuple[int, ...]) -> Floats:
 
 
 def _real_product(left: Complex, right: Complex) -> Floats:
-    """Return the real part of a product."""
+    """Return the real part of a matrix product."""
     part: Floats = left.real @ right.real - left.imag @ right.imag
     return part
 
 
 def _iterated_roots(system: System, gap: Complex) -> Complex:
-    """Return 1 - z, 1 - σ(z), 1 - σ(σ(z)), ..., as far as 1."""
+    """Return 1 - z, 1 - σ(z), 1 - σ(σ(z)), ..., until they are negligible."""
     k, l1, lk, m1, mk = system
     gaps = [gap]
-    while len(gaps) <= MOST_STEPS and np.abs(gaps[-1]).max() >= NEAR:
+    while len(gaps) <= DEFAULTS.most_steps and np.abs(gaps[-1]).max() >= DEFAULTS.negligible:
         gaps.append(_busy_period(l1, k * m1, lk * _busy_period(lk, mk, l1 * gaps[-1])))
     return np.array(gaps)
 
@@ -107,16 +148,16 @@ def _iterated_roots(system: System, gap: Complex) -> Complex:
 def _series_terms(
     system: System, phases: tuple[Complex, Complex, Complex], following: Complex, at: Any
 ) -> tuple[Complex, Complex]:
-    """Return what multiplies π_n, by point, threshold and n, and what stands alone, but for n.
+    """Return the coefficients of π_n, by point, threshold and n, and the constant term.
 
-    What is summed over steps is near 0 where z is near 1: each transform less 1.
+    Summands are transforms minus 1, which are near 0 where z is near 1.
     """
     k, l1, lk, _, _ = system
     drains, single, busy = phases
-    falls: Complex = single.copy()  # from n down to the lowest threshold
+    falls: Complex = single.copy()  # falls from n to the lowest threshold
     falls[..., : at[0] + 1] = 1.0
     np.cumprod(falls, axis=-1, out=falls)
-    ratio = drains[..., at] / falls[..., at]  # from l down, over the fall to there
+    ratio = drains[..., at] / falls[..., at]  # drains of l jobs, divided by the falls to l
     above = ratio * (falls[..., -1] * np.exp((1 - k) * following))[..., None]
     held: Complex = np.concatenate((np.ones_like(above[:1]), above))
     np.cumprod(held, axis=0, out=held)
@@ -134,13 +175,13 @@ def _series_terms(
 
 
 def _sum_over_steps(by_threshold: Complex, by_number: Complex) -> Complex:
-    """Return products of a factor by l and a factor by n, summed over steps."""
+    """Return the products of a factor by threshold and a factor by n, summed over the steps."""
     products: Complex = np.moveaxis(by_threshold, 0, 2) @ np.moveaxis(by_number, 0, 1)
     return products
 
 
 def _phase_transforms(system: System, gap: Complex) -> tuple[Complex, Complex, Complex]:
-    """Return the transforms of a drain of n, of the fall from n to n - 1, and of a large job.
+    """Return the transforms of a drain of n jobs, of the fall from n to n - 1, and of a large job.
 
     Each at 1 - z = ``gap``; shapes (..., k), (..., k) and (...).
     """
@@ -149,7 +190,7 @@ def _phase_transforms(system: System, gap: Complex) -> tuple[Complex, Complex, C
     s = lk * large
     passage = _busy_period(l1, k * m1, s)
     falls: Complex = np.ones((*gap.shape, k), dtype=np.complex128)
-    for j in range(k - 1, 0, -1):  # 1 less the transform of the time from j to j - 1
+    for j in range(k - 1, 0, -1):  # 1 minus the transform of the time from j to j - 1
         rate = s + l1 * passage
         passage = rate / (j * m1 + rate)
         falls[..., j] = 1.0 - passage
@@ -161,16 +202,16 @@ def _phase_transforms(system: System, gap: Complex) -> tuple[Complex, Complex, C
 
 
 def _busy_period(arrival: float, service: float, s: Complex) -> Complex:
-    """Return 1 less the transform of an M/M/1 busy period."""
+    """Return 1 minus the transform of an M/M/1 busy period."""
     drift = service - arrival + s
     return np.asarray(2.0 * s / (drift + np.sqrt(drift * drift + 4.0 * arrival * s)))
 
 
 class _Cycle:
-    """Means over a cycle that starts with some small jobs and no large one.
+    """Means over a cycle that starts with n small jobs and no large one.
 
-    ``below`` and ``above`` return the duration, both numbers integrated over time, and the first
-    two factorial moments of the next n.
+    ``below`` and ``above`` return the duration, the integrals of both numbers of jobs over time,
+    and the first two factorial moments of the next n.
     """
 
     def __init__(self, system: System, threshold: int) -> None:
@@ -180,7 +221,7 @@ class _Cycle:
         self.vb = 2.0 * k * m1 * self.b**3 - self.b**2
         self.B = 1.0 / (mk - lk)
         self.vB = 2.0 * mk * self.B**3 - self.B**2
-        # from level j to j - 1: the mean time, its second moment, the small jobs over that time
+        # from j to j - 1 small jobs: mean time, second moment, number of small jobs integrated
         mean, second, area = self.b, self.vb + self.b**2, k * m1 * self.b**2 + (k - 1) * self.b
         self.fall = np.zeros((3, k))  # sums from threshold + 1 up to n
         single = np.zeros((3, k))
@@ -196,7 +237,7 @@ class _Cycle:
         )
 
     def below(self) -> Floats:
-        """Return the means from n = 0..k-1 small jobs on, shape (quantities, k)."""
+        """Return the means for n = 0..k-1, shape (quantities, k)."""
         k, l1, lk, _, mk = self.system
         means = np.empty((5, k))
         n = np.arange(1, k)
@@ -210,7 +251,7 @@ class _Cycle:
         return means
 
     def above(self) -> Floats:
-        """Return the means from n >= k on, as polynomials in n - k + 1, shape (quantities, 3)."""
+        """Return the means for n >= k as polynomials in n - k + 1, shape (quantities, 3)."""
         k = self.system.k
         over = Polynomial([0.0, 1.0])
         mean, variance, area = self.fall[:, k - 1].tolist()
@@ -221,12 +262,18 @@ class _Cycle:
         return np.array([np.pad(each.coef, (0, 3 - len(each.coef))) for each in means])
 
     def _means_from(self, mean: Any, variance: Any, area: Any, batch: Any) -> list[Any]:
-        """Return the means from the time to ``batch``, its variance, and the small jobs over it."""
+        """Return the means from the time to the drain of ``batch`` jobs and its variance.
+
+        The area is the number of small jobs integrated over that time.
+        """
         _, l1, lk, m1, mk = self.system
         drain, spread = self.drain[0][batch], self.drain[1][batch]
         time = mean + drain
         second = time * time + variance + spread
-        came, pairs = time * lk, second * lk * lk  # large jobs, and ordered pairs of them
+        came, pairs = (
+            time * lk,
+            second * lk * lk,
+        )  # arrivals of large jobs, and of ordered pairs of them
         serving = came * self.B
         serving2 = came * self.vB + (came + pairs) * self.B**2
         drain2 = spread + drain**2
@@ -241,7 +288,7 @@ class _Cycle:
 
 
 def _response_times(system: System, threshold: int, law: Floats) -> tuple[float, float]:
-    """Return both classes' mean response times from the law of n at the starts of cycles."""
+    """Return both classes' mean response times from the distribution of n."""
     k, cycle = system.k, _Cycle(system, threshold)
     n = np.arange(k)
     below = cycle.below().T
