@@ -25,7 +25,8 @@ from schedopt.instances.constraints import Apart, AtLeast, AtMost, FairShare, Re
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection.scenario_search import ScenarioSearch
+from schedopt.solvers.dssp.selection import BuildLimits
+from schedopt.solvers.dssp.selection.scenario_search import SHORT, ScenarioSearch
 from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
 from schedopt.solvers.dssp.trivial import trivial
 from schedopt.solvers.portfolio import TRIVIAL
@@ -196,7 +197,7 @@ def test_branches_find_the_optimum_and_what_is_left_bounds_it(late: bool, seed: 
     night, asked = at_risk(draw, some_night(draw, staged=draw.random() < 0.3))
     model = Selection(night, fill=draw.choice((0.5, 1.0, 1.5)), **asked)
     assert model.sample is not None
-    search = ScenarioSearch(model, model.sample, Limits(), now(), rounds=2)
+    search = ScenarioSearch(model, model.sample, Limits(), now(), SHORT)
     if draw.random() < 0.7:
         search.run()  # with prices; without them all are 0
         search.best, search.value = None, -float("inf")
@@ -220,7 +221,7 @@ def test_a_search_that_is_stopped_at_once_has_a_choice_and_a_bound(risk: str) ->
     night, _ = at_risk(drawn, generate("dssp", "uncorrelated", seed=1, options={"jobs": 60}))
     model = Selection(night, risk=risk, scenarios=20, seed=1)
     assert model.sample is not None
-    search = ScenarioSearch(model, model.sample, Limits(), now(), rounds=2)
+    search = ScenarioSearch(model, model.sample, Limits(), now(), SHORT)
     search.halt()
     search.run()
     assert search.best is not None
@@ -325,8 +326,7 @@ def test_too_many_rows_are_given_to_no_engine(name: str, monkeypatch: pytest.Mon
         season = msgspec.structs.replace(season, nights=1, jobs=jobs)
     rules = [Apart(jobs=tuple(job.name for job in season.jobs[i : i + 3])) for i in (0, 2, 9)]
     best = solve(season, constraints=rules, threads=1, gap=0.01)
-    for limit in ("WRITTEN", "WRITTEN_A_SECOND", "APART"):
-        monkeypatch.setattr(f"schedopt.solvers.dssp.selection.{limit}", 0)
+    monkeypatch.setattr("schedopt.solvers.dssp.selection.BUILD_LIMITS", BuildLimits(0, 0, 0))
     result = solve(season, constraints=rules, time_limit=5.0)
     assert result.termination == "time-limit"
     assert result.found_by == result.bounded_by == TRIVIAL

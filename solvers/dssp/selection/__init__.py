@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -12,24 +13,39 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.solvers.result import Limits, Result
 
-FEW = 24
-"""Most jobs for which branch and bound takes no longer than loading compiled code."""
 
-WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
-"""Columns that are modelled under any time limit, and for each second of it."""
-APART = 11_000
-"""Columns of a season whose pairs HiGHS examines in half a second, without looking at the clock."""
+@dataclass(frozen=True)
+class BuildLimits:
+    """Numbers of columns that can be modelled and searched within a time limit.
+
+    Attributes
+    ----------
+    columns : int
+        Columns under any time limit.
+    selection_columns : int
+        Columns of a selection for each second of the time limit.
+    season_columns : int
+        Columns of a season for the square root of each second: HiGHS examines pairs of them without
+        checking the clock.
+    """
+
+    columns: int = 20_000
+    selection_columns: int = 50_000
+    season_columns: int = 11_000
+
+
+BUILD_LIMITS = BuildLimits()
 
 _EXACT = "the optimum, or that nothing keeps the rules, in integers"
 
 
 def fits_time_limit(model: Selection | Season, limits: Limits) -> bool:
-    """Return True if the model can be built, and searched too, within the time limit."""
-    limit = limits.time_limit
+    """Return True if the model can be built and searched within the time limit."""
+    limit, build = limits.time_limit, BUILD_LIMITS
     if limit is None:
         return True
-    most = APART * sqrt(limit) if model.calendar else WRITTEN_A_SECOND * limit
-    return model.width <= max(WRITTEN, most)
+    most = build.season_columns * sqrt(limit) if model.calendar else build.selection_columns * limit
+    return model.width <= max(build.columns, most)
 
 
 class ScenarioSearch(Engine["Selection"]):
@@ -57,8 +73,11 @@ class ScenarioSearch(Engine["Selection"]):
 class KnapsackSearch(Engine["Selection"]):
     """Selections without side constraints."""
 
+    few_jobs = 24  # branch and bound solves so many before compiled code is loaded
     name = "knapsack"
-    description = f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on"
+    description = (
+        f"no side constraints, no windows of jobs' own; unasked from {few_jobs + 1} jobs on"
+    )
     proves = _EXACT
     certificate = "tree"
     confirmed_by = "highs"
@@ -70,7 +89,7 @@ class KnapsackSearch(Engine["Selection"]):
 
     def worth_trying(self, model: Selection, limits: Limits) -> bool:
         """Return True if compiled code pays off: for many jobs, or if many models follow."""
-        return limits.many or len(model.instance.jobs) > FEW
+        return limits.many or len(model.instance.jobs) > self.few_jobs
 
     def solve(self, model: Selection, task: EngineTask) -> Result | Partial:
         """Solve the knapsack by a search over its core."""

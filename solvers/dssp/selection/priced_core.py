@@ -29,13 +29,11 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
 
 NEAR = 1e-9
-"""Relative rounding error of an objective whose value is held in the native model."""
-CONFLICT_SECONDS = 20.0
-"""Seconds for each question about a conflict, without a time limit."""
+"""Relative tolerance of the row that fixes the value of an objective in the native model."""
 
 
 def solve(model: Selection | Season, task: EngineTask) -> Result[Any]:
-    """Solve a selection or a season by prices, fixing and a growing core."""
+    """Solve a selection or a season by row prices, reduced-cost fixing and a growing core."""
     if model.ordered:
         return _solve_in_order(model, task)
     return _solve(model, task, PricedCoreSearch.run)
@@ -101,13 +99,13 @@ def _start(model: Selection | Season, task: EngineTask, program: IntegerProgram)
 def _heuristic(
     model: Selection | Season, task: EngineTask, program: IntegerProgram
 ) -> IntArray | None:
-    """Return a point that a policy finds."""
+    """Return the solution of the heuristic, or None."""
     solution = task.heuristic()
     return None if solution is None else program.point(model.columns(solution))
 
 
 def _noted(run: Run) -> Note:
-    """Return a function that notes progress in a run."""
+    """Return a function that records progress in the run and reports it to the user."""
 
     def note(value: float | None, bound: float | None) -> None:
         run.note(value, bound)
@@ -125,9 +123,9 @@ def decided(
     *,
     engine: str,
 ) -> Decided:
-    """Return the outcome of a search in rewards; ``engine`` is credited with a proof."""
+    """Return the outcome of a search in rewards; a proof is credited to ``engine``."""
     if stopped == "completed":
-        message = message or "not proven: the solvers cannot tell apart what is left"
+        message = message or "not proven: remaining solutions differ by less than the tolerances"
     best = None if search.x is None else search.x.astype(np.int8)
     bound = None if search.bound is None else Fraction(search.bound) / scale
     proved_by = engine if search.proven else None
@@ -182,15 +180,15 @@ def _decided_in_order(
         return Decided("optimal", best, bounds[0], proven=True)
     met = [value == bound for value, bound in zip(found.values, found.bounds, strict=True)]
     k = met.index(False)
-    message = f"not proven: of {names[k]}, those before it held, the bound is "
-    message += f"{float(bounds[k]):.12g}"
+    bound = f"{float(bounds[k]):.12g}"
+    message = f"not proven: {names[k]} is at most {bound}, with the earlier objectives fixed"
     return Decided("time-limit", best, bounds[0], proven=False, message=message)
 
 
 def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
-    """Solve the native model in HiGHS; objectives after the reward one by one.
+    """Solve the native model in HiGHS, its objectives one after another.
 
-    The value that an objective has reached is held, but for rounding, while the next is maximized.
+    The values of earlier objectives are fixed, up to rounding, while the next one is maximized.
     """
     result = mip.as_declared(model, task)
     if not model.ordered or not model.width:
@@ -228,9 +226,16 @@ def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
 
 
 def conflict_oracle(
-    program: IntegerProgram, names: Sequence[str], limits: Limits, began: float
+    program: IntegerProgram,
+    names: Sequence[str],
+    limits: Limits,
+    began: float,
+    seconds: float = 20.0,
 ) -> Holds:
-    """Return a test whether the named side constraints can hold together."""
+    """Return a function that tests whether some of the named side constraints can hold together.
+
+    Without a time limit, each test takes at most ``seconds``.
+    """
     satisfiable: list[frozenset[str]] = []
     refuted: list[frozenset[str]] = []
     feasibility = replace(program, rewards=np.zeros(program.n_columns, dtype=np.int64))
@@ -243,7 +248,7 @@ def conflict_oracle(
         left = remaining_limits(limits, began).time_limit
         if left == 0:
             raise TimeoutError
-        own = replace(limits, time_limit=left or CONFLICT_SECONDS, watch=None, gap=0.0)
+        own = replace(limits, time_limit=left or seconds, watch=None, gap=0.0)
         search = PricedCoreSearch(feasibility.under(asked), own).run()
         if search.interrupted:
             raise KeyboardInterrupt

@@ -1,14 +1,15 @@
-"""Bounds on sample average programs by prices of what there is in each scenario.
+"""Lagrangian bounds on sample average programs.
 
-Nothing that is served in an order earns more in a scenario than the best of its selected jobs that
-fit there. Prices of what there is in each scenario, and of the rows that hold for planned times,
-turn this into a bound, job by job. Under a chance each row of the capacity holds as a whole in
-enough scenarios; which of them are left out is chosen against us, and what a job gains by that is
-taken on a chord above it.
+In each scenario, a selection that is served in an order earns at most the reward of the best subset
+of its jobs that fits the capacity. The capacity rows of the scenarios and the rows of planned run
+times are relaxed with prices, so that the bound is a sum over jobs. Under a chance constraint each
+capacity row holds in enough scenarios. The bound takes the worst choice of the scenarios that are
+left out, and replaces the gain of each job by a chord above it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,20 +25,65 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-PRICED = 8
-"""Rows of the capacity that are priced in scenarios; without the others the bound is weaker."""
+
+@dataclass(frozen=True)
+class ScenarioParams:
+    """Parameters of the engine for selections under risk.
+
+    Attributes
+    ----------
+    priced_rows : int
+        Capacity rows that have a price in each scenario. More of them give a tighter bound.
+    planned_rows : int
+        Rows of planned run times whose fractional knapsack gives a first bound.
+    price_steps : int
+        Steps of the subgradient method.
+    price_share : float
+        The fraction of the time limit for these steps.
+    knapsacks : int
+        Knapsacks that are solved for an incumbent; twice as many under a chance constraint.
+    knapsack_gap, knapsack_share : float
+        Relative gap and fraction of the time left for a knapsack with several capacity rows.
+    greedy_check : int
+        Jobs of the greedy selection between two checks of the clock.
+    declared_size : int
+        Jobs times scenarios up to which the declared model is solved afterwards.
+    branching_size : int
+        Jobs times scenarios times rows up to which branch and bound follows under a time limit.
+    branches : int
+        Branches that are processed together.
+    stored_numbers : int
+        About how many numbers the open branches may have.
+    """
+
+    priced_rows: int = 8
+    planned_rows: int = 8
+    price_steps: int = 400
+    price_share: float = 0.5
+    knapsacks: int = 8
+    knapsack_gap: float = 1e-4
+    knapsack_share: float = 0.05
+    greedy_check: int = 20_000
+    declared_size: int = 10_000
+    branching_size: int = 100_000
+    branches: int = 2_000
+    stored_numbers: int = 20_000_000
+
+
+DEFAULTS = ScenarioParams()
 
 
 class ScenarioBound(NamedTuple):
-    """A bound from prices, and what they rest on.
+    """A Lagrangian bound and its subgradients.
 
     Attributes
     ----------
     value : float
+        The bound.
     earned : ndarray of float, shape (scenarios,)
-        What the relaxed answer comes to in each scenario, at these prices.
+        Value of the relaxed solution in each scenario, the subgradient of the weights.
     planned, priced : ndarray of float
-        What it leaves of each row: of planned times, and in scenarios.
+        Slack of the rows of planned run times, and of the capacity rows in each scenario.
     """
 
     value: float
@@ -47,9 +93,9 @@ class ScenarioBound(NamedTuple):
 
 
 class PlannedRows:
-    """Rows of planned run times over the open jobs, as sparse entries, row by row.
+    """Rows of planned run times over the open jobs, a sparse matrix.
 
-    ``rows``: the jobs of each, by their places among the open ones, and the coefficients.
+    ``rows`` has the jobs of each row, as positions among the open jobs, and the coefficients.
     """
 
     def __init__(self, rows: list[tuple[list[int], list[float]]], width: int) -> None:
@@ -91,7 +137,13 @@ class PlannedRows:
 class ScenarioRelaxation:
     """The relaxation of a sample average program by prices, over the open jobs."""
 
-    def __init__(self, model: Selection, sample: Sample, program: IntegerProgram) -> None:
+    def __init__(
+        self,
+        model: Selection,
+        sample: Sample,
+        program: IntegerProgram,
+        params: ScenarioParams = DEFAULTS,
+    ) -> None:
         self.sample, self.at = sample, np.flatnonzero(model.open)
         self.rewards, self.fits = sample.rewards[self.at], sample.fits[:, self.at]
         self.rows, self.room = _planned_rows(program, self.at)
@@ -99,27 +151,27 @@ class ScenarioRelaxation:
         crowded = [(demand, row) for demand, row in demands if demand > row.room]
         crowded.sort(key=lambda one: -one[0] / one[1].room if one[1].room > 0 else 1.0)
         self.crowded = [row for _, row in crowded]
-        tight = [row for row in self.crowded[:PRICED] if row.room > 0]
+        tight = [row for row in self.crowded[: params.priced_rows] if row.room > 0]
         self.asked = [_requested_parts(row, sample, self.at) for row in tight]
         self.tail = float((1 - sample.measure.level) * sample.count)
-        self.possible = self.fits.sum(axis=0) >= sample.least  # else it has no chance
+        self.possible = self.fits.sum(axis=0) >= sample.least  # jobs that meet the chance alone
 
     @cached_property
     def place(self) -> NDArray[np.intp]:
-        """Where each job stands among the open ones; -1 for a closed job."""
+        """The position of each job among the open jobs; -1 for other jobs."""
         place = np.full(len(self.sample.rewards), -1, dtype=np.intp)
         place[self.at] = np.arange(len(self.at))
         return place
 
     @property
     def size(self) -> int:
-        """How many prices there are."""
+        """The number of prices."""
         return len(self.room) + len(self.asked) * self.sample.count
 
     def bound(self, prices: Floats, weights: Floats) -> ScenarioBound:
-        """Return the bound of some prices: of planned rows, then of each scenario of each row.
+        """Return the bound of prices of the planned rows, then of each row in each scenario.
 
-        These are for a scenario of weight 1.
+        The latter are for a scenario of weight 1.
         """
         planned, rest = prices[: len(self.room)], prices[len(self.room) :]
         priced = weights * rest.reshape(len(self.asked), self.sample.count)
@@ -141,7 +193,7 @@ class ScenarioRelaxation:
         return ScenarioBound(value, earned, self.room - self.rows @ on, _concatenated(left_over))
 
     def _chance(self, priced: Floats, cost: Floats, fixed: float) -> ScenarioBound:
-        """Return the bound where each row may be broken in some scenarios, the worst of them."""
+        """Return the bound under a chance constraint; the worst scenarios are left out."""
         spared = self.sample.count - self.sample.least
         charges = [price[:, None] * asked for price, asked in zip(priced, self.asked, strict=True)]
         base, low, high = self.rewards - cost, np.zeros(len(self.at)), np.zeros(len(self.at))
@@ -172,7 +224,7 @@ class ScenarioRelaxation:
         return ScenarioBound(value, earned, self.room - self.rows @ on, _concatenated(rest))
 
     def worst(self, earned: Floats) -> Floats:
-        """Return the weights of scenarios under which some rewards come to the least."""
+        """Return the weights of the scenarios that give the least value for these rewards."""
         count = len(earned)
         if self.sample.measure.kind != "cvar":
             return np.full(count, 1 / count)
@@ -181,7 +233,7 @@ class ScenarioRelaxation:
         return weights
 
     def project_weights(self, weights: Floats) -> Floats:
-        """Return the nearest weights that sum to 1 and are at most that of the worst scenarios."""
+        """Return the nearest weights that sum to 1 and are at most 1/tail, as CVaR requires."""
         low, high = float(weights.min()) - 1, float(weights.max())
         for _ in range(60):
             middle = (low + high) / 2
@@ -190,13 +242,13 @@ class ScenarioRelaxation:
             else:
                 high = middle
         moved = np.clip(weights - high, 0, 1 / self.tail)
-        room = 1 / self.tail - moved  # what rounding leaves short of 1 goes where no cap is passed
+        room = 1 / self.tail - moved  # for the rounding error of the sum
         short = max(0.0, 1 - float(moved.sum()))
         return np.asarray(moved + short * room / max(1e-300, float(room.sum())), dtype=np.float64)
 
 
 def _planned_rows(program: IntegerProgram, at: NDArray[np.intp]) -> tuple[PlannedRows, Floats]:
-    """Return the rows that can bind of planned run times, each as at most 1, 0 or -1."""
+    """Return the rows of planned run times that can bind, with right-hand sides 1, 0 or -1."""
     place = {int(j): i for i, j in enumerate(at)}
     rows: list[tuple[list[int], list[float]]] = []
     room = []
@@ -204,7 +256,7 @@ def _planned_rows(program: IntegerProgram, at: NDArray[np.intp]) -> tuple[Planne
     lower, upper = program.lower.tolist(), program.upper.tolist()
     for i, (a, b) in enumerate(pairwise(program.first.tolist())):
         if any(j not in place for j in columns[a:b]):
-            continue  # it can be lifted
+            continue  # a column can relax the row
         for sign, most in ((1, upper[i]), (-1, -lower[i])):
             if sum(max(0, sign * c) for c in values[a:b]) <= most:
                 continue
@@ -215,12 +267,12 @@ def _planned_rows(program: IntegerProgram, at: NDArray[np.intp]) -> tuple[Planne
 
 
 def _largest_demand(row: ServiceRow, sample: Sample) -> float:
-    """Return the most that a row's jobs ask for together in any scenario."""
+    """Return the largest total demand of a row's jobs in any scenario."""
     return float((sample.drawn[:, row.jobs] @ row.work).max(initial=0))
 
 
 def _requested_parts(row: ServiceRow, sample: Sample, at: NDArray[np.intp]) -> Floats:
-    """Return which part of a row's room each open job asks for in each scenario."""
+    """Return the fraction of a row's room that each open job needs in each scenario."""
     work = np.zeros(len(sample.open))
     work[row.jobs] = row.work.astype(np.float64)
     return np.asarray(sample.drawn[:, at] * (work[at] / row.room), dtype=np.float64)

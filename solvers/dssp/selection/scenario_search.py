@@ -1,4 +1,4 @@
-"""Selections under uncertain run times: bounded by prices, found by knapsacks at these."""
+"""Selections under uncertain run times: a Lagrangian bound, knapsacks, and branch and bound."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from schedopt.formulations.dssp.sample import Mask, Sample
 from schedopt.formulations.dssp.selection import Selection
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import remaining_limits
-from schedopt.solvers.dssp.selection.scenario_prices import ScenarioRelaxation
-from schedopt.solvers.dssp.selection.service_order_search import LARGE, ServiceOrderSearch
+from schedopt.solvers.dssp.selection.scenario_prices import (
+    DEFAULTS,
+    ScenarioParams,
+    ScenarioRelaxation,
+)
+from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.kernels import Ascent
 from schedopt.solvers.portfolio import solve as solve_any
@@ -23,34 +27,26 @@ from schedopt.solvers.running import Run, make_result, plain_version
 
 Floats = NDArray[np.float64]
 
-STEPS, PRICED = 400, 0.5
-"""Steps of prices, and the part of a time limit after which there are no more."""
-ROUNDS = 8
-"""Knapsacks that are tried, or twice as many under a chance."""
-NEAR, TURNS = 1e-4, 20
-"""How near knapsacks with more than one capacity are solved, and in which part of what is left."""
-PLAIN, MANY = 8, 20_000
-"""Rows of planned times that are priced alone at first, and jobs that are looked at in no time."""
-SMALL = 10_000
-"""Jobs times scenarios up to which the declared model follows."""
+SHORT = ScenarioParams(knapsacks=2, price_steps=100)
+"""Parameters for few jobs and scenarios, where the declared model follows."""
 SLIP = 1e-11
-"""Relative error of sums of doubles."""
+"""Relative rounding error of sums of doubles."""
 
 
 def solve(model: Selection, task: EngineTask) -> Result | Partial:
-    """Solve a selection under risk: a bound by prices, and the best of priced knapsacks."""
+    """Solve a selection under risk by a Lagrangian bound, knapsacks, and branch and bound."""
     sample = model.sample
     assert sample is not None  # noqa: S101 - the engine accepts no other selection
     began, run = now(), Run(task.limits)
-    few = int(model.open.sum()) * sample.count <= SMALL and not task.alone
-    search = ScenarioSearch(model, sample, task.limits, began, rounds=2 if few else ROUNDS)
+    few = int(model.open.sum()) * sample.count <= DEFAULTS.declared_size and not task.alone
+    search = ScenarioSearch(model, sample, task.limits, began, SHORT if few else DEFAULTS)
     search.notify = run.note
     failed: list[Exception] = []
 
     def work() -> None:
         try:
             search.run()
-        except Exception as error:  # noqa: BLE001 - raised again where it was asked for
+        except Exception as error:  # noqa: BLE001 - raised again in the calling thread
             failed.append(error)
 
     run.in_thread(work, search.halt)
@@ -76,17 +72,22 @@ def solve(model: Selection, task: EngineTask) -> Result | Partial:
 
 
 class ScenarioSearch:
-    """Prices and knapsacks in turn."""
+    """Search for a selection under risk, with its incumbent and its bound."""
 
     def __init__(
-        self, model: Selection, sample: Sample, limits: Limits, began: float, *, rounds: int
+        self,
+        model: Selection,
+        sample: Sample,
+        limits: Limits,
+        began: float,
+        params: ScenarioParams = DEFAULTS,
     ) -> None:
-        self.rounds = rounds
+        self.params = params
         self.model, self.sample, self.limits, self.began = model, sample, limits, began
         started = now()
         self.program = model.integer_program()
         self._seconds_to_build = model.seconds + now() - started  # a selection and its program
-        self.relaxation = ScenarioRelaxation(model, sample, self.program)
+        self.relaxation = ScenarioRelaxation(model, sample, self.program, params)
         self.best: Mask | None = None
         self.value = -np.inf
         self.bound = np.inf
@@ -94,26 +95,26 @@ class ScenarioSearch:
         self.weights = np.full(sample.count, 1 / sample.count)
         self.notify: Callable[[float | None, float | None], None] = lambda value, bound: None
         self._halted = False
-        self.late = False  # whether it ended for lack of time
+        self.late = False  # whether the time limit ended the search
 
     def halt(self) -> None:
-        """End the search as soon as may be."""
+        """Stop the search at its next check."""
         self._halted = True
 
     @property
     def closed(self) -> bool:
-        """Whether the bound is met, up to the gap that is good enough."""
+        """Whether the gap is at most the requested one."""
         near = max(self.limits.gap, 1e-9) * abs(self.value)
         return self.best is not None and self.bound - self.value <= near
 
     def _out_of_time(self, share: float = 1.0, needed: float = 0.0) -> bool:
-        """Return True if a share of the time limit is over, or will be in the seconds needed."""
+        """Return True if less than the needed seconds are left of a share of the time limit."""
         limit = self.limits.time_limit
         over = limit is not None and now() - self.began + needed >= share * limit
         return self._halted or over
 
     def run(self) -> None:
-        """Find a selection, then prices, then selections by these."""
+        """Find a greedy selection, then prices, then selections from knapsacks and branches."""
         chance = self.sample.measure.kind == "chance"
         candidates = self._search_fill_levels if chance else self._by_average_reward
         self._offer_greedy()
@@ -123,20 +124,23 @@ class ScenarioSearch:
         self._branch_in_service_order()
 
     def _branch_in_service_order(self) -> None:
-        """Decide jobs in the order in which they are served, where they are few enough."""
+        """Branch in the order of service if the instance is small enough."""
         if self.closed or self._out_of_time() or not np.isfinite(self.bound):
             return
-        size = SMALL if self.limits.time_limit is None else LARGE
+        has_limit = self.limits.time_limit is not None
+        size = self.params.branching_size if has_limit else self.params.declared_size
         if self.relaxation.fits.size * len(self.relaxation.crowded) > size:
             return
-        search = ServiceOrderSearch(self.sample, self.relaxation, self.prices, self.weights)
+        search = ServiceOrderSearch(
+            self.sample, self.relaxation, self.prices, self.weights, self.params
+        )
         if search.applicable:
             gap = max(self.limits.gap, SLIP)
             outcome = search.run(lambda: self.value, self._update_incumbent, self._out_of_time, gap)
             self.bound = min(self.bound, outcome + SLIP * abs(self.bound))
 
     def _continue_selections(self, candidates: Iterator[None]) -> None:
-        """Compute further selections while they improve and there is time for the next."""
+        """Compute further selections while there is time for the next one."""
         needed = self._seconds_to_build
         if self.closed:
             return
@@ -145,9 +149,9 @@ class ScenarioSearch:
             self.late = self._out_of_time(needed=needed)
 
     def _offer_greedy(self) -> None:
-        """Offer a greedy choice: what floors ask for, then all that fits in the order of service.
+        """Offer a greedy selection: jobs that meet floors, then jobs that fit, in order of service.
 
-        Under a chance those that have none then are left out.
+        Under a chance constraint, jobs that are not on time in enough scenarios are removed.
         """
         relaxed = self.relaxation
         order = self.sample.order[relaxed.place[self.sample.order] >= 0]
@@ -163,7 +167,7 @@ class ScenarioSearch:
                     continue
                 if (before + asked <= np.maximum(room, before) + SLIP).all():
                     chosen[order[k]], used[rows] = True, before + asked
-                if k % MANY == MANY - 1 and self._out_of_time():
+                if (k + 1) % self.params.greedy_check == 0 and self._out_of_time():
                     break
         if self.sample.measure.kind == "chance":
             chosen &= self.sample.in_time(chosen).sum(axis=0) >= self.sample.least
@@ -173,12 +177,13 @@ class ScenarioSearch:
         self._update_incumbent(chosen)
 
     def _price_planned_rows(self) -> None:
-        """Price planned times as the fractional knapsack does, and take the bound of that."""
+        """Compute the bound of the fractional knapsack of each planned row."""
         relaxed, share = self.relaxation, self.weights @ self.sample.fits[:, self.relaxation.at]
         if self.sample.measure.kind == "chance":
             self.weights, share = np.ones(self.sample.count), relaxed.possible
         worth, slip = relaxed.rewards * share, SLIP * float(self.sample.rewards.sum())
-        for i in np.argsort(-(relaxed.rows @ np.ones(relaxed.rows.width)))[:PLAIN].tolist():
+        largest_first = np.argsort(-(relaxed.rows @ np.ones(relaxed.rows.width)))
+        for i in largest_first[: self.params.planned_rows].tolist():
             if np.isfinite(self.bound) and self._out_of_time():
                 return
             asked = relaxed.rows.dense(i, i + 1)[0]
@@ -194,12 +199,12 @@ class ScenarioSearch:
                 self.bound = min(self.bound, relaxed.bound(prices, self.weights).value + slip)
 
     def _update_incumbent(self, chosen: Mask | None) -> bool:
-        """Keep a selection if it is the best; tell whether it is one at all."""
+        """Keep a selection if it is the best one; return True if it is feasible."""
         if chosen is None:
             return False
         value = self.sample.value(chosen)
         if value is not None and value > self.value:
-            program = self.program  # rows of planned run times are kept in whole numbers
+            program = self.program  # planned rows are checked in integers
             if len(program.violated_rows(program.point(np.flatnonzero(chosen).tolist()))):
                 return False
             self.best, self.value = chosen, value
@@ -207,7 +212,7 @@ class ScenarioSearch:
         return value is not None
 
     def _knapsack(self, rewards: Floats, fill: float, allowed: Mask) -> Mask | None:
-        """Return the best selection for other rewards, by planned run times."""
+        """Return the best selection of allowed jobs for other rewards and planned run times."""
         night = self.model.instance
         whole = np.rint(rewards * (1e6 / max(1e-300, float(rewards.max(initial=0.0)))))
         jobs = zip(night.jobs, np.maximum(0, whole).tolist(), strict=True)
@@ -220,8 +225,9 @@ class ScenarioSearch:
         priced.open = priced.open & allowed
         priced.add(*self.model.added)
         limits = replace(remaining_limits(self.limits, self.began), watch=None, gap=1e-6)
-        if not self.model.single_capacity:  # nor is it solved at once
-            limits = replace(limits, gap=NEAR, time_limit=(limits.time_limit or 0) / TURNS or None)
+        if not self.model.single_capacity:
+            seconds = (limits.time_limit or 0) * self.params.knapsack_share or None
+            limits = replace(limits, gap=self.params.knapsack_gap, time_limit=seconds)
         seconds = 10.0 if limits.time_limit is None else min(10.0, limits.time_limit)
         selection = solve_any(priced, replace(limits, time_limit=seconds)).solution
         if selection is None:
@@ -231,9 +237,9 @@ class ScenarioSearch:
         return chosen
 
     def _by_average_reward(self, rewards: Floats) -> Iterator[None]:
-        """Try selections for what each job earns on weighted average: at first if it is alone."""
+        """Solve knapsacks whose rewards are averages over scenarios, first of each job alone."""
         part = np.asarray(self.weights @ self.sample.fits, dtype=np.float64)
-        for _ in range(self.rounds):
+        for _ in range(self.params.knapsacks):
             chosen = self._knapsack(rewards * part, self.model.fill, self.model.open)
             if chosen is None:
                 return
@@ -242,7 +248,7 @@ class ScenarioSearch:
             part = (part + self._service_rates(chosen)) / 2
 
     def _service_rates(self, chosen: Mask) -> Floats:
-        """Return in which part of the scenarios each job is in time, or would be if selected."""
+        """Return the fraction of scenarios in which each job is, or would be, on time."""
         rates = self.sample.fits.copy()
         for row in self.sample.rows:
             asked = self.sample.drawn[:, row.jobs] * row.work
@@ -251,12 +257,12 @@ class ScenarioSearch:
         return np.asarray(self.weights @ rates, dtype=np.float64)
 
     def _search_fill_levels(self, rewards: Floats) -> Iterator[None]:
-        """Look for how far the machine can be filled, by planned times."""
+        """Search by bisection for the largest planned utilization that meets the chance."""
         allowed = self.model.open.copy()
         allowed[self.relaxation.at] = self.relaxation.possible
         low, high = 0.0, self.model.fill
         fill = high
-        for _ in range(2 * self.rounds):
+        for _ in range(2 * self.params.knapsacks):
             chosen = self._knapsack(rewards, fill, allowed)
             if self._update_incumbent(chosen):
                 low = fill
@@ -268,7 +274,7 @@ class ScenarioSearch:
             fill = (low + high) / 2
 
     def _ascend_prices(self) -> None:
-        """Move prices, and the weights of scenarios, until the bound hardly falls."""
+        """Improve the bound by subgradient steps of the prices and of the scenarios' weights."""
         relaxed, sample = self.relaxation, self.sample
         most = float(sample.rewards.sum())
         prices, weights = self.prices, self.weights
@@ -280,13 +286,13 @@ class ScenarioSearch:
                 weights = relaxed.worst(sample.in_time(self.best) @ sample.rewards)
             prices = np.full(relaxed.size, 1e-3 * most / sample.count / weights.mean())
         steps, best = Ascent(kept=0.3, patience=12, length=1.0), (prices, weights)
-        for _ in range(STEPS * self.rounds // ROUNDS):
+        for _ in range(self.params.price_steps):
             bounded = relaxed.bound(prices, weights)
             value = bounded.value + SLIP * most
             better = value < self.bound * (1 - 1e-7)
             if value < self.bound:
                 self.bound, best = value, (prices, weights)
-            if self.closed or self._out_of_time(PRICED) or steps.length < 1e-4:
+            if self.closed or self._out_of_time(self.params.price_share) or steps.length < 1e-4:
                 break
             if not steps.goes_on(better):
                 prices, weights = best

@@ -1,10 +1,10 @@
-"""Branch and bound over a selection under risk, along the order in which its jobs are served.
+"""Branch and bound for a selection under risk, in the order in which jobs are served.
 
-Whether a job is in time in a scenario is known once all that is served before it is decided. So a
-branch decides the first jobs of the order, what these earn is exact, and what the rest may bring
-beyond is bounded twice: by prices of what there is, those at which the Lagrangian relaxation of the
-whole was best, and scenario by scenario by a fractional knapsack (Dantzig 1957), of which the
-measure is taken. Branches of one depth are rows of arrays, and the most promising go on first.
+Whether a job is on time in a scenario depends only on the jobs before it in the order. So a branch
+fixes the first jobs of the order, whose rewards are then exact. The rewards of the other jobs are
+bounded in two ways: by the best prices of the Lagrangian relaxation, and by a fractional knapsack
+in each scenario (Dantzig 1957). The branches of one depth are rows of arrays; those with the best
+bounds are processed first.
 """
 
 from __future__ import annotations
@@ -16,22 +16,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.sample import Floats, Integers, Mask, Sample
-from schedopt.solvers.dssp.selection.scenario_prices import ScenarioRelaxation
+from schedopt.solvers.dssp.selection.scenario_prices import (
+    DEFAULTS,
+    ScenarioParams,
+    ScenarioRelaxation,
+)
 
-LARGE = 100_000
-"""Most jobs, times scenarios and rows, for which this is tried under a time limit."""
-MOST, REMEMBERED = 2_000, 20_000_000
-"""Branches that are looked at at once, and about how many numbers wait."""
 NEAR = 1e-9
-"""Rounding allowed to rows of planned times, whose right sides are 1, 0 or -1."""
+"""Tolerance of the rows of planned run times, whose right-hand sides are 1, 0 or -1."""
 
 
 class Branches(NamedTuple):
-    """Branches that have decided as many jobs, one a row.
+    """Branches of one depth.
 
-    ``used``: of each row of the capacity in each scenario, shape (branches, rows, scenarios);
-    ``earned``, shape (branches, scenarios); ``planned``: of rows of planned times;
-    ``taken``: which jobs are selected, in the order; ``bound``: what none of it exceeds.
+    Attributes
+    ----------
+    used : ndarray of int, shape (branches, rows, scenarios)
+        Use of each capacity row in each scenario.
+    earned : ndarray of float, shape (branches, scenarios)
+    planned : ndarray of float, shape (branches, planned rows)
+        Use of the rows of planned run times.
+    taken : ndarray of bool, shape (branches, jobs)
+        The jobs that are selected, in the order of service.
+    bound : ndarray of float, shape (branches,)
+        Upper bound on the value.
     """
 
     used: Integers
@@ -41,17 +49,22 @@ class Branches(NamedTuple):
     bound: Floats
 
     def at(self, which: NDArray[np.generic] | slice) -> Branches:
-        """Return some of them."""
+        """Return some of the branches."""
         return Branches._make(part[which] for part in self)
 
 
 class ServiceOrderSearch:
-    """The search; ``best`` is the value to exceed, and what is left open is never worth more."""
+    """Branch and bound at the prices and the weights of a `ScenarioRelaxation`."""
 
     def __init__(
-        self, sample: Sample, relaxed: ScenarioRelaxation, prices: Floats, weights: Floats
+        self,
+        sample: Sample,
+        relaxed: ScenarioRelaxation,
+        prices: Floats,
+        weights: Floats,
+        params: ScenarioParams = DEFAULTS,
     ) -> None:
-        self.sample, self.relaxed, self.weights = sample, relaxed, weights
+        self.sample, self.relaxed, self.weights, self.params = sample, relaxed, weights, params
         order = sample.order[sample.open[sample.order]].astype(np.int64)
         self.order, self.rewards = order, sample.rewards[order]
         self.fits = sample.fits[:, order]
@@ -76,12 +89,12 @@ class ServiceOrderSearch:
 
     @property
     def chance(self) -> bool:
-        """Whether each job is to have its chance."""
+        """Whether each job has a chance constraint."""
         return self.sample.measure.kind == "chance"
 
     @property
     def applicable(self) -> bool:
-        """Whether sums fit 64 bits, and there is a row to count on."""
+        """Whether sums fit 64 bits and a capacity row can bind."""
         return self.sound and self.asked.size > 0
 
     def _keep_prices(self, prices: Floats, place: NDArray[np.intp]) -> None:
@@ -103,15 +116,16 @@ class ServiceOrderSearch:
         late: Callable[[], bool],
         gap: float,
     ) -> float:
-        """Search until all is decided or it is late; return what no selection is worth more than.
+        """Search until the tree is empty or ``late`` returns True; return the upper bound.
 
-        ``best``: the value in hand; ``offer`` takes a selection, and may refuse it.
+        ``best`` returns the value of the incumbent. ``offer`` is called with selections, and
+        returns False for an infeasible one.
         """
         count = self.sample.count
         none = np.zeros((1, len(self.rooms), count), dtype=np.int64), np.zeros((1, count))
         rest = np.zeros((1, len(self.room))), np.zeros((1, len(self.order)), dtype=np.bool_)
         waiting = [(0, Branches(*none, *rest, np.full(1, np.inf)))]
-        most = min(MOST, max(4, REMEMBERED // self.asked.size))
+        most = min(self.params.branches, max(4, self.params.stored_numbers // self.asked.size))
 
         def enough() -> float:
             return best() + gap * abs(best()) if np.isfinite(best()) else -np.inf
@@ -139,7 +153,7 @@ class ServiceOrderSearch:
         return max([enough(), *_bound_of_open(waiting)])
 
     def _children(self, some: Branches, depth: int) -> Branches:
-        """Return the branches without the next job and with it, as far as rules can be kept."""
+        """Return the branches with and without the next job that can satisfy the planned rows."""
         asked, fits = self.asked[:, :, depth], self.fits[:, depth]
         used, planned = some.used + asked, some.planned + self.rows[:, depth]
         crowded = (used > self.rooms[:, None]) & (asked > 0)
@@ -161,7 +175,7 @@ class ServiceOrderSearch:
         return Branches._make(map(np.concatenate, parts))
 
     def _with_bounds(self, some: Branches, depth: int) -> Branches:
-        """Return branches with their bounds; of those that decide all, with their values."""
+        """Return branches with their bounds; at the last depth, the bounds are the values."""
         room = np.maximum(0, self.rooms[:, None] - some.used)
         bound = self._measure_of_branches(some.earned + self._knapsacks(room[:, 0], depth))
         if not self.chance and depth < len(self.order):
@@ -172,9 +186,9 @@ class ServiceOrderSearch:
         return some._replace(bound=np.minimum(bound, some.bound))
 
     def _measure_of_branches(self, values: Floats) -> Floats:
-        """Return the measure of what branches may earn at most, shape (branches, scenarios)."""
+        """Return the risk measure of upper bounds, shape (branches, scenarios)."""
         count = values.shape[1]
-        if self.chance:  # enough scenarios have room for all that is selected
+        if self.chance:  # enough scenarios have room for all selected jobs
             return np.partition(values, count - self.sample.least, axis=1)[
                 :, count - self.sample.least
             ]
@@ -182,7 +196,7 @@ class ServiceOrderSearch:
         return np.asarray(np.sort(values, axis=1) @ weights)
 
     def _knapsacks(self, room: Integers, depth: int) -> Floats:
-        """Return the most that the jobs from some depth on bring by what is left in scenarios."""
+        """Return the fractional knapsack of the jobs from a depth on, for each scenario."""
         most = np.zeros(room.shape)
         for s, ranked in enumerate(self.ranked):
             jobs = ranked[ranked >= depth]
@@ -196,5 +210,5 @@ class ServiceOrderSearch:
 
 
 def _bound_of_open(waiting: list[tuple[int, Branches]]) -> list[float]:
-    """Return what waiting branches do not exceed."""
+    """Return the upper bounds of open branches."""
     return [float(some.bound.max(initial=-np.inf)) for _, some in waiting]
