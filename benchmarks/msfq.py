@@ -1,4 +1,4 @@
-"""Multiserver jobs: simulators and replays beside plain Python and SimPy; thresholds.
+"""Times of replays of logs, beside SimPy.
 
 ``python -m benchmarks.msfq [TABLE ...]``.
 """
@@ -12,33 +12,29 @@ import msgspec
 import numpy as np
 import simpy
 
-from benchmarks.tables import Measured, best_of, cpu, cpu_time, measurement, peak_mb, row, run
-from schedopt.formulations.msfq.process import System
+from benchmarks.tables import Measured, cpu, cpu_time, measurement, row, run
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs import registration
-from schedopt.solvers.msfq.threshold.approximation import area
-from schedopt.solvers.msfq.threshold.exact import exact
 
-JOBS, FEW = 5_000_000, 100_000
+FEW = 100_000  # arrivals of M/M/32
 SERVERS = 128
-RATES = (
-    ("easy", 1_000_000, 1e6, 0),
-    ("conservative", 100_000, 5e4, 0),
-    ("easy", 1_000_000, 2e5, 32),
-)
-"""Policies, jobs, jobs a second that are asked for, and GPUs, which two jobs in five need."""
+REPLAYS = (("easy", 1_000_000, 0), ("conservative", 100_000, 0), ("easy", 1_000_000, 32))
+"""Policy, number of jobs, and number of GPUs, which two jobs in five need."""
 LOADS = (0.8, 0.9, 0.95)
-REPLAYED, MOST = 5_000, 10_000_000  # jobs that SimPy replays, and the most that we do
+REPLAYED = 5_000  # jobs of the replay by SimPy
 
 
 def simpy_cluster(
     servers: int, jobs: Iterable[tuple[float, int, Sequence[Sequence[float]]]]
 ) -> Any:
-    """Run jobs in SimPy, first come first served, and return when the first task of each starts.
+    """Return the start of each job's first task in a simulation of FCFS by SimPy.
 
-    A job is when it is submitted, how many servers each of its tasks needs, and its stages. Ties
-    are not broken as ours are.
+    Parameters
+    ----------
+    servers : int
+    jobs : iterable of (float, int, stages)
+        Submit time, servers that each task needs, and the lengths of the tasks by stage.
     """
     environment = simpy.Environment()
     free = simpy.Container(environment, servers, init=servers)
@@ -72,7 +68,7 @@ def simpy_cluster(
 
 
 def mm32_jobs() -> Iterator[tuple[float, int, tuple[tuple[float]]]]:
-    """Draw the arrivals of M/M/32, as `simpy_cluster` takes them."""
+    """Yield the jobs of M/M/32 for `simpy_cluster`."""
     draw = random.Random(1)  # noqa: S311 - a simulation, no secret
     now = 0.0
     for _ in range(FEW):
@@ -80,23 +76,11 @@ def mm32_jobs() -> Iterator[tuple[float, int, tuple[tuple[float]]]]:
         yield now, 1, ((draw.expovariate(1.0),),)
 
 
-@measurement
-def thresholds() -> Measured:
-    """Time the curve over all thresholds by area, and single exact values."""
-    yield "(l) thresholds of MSFQ: best of 5"
-    for k, most in ((32, None), (4_096, 10), (100_000, 200)):
-        system = System(k, 0.5 * k, 0.45, 1.0, 1.0)
-        area(system)  # compiles
-        took = 1e3 * best_of(5, partial(area, system))[0]
-        yield row(f"all of {k:,} servers, by area", took, "ms", most=most)
-    system = System(32, 6.3, 0.7, 1.0, 1.0)
-    for l in (0, 16, 31):
-        took = 1e3 * best_of(5, partial(exact, system, l))[0]
-        yield row(f"l = {l} of 32 servers, exactly", took, "ms", most=100)
-
-
 def log(size: int, load: float = 0.8, gpus: int = 0) -> Instance:
-    """Draw a log: Poisson arrivals, needs of 1 to 32, lognormal runs, estimates 1 to 5 times."""
+    """Return a random log: Poisson arrivals, needs of 1 to 32 and lognormal run times.
+
+    Estimates are one to five times the run times.
+    """
     draw = np.random.default_rng(1)
     need = 2 ** draw.integers(0, 6, size)
     length = draw.lognormal(7, 1.5, size).round() + 1
@@ -114,16 +98,16 @@ def log(size: int, load: float = 0.8, gpus: int = 0) -> Instance:
 
 
 def simpy_jobs(queue: Instance) -> list[tuple[float, int, tuple[tuple[float]]]]:
-    """Return the jobs of a log, as `simpy_cluster` takes them."""
+    """Return the jobs of a log for `simpy_cluster`."""
     columns = (of.tolist() for of in (queue.jobs.submit, queue.jobs.need, queue.jobs.run))
     return [(at, need, ((length,),)) for at, need, length in zip(*columns, strict=True)]
 
 
 @measurement
 def replays() -> Measured:
-    """Time EASY and conservative backfilling, and FCFS beside SimPy."""
-    yield "(l) replays of a log, one core: jobs a second by processor time, starts alone"
-    for name, size, least, gpus in RATES:
+    """Print replayed jobs per second of EASY and conservative backfilling, and FCFS by SimPy."""
+    yield "replays of a log, one core: jobs per second of CPU time"
+    for name, size, gpus in REPLAYS:
         registration.replay_log(log(1000, gpus=gpus), name, "given")  # compiles
         for load_ in LOADS:
             queue = log(size, load_, gpus)
@@ -131,7 +115,7 @@ def replays() -> Measured:
             submit = queue.jobs.submit
             line = float((starts - submit).sum() / (submit[-1] - submit[0]))
             what = f"{name}, {size:,} jobs, load {load_}" + f", {gpus} GPUs" * bool(gpus)
-            yield row(what, size / seconds, least=least, mean_queue=line)
+            yield row(what, size / seconds, mean_queue=line)
     queue = log(REPLAYED)
     work = partial(registration.replay_log, queue, "fcfs", "exact")
     seconds, theirs = cpu_time(partial(simpy_cluster, queue.servers, simpy_jobs(queue)))
@@ -140,16 +124,5 @@ def replays() -> Measured:
     yield row(f"fcfs, {REPLAYED:,} jobs", REPLAYED / cpu(work), SimPy=REPLAYED / seconds)
 
 
-@measurement
-def ten_million() -> Measured:
-    """Replay ten million jobs under EASY with all that is measured; say what that takes."""
-    yield f"{MOST:,} jobs under EASY, all measures taken"
-    registration.run("easy", log(1000))  # compiles
-    queue = log(MOST)
-    seconds, _ = cpu_time(partial(registration.run, "easy", queue))
-    yield row("processor time", seconds, "s", most=30)
-    yield row("memory at the most", peak_mb() / 1024, "GB", most=4)
-
-
 if __name__ == "__main__":
-    run(thresholds, replays, ten_million)
+    run(replays)

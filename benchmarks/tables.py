@@ -1,14 +1,12 @@
-"""Rows of measurements, laid out as tables; clocks; and runs that go on where they stopped.
+"""Shared parts of the benchmarks: tables of measurements, clocks, and resumable runs.
 
-A measurement is a generator. A text that it yields is the title of a table; a `Row` says what was
-measured, what was seen, what is asked, and what stands beside it.
+A measurement is a generator. A text that it yields is the title of a table, and each `Row` that
+follows is a row of this table.
 """
 
 import functools
-import gc
 import os
 import platform
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,14 +23,12 @@ PACKAGES = ("highspy", "ortools", "pyomo", "numba")
 
 
 class Row(NamedTuple):
-    """A measurement."""
+    """A row of a table."""
 
     what: str
-    seen: object  # the number, or words in its place
+    value: object  # the measured number, or a text in its place
     unit: str
-    asked: str  # the target; empty where there is none
-    met: bool | None  # whether the target is met
-    beside: dict[str, object]  # further columns by heading
+    columns: dict[str, object]  # further columns by heading
 
 
 Measured = Iterator[str | Row]
@@ -40,31 +36,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K")
 
-_WITH_TARGET: list[Row] = []
 
-
-def row(
-    what: object,
-    seen: object = None,
-    unit: str = "",
-    *,
-    most: float | None = None,
-    least: float | None = None,
-    **beside: object,
-) -> Row:
-    """Return a measurement with its target; in headings ``_`` is a blank."""
-    asked, met = "", None
-    if isinstance(seen, int | float):
-        if most is not None:
-            asked, met = f"<= {cell(most)}", seen <= most
-        elif least is not None:
-            asked, met = f">= {cell(least)}", seen >= least
-    beside = {heading.replace("_", " "): value for heading, value in beside.items()}
-    return Row(str(what), seen, unit, asked, met, beside)
+def row(what: object, value: object = None, unit: str = "", **columns: object) -> Row:
+    """Return a row of a table. A ``_`` in the name of a column is shown as a blank."""
+    named = {heading.replace("_", " "): cell for heading, cell in columns.items()}
+    return Row(str(what), value, unit, named)
 
 
 def cell(value: object) -> str:
-    """Return a value as a table shows it: numbers to three digits."""
+    """Return the text of a cell: floats with three digits, integers with separators."""
     if isinstance(value, float):
         if value and abs(value) < 1e-3:
             return f"{value:.1e}"
@@ -75,7 +55,7 @@ def cell(value: object) -> str:
 
 
 def measurement(rows: Callable[P, Measured]) -> Callable[P, list[Row]]:
-    """Make a generator of rows a function that prints and returns them."""
+    """Return a function that prints the tables of a measurement and returns their rows."""
 
     @functools.wraps(rows)
     def printed(*args: P.args, **options: P.kwargs) -> list[Row]:
@@ -85,12 +65,10 @@ def measurement(rows: Callable[P, Measured]) -> Callable[P, list[Row]]:
                 tables.append((item, []))
             else:
                 tables[-1][1].append(item)
-                _progress(f"{item.what}: {cell(item.seen)} {item.unit}")
+                _progress(f"{item.what}: {cell(item.value)} {item.unit}")
         for title, of_table in tables:
             show(title, of_table)
-        every = [item for _, of_table in tables for item in of_table]
-        _WITH_TARGET.extend(item for item in every if item.met is not None)
-        return every
+        return [item for _, of_table in tables for item in of_table]
 
     return printed
 
@@ -102,20 +80,16 @@ def _progress(message: str) -> None:
 
 def show(title: str, rows: Sequence[Row]) -> None:
     """Print rows as a table."""
-    marks = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}
     lines = [
         {
             "": item.what,
-            "seen": f"{cell(item.seen)} {item.unit}".strip(),
-            "asked": f"{item.asked} {marks[item.met]}".strip(),
-            **{heading: cell(value) for heading, value in item.beside.items()},
+            "measured": f"{cell(item.value)} {item.unit}".strip(),
+            **{heading: cell(value) for heading, value in item.columns.items()},
         }
         for item in rows
     ]
     table = Table(title=title, title_justify="left")
-    headings = [h for h in dict.fromkeys(h for line in lines for h in line) if h != "asked"]
-    if any(line["asked"] for line in lines):
-        headings.insert(2, "asked")
+    headings = list(dict.fromkeys(heading for line in lines for heading in line))
     for heading in headings:
         table.add_column(heading, justify="right" if heading else "left", overflow="fold")
     for line in lines:
@@ -124,73 +98,49 @@ def show(title: str, rows: Sequence[Row]) -> None:
 
 
 def run(*tables: Callable[[], object], packages: tuple[str, ...] = PACKAGES) -> None:
-    """Print the tables that the command line names, or all, and how many targets were met."""
+    """Print the tables that are named on the command line, by default all of them."""
     named = {table.__name__: table for table in tables}
     if unknown := [name for name in sys.argv[1:] if name not in named]:
         sys.exit(f"no table {unknown[0]}; there are {', '.join(named)}")
     out.print(machine(*packages), highlight=False)
     for name in sys.argv[1:] or named:
         named[name]()
-    missed = [item for item in _WITH_TARGET if not item.met]
-    met = len(_WITH_TARGET) - len(missed)
-    out.print(f"{met} of {len(_WITH_TARGET)} targets met", highlight=False)
-    if missed:
-        show("missed", missed)
 
 
 # --- clocks ----------------------------------------------------------------------------------
 
 
-def best_of(repeats: int, work: Callable[[], T]) -> tuple[float, T]:
-    """Return the shortest time that a piece of work took, in seconds, and what it returned last."""
-    shortest = float("inf")
-    for _ in range(repeats):
-        gc.collect()
-        began = time.perf_counter()
-        result = work()
-        shortest = min(shortest, time.perf_counter() - began)
-    return shortest, result
-
-
 def cpu_time(work: Callable[[], T]) -> tuple[float, T]:
-    """Return the processor time of a piece of work, in seconds, and what it returned."""
+    """Return the CPU time of a call in seconds, and its result."""
     began = time.process_time()
     result = work()
     return time.process_time() - began, result
 
 
 def cpu(work: Callable[[], object], repeats: int = 5) -> float:
-    """Return the least processor time of a piece of work, which is done once before."""
+    """Return the least CPU time of ``repeats`` calls in seconds, after one call to compile."""
     work()
     return max(min(cpu_time(work)[0] for _ in range(repeats)), 1e-9)
 
 
-def peak_mb() -> float:
-    """Return the most memory that this process has held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def agree(*values: float | None) -> None:
-    """Stop the run where two methods give different optima: their times would mean nothing.
-
-    Raises `SystemExit` with the values.
-    """
+    """Raise `SystemExit` if the optima of two methods differ; None stands for no optimum."""
     present = [value for value in values if value is not None]
     if present and max(present) - min(present) > 1e-9 * abs(max(present)):
         raise SystemExit(f"the methods disagree: {', '.join(map(repr, present))}")
 
 
 def machine(*packages: str) -> str:
-    """Describe what the numbers were measured on."""
+    """Return a description of this machine, with the versions of some packages."""
     installed = ", ".join(f"{name} {version(name)}" for name in packages)
     processors = f"{platform.machine()}, {os.cpu_count()} processors"
     return f"{processors}, Python {platform.python_version()}; {installed}"
 
 
-# --- runs that go on -------------------------------------------------------------------------
+# --- resumable runs --------------------------------------------------------------------------
 
 
-def resume(  # noqa: PLR0917  one job queue
+def resume(  # noqa: PLR0917
     file: Path,
     kind: type[T],
     key: Callable[[T], K],
@@ -198,9 +148,23 @@ def resume(  # noqa: PLR0917  one job queue
     work: Callable[[K], T],
     each: Callable[[Callable[[K], T], Iterable[K]], Iterable[T]] = map,
 ) -> dict[K, T]:
-    """Do the work that a file does not hold yet, append a line for each, and return all by key.
+    """Return the results of all tasks by key, resuming from a file of earlier results.
 
-    A last line that was cut short is ignored; ``each`` maps the work, in any order.
+    Parameters
+    ----------
+    file : Path
+        Results of earlier runs, one JSON document per line. An incomplete last line is ignored, and
+        new results are appended.
+    kind : type
+        The type of a result.
+    key : callable
+        Returns the key of a result.
+    todo : iterable
+        The keys of all tasks.
+    work : callable
+        Computes the result of a key.
+    each : callable
+        Maps ``work`` over keys, in any order.
     """
     done = {key(item): item for item in read_lines(file, kind)}
     waiting = [item for item in todo if item not in done]
@@ -216,7 +180,7 @@ def resume(  # noqa: PLR0917  one job queue
 
 
 def read_lines(file: Path, kind: type[T]) -> Iterator[T]:
-    """Yield what a file of lines holds."""
+    """Yield the documents of a file with one JSON document per line."""
     for line in file.read_bytes().splitlines() if file.exists() else ():
         try:
             yield msgspec.json.decode(line, type=kind)

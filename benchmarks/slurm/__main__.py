@@ -6,11 +6,9 @@ Prints a row for each night, and exits 1 if a job that was to be in time was lat
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import schedopt
 from benchmarks.slurm import nights
 from benchmarks.slurm.cluster import Cluster, StartError, cluster, missing
 from benchmarks.slurm.nights import Outcome, carry_out
@@ -41,22 +39,6 @@ def every_night() -> dict[str, Callable[[Cluster, str], Outcome]]:
     return found
 
 
-def script_of_many_frames() -> str:
-    """Return how many submissions 40 jobs of 2,400 frames are, and how fast they are written."""
-    plan = schedopt.plan(nights.many_frames(), time_limit=20)
-    began = time.perf_counter()
-    text = plan.script("slurm")
-    seconds = time.perf_counter() - began
-    jobs, tasks = (
-        len(plan.rows),
-        sum(len(stage) for job in plan.instance.jobs for stage in job.stages or ()),
-    )
-    return (
-        f"{jobs} jobs of {tasks:,} frames: {text.count('sbatch ')} submissions, "
-        f"the script written in {seconds:.2f} s"
-    )
-
-
 def main(words: list[str]) -> int:
     """Carry out the nights that are named, the short ones, or all."""
     if programs := missing():
@@ -68,8 +50,6 @@ def main(words: list[str]) -> int:
         except StartError as error:
             print(f"benchmarks.slurm: skipped, Slurm does not start: {error}", file=sys.stderr)
             return 0
-    if not words:
-        print(script_of_many_frames(), flush=True)
     return carry_out_nights(words or [*every_night()])
 
 

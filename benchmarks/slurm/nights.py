@@ -325,23 +325,6 @@ def random_night(seed: int) -> Instance:
     )
 
 
-def many_frames() -> Instance:
-    """Return a night of 40 jobs with 2,400 frames in two stages."""
-    draw = Random(1)
-    jobs = tuple(
-        Job(
-            name=f"shot {i}",
-            reward=1,
-            stages=((draw.choice((20.0, 30.0, 45.0)),) * 58, (10.0, 10.0)),
-        )
-        for i in range(40)
-    )
-    start = "2026-11-22T20:00:00+00:00"
-    return Instance(
-        name="many", processors=100, deadline=840.0, end=840.0, jobs=jobs, unit="m", start=start
-    )
-
-
 def shorter(seed: int) -> Callable[[], float]:
     """Return what draws run times from half of the plan to all of it."""
     return partial(Random(seed).uniform, 0.5, 1.0)

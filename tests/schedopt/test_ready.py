@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders.cli import process, refused, run, started
+from builders.ready import KINDS, tying_jobs
 from builders.refusals import refusal
 
 import schedopt
-from benchmarks.ready import KINDS, tying_jobs
 from schedopt.instances import ready as reading
 from schedopt.instances.errors import InputError
 
