@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from schedopt.formulations.protocol import Side
 from schedopt.instances.constraints import Constraint, check_added, label
@@ -45,7 +44,7 @@ class WholeModel:
         self.added: list[Constraint] = []
         self.seconds = 0.0
         self._model: CpModel | None = None
-        self._declared = b"", b""
+        self._declared = _Declared()
 
     @property
     def loss(self) -> int:
@@ -71,8 +70,8 @@ class WholeModel:
                 self._build()
                 for name, rule in self.rules.items():
                     self._state(rule, name)
-                self._declared = self._digests()
-            except BaseException:  # Ctrl-C too: half a model is none
+                self._declared = _Declared.of(self._model)
+            except BaseException:  # Ctrl-C too: a model is built completely, or not at all
                 self._model, self.asked = None, {}
                 raise
             self.seconds += time.perf_counter() - began
@@ -107,26 +106,19 @@ class WholeModel:
         if self._model is not None:
             for name, rule in list(self.rules.items())[before:]:
                 self._state(rule, name)
-            self._declared = self._declared if changed else self._digests()
+            self._declared = self._declared if changed else _Declared.of(self._model)
         self.seconds += time.perf_counter() - began
         return self
-
-    def _digests(self) -> tuple[bytes, bytes]:
-        """Return digests of the model, hints apart, and of its objective alone."""
-        text = f"\n{self.model.proto}"  # the one form that OR-Tools 9.14 and 9.15 share
-        text = text.replace(_part(text, "solution_hint"), "", 1)
-        goal = "".join(_part(text, name) for name in ("objective", "floating_point_objective"))
-        return blake2b(text.encode()).digest(), blake2b(goal.encode()).digest()
 
     @property
     def changed(self) -> bool:
         """Whether anything in the model but hints differs from what was declared."""
-        return self._model is not None and self._digests() != self._declared
+        return self._model is not None and _Declared.of(self._model) != self._declared
 
     @property
     def goal_changed(self) -> bool:
-        """Whether its objective does."""
-        return self._model is not None and self._digests()[1] != self._declared[1]
+        """Whether its objective differs from what was declared."""
+        return self._model is not None and _Declared.goal_of(self._model) != self._declared.goal
 
     def side_constraints(self) -> Side:
         """Return the literal that enforces each side constraint, by name, once there is a model.
@@ -145,7 +137,24 @@ def set_domain(message: Any, domain: Iterable[int]) -> None:
     message.domain.extend(domain)
 
 
-def _part(text: str, name: str) -> str:
-    """Return a section of a model's text, with its leading newline; empty where it is absent."""
-    at = text.find(f"\n{name} {{\n")
-    return "" if at < 0 else text[at : text.index("\n}", at) + 2]
+class _Declared(NamedTuple):
+    """A model as CP-SAT would read it, and its objective alone; hints do not count."""
+
+    model: bytes = b""
+    goal: bytes = b""
+
+    @classmethod
+    def of(cls, model: CpModel) -> Self:
+        """Return the state of a model."""
+        proto = model.proto
+        if proto.HasField("solution_hint"):
+            proto = type(proto)()
+            proto.CopyFrom(model.proto)
+            proto.ClearField("solution_hint")
+        return cls(proto.SerializeToString(), cls.goal_of(model))
+
+    @staticmethod
+    def goal_of(model: CpModel) -> bytes:
+        """Return the objective of a model."""
+        goals = model.proto.objective, model.proto.floating_point_objective
+        return b" ".join(goal.SerializeToString() for goal in goals)

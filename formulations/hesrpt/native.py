@@ -1,11 +1,9 @@
-"""The CVXPY program of an allocation, which users may change; changes are detected."""
+"""The CVXPY program of an allocation, which users can change."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
-from typing import Any
+from operator import is_
 
 import cvxpy as cp
-import numpy as np
 
 
 class ConvexProgram(cp.Problem):  # type: ignore[misc]  # CVXPY's stubs are skipped
@@ -32,38 +30,38 @@ class ConvexProgram(cp.Problem):  # type: ignore[misc]  # CVXPY's stubs are skip
 
 
 class Native:
-    """The CVXPY program and a digest of its declared part."""
+    """The CVXPY program of an allocation, and the objects that were declared.
+
+    Expressions of CVXPY are immutable, so that a change is another object in their place.
+    """
 
     def __init__(self, goal: cp.Minimize, rows: Sequence[cp.Constraint]) -> None:
-        self.program = ConvexProgram(goal, rows)
-        self._declare()
-
-    def _declare(self) -> None:
-        rows = self.program.constraints
-        self._declared = {id(row) for row in rows}
-        self._rows, self._goal = digest(*rows), digest(self.program.objective)
+        self.program, self._goal, self._rows = ConvexProgram(goal, rows), goal, list(rows)
 
     @property
     def changed(self) -> bool:
         """Whether the user has changed anything."""
-        return self.goal_changed or digest(*self.program.constraints) != self._rows
+        rows = self.program.constraints
+        same = len(rows) == len(self._rows) and all(map(is_, rows, self._rows))
+        return self.goal_changed or not same
 
     @property
     def goal_changed(self) -> bool:
         """Whether the user has changed the objective."""
-        return digest(self.program.objective) != self._goal
+        return self.program.objective is not self._goal
 
     @property
     def added(self) -> list[cp.Constraint]:
         """The rows that the user added."""
-        return [row for row in self.program.constraints if id(row) not in self._declared]
+        declared = set(map(id, self._rows))
+        return [row for row in self.program.constraints if id(row) not in declared]
 
     def state(self, rows: Sequence[cp.Constraint]) -> None:
         """Add declared rows."""
         changed = self.changed
         self.program.constraints.extend(rows)
         if not changed:
-            self._declare()
+            self._rows = list(self.program.constraints)
 
     def replace(self, program: cp.Problem) -> None:
         """Replace the program."""
@@ -80,22 +78,3 @@ class Native:
         kept = [row for row in self.program.constraints if id(row) not in gone]
         goal = self.program.objective
         return cp.Problem(type(goal)(goal.args[0] / scale), kept)
-
-
-def digest(*roots: Any) -> str:
-    """Return a digest of constraints or of an objective."""
-    sums = sha256()
-    waiting = list(roots)
-    while waiting:
-        node = waiting.pop()
-        sums.update(repr((type(node).__name__, getattr(node, "shape", None))).encode())
-        if isinstance(node, cp.Constant):
-            value = node.value
-            dense = value.toarray() if hasattr(value, "toarray") else np.asarray(value)
-            sums.update(dense.tobytes())
-        elif isinstance(node, cp.Variable):
-            sums.update(repr((node.id, sorted(node.attributes.items()))).encode())
-        else:
-            sums.update(repr(node.get_data()).encode())
-        waiting += node.args
-    return sums.hexdigest()
