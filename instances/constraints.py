@@ -1,14 +1,16 @@
-"""Side constraints as data: what stands in an instance's ``constraints`` list.
+"""Side constraints: the entries of an instance's ``constraints`` list.
 
-A declaration says what is wanted and knows its own JSON. What it means as mathematics is said by
-each formulation, and whether a solution keeps it by each checker; neither is known here.
+The fields of a kind are its JSON. For selections of jobs (dssp) a kind also has its meaning for
+models, ``rows``, and for the checker, ``violations``; the two share no code. The other problems
+interpret the kinds that they take in their formulations and checkers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import msgspec
 
+from schedopt.instances.decimals import as_written, total
 from schedopt.instances.declarations import (
     Constraint,
     Count,
@@ -21,20 +23,28 @@ from schedopt.instances.declarations import (
 from schedopt.instances.errors import InputError, expect, join_places, listing, quote, suggestion
 from schedopt.instances.fair_share import FairShare  # noqa: F401 - as all kinds are imported
 from schedopt.instances.naming import check_unique
+from schedopt.instances.rows import Choice, Columns, Row
 
 
 class Shares(Constraint, frozen=True, tag="share"):
-    """What each of these jobs gets of the servers while it is in the system (hesrpt).
+    """Bound the share of the servers that each job has while it is in the system (hesrpt).
 
     Attributes
     ----------
     jobs : tuple of str
-        The jobs, each bounded by itself.
+        The jobs; the bounds apply to each of them separately.
     at_most : float, optional
-        The largest share of all servers, in [0, 1].
+        The maximum share of all servers, in [0, 1].
     at_least : float, optional
-        The least share of all servers, in [0, 1].
+        The minimum share of all servers, in [0, 1].
     """
+
+    example: ClassVar = {
+        "kind": "share",
+        "name": "storm floor",
+        "jobs": ["storm"],
+        "at_least": 0.25,
+    }
 
     jobs: Jobs
     at_most: Share | None = None
@@ -45,35 +55,63 @@ class Shares(Constraint, frozen=True, tag="share"):
 
 
 class _OfJobs(Constraint, frozen=True):
-    """What is asked of some jobs.
+    """A constraint on a list of jobs.
 
     Attributes
     ----------
     jobs : tuple of str
-        Their names.
+        The names of the jobs.
     """
 
     jobs: Jobs
 
 
 class Require(_OfJobs, frozen=True, tag="require"):
-    """These jobs are selected."""
+    """Select all of these jobs."""
+
+    example: ClassVar = {"kind": "require", "name": "promised", "jobs": ["titles"]}
+
+    def rows(self, columns: Columns) -> Iterator[Row]:
+        """Yield x_j >= 1 for each job."""
+        for job in self.jobs:
+            yield columns.row(job, {job: 1.0}, lower=1.0)
+
+    def violations(self, choice: Choice) -> Iterator[str]:
+        """Yield the jobs that are not selected."""
+        for job in self.jobs:
+            if job not in choice.selected:
+                yield f"{job} is not selected"
 
 
 class Forbid(_OfJobs, frozen=True, tag="forbid"):
-    """These jobs are not selected."""
+    """Select none of these jobs."""
+
+    example: ClassVar = {"kind": "forbid", "name": "on hold", "jobs": ["forest"]}
+
+    def rows(self, columns: Columns) -> Iterator[Row]:
+        """Yield x_j <= 0 for each job."""
+        for job in self.jobs:
+            yield columns.row(job, {job: 1.0}, upper=0.0)
+
+    def violations(self, choice: Choice) -> Iterator[str]:
+        """Yield the jobs that are selected."""
+        for job in self.jobs:
+            if job in choice.selected:
+                yield f"{job} is selected"
 
 
 class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):
-    """Selecting the first job asks for the second.
+    """Select the second job if the first one is selected.
 
     Attributes
     ----------
     if_ : str
         The first job (``if`` in JSON).
     then : str
-        The second.
+        The second job.
     """
+
+    example: ClassVar = {"kind": "imply", "name": "needs the set", "if": "crowd", "then": "forest"}
 
     if_: Name
     then: Name
@@ -83,28 +121,64 @@ class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):
         yield "if", self.if_
         yield "then", self.then
 
+    def rows(self, columns: Columns) -> Iterator[Row]:
+        """Yield x_if <= x_then."""
+        if self.if_ != self.then:
+            yield columns.row("implied", {self.if_: 1.0, self.then: -1.0}, upper=0.0)
+
+    def violations(self, choice: Choice) -> Iterator[str]:
+        """Yield a message if only the first job is selected."""
+        if self.if_ in choice.selected and self.then not in choice.selected:
+            yield f"{self.if_} is selected, {self.then} is not"
+
 
 class Together(_OfJobs, frozen=True, tag="together"):
-    """All of these jobs are selected, or none (epoch: all in one epoch)."""
+    """Select all of these jobs, or none (epoch: all in one epoch)."""
+
+    example: ClassVar = {"kind": "together", "name": "one shot", "jobs": ["crowd", "forest"]}
+
+    def rows(self, columns: Columns) -> Iterator[Row]:
+        """Yield x_first = x_j for each other job."""
+        first, *others = dict.fromkeys(self.jobs)
+        for job in others:
+            yield columns.row(job, {first: 1.0, job: -1.0}, lower=0.0, upper=0.0)
+
+    def violations(self, choice: Choice) -> Iterator[str]:
+        """Yield the jobs that are missing, if another job of the list is selected."""
+        missing = [job for job in self.jobs if job not in choice.selected]
+        if 0 < len(missing) < len(self.jobs):
+            yield f"some are selected, but not {', '.join(missing)}"
 
 
 class Apart(_OfJobs, frozen=True, tag="apart"):
-    """At most one of these jobs is selected (epoch: all in different epochs)."""
+    """Select at most one of these jobs (epoch: all in different epochs)."""
+
+    example: ClassVar = {"kind": "apart", "name": "one disk", "jobs": ["storm", "titles"]}
+
+    def rows(self, columns: Columns) -> Iterator[Row]:
+        """Yield sum of x_j <= 1."""
+        yield columns.row("at most one", dict.fromkeys(self.jobs, 1.0), upper=1.0)
+
+    def violations(self, choice: Choice) -> Iterator[str]:
+        """Yield the selected jobs if there are several."""
+        both = sorted(set(self.jobs) & set(choice.selected))
+        if len(both) > 1:
+            yield f"{', '.join(both)} are all selected"
 
 
 class _Counted(Constraint, frozen=True):
-    """A bound on how many jobs of a list, or of a group, are selected.
+    """A bound on the number of selected jobs of a list or of a group.
 
     Attributes
     ----------
     count : int
-        How many.
+        The bound.
     jobs : tuple of str, optional
-        Which jobs are counted; or `by` and `group` say it.
+        The jobs that are counted, unless `by` and `group` name a group.
     by : str, optional
         The grouping, such as ``team``.
     group : str, optional
-        The group of it whose jobs are counted.
+        The group whose jobs are counted.
     """
 
     count: Count
@@ -118,21 +192,67 @@ class _Counted(Constraint, frozen=True):
             raise InputError("either `jobs`, or `by` and `group`")
 
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
-        """Yield the group, if it is given by group."""
+        """Yield the group, if the jobs are given by group."""
         if self.by is not None:
             yield "group", self.by, self.group
 
+    def _coefficients(self, columns: Columns) -> Mapping[str, float]:
+        """Return a coefficient of 1 for each job that is counted."""
+        if self.jobs is not None:
+            return dict.fromkeys(self.jobs, 1.0)
+        night = columns.instance
+        members = night.groups[self.by or ""][self.group or ""]
+        return {night.jobs[j].name: 1.0 for j in members}
+
+    def _count(self, choice: Choice) -> int:
+        """Return the number of selected jobs among those that are counted."""
+        counted = choice.members(self.by, self.group) if self.jobs is None else self.jobs
+        return len({job for job in counted if job in choice.selected})
+
 
 class AtMost(_Counted, frozen=True, tag="at-most"):
-    """At most ``count`` of these jobs, or of this group's, are selected."""
+    """Select at most ``count`` of these jobs, or of the jobs of this group."""
+
+    example: ClassVar = {
+        "kind": "at-most",
+        "name": "one of fx",
+        "by": "team",
+        "group": "fx",
+        "count": 1,
+    }
+
+    def rows(self, columns: Columns) -> Iterator[Row]:
+        """Yield sum of x_j <= count."""
+        yield columns.row("count", self._coefficients(columns), upper=self.count)
+
+    def violations(self, choice: Choice) -> Iterator[str]:
+        """Yield the count if it is too large."""
+        if (count := self._count(choice)) > self.count:
+            yield f"{count} selected, at most {self.count} asked"
 
 
 class AtLeast(_Counted, frozen=True, tag="at-least"):
-    """At least ``count`` of these jobs, or of this group's, are selected."""
+    """Select at least ``count`` of these jobs, or of the jobs of this group."""
+
+    example: ClassVar = {
+        "kind": "at-least",
+        "name": "two",
+        "jobs": ["crowd", "forest", "titles"],
+        "count": 2,
+    }
+
+    def rows(self, columns: Columns) -> Iterator[Row]:
+        """Yield sum of x_j >= count."""
+        yield columns.row("count", self._coefficients(columns), lower=self.count)
+
+    def violations(self, choice: Choice) -> Iterator[str]:
+        """Yield the count if it is too small."""
+        if (count := self._count(choice)) < self.count:
+            yield f"{count} selected, at least {self.count} asked"
 
 
 class _Used(Constraint, frozen=True):
-    """What jobs use, by their names."""
+    """A constraint on what jobs use, by the names of the jobs."""
 
     def jobs_named(self) -> Iterator[tuple[str, str]]:
         """Yield the jobs that use it."""
@@ -142,49 +262,106 @@ class _Used(Constraint, frozen=True):
 
 
 class Resource(_Used, frozen=True, tag="resource"):
-    """A total over the whole night, such as disk space or a budget; what is held is `Seats`.
+    """Bound a total over each night, such as disk space or a budget.
+
+    What tasks hold only while they run is `Seats`.
 
     Attributes
     ----------
     name : str
         The resource.
     capacity : float
-        How much of it there is.
+        The largest total.
     use : dict of str to float
-        How much of it each job takes; a job that is not listed takes none.
+        The amount that each job uses; 0 for a job that is not listed.
     """
+
+    example: ClassVar = {
+        "kind": "resource",
+        "name": "scratch disk",
+        "capacity": 4,
+        "use": {"storm": 3, "crowd": 2},
+    }
 
     name: Name
     capacity: NonNegative
     use: dict[Name, NonNegative]
 
+    def rows(self, columns: Columns) -> Iterator[Row]:
+        """Yield sum of use_j·x_j <= capacity for each night."""
+        room = as_written(self.capacity)
+        most = 2 * room or 1  # larger amounts mean the same
+        use = {job: min(as_written(amount), most) for job, amount in self.use.items()}
+        return columns.each_night("use", use, upper=room)
+
+    def violations(self, choice: Choice) -> Iterator[str]:
+        """Yield the total of each night on which it is too large."""
+        for night, chosen in choice.by_night():
+            used = total(amount for job, amount in self.use.items() if job in chosen)
+            if used > as_written(self.capacity):
+                yield f"{night}{float(used):.12g} of {self.capacity:.12g} used"
+
 
 class Seats(_Used, frozen=True, tag="seats"):
-    """Seats of a licence, or slots, that running tasks hold: never more at a time than there are.
+    """Bound what running tasks hold at a time, such as seats of a licence.
 
     Attributes
     ----------
     capacity : int
-        How many there are.
+        The number of seats.
     use : dict of str to int
-        How many each running task of a job holds, from its start to its end; a task of a job that
-        is not listed holds none. A job whose tasks hold more than there are cannot run.
+        The seats that each running task of a job holds, from its start to its end; 0 for a job that
+        is not listed. A job whose tasks hold more seats than there are cannot run.
     """
+
+    example: ClassVar = {
+        "kind": "seats",
+        "name": "simulator",
+        "capacity": 2,
+        "use": {"storm": 1, "crowd": 1},
+    }
 
     capacity: Count
     use: dict[Name, Count]
 
+    def rows(self, columns: Columns) -> Iterator[Row]:
+        """Yield x_j <= 0 for jobs that hold too many seats, and seats·time within each window.
+
+        These rows are necessary; a schedule bounds the seats at each time.
+        """
+        too_many = [job for job, use in self.use.items() if use > self.capacity]
+        for job in sorted(too_many, key=columns.instance.index.__getitem__):
+            yield from columns.each_night(job, {job: 1.0}, upper=0.0)
+        yield from columns.held(self.use, self.capacity)
+
+    def violations(self, choice: Choice) -> Iterator[str]:
+        """Yield the selected jobs that hold too many seats.
+
+        The checkers of selections and of schedules judge what is held at a time.
+        """
+        for night, chosen in choice.by_night():
+            for job in sorted(job for job, use in self.use.items() if use > self.capacity):
+                if job in chosen:
+                    yield f"{night}{job} holds more than there are"
+
 
 class ResponseTime(Constraint, frozen=True, tag="response-time"):
-    """The mean response time of a class of multiserver jobs is at most this.
+    """Bound the mean response time of a class of multiserver jobs (msfq).
 
     Attributes
     ----------
     need : int
-        Which class: that of jobs which need so many servers.
+        The number of servers that each job of the class needs.
     at_most : float
         The largest mean response time, in the file's unit of time.
     """
+
+    example: ClassVar = {
+        "kind": "response-time",
+        "name": "large jobs",
+        "need": 32,
+        "at_most": 60,
+    }
 
     need: Annotated[int, msgspec.Meta(ge=1)]
     at_most: Annotated[float, msgspec.Meta(gt=0)]

@@ -1,14 +1,10 @@
-"""Base classes of records and constraints, and types of their fields.
-
-`EXAMPLES` holds a side constraint of each kind as a file writes it, for messages, ``explain`` and
-the manual. Their jobs and groups exist in the instances that ``schedopt new`` writes.
-"""
+"""Base classes of records, types of their fields, and the base class of side constraints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 import msgspec.inspect
@@ -17,6 +13,9 @@ from typing_extensions import dataclass_transform
 from schedopt.instances.decoding import validation_error
 from schedopt.instances.errors import InputError, quote
 
+if TYPE_CHECKING:
+    from schedopt.instances.rows import Choice, Columns, Row
+
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
@@ -24,36 +23,6 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Integer = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 """A whole number of a solution; floats hold it exactly."""
 Jobs = Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
-
-EXAMPLES: Mapping[str, dict[str, Any]] = {
-    "fair-share": {"kind": "fair-share", "name": "fx cap", "by": "team", "at_most": {"fx": 0.4}},
-    "share": {"kind": "share", "name": "storm floor", "jobs": ["storm"], "at_least": 0.25},
-    "require": {"kind": "require", "name": "promised", "jobs": ["titles"]},
-    "forbid": {"kind": "forbid", "name": "on hold", "jobs": ["forest"]},
-    "imply": {"kind": "imply", "name": "needs the set", "if": "crowd", "then": "forest"},
-    "together": {"kind": "together", "name": "one shot", "jobs": ["crowd", "forest"]},
-    "apart": {"kind": "apart", "name": "one disk", "jobs": ["storm", "titles"]},
-    "at-most": {"kind": "at-most", "name": "one of fx", "by": "team", "group": "fx", "count": 1},
-    "at-least": {
-        "kind": "at-least",
-        "name": "two",
-        "jobs": ["crowd", "forest", "titles"],
-        "count": 2,
-    },
-    "resource": {
-        "kind": "resource",
-        "name": "scratch disk",
-        "capacity": 4,
-        "use": {"storm": 3, "crowd": 2},
-    },
-    "seats": {
-        "kind": "seats",
-        "name": "simulator",
-        "capacity": 2,
-        "use": {"storm": 1, "crowd": 1},
-    },
-    "response-time": {"kind": "response-time", "name": "large jobs", "need": 32, "at_most": 60},
-}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
@@ -177,10 +146,18 @@ def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> N
 class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):
     """Base class of side constraints: a kind (the JSON tag) and an optional name.
 
+    A kind for selections of jobs overrides `rows` and `violations`.
+
     Attributes
     ----------
     name : str, optional
         The name that conflicts and violations report.
+    """
+
+    example: ClassVar[dict[str, Any] | None] = None
+    """An example as a file writes it, for ``explain``, the schema and the manual.
+
+    Its jobs and groups are those of the instances that ``schedopt new`` writes.
     """
 
     name: Name | None = None
@@ -190,11 +167,6 @@ class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):
         """Return the JSON tag of this kind, such as ``fair-share``."""
         return str(cls.__struct_config__.tag)
 
-    @classmethod
-    def example(cls) -> dict[str, Any] | None:
-        """Return an example of this kind as in a file; None if `EXAMPLES` has none."""
-        return EXAMPLES.get(cls.kind())
-
     def jobs_named(self) -> Iterator[tuple[str, str]]:
         """Yield the jobs that the constraint refers to, as (place in the constraint, name)."""
         for i, job in enumerate(getattr(self, "jobs", None) or ()):
@@ -203,3 +175,33 @@ class Constraint(CheckedRecord, kw_only=True, tag_field="kind"):
     def groups_named(self) -> Iterator[tuple[str, str, str | None]]:
         """Yield the groups that the constraint refers to, as (place, grouping, group or None)."""
         yield from ()
+
+    def rows(self, columns: Columns) -> Iterable[Row]:
+        """Return what the constraint means for a model: linear rows over its 0-1 columns.
+
+        Parameters
+        ----------
+        columns : Columns
+            The columns of a selection, or of a season of several nights.
+
+        Raises
+        ------
+        NotImplementedError
+            If the kind does not apply to selected jobs.
+        """
+        raise NotImplementedError
+
+    def violations(self, choice: Choice) -> Iterable[str]:
+        """Return how selected jobs violate the constraint, independently of `rows`.
+
+        Parameters
+        ----------
+        choice : Choice
+            The jobs that are selected, on one night or on several.
+
+        Raises
+        ------
+        NotImplementedError
+            If the kind cannot be judged on selected jobs.
+        """
+        raise NotImplementedError

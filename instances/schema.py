@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from schedopt.instances.declarations import EXAMPLES
+from schedopt.instances import constraints
 from schedopt.instances.encoding import to_json
 from schedopt.instances.files import PROBLEMS, instance_type, write_bytes
 
@@ -61,6 +61,8 @@ def schema(problem: str) -> dict[str, Any]:
     for name, definition in definitions.items():
         own = parse_docstring(definition.get("description", ""))
         _describe(definition, docstring_of(record) if name == record.__name__ else own)
+        if example := getattr(getattr(constraints, name, None), "example", None):
+            definition["examples"] = [example]
     return {
         "$schema": DIALECT,
         "title": f"{problem} instance",
@@ -85,9 +87,6 @@ def _describe(definition: dict[str, Any], said: Docstring) -> None:
         if name in definition["properties"]:
             definition["properties"][name]["description"] = note
     definition["description"] = said.text
-    (tag,) = definition["properties"].get("kind", {}).get("enum", [""])[:1]
-    if tag in EXAMPLES:
-        definition["examples"] = [EXAMPLES[tag]]
 
 
 def main() -> None:

@@ -149,6 +149,12 @@ def _import(name: str) -> Any:
     if name in __all__:
         home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
         return getattr(import_module(_MODULES.get(name, home)), name)
+    if name[:1].isupper():  # a kind of side constraint that is not listed
+        from schedopt.instances import constraints
+
+        kind = getattr(constraints, name, None)
+        if isinstance(kind, type) and issubclass(kind, constraints.Constraint):
+            return kind
     raise AttributeError(f"module 'schedopt' has no attribute {name!r}")
 
 

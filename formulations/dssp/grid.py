@@ -122,7 +122,7 @@ class GridRow:
 def whole_rows(row: Row) -> list[GridRow]:
     """Return a row in integers: one row if its coefficients are, else one for each bound."""
     body: dict[int, Number] = {}
-    for j, c in zip(row.jobs, row.coefficients, strict=True):
+    for j, c in zip(row.columns, row.coefficients, strict=True):
         body[j] = body[j] + exact(c) if j in body else exact(c)
     jobs = sorted(j for j, c in body.items() if c != 0)
     coefficients, scale = lowest([exact(body[j]) for j in jobs])

@@ -169,7 +169,7 @@ class Rooms:
         above = Selection(msgspec.structs.replace(bounding(self.night), constraints=()))
         for closed in np.flatnonzero(~above.open).tolist():
             model.add(schedule._x[closed] == 0)
-        for whole in (whole for row in above.capacity for whole in whole_rows(row)):
+        for whole in (whole for row in above.own_rows for whole in whole_rows(row)):
             if whole.exact and whole.upper is not None:  # implied
                 x = [schedule._x[j] for j in whole.jobs]
                 body = cp_model.LinearExpr.weighted_sum(x, list(whole.coefficients))

@@ -235,7 +235,7 @@ def _service_row(row: Row, rank: NDArray[np.intp], most: int) -> ServiceRow:
 
     Who asks for nothing is not in it.
     """
-    pairs = zip(row.jobs, map(exact, row.coefficients), strict=True)
+    pairs = zip(row.columns, map(exact, row.coefficients), strict=True)
     asked = {j: part for j, part in pairs if part}
     jobs = np.array([*asked], dtype=np.intp)
     work, scale = lowest([*asked.values()])

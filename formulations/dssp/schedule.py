@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from schedopt.formulations.cp_sat import WholeModel
+from schedopt.formulations.dssp.columns import JobColumns, rows_of
 from schedopt.formulations.dssp.grid import Grid, whole_rewards, whole_rows
 from schedopt.formulations.dssp.rooms import Rooms
-from schedopt.formulations.dssp.rows import Row, rows
+from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
 from schedopt.instances import dssp
 from schedopt.instances.constraints import Constraint, Seats
@@ -77,6 +78,7 @@ class Schedule(WholeModel):
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self._lost = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
+        self.columns = JobColumns(night)
         self._rows: dict[str, list[Row]] = {}
         for name, rule in self.rules.items():
             self._accept_rule(rule, name)
@@ -223,9 +225,9 @@ class Schedule(WholeModel):
 
     def _accept_rule(self, rule: Constraint, name: str) -> None:
         """Add a side constraint as rows of the model."""
-        declared = list(rows(rule, self.instance, self.instance.exact_capacity()))
+        declared = rows_of(rule, self.columns)
         if isinstance(rule, Seats):  # what it means between two times the seats say better
-            declared = [row for row in declared if len(row.jobs) == 1 and row.upper == 0]
+            declared = [row for row in declared if len(row.columns) == 1 and row.upper == 0]
         self._rows[name] = declared
 
     def _state(self, rule: Constraint, name: str) -> None:
@@ -237,9 +239,9 @@ class Schedule(WholeModel):
             self._limit_seats(rule, asked)
         for row in self._rows[name]:
             literals: list[Variable] = [asked]
-            if row.unless_all:
+            if row.unless:
                 lifted = model.new_bool_var(f"lifted[{name},{row.what}]")
-                model.add_bool_and([self._x[j] for j in row.unless_all]).only_enforce_if(lifted)
+                model.add_bool_and([self._x[j] for (j,) in row.unless]).only_enforce_if(lifted)
                 literals.append(lifted.negated())
             for whole in whole_rows(row):
                 self.exact = self.exact and whole.exact

@@ -1,110 +1,141 @@
-"""Season: which jobs to run on which of several nights, knowing all of them from the start."""
+"""Season: which jobs to run on which of several nights, all known from the start."""
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.declared import Declared
-from schedopt.formulations.dssp.nights import Calendar, season_rows
+from schedopt.formulations.dssp.base import SelectionBase
 from schedopt.formulations.dssp.rows import Row, selectable, window_rows
 from schedopt.formulations.protocol import Value
-from schedopt.instances.constraints import Constraint
-from schedopt.instances.dssp import SelectedNights, selected_nights
+from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
 from schedopt.instances.dssp.machine_checks import refuse_features
 from schedopt.instances.naming import split
 
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
-class Season(Declared):
-    """Choose jobs, and a night for each, with the largest total reward; one program for all nights.
 
-    It is the clairvoyant optimum: what could be had by whoever knows tomorrow's jobs tonight.
+class Season(SelectionBase):
+    """Choose jobs, and a night for each, with the largest total reward.
+
+    All nights are one program: the clairvoyant optimum, which knows later jobs from the start.
 
     Parameters
     ----------
     instance : Instance
         Jobs, and ``nights`` nights with all processors until the deadline each; its side
-        constraints are taken over.
+        constraints are part of the model.
     fill : float
-        How much of a night's P·D to fill.
+        The part r of each night's P·D to fill.
 
     Attributes
     ----------
-    calendar : Calendar
-        The columns x_{j,n}: job j is run on night n.
+    model : pyomo.environ.ConcreteModel
+        The Pyomo model, see Notes; ``x[job name, n]`` is 1 if the job runs on night n.
+    columns : JobColumns
+        The jobs and nights of the columns.
     stated : list of (str, Row)
-        The rows of the side constraints over these, under their names.
+        The rows of the side constraints, under their names.
     open : ndarray of bool, shape (columns,)
-        The columns of jobs that can be selected at all.
+        The columns that can be 1.
 
     Raises
     ------
     InputError
-        If ``fill`` is not right, or a side constraint is of a kind that says nothing of seasons.
+        If ``fill`` is wrong, or a side constraint does not apply to seasons.
 
     Notes
     -----
-    Each night is a `Selection` (Anderson et al., SPAA 2005, section 3.1); a job is run on at most
-    one of its nights. Requirements, exclusions and counts speak of all nights together, a resource
-    and seats of each, a fair share of what it says itself.
+    With x_jn = 1 if job j runs on night n, one of its nights::
+
+        maximize    sum_jn R_j x_jn
+        subject to  sum_j T_1(j) x_jn <= r P D                    each night n, as in `Selection`
+                    sum_n x_jn <= 1                               each job j
+                    side constraints
+
+    Source: Anderson et al., SPAA 2005, section 3.1, for each night. Requirements, exclusions and
+    counts apply to all nights together, resources and seats to each night, and fair shares as their
+    fields define it.
     """
 
     name: ClassVar[str] = "season"
-    calendar: Calendar
 
-    def _set_columns(self) -> None:
-        refuse_features(self.instance, "season", self.instance.features.keys() - {"after"})
-        self.calendar = Calendar.of(self.instance, self.fill)
-        self._able = selectable(self.instance, self.fill)
-        jobs, of = self.calendar.jobs, self.calendar.nights
-        self.open = self._able[jobs]
-        self._apart = {
-            n: selectable(night, self.fill) for n, (night, _) in self.calendar.own.items()
-        }
-        for n, own in self._apart.items():
-            self.open[of == n] = own[jobs[of == n]]
-            self._able = self._able | own  # which can be on some night
+    def __init__(self, instance: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
+        refuse_features(instance, "season", instance.features.keys() - {"after"})
+        super().__init__(instance, fill=fill)
 
-    @cached_property
-    def nightly(self) -> list[Row]:
-        """Equation 2 on each night."""
-        stated = window_rows(self.instance, self._able, self.fill)
-        by_night = zip(*map(self.calendar.nightly, stated), strict=True)
-        nightly: list[Row] = []
-        for n, tonight in enumerate(by_night, start=1):
-            if n in self._apart:
-                own = window_rows(self.calendar.own[n][0], self._apart[n], self.fill)
-                nightly += [self.calendar.on_night(row, n) for row in own]
-            else:
-                nightly += tonight
-        return nightly
+    def _build(self) -> pyo.ConcreteModel:
+        """Return the Pyomo model: variables, objective, capacity, one night for each job."""
+        import pyomo.environ as pyo
+
+        from schedopt.formulations.dssp.native import bounded, weighted_sum
+
+        model, season, jobs = pyo.ConcreteModel(), self.instance, self.columns.jobs
+        model.jobs = pyo.Set(initialize=self.columns.names, dimen=2)
+        model.x = pyo.Var(model.jobs, domain=pyo.Binary)
+        x = list(model.x.values())
+        for i in np.flatnonzero(~self.open).tolist():  # the job does not fit by itself
+            x[i].setub(0)
+
+        total_reward = weighted_sum(season.rewards[jobs].tolist(), x)
+        model.reward = pyo.Objective(expr=total_reward, sense=pyo.maximize)  # equation 1
+
+        model.capacity = pyo.Constraint([row.what for row in self.capacity])  # equation 2
+        for row in self.capacity:
+            model.capacity[row.what] = bounded(row, x)
+
+        model.once = pyo.Constraint([row.what for row in self.once])
+        for row in self.once:
+            model.once[row.what] = bounded(row, x)
+        return model
 
     @cached_property
     def capacity(self) -> list[Row]:
-        """Equation 2 on each night, and that each job is run once at most."""
-        declared = list(self.nightly)
-        for j, nights in enumerate(self.calendar.of_job):
-            if self._able[j] and len(nights) > 1:
-                columns = list(nights.values())
-                what = f"once: {self.instance.jobs[j].name}"
-                declared.append(Row(what, columns, [1.0] * len(columns), upper=1.0))
-        return declared
+        """Equation 2 on each night, also between releases and deadlines of jobs."""
+        columns, able = self.columns, selectable(self.instance, self.fill)
+        for night in columns.own.values():
+            able = able | selectable(night, self.fill)
+        shared = window_rows(self.instance, able, self.fill)
+        rows: list[Row] = []
+        for n in range(1, self.instance.nights + 1):
+            own = columns.own.get(n)
+            tonight = shared
+            if own is not None:
+                tonight = window_rows(own, selectable(own, self.fill), self.fill)
+            rows += [columns.on_night(row, n) for row in tonight]
+        return rows
 
-    def _rows(self, constraint: Constraint) -> Iterable[Row]:
-        return season_rows(constraint, self.calendar)
+    @cached_property
+    def once(self) -> list[Row]:
+        """Each job runs on one night at most."""
+        rows: list[Row] = []
+        for j, job in enumerate(self.instance.jobs):
+            columns = self.columns.of_job(j)
+            if len(columns) > 1 and self.open[columns].any():
+                ones = [1.0] * len(columns)
+                rows.append(Row(f"once: {job.name}", columns, ones, upper=1.0))
+        return rows
+
+    @property
+    def own_rows(self) -> list[Row]:
+        """The rows of the formulation itself, the capacity first."""
+        return [*self.capacity, *self.once]
 
     def decode(self, value: Value) -> SelectedNights:
         """Turn values of the variables into a selection for each night."""
-        return self.selected(self._chosen_columns(value))
+        return self.selected(self._ones(value))
 
     def selected(
         self, chosen: Sequence[int] | NDArray[np.intp] | NDArray[np.bool_]
     ) -> SelectedNights:
-        """Return the solution record in which these columns are 1, positions or a mask."""
+        """Return the solution record in which some columns are 1, given by position or mask."""
         at = np.asarray(chosen)
         at = np.flatnonzero(at) if at.dtype == np.bool_ else at.astype(np.intp)
-        jobs, nights = self.calendar.jobs[at], self.calendar.nights[at]
+        jobs, nights = self.columns.jobs[at], self.columns.nights[at]
         tonight = [jobs[here] for here in split(nights - 1, self.instance.nights)]
         return selected_nights(self.instance, tonight, self.fill)

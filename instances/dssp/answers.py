@@ -33,6 +33,11 @@ class Selected(Record, kw_only=True):
     note: str | UnsetType = UNSET
     objectives: tuple[float, ...] | UnsetType = UNSET
 
+    @property
+    def nights(self) -> tuple["Selected"]:
+        """The selection as that of a single night; several nights have one each."""
+        return (self,)
+
 
 class SelectedNight(Record, kw_only=True):
     """The jobs that run on one of several nights.

@@ -17,7 +17,6 @@ import numpy as np
 from msgspec import UNSET
 
 from schedopt.formats import count_of
-from schedopt.formulations.dssp.nights import nights_of
 from schedopt.instances.constraints import Seats, label
 from schedopt.instances.dssp import (
     Instance,
@@ -233,10 +232,11 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
     """Return the plan with a row for each job; without times if there is no ``run``."""
     chosen, several = result.solution, has_several_nights(result)
     if chosen is None:
-        nights = "several nights" if several else "one night"
-        raise InputError(f"a result with the jobs of {nights}", found="none to plan from")
+        which = "several nights" if several else "one night"
+        raise InputError(f"a result with the jobs of {which}", found="none to plan from")
     why = {name: str(reason) for name, reason in reasons(instance, result).items()}
-    on = {name: n for n, night in enumerate(nights_of(chosen), 1) for name in night.selected}
+    nights: Sequence[Selected | SelectedNight] = chosen.nights
+    on = {name: n for n, night in enumerate(nights, 1) for name in night.selected}
     times: dict[str, PlanRow] = {}
     for schedule in schedules_of(run):
         why |= dict.fromkeys(unpaid_jobs(instance, schedule), LATE)

@@ -103,7 +103,7 @@ def left_out(
     labels = [f"{jobs[j].name} (night {n})" if several else jobs[j].name for j, n in columns]
     demands = [int(numbers[j]) for j, _ in columns]
     program = _in_one(model)
-    judge = _Exchanges(labels, demands, program, set(model.columns(solution)))
+    judge = _Exchanges(labels, demands, program, set(model.chosen_columns(solution)))
     why: dict[str, Reason] = {}
     out = [j for j, job in enumerate(jobs) if job.name not in run]
     for j in sorted(sorted(out, key=lambda j: -jobs[j].reward)[:most]):

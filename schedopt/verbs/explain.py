@@ -105,7 +105,7 @@ def sections(wanted: Iterable[str] | None = None) -> dict[str, list[Entry]]:
 
 def _constraints(record: Problem) -> Iterator[Explained]:
     for name, kind in record.constraint_kinds().items():
-        example = kind.example()
+        example = kind.example
         yield Explained(
             name=name,
             what="side constraint",

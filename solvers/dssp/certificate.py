@@ -94,7 +94,7 @@ def _claimed_bound(model: Selection | Season, program: IntegerProgram, result: R
     """Return the bound without the rounding error of a sum of rewards."""
     bound = Fraction(result.bound or 0.0)
     if result.solution is not None and result.bound == result.objective:
-        reward = program.reward_of(program.point(model.columns(result.solution)))
+        reward = program.reward_of(program.point(model.chosen_columns(result.solution)))
         exact = reward / program.scale
         if abs(exact - bound) <= ROUNDING * bound:
             return exact

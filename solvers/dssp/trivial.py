@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import Instance
+from schedopt.instances.rows import Row
 
 SLIP = 1e-9
 """Relative error of sums of doubles."""
@@ -68,9 +68,7 @@ def _capacity(night: Instance, fill: float) -> Fraction | float:
 
 def _jobs(model: Selection | Season) -> Places:
     """Return the job of each column."""
-    if model.calendar is None:
-        return np.arange(model.width)
-    return model.calendar.jobs
+    return model.columns.jobs
 
 
 class _FloatRow(NamedTuple):
@@ -87,7 +85,7 @@ class _FloatRow(NamedTuple):
         c = row.coefficients
         parts = c.floats if isinstance(c, Whole) else np.array([float(part) for part in c])
         slip = 0.0 if (parts % 1 == 0).all() else SLIP
-        columns = np.asarray(row.jobs, dtype=np.intp)
+        columns = np.asarray(row.columns, dtype=np.intp)
         return cls(columns, parts, float(row.lower), float(row.upper), slip)
 
     @property
@@ -108,16 +106,14 @@ class _GreedyFilling:
     def __init__(self, model: Selection | Season) -> None:
         self.model, self.jobs = model, _jobs(model)
         night = model.instance
-        self.nights = np.ones(model.width, dtype=np.intp)
-        if model.calendar is not None:
-            self.nights = model.calendar.nights
+        self.nights = model.columns.nights
         rewards = night.rewards[self.jobs]
         demands = night.planned.demands.floats[self.jobs]
         self.open = model.open & (rewards > 0)
         order = np.argsort(-rewards / np.maximum(demands, 1e-300), kind="stable")
         self.rank = np.empty(model.width, dtype=np.intp)
         self.rank[order] = np.arange(model.width)
-        several = model.nightly if isinstance(model, Season) else model.capacity
+        several = model.capacity if isinstance(model, Season) else model.own_rows
         self.rows = [_FloatRow.of(row) for row in [*several, *(row for _, row in model.stated)]]
         self.mixed = [row for row in self.rows if row.mixed]
         self.plain = [row for row in self.rows if not row.mixed]

@@ -6,23 +6,17 @@ from random import Random
 from typing import Any
 
 import msgspec
+from builders import rules
 from builders.dssp import best_at_risk
 from judge.nights import drawn
 
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances import files
 from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
     Constraint,
     FairShare,
     Forbid,
-    Imply,
     Require,
-    Resource,
-    Seats,
-    Together,
 )
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
@@ -35,25 +29,7 @@ SIZES = (1.0, 1e-3, 1e6)
 
 def some_rule(draw: Random, names: list[str]) -> Constraint:
     """Draw a side constraint of any kind that a selection takes."""
-    few = tuple(draw.sample(names, draw.randint(1, min(3, len(names)))))
-    one, other = draw.choice(names), draw.choice(names)
-    team, share = draw.choice(TEAMS[: min(3, len(names))]), draw.choice((0.0, 0.2, 0.5, 1.0))
-    use = dict.fromkeys(few, 2.0)
-    kinds = (
-        lambda: FairShare(by="team", at_most={team: share}),
-        lambda: FairShare(by="team", at_least={team: min(share, 0.5)}),
-        lambda: FairShare(by="team", at_most={team: share}, of="selected"),
-        lambda: Require(jobs=(one,)),
-        lambda: Forbid(jobs=few),
-        lambda: Imply(if_=one, then=other),
-        lambda: Together(jobs=few),
-        lambda: Apart(jobs=few),
-        lambda: AtMost(jobs=few, count=draw.randint(0, 2)),
-        lambda: AtLeast(by="team", group=team, count=draw.randint(0, 2)),
-        lambda: Resource(name=f"disk {draw.random()}", use=use, capacity=draw.randint(0, 5)),
-        lambda: Seats(capacity=2, use=dict.fromkeys(few, draw.randint(1, 2))),
-    )
-    return draw.choice(kinds)()
+    return rules.some_rule(draw, names, TEAMS[: min(3, len(names))])
 
 
 def some_night(draw: Random, *, staged: bool = False, windows: bool = True) -> Instance:

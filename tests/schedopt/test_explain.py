@@ -21,11 +21,12 @@ import schedopt
 from schedopt.cli import app
 from schedopt.formulations.dssp import Selection
 from schedopt.instances import constraints, files
+from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning.reasons import left_out, reasons
 from schedopt.planning.why import smallest_changes
-from schedopt.validation.dssp.constraints import violations
+from schedopt.validation.dssp.constraints import JudgedChoice, violations
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan_table import plan_table
 from schedopt.verbs.solve import solve
@@ -157,6 +158,9 @@ def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: in
     def fits(names: frozenset[str]) -> bool:
         return facts.total(names) <= facts.capacity
 
+    def judged(rule: Constraint, names: frozenset[str]) -> list[str]:
+        return violations(rule, JudgedChoice([facts], [names]))
+
     possible = {name for name in reward if fits(frozenset({name}))}
     for name, reason in found.items():
         assert (reason.kind == "never") == (not fits(frozenset({name})))
@@ -173,8 +177,8 @@ def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: in
                 for size in range(len(reward))
                 for others in combinations(possible - {name}, size)
             ]
-            shut_out = all(violations(rule, facts, names) for names in everyone)
-            assert shut_out or any(violations(rule, facts, names) for names in swaps)
+            shut_out = all(judged(rule, names) for names in everyone)
+            assert shut_out or any(judged(rule, names) for names in swaps)
         elif reward[name] and chosen | {name} in swaps:
             pytest.fail(f"{name} is {reason}, though there is room for it")
 

@@ -1,46 +1,22 @@
-"""The declared rows and the checker of solutions accept the same selections."""
+"""The rows of side constraints and the checker of solutions accept the same selections."""
 
 from itertools import product
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import numpy as np
-from builders.effort import tried
+import pytest
+from builders.effort import examples, tried
+from builders.rules import DRAWS, Named, some_rule
 from hypothesis import example
 from hypothesis import strategies as st
 
-from schedopt.formulations.dssp import Selection
+from schedopt.formulations.dssp import Season, Selection
 from schedopt.formulations.program import IntegerProgram
-from schedopt.instances import constraints as kinds
-from schedopt.instances.dssp import Instance, Job, selected
-from schedopt.instances.fair_share import Each
+from schedopt.instances.dssp import Instance, Job, SideConstraint, selected, selected_nights
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
-
-
-def some_rule(draw: Random, names: list[str]) -> Any:
-    two, share = draw.sample(names, 2), draw.choice((0.1, 0.25, 0.5, 0.9))
-    use = {name: draw.randint(0, 3) for name in names}
-    more: dict[str, Any] = {"of": draw.choice(("capacity", "selected"))}
-    if draw.random() < 0.3:
-        more["past"] = {"a": float(draw.randint(0, 4)), "b": 2.0}
-    return draw.choice(
-        (
-            kinds.Apart(jobs=tuple(two)),
-            kinds.Together(jobs=tuple(two)),
-            kinds.Imply(if_=two[0], then=two[1]),
-            kinds.Require(jobs=(two[0],)),
-            kinds.Forbid(jobs=(two[0],)),
-            kinds.AtMost(jobs=tuple(names[:3]), count=draw.randint(0, 2)),
-            kinds.AtLeast(by="team", group="a", count=draw.randint(0, 2)),
-            kinds.Resource(name=f"disk {draw.random()}", capacity=draw.randint(0, 5), use=use),
-            *(kinds.Seats(capacity=draw.randint(1, 3), use=use) for _ in range(3)),
-            *(kinds.FairShare(by="team", at_most={"a": share}, **more) for _ in range(2)),
-            *(kinds.FairShare(by="team", at_least={"b": share}, **more) for _ in range(2)),
-            kinds.FairShare(by="team", each=Each(at_most=share, at_least=share / 3), **more),
-        )
-    )
 
 
 def some_night(draw: Random) -> Instance:
@@ -57,7 +33,8 @@ def some_night(draw: Random) -> Instance:
         )
         for i in range(draw.randint(2, 5))
     )
-    rules = [some_rule(draw, [job.name for job in jobs]) for _ in range(draw.randint(0, 2))]
+    names = [job.name for job in jobs]
+    rules = [some_rule(draw, names, "ab") for _ in range(draw.randint(0, 2))]
     return Instance(
         name="rows", processors=draw.randint(1, 2), deadline=5, jobs=jobs, constraints=tuple(rules)
     )
@@ -69,11 +46,11 @@ def holds(program: IntegerProgram, chosen: list[int]) -> bool:
 
 
 def found(night: Instance, fill: float, solution: Any) -> list[str]:
-    """Return what the checker finds of a selection."""
+    """Return what the checker finds of a selection or a season."""
     claim = Document(
         instance="rows",
         problem="dssp",
-        formulation="selection",
+        formulation="selection" if night.nights == 1 else "season",
         solver="highs",
         termination="completed",
         solution_status="feasible",
@@ -104,3 +81,55 @@ def test_rows_hold_where_the_checker_finds_nothing(seed: int) -> None:
         columns = np.flatnonzero(chosen).tolist()
         verdicts.append((not wrong, holds(program, columns), night.constraints, columns))
     agreed(verdicts)
+
+
+def some_jobs(draw: Random, nights: int) -> tuple[Job, ...]:
+    """Draw up to five jobs, of several nights up to four, some for some of the nights only."""
+    jobs = []
+    for i in range(draw.randint(2, 5 if nights == 1 else 4)):
+        first = draw.randint(1, nights)
+        jobs.append(
+            Job(
+                name=f"j{i}",
+                reward=1,
+                demand=draw.choice((0, 1, 1.5, 2, 3, 6)),
+                critical_path=draw.choice((1, 2, 9)),
+                groups={"team": "ab"[i % 2]},
+                first_night=first,
+                last_night=draw.randint(first, nights) if nights > 1 else None,
+            )
+        )
+    return tuple(jobs)
+
+
+def test_there_is_a_draw_for_each_kind() -> None:
+    assert {kind.kind() for kind in get_args(SideConstraint)} == DRAWS.keys()
+
+
+@pytest.mark.parametrize("nights", [1, 2, 3])
+@pytest.mark.parametrize("kind", DRAWS)
+def test_rows_and_violations_agree_on_every_plan(kind: str, nights: int) -> None:
+    for seed in range(examples(40)):
+        draw = Random(f"{kind} {nights} {seed}")  # noqa: S311
+        jobs = some_jobs(draw, nights)
+        rule = DRAWS[kind](draw, Named([job.name for job in jobs], "ab"))
+        night = Instance(
+            name="rows",
+            processors=draw.randint(1, 2),
+            deadline=5,
+            jobs=jobs,
+            nights=nights,
+            constraints=(msgspec.structs.replace(rule, name="rule"),),
+        )
+        model = Selection(night) if nights == 1 else Season(night)
+        program = model.integer_program()
+        for plan in product(*([0, *model.columns_of(j)] for j in range(len(jobs)))):
+            columns = [model.columns_of(j)[n] for j, n in enumerate(plan) if n]
+            if not all(model.open[i] for i in columns):
+                continue
+            violated = program.violated_rows(program.point(columns)).tolist()
+            wrong = [program.labels[i] for i in violated if program.owners[i]]
+            runs = [[j for j, on in enumerate(plan) if on == n] for n in range(1, nights + 1)]
+            solution: Any = selected_nights(night, runs) if nights > 1 else model.selected(columns)
+            found_wrong = [w for w in found(night, 1.0, solution) if w.startswith("rule: ")]
+            assert bool(wrong) == bool(found_wrong), (seed, plan, wrong, found_wrong)

@@ -12,7 +12,7 @@ from schedopt.instances.constraints import Constraint, label
 from schedopt.instances.decimals import total
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import quote
-from schedopt.validation.dssp.constraints import UnknownKindError, violations
+from schedopt.validation.dssp.constraints import JudgedChoice, UnknownKindError, violations
 from schedopt.validation.dssp.facts import Chosen, Facts, JobSet, room_of
 from schedopt.validation.dssp.machine import StepFunction
 from schedopt.validation.report import Report, same
@@ -35,15 +35,22 @@ def check_chosen(
     ):
         report.expect(same(ours, theirs), f"{what}: {ours:.12g}, not {theirs:.12g}")
     _check_shares(facts, chosen, solution, report)
+    judge_constraints(constraints, JudgedChoice([facts], [chosen]), report)
+    return chosen
+
+
+def judge_constraints(
+    constraints: Sequence[Constraint], choice: JudgedChoice, report: Report
+) -> None:
+    """Report the violations of side constraints, and the kinds that cannot be judged."""
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
         try:
-            broken = violations(constraint, facts, chosen)
+            found = violations(constraint, choice)
         except UnknownKindError as error:
             report.unjudged.append(f"{name}: {error}")
         else:
-            report.violations.extend(f"{name}: {what}" for what in broken)
-    return chosen
+            report.violations.extend(f"{name}: {what}" for what in found)
 
 
 def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:

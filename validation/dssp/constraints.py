@@ -1,207 +1,101 @@
-"""Whether selections keep each side constraint, judged from the raw instance alone."""
+"""Judge side constraints on selected jobs, with facts recomputed from the raw instance."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import singledispatch
+from typing import Any
 
-from schedopt.instances import constraints as kinds
-from schedopt.instances.decimals import as_written, total
-from schedopt.validation.dssp.facts import Chosen, Facts, room_of
-
-Period = tuple[str, Mapping[int, Fraction], Fraction]
-"""The period of a share: its end, the weight of each night, and that of the past."""
-Wanting = Callable[[Collection[str], Mapping[int, Fraction]], bool]
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.dssp import Instance
+from schedopt.validation.dssp.facts import Chosen, Facts
 
 
 class UnknownKindError(Exception):
-    """No checker knows this kind of side constraint."""
+    """The kind of a side constraint cannot be judged."""
 
 
-@singledispatch
-def violations(constraint: kinds.Constraint, facts: Facts, chosen: Chosen) -> list[str]:
-    """Say how a selection violates a side constraint; empty where it does not.
+class JudgedChoice:
+    """The selected jobs of one night or of several; implements `instances.rows.Choice`.
 
-    ``constraint``: the declaration. A kind of one's own brings a method ``broken(night, names)``;
-    ``facts``: demands, critical paths and capacity, recomputed from the instance; ``chosen``: the
-    names of the selected jobs.
-
-    Raises `UnknownKindError` if nothing here can judge the kind.
+    Parameters
+    ----------
+    facts : sequence of Facts
+        The facts of each night.
+    nights : sequence of sets of str
+        The names of the jobs that run on each night.
+    allowed : mapping of str to range, optional
+        The nights of each job; by default the solution is a selection for a single night.
     """
-    own = getattr(constraint, "broken", None)
-    if own is None:
+
+    def __init__(
+        self,
+        facts: Sequence[Facts],
+        nights: Sequence[Chosen],
+        allowed: Mapping[str, range] | None = None,
+    ) -> None:
+        self.facts, self.nights, self.allowed = facts, nights, allowed
+        self.several = allowed is not None
+        self.selected: Chosen = frozenset().union(*nights) if self.several else nights[0]
+
+    @property
+    def instance(self) -> Instance:
+        """The jobs."""
+        return self.facts[0].night
+
+    def by_night(self) -> Iterator[tuple[str, Chosen]]:
+        """Yield a prefix for messages, and the jobs of each night."""
+        for n, chosen in enumerate(self.nights, start=1):
+            yield f"night {n}: " if self.several else "", chosen
+
+    def members(self, by: str | None, group: str | None) -> list[str]:
+        """Return the names of the jobs of a group."""
+        return self.facts[0].members(by, group)
+
+    def demand(self, night: int, by: str | None = None, group: str | None = None) -> Fraction:
+        """Return the demand that is selected on a night, of all jobs or of a group's."""
+        facts, chosen = self.facts[0], self.nights[night - 1]
+        return facts.total(chosen) if by is None else facts.used(by, group or "", chosen)
+
+    def capacity(self, night: int) -> Fraction:
+        """Return r·P·D of a night, exactly."""
+        return self.facts[night - 1].capacity
+
+    def left_out(self, names: Iterable[str], nights: Collection[int]) -> bool:
+        """Return True if a job with demand is selected on no night but could run on one of these.
+
+        ``nights`` are counted from 1.
+        """
+        return any(
+            self.facts[0].units[name] > 0
+            and any(
+                self.facts[n - 1].floor_counts(name)
+                for n in nights
+                if self.allowed is None or n in self.allowed[name]
+            )
+            for name in names
+            if name not in self.selected
+        )
+
+
+def violations(constraint: Constraint, choice: JudgedChoice) -> list[str]:
+    """Return how selected jobs violate a side constraint; empty if they satisfy it.
+
+    A kind with a method ``broken(instance, names)`` is of the form of earlier versions, which knows
+    one night.
+
+    Raises
+    ------
+    UnknownKindError
+        If the kind cannot be judged on this solution.
+    """
+    try:
+        return list(constraint.violations(choice))
+    except NotImplementedError:
+        pass
+    broken: Any = getattr(constraint, "broken", None)
+    if broken is None:
         raise UnknownKindError(f"no checker knows {constraint.kind()}")
-    return list(own(facts.night, frozenset(chosen)))
-
-
-@violations.register
-def _(constraint: kinds.FairShare, facts: Facts, chosen: Chosen) -> list[str]:
-    def wanting(members: Collection[str], _: object) -> bool:
-        possible = facts.total(job for job in members if facts.floor_counts(job))
-        return facts.total(frozenset(filter(chosen.__contains__, members))) < possible
-
-    return [
-        f"{gets}, {asked}"
-        for gets, _, asked in fair_share_violations(constraint, facts, [chosen], wanting)
-    ]
-
-
-def fair_share_violations(
-    rule: kinds.FairShare,
-    facts: Facts,
-    nights: Sequence[Chosen],
-    wanting: Wanting,
-    rooms: Sequence[Fraction] = (),
-) -> Iterator[tuple[str, str, str]]:
-    """Yield violations of a fair share: what a group gets, when, and what is required.
-
-    ``nights``: the jobs of each night; ``wanting``: tells whether some of a group's jobs could have
-    been run on the nights that count, and were not: a group without such jobs is owed nothing;
-    ``rooms``: r·P·D of each night, where that differs.
-    """
-    bounds = bounds_by_group(rule, facts)
-    for when, counted, before in fair_share_periods(rule, len(nights)):
-        base = past_capacity(rule) * before
-        for n, counts in counted.items():
-            room = rooms[n - 1] if rooms else facts.capacity
-            base += counts * (facts.total(nights[n - 1]) if rule.of == "selected" else room)
-        for group, (most, least) in sorted(bounds.items()):
-            mine = as_written(rule.past.get(group, 0.0)) * before
-            for n, counts in counted.items():
-                mine += counts * facts.used(rule.by, group, nights[n - 1])
-            gets = f"{group} gets {float(mine / base) if base else 0.0:.6g}"
-            if most is not None and mine > as_written(most) * base:
-                yield gets, when, f"at most {most:.6g} asked"
-            under = least is not None and mine < as_written(least) * base
-            if under and wanting(facts.members(rule.by, group), counted):
-                yield gets, when, f"at least {least:.6g} asked"
-
-
-def bounds_by_group(
-    rule: kinds.FairShare, facts: Facts
-) -> dict[str, tuple[float | None, float | None]]:
-    """Return the cap and the floor of each group that has one."""
-    bounds = {
-        group: (rule.at_most.get(group), rule.at_least.get(group))
-        for group in {**rule.at_most, **rule.at_least}
-    }
-    if rule.each is not None:
-        for group in facts.night.groups.get(rule.by, {}):
-            if group not in rule.at_most | rule.at_least:
-                bounds[group] = (rule.each.at_most, rule.each.at_least)
-    return bounds
-
-
-def fair_share_periods(rule: kinds.FairShare, nights: int) -> Iterator[Period]:
-    """Yield the periods of a fair share: end, weight of each night, and of the past.
-
-    A night whose weight is rounded to 0 is not among those of the period.
-    """
-    has_past = rule.past_total is not None or len(rule.past) > 0
-    one = Fraction(1)
-    for last in range(1, nights + 1):
-        if rule.half_life is not None:
-            decay = {n: _decay(last - n, rule.half_life) for n in range(1, last + 1)}
-            counts = {n: weight for n, weight in decay.items() if weight}
-            yield f"on night {last}", counts, _decay(last, rule.half_life)
-        elif rule.window is None:
-            yield f"on night {last}", {last: one}, Fraction(last == 1)
-        elif last >= rule.window:
-            first = last - rule.window + 1
-            counts = dict.fromkeys(range(first, last + 1), one)
-            yield f"on nights {first} to {last}", counts, Fraction(0)
-        elif has_past or last == nights:
-            counts = dict.fromkeys(range(1, last + 1), one)
-            yield f"until night {last}", counts, Fraction(has_past)
-
-
-def _decay(age: int, half_life: float) -> Fraction:
-    """Return 2^(-age/half_life) to the nearest multiple of 2^-40."""
-    return Fraction(round(2.0 ** (40.0 - age / half_life)), 2**40)
-
-
-def past_capacity(rule: kinds.FairShare) -> Fraction:
-    """Return the capacity before the first night."""
-    if rule.past_total is not None:
-        return as_written(rule.past_total)
-    return sum((as_written(used) for used in rule.past.values()), Fraction(0))
-
-
-@violations.register
-def _(constraint: kinds.Require, facts: Facts, chosen: Chosen) -> list[str]:
-    return [f"{job} is not selected" for job in constraint.jobs if job not in chosen]
-
-
-@violations.register
-def _(constraint: kinds.Forbid, facts: Facts, chosen: Chosen) -> list[str]:
-    return [f"{job} is selected" for job in constraint.jobs if job in chosen]
-
-
-@violations.register
-def _(constraint: kinds.Imply, facts: Facts, chosen: Chosen) -> list[str]:
-    first, second = constraint.if_, constraint.then
-    alone = first in chosen and second not in chosen
-    return [f"{first} is selected, {second} is not"] if alone else []
-
-
-@violations.register
-def _(constraint: kinds.Together, facts: Facts, chosen: Chosen) -> list[str]:
-    missing = [job for job in constraint.jobs if job not in chosen]
-    split = 0 < len(missing) < len(constraint.jobs)
-    return [f"some are selected, but not {', '.join(missing)}"] if split else []
-
-
-@violations.register
-def _(constraint: kinds.Apart, facts: Facts, chosen: Chosen) -> list[str]:
-    both = sorted(set(filter(chosen.__contains__, constraint.jobs)))
-    return [f"{', '.join(both)} are all selected"] if len(both) > 1 else []
-
-
-@violations.register
-def _(constraint: kinds.Resource, facts: Facts, chosen: Chosen) -> list[str]:
-    used = total(amount for job, amount in constraint.use.items() if job in chosen)
-    over = used > as_written(constraint.capacity)
-    return [f"{float(used):.12g} of {constraint.capacity:.12g} used"] if over else []
-
-
-@violations.register
-def _(constraint: kinds.Seats, facts: Facts, chosen: Chosen) -> list[str]:
-    # Only a schedule tells what is held at a time; `seat_violations` says whether it could be kept.
-    hopeless = sorted(job for job in chosen if constraint.use.get(job, 0) > constraint.capacity)
-    return [f"{job} holds more than there are" for job in hopeless]
-
-
-def seat_violations(constraint: kinds.Seats, facts: Facts, chosen: Chosen) -> list[str]:
-    """Say between which times a selection needs more seats than there are."""
-    wide = {job.name: job.processors for job in facts.night.jobs}
-    held = {
-        job: use * facts.demand[job] / wide[job]
-        for job, use in constraint.use.items()
-        if job in chosen
-    }
-    there = facts.machine.without_after_end([(Fraction(0), Fraction(constraint.capacity))])
-    return [
-        f"{float(asked):.12g} held from {float(start):.12g} to {float(end):.12g}, "
-        f"at most {float(room_of(there, start, end)):.12g} asked"
-        for start, end, asked in facts.overfull(held, there)
-    ]
-
-
-@violations.register
-def _(constraint: kinds.AtMost, facts: Facts, chosen: Chosen) -> list[str]:
-    count = _count_violation(constraint, facts, chosen)
-    over = count > constraint.count
-    return [f"{count} selected, at most {constraint.count} asked"] if over else []
-
-
-@violations.register
-def _(constraint: kinds.AtLeast, facts: Facts, chosen: Chosen) -> list[str]:
-    count = _count_violation(constraint, facts, chosen)
-    under = count < constraint.count
-    return [f"{count} selected, at least {constraint.count} asked"] if under else []
-
-
-def _count_violation(constraint: kinds.AtMost | kinds.AtLeast, facts: Facts, chosen: Chosen) -> int:
-    listed = constraint.jobs
-    if listed is None:
-        listed = tuple(facts.members(constraint.by, constraint.group))
-    return len(set(filter(chosen.__contains__, listed)))
+    if choice.several:
+        raise UnknownKindError(f"no checker knows {constraint.kind()} over nights")
+    return list(broken(choice.instance, frozenset(choice.selected)))

@@ -20,7 +20,6 @@ from schedopt.instances.errors import InputError, quote
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.machine import NEVER, MachineProfile, StepFunction, integral
 
-Nights = dict[str, range]  # the nights of each job
 MOST = int(sys.float_info.max)
 """The largest double, as an integer: comparing fractions with integers is faster."""
 
@@ -278,7 +277,7 @@ def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts
     return facts
 
 
-def nights_of(season: Instance) -> Nights:
+def nights_of(season: Instance) -> dict[str, range]:
     """Return the nights of each job."""
     return {
         job.name: range(job.first_night, (job.last_night or season.nights) + 1)

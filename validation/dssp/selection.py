@@ -5,25 +5,25 @@ and what a fair share is taken over is worked out anew.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from operator import attrgetter
 
 import msgspec
 import numpy as np
 
-from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
+from schedopt.instances.constraints import Constraint, Seats, label
 from schedopt.instances.dssp import Instance, ScheduledNights, Selected, SelectedNights, one_night
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp import risk, schedule
-from schedopt.validation.dssp.chosen import check_chosen, check_fit, check_objectives
-from schedopt.validation.dssp.constraints import (
-    UnknownKindError,
-    fair_share_violations,
-    seat_violations,
-    violations,
+from schedopt.validation.dssp.chosen import (
+    check_chosen,
+    check_fit,
+    check_objectives,
+    judge_constraints,
 )
-from schedopt.validation.dssp.facts import Chosen, Facts, Nights, facts_of, nights_of
+from schedopt.validation.dssp.constraints import JudgedChoice
+from schedopt.validation.dssp.facts import Chosen, Facts, facts_of, nights_of, room_of
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-14  # relative error allowed to the objective: rounding in a sum of rewards
@@ -64,12 +64,7 @@ def _check_night(
     """Check and return the choice; unless `paid`, the objective is no sum of rewards."""
     chosen = check_chosen(solution, facts, constraints, report)
     check_fit(facts, chosen, report)
-    for position, constraint in enumerate(constraints):
-        if isinstance(constraint, Seats):
-            name = label(constraint, position)
-            report.violations.extend(
-                f"{name}: {w}" for w in seat_violations(constraint, facts, chosen)
-            )
+    _check_seats(constraints, facts, chosen, report)
     reward = float(facts.total_reward(chosen)) if paid else 0.0
     report.expect(
         not paid or (objective is not None and abs(objective - reward) <= ROUNDING * reward),
@@ -77,6 +72,32 @@ def _check_night(
     )
     check_objectives(solution, facts, chosen, report)
     return chosen
+
+
+def _check_seats(
+    constraints: Sequence[Constraint], facts: Facts, chosen: Chosen, report: Report, where: str = ""
+) -> None:
+    """Report seats that a selection cannot keep, with a prefix for the night."""
+    for position, constraint in enumerate(constraints):
+        if isinstance(constraint, Seats):
+            name = label(constraint, position)
+            found = _seat_violations(constraint, facts, chosen)
+            report.violations.extend(f"{name}: {where}{what}" for what in found)
+
+
+def _seat_violations(constraint: Seats, facts: Facts, chosen: Chosen) -> Iterator[str]:
+    """Yield the times between which a selection needs more seats than there are."""
+    wide = {job.name: job.processors for job in facts.night.jobs}
+    held = {
+        job: use * facts.demand[job] / wide[job]
+        for job, use in constraint.use.items()
+        if job in chosen
+    }
+    there = facts.machine.without_after_end([(Fraction(0), Fraction(constraint.capacity))])
+    for start, end, asked in facts.overfull(held, there):
+        room = float(room_of(there, start, end))
+        span = f"from {float(start):.12g} to {float(end):.12g}"
+        yield f"{float(asked):.12g} held {span}, at most {room:.12g} asked"
 
 
 def _report_unproven(instance: Instance, claim: Document, report: Report) -> None:
@@ -124,15 +145,12 @@ def _check_season(
         least, most = _check_schedules(season, solution, claim, constraints, report)
     near = least <= stated <= most or same(least, stated) or same(most, stated)
     report.expect(near, f"objective: {most:.12g}, not {stated}")
-    nights = nights_of(season) if constraints else {}
-    for position, constraint in enumerate(constraints):
-        name = label(constraint, position)
-        try:
-            wrong = list(_season_violations(constraint, every, nights, solution))
-        except UnknownKindError as error:
-            report.unjudged.append(f"{name}: {error}")
-        else:
-            report.violations.extend(f"{name}: {what}" for what in wrong)
+    if constraints:
+        runs = [frozenset(night.selected).intersection(season.index) for night in solution.nights]
+        judge_constraints(constraints, JudgedChoice(every, runs, nights_of(season)), report)
+        if not isinstance(solution, ScheduledNights):  # which are checked at each time
+            for n, (tonight, run) in enumerate(zip(every, runs, strict=True), start=1):
+                _check_seats(constraints, tonight, run, report, f"night {n}: ")
 
 
 def _check_schedules(
@@ -184,37 +202,6 @@ def _check_runs_once(
         for j in places[(first[places] > n) | (last[places] < n)].tolist():
             what = f"{season.jobs[j].name} is for nights {first[j]} to {last[j]}"
             report.violations.append(f"night {n}: {what}")
-
-
-def _season_violations(
-    rule: Constraint, every: Sequence[Facts], nights: Nights, solution: SelectedNights
-) -> Iterator[str]:
-    """Say how a season violates a side constraint; ``every`` has the facts of each night."""
-    facts = every[0]
-    index = facts.night.index
-    run = frozenset(solution.selected).intersection(index)
-    chosen = [frozenset(night.selected).intersection(index) for night in solution.nights]
-
-    def wanting(members: Iterable[str], counted: Iterable[int]) -> bool:
-        return any(
-            facts.demand[name] > 0
-            and any(n in nights[name] and every[n - 1].floor_counts(name) for n in counted)
-            for name in members
-            if name not in run
-        )
-
-    if isinstance(rule, FairShare):
-        rooms = [tonight.capacity for tonight in every]
-        for gets, when, asked in fair_share_violations(rule, facts, chosen, wanting, rooms):
-            yield f"{gets} of what counts {when}, {asked}"
-    elif isinstance(rule, Resource | Seats):
-        for n, night in enumerate(chosen, start=1):
-            for what in violations(rule, facts, night):
-                yield f"night {n}: {what}"
-    elif hasattr(rule, "broken"):
-        raise UnknownKindError(f"no checker knows {rule.kind()} over nights")
-    else:
-        yield from violations(rule, facts, run)
 
 
 def _one_night_facts(season: Instance, n: int = 0) -> Instance:

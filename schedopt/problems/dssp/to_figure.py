@@ -9,7 +9,6 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from schedopt.formulations.dssp.nights import nights_of
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Scheduled, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
@@ -144,7 +143,7 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
     for axes, solution, name in zip(grid[:, 0], solutions, style.keys(documents), strict=True):
         base = np.zeros(len(solution.nights))
         for group, colour in look.items():
-            of = zip(nights_of(solution), solution.capacities, strict=True)
+            of = zip(solution.nights, solution.capacities, strict=True)
             heights = [n.shares[by].get(group, 0.0) if by else n.demand / room for n, room in of]
             axes.bar(1 + np.arange(len(base)), heights, 0.8, base, color=colour, label=label(group))
             base += heights

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from schedopt import tables as column
 from schedopt.formats import count_of, natural, number
-from schedopt.formulations.dssp.nights import nights_of
 from schedopt.formulations.dssp.rows import selectable
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
@@ -183,7 +182,7 @@ def largest_groups(solution: SelectedNights, by: str, most: int = 8) -> list[str
 
 def shares(result: Result[plan_rows.Chosen]) -> dict[str, dict[str, float]]:
     """Return the share of each group in the capacity of all nights."""
-    nights = () if result.solution is None else nights_of(result.solution)
+    nights = () if result.solution is None else result.solution.nights
     return {
         by: {group: fsum(night.shares[by][group] for night in nights) / len(nights) for group in of}
         for by, of in (nights[0].shares if nights else {}).items()

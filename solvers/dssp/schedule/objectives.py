@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp.placing import worths
 from schedopt.instances.dssp.records import LEAST
+from schedopt.instances.rows import Columns, Row
 from schedopt.solvers import portfolio
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.result import Result, Termination
@@ -76,14 +76,14 @@ class Group:
 
 
 class Reached(Constraint, frozen=True, tag="reached"):
-    """The values of the selected jobs, given by position, sum to at least ``least``."""
+    """Select jobs whose values, given by position, sum to at least ``least``."""
 
     values: Any
     least: Any
 
-    def rows(self, night: Instance, capacity: float) -> Iterator[Row]:
+    def rows(self, columns: Columns) -> Iterator[Row]:
         """Yield the row over all jobs of the instance."""
-        yield Row("value", range(len(self.values)), self.values, lower=self.least)
+        yield Row("value", range(columns.jobs.size), self.values, lower=self.least)
 
 
 def groups_of(night: Instance, most: int = MOST_COMBINED) -> list[Group]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from schedopt.formulations.dssp.declared import integer_program
-from schedopt.formulations.dssp.rows import Choice
+from schedopt.formulations.dssp.base import integer_program
 from schedopt.instances.constraints import Forbid, Require
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding, bounding_rules, selected
@@ -339,8 +338,8 @@ def rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
     if not model.rule_rows:  # the dispatcher keeps seats
         return lambda jobs: True
     night = model.instance
-    names, every = list(night.index), [True] * len(night.jobs)
-    program = integer_program(Choice(names, night.rewards.tolist(), (), every, model.rule_rows))
+    every = np.ones(len(night.jobs), dtype=np.bool_)
+    program = integer_program([*night.index], night.rewards, every, model.rule_rows)
 
     def keeps(jobs: JobMask) -> bool:
         return program.satisfied_by(program.point(np.flatnonzero(jobs).tolist()))

@@ -44,7 +44,8 @@ def fits_time_limit(model: Selection | Season, limits: Limits) -> bool:
     limit, build = limits.time_limit, BUILD_LIMITS
     if limit is None:
         return True
-    most = build.season_columns * sqrt(limit) if model.calendar else build.selection_columns * limit
+    several = model.columns.several
+    most = build.season_columns * sqrt(limit) if several else build.selection_columns * limit
     return model.width <= max(build.columns, most)
 
 

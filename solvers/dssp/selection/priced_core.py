@@ -93,7 +93,7 @@ def _start(model: Selection | Season, task: EngineTask, program: IntegerProgram)
     """Return the incumbent of an earlier engine."""
     if task.incumbent is None:
         return None
-    return program.point(model.columns(task.incumbent))
+    return program.point(model.chosen_columns(task.incumbent))
 
 
 def _heuristic(
@@ -101,7 +101,7 @@ def _heuristic(
 ) -> IntArray | None:
     """Return the solution of the heuristic, or None."""
     solution = task.heuristic()
-    return None if solution is None else program.point(model.columns(solution))
+    return None if solution is None else program.point(model.chosen_columns(solution))
 
 
 def _noted(run: Run) -> Note:
@@ -196,7 +196,7 @@ def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
     import pyomo.environ as pyo
 
     began, native, proven = now(), model.model, result.proven
-    x, objectives = model._native_model().x, model.instance.objectives
+    x, objectives = list(native.x.values()), model.instance.objectives
 
     def total(name: str) -> Any:
         worths = model.instance.worths(name).tolist()

@@ -233,7 +233,7 @@ class ScenarioSearch:
         if selection is None:
             return None
         chosen = np.zeros(len(night.jobs), dtype=np.bool_)
-        chosen[list(self.model.columns(selection))] = True
+        chosen[self.model.chosen_columns(selection)] = True
         return chosen
 
     def _by_average_reward(self, rewards: Floats) -> Iterator[None]:
