@@ -1,4 +1,4 @@
-"""How numbers and names are written at a terminal, on a page and in a picture."""
+"""Numbers and names as terminals, pages and pictures show them."""
 
 import re
 from math import floor, log10
@@ -7,7 +7,7 @@ ROUNDING = 1e-9  # a fraction below this is rounding error, and is written as 0
 
 
 def number(value: float | None) -> str:
-    """Return a number in six digits, the integer part whole, with no exponent up to 10^15."""
+    """Return a number with six significant digits, and all digits of its integer part."""
     if value is None:
         return "unknown"
     size = abs(value)
@@ -24,9 +24,10 @@ def percent(
     *,
     large: float = 1e4,  # a larger fraction is written as an inequality
 ) -> str:
-    """Return a fraction as a percentage: two decimals, or four; rounding error is ``0.00%``.
+    """Return a fraction as a percentage with two decimals; small fractions have four.
 
-    A gap to an objective of 0 is a fraction of nearly nothing: from `large` on only that is said.
+    A rounding error is ``0.00%``. A fraction above ``large`` is an inequality, since it is a gap to
+    an objective near 0.
     """
     if value is None:
         return "unknown"
@@ -40,17 +41,17 @@ def percent(
 
 
 def signed_percent(value: float) -> str:
-    """Return a fraction as a percentage with its sign; ``0.00%`` has none."""
+    """Return a fraction as a percentage with its sign; ``0.00%`` has no sign."""
     return f"+{percent(value)}" if value > ROUNDING else percent(value)
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return an interval of fractions as percentages, empty where there is none."""
+    """Return an interval of fractions as percentages; empty if an end is unknown."""
     return "" if low is None or high is None else f"{percent(low)[:-1]} to {percent(high)}"
 
 
 def duration(seconds: float) -> str:
-    """Return a time of three significant digits in the unit that suits it."""
+    """Return a time with three significant digits in h, min, s, ms or µs."""
     if seconds >= 7200:
         return f"{seconds / 3600:,.1f} h"
     if seconds >= 600:
@@ -62,16 +63,16 @@ def duration(seconds: float) -> str:
 
 
 def count_of(count: int, what: str) -> str:
-    """Return how many of something there are: ``1 run``, ``1,200 runs``."""
+    """Return a count with its noun: ``1 run``, ``1,200 runs``."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def cut(text: str, most: int = 40) -> str:
-    """Return a name that is at most so many characters long, the last one then an ellipsis."""
+    """Return a name, shortened with an ellipsis if it is too long."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts names as people number them: team2 before team18."""
+    """Return a sort key that compares numbers in names by value: team2 before team18."""
     parts = re.split(r"([0-9]+)", name)
     return [(int(part[:300]), part) if i % 2 else (0, part) for i, part in enumerate(parts)]

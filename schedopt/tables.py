@@ -1,7 +1,7 @@
-"""One record of a table, and its writers for a page and a file; `terminal` has the third.
+"""A table for terminals, pages and files.
 
-A column says how its values are written, so that no other place formats a number; a row holds the
-values themselves, which a page sorts by and a file keeps with all their digits.
+A column formats its values. Rows have the unformatted values, by which pages sort and which files
+keep with all digits.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from schedopt.instances.errors import printable
 
 
 class Cell(NamedTuple):
-    """A cell that is written otherwise than its column's, such as ``3 of 4``."""
+    """A cell with a text of its own, such as ``3 of 4``."""
 
     text: str
-    value: float | str | None  # what a page sorts by and a file holds; None comes last
+    value: float | str | None  # the sort key on a page and the cell in a file; None comes last
 
 
-Value = float | str | Cell | None  # a text stands in any column as it is; None is an empty cell
+Value = float | str | Cell | None  # a text is not formatted; None is an empty cell
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, how a value in it is written, and whether it aligns to the right."""
+    """A column: its heading, the format of its values, and whether it is right-aligned."""
 
     title: str
     write: Callable[[Any], str] = str
@@ -41,7 +41,7 @@ def text(title: str) -> Column:
 
 
 def number(title: str) -> Column:
-    """Return a column of numbers in six digits."""
+    """Return a column of numbers with six significant digits."""
     return Column(title, formats.number)
 
 
@@ -51,35 +51,35 @@ def count(title: str) -> Column:
 
 
 def percent(title: str) -> Column:
-    """Return a column of fractions as percentages, in two digits after the point."""
+    """Return a column of fractions as percentages with two decimals."""
     return Column(title, formats.percent)
 
 
 def share(title: str) -> Column:
-    """Return a column of shares as percentages, in one digit after the point."""
+    """Return a column of shares as percentages with one decimal."""
     return Column(title, "{:.1%}".format)
 
 
 def flag(title: str) -> Column:
-    """Return a column of truth values."""
+    """Return a column of yes and no."""
     return Column(title, lambda value: "yes" if value else "no", right=False)
 
 
 def duration(title: str) -> Column:
-    """Return a column of seconds in the unit that suits each."""
+    """Return a column of seconds, each in h, min, s, ms or µs."""
     return Column(title, formats.duration)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of values; whoever writes it escapes it.
+    """A table of unformatted, unescaped values.
 
     Attributes
     ----------
     title : str
     columns : tuple of Column
     rows : tuple of tuple
-        Each as long as ``columns``: a number, a text, a `Cell`, or None where there is nothing.
+        Each as long as ``columns``, with a number, a text, a `Cell`, or None for an empty cell.
     """
 
     title: str
@@ -88,7 +88,7 @@ class Table:
 
     @classmethod
     def of(cls, title: str, columns: Iterable[Column], rows: Iterable[Iterable[Value]]) -> Table:
-        """Return a table of columns and rows of any sort."""
+        """Return a table from iterables of columns and rows."""
         return cls(title, tuple(columns), tuple(map(tuple, rows)))
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class Table:
         return tuple(column.title for column in self.columns)
 
     def texts(self) -> list[tuple[str, ...]]:
-        """Return the rows as people read them."""
+        """Return the rows as formatted texts."""
         return [tuple(map(_text, self.columns, row)) for row in self.rows]
 
     def without_empty_columns(self) -> Table:
@@ -125,11 +125,11 @@ def _plain(value: Value) -> float | str | None:
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\dT)(\d\d:\d\d[\d:.+-]*)")
 HALVES = r'<span class="time">\1</span><wbr><span class="time">\2</span>'
-"""An ISO time, whose lines break between date and time alone."""
+"""An ISO time that can only be broken between the date and the time of day."""
 
 
 def plain(text: str) -> str:
-    """Return text escaped for HTML, its control characters made visible."""
+    """Return text escaped for HTML, with control characters as visible escapes."""
     return escape(printable(text), quote=True)
 
 
@@ -139,7 +139,7 @@ def to_html(
     *,
     caption: bool = False,
 ) -> str:
-    """Return a table as HTML; ``terms``: what headings mean."""
+    """Return a table as HTML; ``terms`` are definitions of headings, shown as tooltips."""
     sides = ["" if column.right else ' class="text"' for column in table.columns]
     heads = "".join(
         f'<th{side} scope="col" title="{plain((terms or {}).get(head, ""))}">{plain(head or " ")}'

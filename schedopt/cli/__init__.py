@@ -1,4 +1,4 @@
-"""The command line: what verbs take, what they print, how they exit."""
+"""The command line: the flags, the output and the exit status of each verb."""
 
 from schedopt.cli import archive, comparing, logs, making, planning, solving
 from schedopt.cli.app import app

@@ -1,4 +1,4 @@
-"""The application: how a verb is registered, and what its errors become."""
+"""The application, to which verbs are registered."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ FLAGS = {
 
 
 def flag_of(parameter: str) -> str:
-    """Return the flag of a parameter of a Python function."""
+    """Return the flag for a parameter of a Python function, such as ``--time-limit``."""
     return f"--{FLAGS.get(parameter, parameter).rstrip('_').replace('_', '-')}"
 
 
 class Verbs(TyperGroup):
-    """All verbs: messages name flags, and Ctrl-C has its own exit status."""
+    """The group of all verbs. Its messages name flags, and Ctrl-C has an exit status of its own."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb of a command line."""
@@ -58,7 +58,7 @@ app = typer.Typer(
 
 
 def verb(example: str, name: str | None = None, of: typer.Typer = app) -> Callable[[F], F]:
-    """Register a function as a verb: its docstring is the help, which ends with an example.
+    """Register a function as a verb, with its docstring and an example as the help.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ def bench(
 def _end_interrupted(
     stop: SweepInterrupt, output: Path | None, *, json: bool, show: Callable[[Any], None]
 ) -> NoReturn:
-    """Print the rows that are done and how to go on, and end with the status of an interruption."""
+    """Print the finished rows and how to continue, and exit as interrupted."""
     with finishing():
         if json:
             out.print_bytes(to_lines(stop.rows))
@@ -126,7 +126,7 @@ def _end_interrupted(
 
 
 def _say_some(lines: list[str], *, most: int) -> None:
-    """Print the first lines, and how many more there are."""
+    """Print the first lines, and the number of the others."""
     for line in lines[:most]:
         out.say(line)
     if len(lines) > most:

@@ -1,4 +1,4 @@
-"""The verbs that make files and list what there is: from new to doctor."""
+"""The verbs that make files and list contents: from new to doctor."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _make_folder(path: Path) -> None:
 
 
 def _write_instance(instance: AnyInstance, output: Path | None, read: Sequence[Path] = ()) -> None:
-    """Write an instance to a file, or to standard output; what is read is not overwritten."""
+    """Write an instance to a file or to standard output; input files are not overwritten."""
     from schedopt.instances.files import companion_files, dump, encode, refuse_overwriting
 
     if output is not None:

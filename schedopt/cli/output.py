@@ -1,4 +1,4 @@
-"""Where output goes: standard output, files of every kind, and the exit status."""
+"""Standard output, output files, and the exit status."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def status(result: Result) -> int:
 
 
 def prepare() -> None:
-    """Write characters that the encoding of standard output lacks as escapes."""
+    """Make standard output escape the characters that its encoding lacks."""
     if sys.stdout is None:  # closed from the start
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  open as long as we run
     elif isinstance(sys.stdout, TextIOWrapper):
@@ -74,14 +74,14 @@ def standard_error_off() -> Iterator[None]:
 
 
 def print_bytes(data: bytes) -> None:
-    """Print JSON; characters that act on a terminal become JSON's own escapes."""
+    """Print JSON, with control characters of terminals as JSON escapes."""
     safe = _CONTROL.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), data)
     sys.stdout.buffer.write(safe)
     sys.stdout.buffer.flush()
 
 
 def print_json(document: object) -> None:
-    """Print a document as JSON, and nothing else."""
+    """Print a document as JSON."""
     from schedopt.instances.files import encode
 
     print_bytes(encode(document))
@@ -98,7 +98,9 @@ def say(message: str) -> None:
 def expect_writable(
     output: Path | None, endings: Sequence[str], read: Iterable[str | Path | None] = ()
 ) -> None:
-    """Refuse an output file with another ending, in a missing folder, or that is also an input.
+    """Raise `InputError` unless an output file can be written.
+
+    It must have one of the endings, its folder must exist, and it must not be an input file.
 
     A pipe or a device needs no ending.
     """
@@ -122,7 +124,7 @@ def expect_writable(
 
 
 def expect_template(template: str | None, outputs: Iterable[Path | None]) -> None:
-    """Refuse a template that cannot be read, or without a script to write by it."""
+    """Raise `InputError` about a template that cannot be read, or has no script to write."""
     from schedopt.verbs.script import read_template
 
     if template is None:
@@ -133,17 +135,17 @@ def expect_template(template: str | None, outputs: Iterable[Path | None]) -> Non
 
 
 def files_in(options: Mapping[str, object]) -> list[str]:
-    """Return the values of options that are texts: any of them may name a file that is read."""
+    """Return the values of options that are texts, and may be names of input files."""
     return [value for value in options.values() if isinstance(value, str)]
 
 
 def is_plan(output: Path | None) -> bool:
-    """Return True if a file is to hold a plan."""
+    """Return True if the ending of a file is that of a plan."""
     return output is not None and output.name.lower().endswith(PLANS)
 
 
 def expect_plan(instance: AnyInstance, output: Path | None) -> None:
-    """Refuse to write the plan of an instance that has none."""
+    """Raise `InputError` about the plan of an instance that has no plans."""
     from schedopt.problems import problem_of
 
     if is_plan(output) and not problem_of(instance).has_plans:
@@ -164,7 +166,7 @@ def deliver(
     template: str | None = None,
     plan: Callable[[], Plan | None] | None = None,
 ) -> None:
-    """Write a document, or the plan that follows from it, and print it as JSON or for people."""
+    """Write a document or its plan to a file, and print it as JSON or as tables."""
     from schedopt.instances.files import dump
     from schedopt.verbs import plan_table, script
 
@@ -189,7 +191,7 @@ def deliver(
 
 
 def plan_of(instance: AnyInstance, result: Result) -> Plan | None:
-    """Return the plan that follows from a result, and say how its jobs are dispatched."""
+    """Return the plan of a result, and print how its jobs are dispatched."""
     from schedopt.verbs import plan_table
 
     if result.solution is None:

@@ -255,7 +255,7 @@ def expect_plan_files(
     read: Sequence[Path | None],
     template: str | None,
 ) -> None:
-    """Refuse files that cannot be written, or not all of them, before anything is solved."""
+    """Raise `InputError` before anything is solved if an output file cannot be written."""
     for path in outputs:
         out.expect_writable(path, (*out.DOCUMENTS, *out.PLANS, ".png"), [*read, template])
     out.expect_template(template, outputs)

@@ -1,1 +1,1 @@
-"""Pictures of instances and results, one module a problem."""
+"""Charts, pictures of plans, and the style of all pictures."""

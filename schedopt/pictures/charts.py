@@ -23,7 +23,7 @@ def profiles(
     *,
     farthest: float = 4.0,  # the largest ratio that is drawn
 ) -> Figure:
-    """Draw for each contender the share of instances on which it is within a factor of the best."""
+    """Draw performance profiles: the share of instances within a factor of the best."""
     problems = list(dict.fromkeys(profile.problem for profile in curves))
     figure, grid = style.panels((9, 4.5 * len(problems)), len(problems))
     for axes, problem in zip(grid[:, 0], problems, strict=True):
@@ -48,7 +48,7 @@ def profiles(
 
 
 def _bars_of_one_instance(axes: Axes, curves: Sequence[Profile]) -> None:
-    """Draw how far contenders are above the best on one instance, which has no profile."""
+    """Draw the distance of each contender from the best on one instance."""
     scored = [one for one in reversed(curves) if one.ratios and isfinite(one.ratios[0])]
     above = [100 * (one.ratios[0] - 1) for one in scored]
     axes.barh([style.label(one.contender) for one in scored], above)
@@ -56,7 +56,7 @@ def _bars_of_one_instance(axes: Axes, curves: Sequence[Profile]) -> None:
 
 
 def variations(rows: Sequence[Variation]) -> Figure:
-    """Draw the objective, and each grouping's shares, against the place with most values."""
+    """Draw the objective and the shares of groups against the place with the most values."""
     places = list(rows[0].values)
     along = max(places, key=lambda place: len({row.values[place] for row in rows}))
     others = [place for place in places if place != along]
@@ -99,7 +99,7 @@ def _curves(
 
 
 def curves(outcome: Findings, title: str) -> Figure:
-    """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
+    """Draw the curves of an outcome; predicted curves are dashed."""
     figure, axes = style.single_panel((9, 5))
     look = style.colours(dict.fromkeys(name.split(",")[0] for name in outcome.curves))
     for name, (x, y) in outcome.curves.items():

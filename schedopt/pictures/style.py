@@ -1,4 +1,4 @@
-"""What all pictures share: colours, dashes, and how names are written in them."""
+"""The style of all pictures: colours, dashes, axes, and names."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _GIVEN: ContextVar[Axes | None] = ContextVar("axes", default=None)
 
 
 def callers_axes() -> Axes | None:
-    """Return the axes that a caller wants a picture in."""
+    """Return the axes that the caller gave for the picture; None without them."""
     return _GIVEN.get()
 
 
 @contextmanager
 def draw_into(axes: Axes | None) -> Iterator[None]:
-    """Draw into axes of a caller's own."""
+    """Draw into the axes of a caller within this context."""
     before = _GIVEN.set(axes)
     try:
         yield
@@ -54,7 +54,7 @@ def draw_into(axes: Axes | None) -> Iterator[None]:
 def panels(
     size: tuple[float, float], rows: int = 1, columns: int = 1, **how: Any
 ) -> tuple[Figure, Any]:
-    """Return a figure and its axes, by row and column; a caller's own where there is one panel."""
+    """Return a figure and its axes by row and column; a caller's axes serve a single panel."""
     import numpy as np
     from matplotlib.figure import Figure
 
@@ -68,7 +68,7 @@ def panels(
 
 
 def single_panel(size: tuple[float, float]) -> tuple[Figure, Axes]:
-    """Return a figure and its only axes, or a caller's own."""
+    """Return a figure with one panel and its axes, or those of the caller."""
     figure, ((axes,),) = panels(size)
     return figure, axes
 
@@ -84,7 +84,7 @@ def set_title(figure: Figure, what: str) -> None:
 def decorate(
     axes: Axes, title: str = "", x: str = "", y: str = "", *, shares: str = "", legend: str = ""
 ) -> None:
-    """Write a title and what the axes are.
+    """Write a title and the labels of the axes.
 
     ``shares``: which axis, ``x`` or ``y``, is of percentages; ``legend``: ``inside``, ``beside``,
     or none.
@@ -111,26 +111,26 @@ DASHES = ("solid", "dashed", "dotted", "dashdot")
 
 @contextmanager
 def without_font_warnings() -> Iterator[None]:
-    """Give no warning of characters that the font lacks: they are drawn as boxes."""
+    """Suppress warnings about characters that the font lacks, which are drawn as boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each name in order, beginning again after the last."""
+    """Return a colour for each name; colours repeat after the last."""
     return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
 
 
 def lines(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return a colour and a dash for each name: no two the same among the first 28."""
+    """Return a colour and a dash for each name, distinct for the first 28 names."""
     return {
         name: (COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]) for i, name in enumerate(names)
     }
 
 
 def names(results: Sequence[Result]) -> list[str]:
-    """Return each result's name: its policy or formulation, and what distinguishes it."""
+    """Return the name of each result: its policy or formulation, and distinguishing options."""
     who = [(result.instance, str(result.policy or result.formulation)) for result in results]
     words = [
         [*_rules(of), *map("{0[0]}={0[1]}".format, sorted(of.options.items())), f"seed {of.seed}"]
@@ -149,7 +149,7 @@ def names(results: Sequence[Result]) -> list[str]:
 
 
 def keys(results: Sequence[Result]) -> list[str]:
-    """Return each result's name in a legend, with its instance where there are several."""
+    """Return the legend entry of each result, with its instance if there are several."""
     several = len({result.instance for result in results}) > 1
     return [
         f"{result.instance}: {name}" if several else name
@@ -158,14 +158,14 @@ def keys(results: Sequence[Result]) -> list[str]:
 
 
 def _rules(result: Result) -> list[str]:
-    """Return the rules that applied, the instance's own too where the result knows them."""
+    """Return the rules of a result, including those of its instance if they are known."""
     if result.asked is None:
         return [rule.name or rule.kind() for rule in result.constraints]
     return [rule.get("name") or rule["kind"] for rule in result.asked.question.constraints]
 
 
 def title(result: Result, what: str, name: str = "") -> str:
-    """Return a picture's title: instance, who made the result, objective, and whether proven."""
+    """Return the title of a picture: instance, engine or policy, objective, and proof."""
     who = name or names([result])[0]
     proven = ", proven optimal" if result.proven else ""
     return f"{label(result.instance)}: {label(who)}, {what} {number(result.objective)}{proven}"
@@ -192,7 +192,7 @@ def label_clock_times(
     *,
     marks: int = 7,  # hours at an axis: at most so many, or one or two more
 ) -> None:
-    """Write hours of the day at an axis of times, which are in units of so much of the file's."""
+    """Label an axis of times with the hours of the day; ``unit`` is in the file's unit of time."""
     first, last = (dates.at(end * unit) for end in axes.get_xlim())
     minutes = (last - first).total_seconds() / 60
     step = next((step for step in STEPS if minutes <= marks * step), STEPS[-1])
@@ -215,7 +215,7 @@ def label_clock_times(
 
 
 def sizes(instance: AnyInstance) -> Figure:
-    """Draw how many jobs an instance has, and how many each of its groups."""
+    """Draw the number of jobs of an instance, and of each of its groups."""
     counts = {"all jobs": float(len(instance.index))}
     for by, groups in instance.groups.items():
         counts |= {f"{by}: {group}": float(len(jobs)) for group, jobs in groups.items()}

@@ -29,17 +29,16 @@ class JobOutcome(NamedTuple):
     ----------
     job : str
     status : str
-        ``done``; ``late`` (done after its deadline); or, where it is not done, ``failed``,
-        ``running`` or ``waiting``.
+        ``done``, ``late`` (done after its deadline), ``failed``, ``running`` or ``waiting``.
     tasks, done : int
-        How many tasks it has, and how many of them are done.
+        The number of its tasks, and of those that are done.
     planned_start, planned_end : float
     start, end : float, optional
-        When its first task started, and its last ended if the job is done.
+        The start of its first task, and the end of its last task if the job is done.
     late : float, optional
-        By how much it ended after its deadline; None if it is not done.
+        The time from its deadline to its end; None if it is not done.
     overhead : float, optional
-        The longest time that one of its tasks took to start from the moment it could.
+        The longest delay of the start of one of its tasks.
     """
 
     job: str
@@ -62,11 +61,12 @@ class CarriedOut:
     ----------
     night : Instance
     jobs : list of JobOutcome
-        Those that were planned, in the order of their planned start.
+        The planned jobs, in the order of their planned start.
     planned, real : dict
-        When each task was to run and ran, by job, stage and task. A task that runs still has none.
+        The planned and the real start and end of each task, by job, stage and task; only tasks that
+        have ended have a real one.
     delays : list of float
-        What starting each task took, from the moment it could start.
+        The delay of the start of each task.
     """
 
     night: Instance
@@ -77,7 +77,7 @@ class CarriedOut:
 
     @property
     def late(self) -> list[str]:
-        """The jobs that are done late, or not at all."""
+        """The jobs that are late or not done."""
         return [one.job for one in self.jobs if one.status != "done"]
 
     @property
@@ -121,9 +121,9 @@ def carried_out(
     rules: Sequence[Constraint] = (),
     fixed: Collection[TaskKey] = (),
 ) -> CarriedOut:
-    """Compare the tasks of a plan with their attempts on Slurm.
+    """Return the comparison of a plan with its attempts on Slurm.
 
-    ``fixed`` are the tasks that had begun when the plan was made.
+    ``fixed`` are the tasks that had started when the plan was made.
     """
     found = {(one.job, one.stage, one.task): one for one in attempts}
     given = releases(night, tasks, rules, fixed)
@@ -177,10 +177,10 @@ def _status(known: Sequence[Attempt], tasks: int) -> str:
 def _delays(
     release: Release, given: Sequence[Release], found: Mapping[TaskKey, Attempt]
 ) -> list[float]:
-    """Return, for each task of a release, the time between when it could start and its start.
+    """Return the delay of the start of each task of a release.
 
-    The first tasks could start at the release's begin, or when what it waits for ended if that was
-    later; each further one when a place became free.
+    The first tasks can start at the begin of the release, or later when its predecessors have
+    ended. Each further task can start when another one ends.
     """
     spans = _spans(release, found)
     before = [end for order in release.after for _, end in _spans(given[order - 1], found)]

@@ -34,7 +34,7 @@ def carry(
     half_life: str | None,
     window: str | None,
 ) -> list[Constraint]:
-    """Return fair shares that include the usage of the nights of some results, the first first.
+    """Return fair shares that include the usage of earlier nights; results are in order of time.
 
     The rules are those that are given, or those of the last plan: its night's and those that were
     added.

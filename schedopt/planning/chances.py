@@ -41,8 +41,8 @@ def jobs_in_time(
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Simulate a schedule in scenarios; return its jobs, and which are on time in each scenario.
 
-    ``policy``: who made it, such as ``selection+lcpf``; ``seed``: of the scenarios, unless they are
-    ``drawn``.
+    ``policy`` is the policy of the schedule, such as ``selection+lcpf``. The scenarios are
+    ``drawn``, or drawn from ``seed``.
     """
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
 

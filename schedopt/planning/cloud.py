@@ -1,8 +1,8 @@
 """Cloud processors: which jobs run there, within a budget or at the least bill.
 
-The cloud is a pool of processors beside those of the farm. Each job that may go there has a twin
-that runs only there; at most one of the two runs. The rented processor-hours of the twins that run
-are the bill: a resource that the budget limits, and the last objective, of which the least is best.
+The cloud is a pool of processors in addition to those of the farm. Each job that may run there has
+a twin that runs only there; at most one of the two runs. The bill is the price of the rented
+processor-hours. It is a resource that the budget limits, and the last objective, to be minimized.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ HOURS = {"s": Fraction(1, 3600), "m": Fraction(1, 60), "h": Fraction(1), "d": Fr
 
 @dataclass(frozen=True)
 class Offer:
-    """The processors that can be rented.
+    """An offer of processors to rent.
 
     Attributes
     ----------
     processors : int
-        How many there are at most at a time.
+        The most that can be rented at a time.
     price : Fraction
         Of a processor-hour.
     budget : Fraction or None
-        The most that the bill may be; None where it is not limited.
+        The largest bill; None if it is not limited.
     everything : bool
         Whether every job must run on time, at the least bill.
     """
@@ -99,17 +99,17 @@ def with_cloud(
     offer : Offer
         The rented processors.
     going : sequence of str
-        The jobs that may go to the cloud.
+        The jobs that may run in the cloud.
 
     Returns
     -------
     night : Instance
-        With the pools ``farm`` and ``cloud``, and a twin for each job that may go.
+        With the pools ``farm`` and ``cloud``, and a twin for each job that may run there.
     rules : list of Constraint
         The side constraints, in which twins count as their jobs; shares of the machine remain
         shares of the farm alone.
     notes : list of str
-        Which jobs stay on the farm though they may go, and why.
+        Which of these jobs stay on the farm, and why.
 
     Raises
     ------

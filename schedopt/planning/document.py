@@ -2,8 +2,8 @@
 
 A plan that was not replanned has an empty history: its result answers the night. After a
 replanning the result answers the rest of the night, which `remaining.RemainingNight` derives from
-the night and the history; the solution has the tasks of the whole night, those that ran as they
-ran.
+the night and the history; the solution has the tasks of the whole night, with the real times of
+tasks that have run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PlanInHand:
     night : Instance
         The original night.
     history : tuple of Event
-        What has happened up to the last replanning.
+        The events up to the last replanning.
     result : Result
         The plan; its solution has times.
     """
@@ -102,8 +102,8 @@ def as_plan(result: Result, night: AnyInstance) -> Result:
 def rest_of(result: Result) -> tuple[RemainingNight, Result] | None:
     """Return the rest of the night of a replanned result, and its schedule of the rest.
 
-    None for a result that was not replanned. `InputError` if its solution is not what its history
-    says, or its night is another.
+    None for a result that was not replanned. `InputError` if its solution contradicts its history
+    or its night.
     """
     asked = result.asked
     if asked is None or not asked.history:

@@ -30,9 +30,9 @@ Key = tuple[int, int]  # stage and task of a job, counted from 0
 
 
 class Started(Record, tag="started", tag_field="kind"):
-    """A task started, and ends at ``until`` as far as is known.
+    """A task started, and is expected to end at ``until``.
 
-    ``processors`` are their numbers, where they are known; ``pool`` is empty without pools.
+    ``processors`` are the numbers of its processors if they are known.
     """
 
     at: NonNegative
@@ -75,9 +75,9 @@ class Processors(Record, tag="processors", tag_field="kind"):
     Attributes
     ----------
     count : int, optional
-        How many there are until the next time at which the night's own number changes.
+        The number of processors until the next change in the night itself.
     change : int, optional
-        By how many there are more, or fewer, than the night says, for the rest of the night.
+        The difference from the night's own number for the rest of the night.
     """
 
     at: NonNegative
@@ -87,7 +87,7 @@ class Processors(Record, tag="processors", tag_field="kind"):
 
 
 class Added(Record, tag="added", tag_field="kind"):
-    """A job was added to the night; ``seats`` are those that each task holds, by rule."""
+    """A job was added to the night; ``seats`` is the number of seats of each task, by rule."""
 
     at: NonNegative
     job: Job
@@ -104,7 +104,7 @@ class Cancelled(Record, tag="cancelled", tag_field="kind"):
 class ReplannedAt(Record, tag="replanned", tag_field="kind"):
     """The rest of the night was planned again; all earlier events are in the history.
 
-    ``without`` are rules that no plan could keep, and that were left out.
+    ``without`` are the rules that no plan could satisfy, and that were dropped.
     """
 
     at: NonNegative
@@ -161,13 +161,13 @@ class NightState:
     progress : dict of str to Progress
         By job.
     machine : list of Processors
-        What was reported of the machine.
+        The reports on the machine.
     numbers : dict of str to range
         The numbers of each pool's processors on the machine as reported.
     at : float
         The time of the last replanning.
     without : tuple of str
-        The rules that the last replanning left out.
+        The rules that the last replanning dropped.
     """
 
     night: Instance
@@ -264,7 +264,7 @@ def machine_as_known(night_state: NightState) -> Instance:
         most = int(night.machine.by_number[name].most)
         if night.end is not None:
             most = max([most, *(job.processors for job in night.jobs)])
-        if there.most < most:  # once nothing is paid any more: no job of the file is too wide
+        if there.most < most:  # after the night, so that no job of the file is too wide
             steps.append((1 + max(steps[-1][0], night.horizon, night.end or 0.0), most))
         points[name] = tuple(steps)
     if not any(n and time < night.deadline for steps in points.values() for time, n in steps):

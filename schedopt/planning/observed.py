@@ -1,4 +1,4 @@
-"""Reports on jobs and tasks, turned into events; without a report the plan is assumed to hold."""
+"""Events of a night from reports on jobs and tasks; all others ran as planned."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class Observed(NamedTuple):
     job : str
         The job's name in the night.
     stage, task : int, optional
-        Which task of it, counted from 0. Several tasks of one job are reported one by one; of the
-        tasks of a reported job that are not, the plan is taken to hold.
+        The stage and the task, counted from 0. Tasks without a report are assumed to have run as
+        planned.
     status : str
-        One of `STATUSES`. ``failed`` starts anew; ``waiting`` has not begun.
+        One of `STATUSES`. A task that ``failed`` starts again; ``waiting`` has not started.
     start, end : float, optional
-        When it started and ended, in the night's unit after its start; of a running task when it
-        will end. Missing times are those of the plan.
+        The start and the end, in the night's unit from its start; the expected end of a running
+        task. Missing times are those of the plan.
     pool : str
-        In which pool it runs; empty if that is not known.
+        The pool in which it runs; empty if it is not known.
     processors : int, optional
-        On how many processors a whole job runs; as planned where it is not known.
+        The number of processors of a whole job; by default as planned.
     done : int, optional
-        How many tasks of a whole job are done, those first that were to start first.
+        The number of tasks of a whole job that are done: those that were planned to start first.
     place : str
-        Where the report says so, for messages, such as ``line 3``.
+        The place of the report for messages, such as ``line 3``.
     """
 
     job: str
@@ -82,16 +82,15 @@ def observe(
     Parameters
     ----------
     night_state : NightState
-        The night as its history has it. It is not changed.
+        The state of the night after its history; it is not changed.
     planned : mapping
         The tasks of the plan in hand, by job and by stage and task.
     now : float
         The time of the report, in the night's unit.
     reports : sequence of Observed
-        What is known. Of all that is not mentioned the plan is taken to hold.
+        The reports; all other tasks are assumed to have run as planned.
     machine : Machine, optional
-        The machine for which the plan in hand was made, the night's by default. It numbers the
-        processors.
+        The machine of the plan in hand, which numbers the processors; by default that of the night.
 
     Raises
     ------

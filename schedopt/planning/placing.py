@@ -1,4 +1,4 @@
-"""Continue a plan without a search: keep tasks at their times, else start them early.
+"""Continue a plan without a search: keep tasks at their times, or start them as early as possible.
 
 Tasks that still fit keep their times. Other tasks move, jobs that would earn nothing are dropped,
 and further jobs are added in the remaining gaps.
@@ -55,8 +55,7 @@ class Placer:
     def place(self, job: Job, wishes: Mapping[int, Placement], *, exact: bool) -> bool:
         """Place all tasks of a job, or no task if the job would earn nothing.
 
-        ``wishes`` are by position of the task; ``exact``: whether every task has to start when it
-        was to.
+        ``wishes`` are by position of the task. With ``exact``, each task has to start at its wish.
         """
         tasks, j = self.night.tasks, self.night.index[job.name]
         if any(name not in self.ends for name in job.after):
@@ -236,17 +235,17 @@ def continue_plan(
     night : Instance
         The rest of a night.
     first : collection of str
-        Jobs that have to be in it: those without a task left to start.
+        Jobs without a task left to start, which have to be in the schedule.
     wanted : sequence of str
         Further jobs of the plan.
     wishes : mapping of int to Placement
-        Where tasks were, by position.
+        The planned start and processors of tasks, by position.
     keeps : callable
         Whether a set of jobs keeps all side constraints.
     linked : mapping of str to str
-        Jobs that are run only together: the first part and the job.
+        The first parts of jobs, and their jobs, which run only together.
     begun : collection of str
-        Jobs that have begun: of those that cannot stay at their time they come first.
+        Jobs that have begun, which are moved before other jobs.
     """
     placer = Placer(night)
     order = in_order(night.jobs, night.index)[0]

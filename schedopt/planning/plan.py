@@ -55,22 +55,22 @@ def plan(
     timing: float = 2.0,
     timed: float = 0.3,
 ) -> Tonight:
-    """Plan a table of jobs, or an instance, on a farm.
+    """Return the plan of a table of jobs, or of an instance, on a farm.
 
     Parameters
     ----------
     what : Instance or Source
-        The night, or the table that it is read from.
+        The night, or its table of jobs.
     settings, farm : Settings and Farm
-        What was given for this night, and before that what the farm's file says.
+        The settings for this night, and those of the farm file, which they override.
     solve : callable
-        Solves a formulation, with limits.
+        `schedopt.solve`, or a partial of it.
     names : OptionNames
-        How messages name the settings.
+        The names of the settings in messages.
     rules : callable
-        Returns the side constraints beyond those of the farm.
+        Returns the side constraints in addition to those of the farm.
     past : sequence of Constraint
-        What `carry` made of earlier nights: rules of the same name remember what was used.
+        The rules that `carry` wrote, with the usage of earlier nights.
     risk, explain : str and bool, optional
         As `schedopt.solve` has them.
     why : sequence of str
@@ -78,7 +78,7 @@ def plan(
     time_limit : float, optional
         Seconds for the plan, its explanation and these changes together.
     tell : callable, optional
-        Called with lines on what became of the table.
+        Called with lines about the table, such as the number of jobs.
     timing, timed : float
         Most seconds for the schedule of the jobs that are selected under risk, and the part of the
         time limit that is kept for it.

@@ -1,8 +1,7 @@
 """The rows of a plan: which jobs run, when, and why others do not.
 
-A selection says what is run, not when. Where every job has tasks, the plan dispatches each night by
-the best of all dispatchers (but the random one): the one that earns the most, then with the fewest
-late jobs, then done the earliest, then the first in the list.
+A selection has no start times. If all jobs have tasks, the plan dispatches each night by the best
+deterministic dispatcher: by reward, then by the number of late jobs, then by makespan.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Why a job is left out: it can never be on time, a rule excludes it, or others are worth more.
 
-``never``: whatever else is run, it cannot be chosen. ``rule:NAME``: the rule admits it in no
-selection; or it would pay, in room that is left or in place of jobs that are together worth less,
-and then the rule is broken. ``overlooked``: the same, and no rule is broken. ``outbid``: all else.
-Everything is compared in whole numbers, without solving again.
+``never``: the job cannot be on time, even alone. ``rule:NAME``: the rule allows no selection with
+the job; or the job would raise the reward, in free capacity or in place of jobs of less reward, but
+would break the rule. ``overlooked``: it would raise the reward and break no rule. ``outbid``: all
+other jobs. All comparisons are in integers, without solving again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Releases: a schedule as submissions for a cluster manager.
 
-A farm manager such as Slurm knows when a submission may begin, what it waits for, how many of its
-tasks may run at once, and an order. It starts the first in that order that is eligible and fits,
-and it counts processors: any free one will do. A `Release` is a set of tasks of one stage whose
-planned number of running tasks is that of a list schedule: the tasks in their own order on
-``at_once`` processors of their own, from ``begin`` on. Then no task that is shorter than planned
-can delay another (the theorem in ``docs/problems/dssp-release.md``).
+For each submission, a cluster manager such as Slurm knows its begin time, its predecessors, the
+most tasks that run at once, and its priority. It starts the first eligible submission that fits,
+and it counts processors: any free one will do. A `Release` is a set of tasks of one stage that are
+planned as a list schedule: in their own order on ``at_once`` processors, from ``begin`` on. Then a
+task that is shorter than planned cannot delay another (the theorem in
+``docs/problems/dssp-release.md``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from schedopt.instances.dssp import Instance, PlacedTask
 from schedopt.instances.dssp.machine import Steps, in_order
 from schedopt.planning.moments import ON_TIME
 
-NEAR = 1e-9  # times that differ by this part are the same: sums of lengths are rounded
+NEAR = 1e-9  # the relative difference of times that are equal up to rounding
 SIMULATED = 3_000  # most tasks of a plan whose release is simulated for the line of a plan
 Span = tuple[float, float]
 TaskKey = tuple[str, int, int]  # job, stage and task, each from 0
@@ -40,26 +40,26 @@ class Release:
     Attributes
     ----------
     order : int
-        Its place among the submissions of a night, from 1: the first is started first.
+        Its rank among the submissions of a night, from 1.
     job : str
     stage : int
         From 0.
     tasks : tuple of int
-        Places in the stage, ascending, from 0: the order in which the tasks start.
+        Positions in the stage, from 0, in the order in which the tasks start.
     width : int
         Processors of each task.
     at_once : int
-        How many of its tasks may run at a time.
+        The most tasks that may run at a time.
     begin, end : float
-        When it may begin, and when its last task ends as planned, in the night's unit.
+        The earliest start and the planned end, in the night's unit.
     lengths : tuple of float
         The planned length of each task, with the overhead of starting it.
     after : tuple of int
-        The orders of the releases that have to end before.
+        The orders of the releases that have to end first.
     holds : mapping of str to float
         Seats and resources of each task, by name.
     pool : str
-        On whose processors; empty where there is one pool.
+        The pool of its processors; empty without pools.
     """
 
     order: int
@@ -82,7 +82,7 @@ class Drop:
 
     start: float
     end: float
-    processors: int  # that are missing
+    processors: int  # the missing ones
     pool: str = ""
 
 
@@ -98,11 +98,11 @@ def releases(
     ----------
     night : Instance
     tasks : iterable of PlacedTask
-        Of the jobs that are to be released. Equal tasks of a stage may change places.
+        The tasks to release. Equal tasks of a stage may be exchanged.
     rules : sequence of Constraint
-        Side constraints beyond the instance's: of these, seats are held by tasks.
+        Side constraints in addition to those of the instance; tasks hold the seats among them.
     fixed : collection of TaskKey
-        Tasks that keep their places, as they have begun.
+        Tasks that have started, and are not exchanged.
     """
     placed: dict[tuple[str, int, str], Chain] = defaultdict(list)
     for task in tasks_in_order(night, tasks, fixed):
@@ -305,13 +305,13 @@ def simulate(
 ) -> dict[TaskKey, Span]:
     """Simulate a cluster manager that carries out releases; return the span of each task.
 
-    At each moment it starts the first task in order that is eligible and fits, until none does. It
-    never preempts, and it counts processors, seats and resources.
+    At each time it starts the first eligible task that fits, until there is none. It never
+    preempts, and it counts processors, seats and resources.
 
     Parameters
     ----------
     lengths : mapping, optional
-        How long tasks take; as planned where it says nothing.
+        Run times of tasks; by default the planned ones.
     """
     coming = [_Submission(one, lengths or {}) for one in given]
     coming.sort(key=lambda one: -one.release.begin)

@@ -3,11 +3,11 @@
 Times stay those of the night; before now the machine has no processors. The rest is an instance
 like any other, so that searches and checkers need to know nothing else:
 
-- A running task keeps its processors, which are down until it ends. What it holds of seats and
-  resources is not there until then.
-- A job that has begun is replaced by its tasks that have not. Where tasks of a stage run, it is two
-  jobs: the other tasks of that stage, and the later stages.
-- A job without a task left to start is a required job of no length, worth what it earns.
+- A running task keeps its processors, which are down until it ends. Its seats and resources are
+  unavailable until then.
+- A job that has begun is replaced by its tasks that have not started. If tasks of a stage are
+  running, it becomes two jobs: the other tasks of that stage, and the later stages.
+- A job without a task left to start is a required job of length 0 with the reward that it earns.
 - A job that cannot run any more is replaced by a job that is too long to be selected.
 """
 
@@ -54,9 +54,9 @@ class RemainingNight:
     on : dict of tuple to tuple of int
         The processors of each running task.
     out : dict of str to str
-        The jobs that cannot run any more, and why.
+        The jobs that can no longer run, and why.
     notes : list of str
-        Rules that are already broken by what was used.
+        Rules that the usage so far already violates.
     """
 
     def __init__(
@@ -160,10 +160,9 @@ class RemainingNight:
         ]
 
     def _as_numbered(self, name: str, points: Points, before: int) -> tuple[tuple[float, int], ...]:
-        """Return a profile that numbers processors as the night does.
+        """Return a profile in which processors have the same numbers as in the night.
 
-        So processors have the numbers that they have in the night; those that are not there any
-        more come after all is over.
+        Processors that are gone come back after the end of the night.
         """
         counts = [(time, int(count)) for time, count in points]
         counts = [(0.0, before), *counts] if self.at else counts
@@ -186,9 +185,9 @@ class RemainingNight:
     def _processors_of_running(self, pools: Mapping[str, Points]) -> dict[Place, tuple[int, ...]]:
         """Return the processors of each running task.
 
-        Those that it is known to hold, if they stay until it ends; else idle ones that do, and of
-        these those that leave first. Where there are none, all running tasks of the pool get new
-        ones, in the order of their ends: the last to end has the lowest numbers.
+        A task keeps its known processors if they stay until it ends. Otherwise it gets idle
+        processors that do, those first that leave first. If there are none, all running tasks of
+        the pool get new processors: the last task to end has the lowest numbers.
         """
         found: dict[Place, tuple[int, ...]] = {}
         for pool, points in pools.items():
@@ -326,7 +325,7 @@ class RemainingNight:
         )
 
     def _impossible_job(self, job: Job) -> Job:
-        """Return a job that is too long to be in time."""
+        """Return a job that is too long to be on time."""
         return Job(
             name=job.name,
             reward=job.reward,
@@ -349,7 +348,7 @@ class RemainingNight:
         if job.critical_path is not None:
             longest = fsum(max(stage) for stage in whole)
             fields["critical_path"] = job.critical_path * _ratio(fsum(map(max, stages)), longest)
-        # What it waited for was there when it began.
+        # Its predecessors had ended when it began.
         rest: Job = replace(job, stages=stages, release=at, after=(), holds=holds, **fields)
         return rest
 
@@ -389,7 +388,7 @@ class RemainingNight:
         return rule in self._own_rules
 
     def used(self, by: str) -> dict[str, Fraction]:
-        """Return the processor time of what has run and runs, by group."""
+        """Return the processor time of completed and running tasks, by group."""
         used: dict[str, Fraction] = {}
         for job in self.night.jobs:
             if (group := job.groups.get(by)) is not None:

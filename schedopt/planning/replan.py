@@ -1,7 +1,7 @@
 """Plan the rest of a night again.
 
-The plan in hand, continued, is the first incumbent, so that the new plan is never worse. Without
-news it is the new plan. Otherwise the schedule search improves it. Among plans with enough reward,
+The plan in hand, continued, is the first incumbent, so the new plan is never worse. Without news it
+is the new plan. Otherwise the schedule search improves it. Among plans with enough reward,
 the plan with the fewest changes is selected; ties prefer early ends of jobs that have started.
 """
 

@@ -47,8 +47,8 @@ WORDS = {
     "cancelled": "canceled killed deleted archived",
 }
 STATUS_OF = {word: status for status, words in WORDS.items() for word in (status, *words.split())}
-"""What farms call a status."""
-NOW = "now"  # in place of a time
+"""The statuses of farms, and ours."""
+NOW = "now"
 _CHANGE = re.compile(r"[+-]\d+", re.ASCII)
 
 
@@ -83,9 +83,9 @@ def read_state(
 ) -> ReportedState:
     """Read the reports on jobs and on the machine.
 
-    A table with other columns is a farm's own export, of which the columns ``name``, ``status``,
-    ``done``, ``frames`` and ``chunk`` are taken by the titles that `plan` recognizes. Jobs that are
-    not in the night are left out. What ``sacct -XP`` prints is read too, beside the plan in hand.
+    A table with other columns is an export of a farm. Its columns ``name``, ``status``, ``done``,
+    ``frames`` and ``chunk`` are recognized by the titles that `plan` knows, and jobs outside the
+    night are ignored. The output of ``sacct -XP`` is read too.
     """
     if source is None:
         return ReportedState()
@@ -181,7 +181,7 @@ def _report(night: Instance, row: TextRow, name: str) -> Observed | None:
 def _done(row: TextRow, count: int) -> int:
     """Return the number of completed tasks of a job.
 
-    Where the export says how many frames there are, those that are not done are tasks of the night:
+    If the export has the number of frames, the frames that are not done are tasks of the night; the
     others were done before it began.
     """
     with at_place(f"{row.place}, column 'done'"):
@@ -201,7 +201,7 @@ def read_jobs(
     """Read a table of jobs to add to a night, in its unit and from its start.
 
     Groupings have the night's spelling. Without a column of seats or of a resource, jobs hold none.
-    ``table`` has the settings of a farm that say how to read the table.
+    ``table`` has the settings of a farm for reading the table.
     """
     from schedopt.planning import farm, plan
 

@@ -1,8 +1,8 @@
 """The smallest change that would let a job run: a later deadline, more processors, and others.
 
-A lever changes the night in steps. After c steps let V(c) be the value of the best plan and W(c)
-that of the best plan with the job: the job runs in a best plan if W(c) >= V(c). Both are found by
-solving. They do not decrease in c, except where more processors raise a minimum share.
+A lever changes the night in steps. Let V(c) be the value of the best plan after c steps, and W(c)
+that of the best plan with the job. The job runs in a best plan if W(c) >= V(c). Both are found by
+solving. They do not decrease in c, unless more processors raise a minimum share.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ class Lever:
     Attributes
     ----------
     name, today : str
-        Such as ``deadline``, and what it is without a change.
+        Such as ``deadline``, and its present value in words.
     most : int
         The largest number of steps.
     change : callable
         Returns the night and the side constraints beyond its own after a number of steps.
     words, value : callable
-        What it is after a number of steps: for people, and as a number.
+        Return the value after a number of steps, in words and as a number.
     is_own : bool
-        Whether plans without the job stay as they are.
+        Whether the lever leaves plans without the job unchanged.
     is_bonus : bool
-        Whether all plans with the job gain the same, so that the best of them stays the best.
+        Whether all plans with the job gain the same value.
     is_monotone : bool
-        Whether every plan that a step allows is allowed by the next.
+        Whether each step allows all plans of the step before.
     is_exact : bool
-        Whether nothing between two steps would be enough where the lower one is not.
+        Whether no value between two steps is enough if the lower step is not.
     """
 
     name: str
@@ -92,7 +92,7 @@ def smallest_changes(
     Parameters
     ----------
     night, rules : Instance and sequence of Constraint
-        The night, and the side constraints beyond its own.
+        The night, and the side constraints in addition to its own.
     name : str
         The job, which the plan does not run.
     plan : Result
@@ -100,12 +100,12 @@ def smallest_changes(
     solve : callable
         `schedopt.solve`, or a partial of it.
     seconds : float, optional
-        The time for all levers together; without it every solve waits for its proof.
+        The time for all levers together; without it every solve runs to its proof.
 
     Returns
     -------
     list of SmallestChange
-        A single one with ``change`` "none" where a best plan runs the job as the night is.
+        A single entry with ``change`` "none" if a best plan runs the job without a change.
     """
     began = now()
     found: list[SmallestChange] = []

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
     from schedopt.solvers.result import Result
 
-Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
-CAUTION = "caution"  # what is said under this heading comes before all else
+Line = tuple[str, str]  # a name, such as ``threshold``, and a value in words
+CAUTION = "caution"  # the name of a line that comes first
 Lines = Iterable[Line]
 Tables = Iterable[Table]
 
@@ -33,12 +33,12 @@ class Section:
     """A section of a page."""
 
     title: str
-    words: str = ""  # what the part is about, in a sentence or two; plain text
+    words: str = ""  # an introduction of one or two sentences, as plain text
     facts: Mapping[str, str] = field(default_factory=dict)  # a list of names and words
-    # Captions, and what draws the figure.
+    # Captions, and functions that draw the figures.
     pictures: tuple[tuple[str, Callable[[], Figure]], ...] = ()
     tables: tuple[Table, ...] = ()  # each can be sorted and downloaded
-    # What headings and words of the part mean.
+    # Definitions of headings and words.
     terms: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -83,9 +83,9 @@ class Plan:
         return {title: [row[title] for row in self.rows] for title in self.titles}
 
     def table(self, unit: float = 1.0) -> Table:
-        """Return the plan as a table for people, with times by the clock if they are known.
+        """Return the plan as a table, with times by the clock if they are known.
 
-        Groupings come last, since pages and terminals are narrow and there may be many.
+        Groupings come last, because there may be many.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ def clock_cells(stamps: Iterable[str]) -> dict[str, tables.Cell]:
 
 
 def _shown(title: str, row: PlanRow, clock: Mapping[str, tables.Cell], unit: float) -> Value:
-    """Return the cell of a plan for people."""
+    """Return the cell of a plan as a table shows it."""
     if stamp := row.get(CLOCK.get(title, "")):
         return clock[stamp]
     value: Value = row[title]
@@ -189,10 +189,10 @@ class Tonight:
 
     instance: AnyInstance
     result: Result  # of the formulation ``schedule``, checked; under risk of ``selection``
-    run: Result | None  # the same with times; None where there is no plan
-    line: str  # how good it is, and how good any plan can be
+    run: Result | None  # the same with times; None if there is no plan
+    line: str  # its quality, and the bound on the quality of any plan
     farm: Any  # its settings: see `schedopt.planning.farm.Farm`
-    template: str | None  # what writes a script, unless told
+    template: str | None  # the default template of a script
 
 
 # Explanations.
@@ -203,23 +203,23 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     job: str
     reason: str  # as in a plan
-    words: str  # the same for people
-    reward: float  # what it is worth
-    # What it would have had to be worth to be in an optimum; None where nothing is enough, or
-    # where it is not known.
+    words: str  # the same in words
+    reward: float
+    # The smallest reward with which it is in an optimum; None if there is none, or if it is not
+    # known.
     needed: float | None = None
-    # The rules that keep it out: together they cannot hold with it, or without any one of them it
-    # is chosen.
+    # The rules that exclude it: they cannot hold together with it, or it is selected without any
+    # one of them.
     rules: tuple[str, ...] = ()
-    proven: bool = True  # whether it was solved again to a proof, so that ``needed`` is exact
+    proven: bool = True  # whether ``needed`` is exact
 
 
 class RulePrice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The cost of a rule."""
 
     rule: str
-    cost: float | None  # the optimum without it, less the optimum; None: not known
-    # Jobs that are chosen without it alone, and with it alone, in the optima that were found.
+    cost: float | None  # the optimum without it minus the optimum; None if it is not known
+    # Jobs that are selected only without the rule, and only with it.
     gains: tuple[str, ...] = ()
     loses: tuple[str, ...] = ()
     proven: bool = True
@@ -229,22 +229,22 @@ class SmallestChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """The smallest change of one kind that would let a job run."""
 
     job: str
-    change: str  # such as ``deadline``; ``none`` where a best plan runs the job as the night is
-    today: str  # what it is, for people
-    needed: str | None = None  # what it would have to be; None where no change was found
+    change: str  # such as ``deadline``; ``none`` if an optimal plan runs the job without a change
+    today: str  # the present value, in words
+    needed: str | None = None  # the sufficient value, in words; None if none was found
     value: float | None = None  # the same as a number
-    proven: bool = True  # whether nothing less is enough
-    words: str = ""  # what else there is to say
+    proven: bool = True  # whether it is the smallest change
+    words: str = ""  # further remarks
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why jobs are left out, the cost of each rule, and the smallest changes that let a job run."""
 
-    left_out: tuple[LeftOut, ...]  # one for each job that is left out, in the file's order
+    left_out: tuple[LeftOut, ...]  # in the order of the file
     rules: tuple[RulePrice, ...]
-    unproven: int  # how many of these could not be solved to a proof in the time that there was
+    unproven: int  # the number of entries that are not proven
     seconds: float
-    changes: tuple[SmallestChange, ...] = ()  # what would let a job run
+    changes: tuple[SmallestChange, ...] = ()  # that would let a job run
 
 
 def explanation_tables(explanation: Explanation) -> Tables:

@@ -1,1 +1,1 @@
-"""Pages: one of a bench, one of a single result; each is one file without references."""
+"""Pages of a bench and of a single result; each page is one self-contained file."""

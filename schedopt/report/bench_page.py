@@ -1,4 +1,4 @@
-"""The page of a bench: in words, in profiles, and in tables of policies and of runs."""
+"""The page of a bench: a summary, profiles, and tables of policies and of runs."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -81,7 +81,7 @@ def sections(
 
 
 def _of_problem(what: statistics.Overview, rows: Sequence[BenchRow]) -> Section:
-    """Return a problem's policies, each and beside the best one."""
+    """Return the section of a problem: its policies, and each compared with the best."""
     ranked, record = statistics.rank(statistics.summary(rows)), problem(what.problem)
     proven = f"optimum proven for {what.proven:,}"
     if what.re_proved:

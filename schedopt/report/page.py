@@ -1,4 +1,4 @@
-"""A page of words, pictures and tables, in one file that asks nothing of any network."""
+"""A page of text, pictures and tables in one file, which needs no network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from schedopt.tables import Table, plain, to_html
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Parts of a drawing: what would hold for all of the page, and comments that repeat every text.
+# Parts of an SVG that would apply to the whole page, and comments that repeat every text.
 IN_THE_WAY = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", re.DOTALL)
 
 
@@ -35,7 +35,7 @@ def write(path: str | Path, title: str, about: str, parts: Iterable[Section], fo
 
 
 def page(title: str, about: str, parts: Iterable[Section], footer: str) -> str:
-    """Return a page: what it is about below its title, its parts, and words below all."""
+    """Return a page with a title, a line below it, sections, and a footer."""
     script = _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_asset("page.html")).substitute(
@@ -56,7 +56,7 @@ def _asset(name: str) -> str:
 
 
 def svg(figure: Figure, caption: str) -> str:
-    """Return a figure as markup to embed in a page, the same bytes each time."""
+    """Return a figure as SVG to embed in a page; the result is reproducible."""
     import matplotlib
 
     buffer = BytesIO()
@@ -90,7 +90,7 @@ def _definitions(pairs: Mapping[str, str]) -> str:
 
 
 def _table(table: Table, terms: Mapping[str, str]) -> str:
-    """Return a table that its headings sort, with a button that downloads it."""
+    """Return a table that can be sorted by its headings, with a download button."""
     name = plain(re.sub(r"[^\w-]+", "-", table.title).strip("-")[:40] or "table")
     return (
         f"<figure><figcaption>{plain(table.title)}</figcaption>"

@@ -1,4 +1,4 @@
-"""The page of one result: in short, in pictures and in tables."""
+"""The page of one result: a summary, pictures and tables."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -38,9 +38,9 @@ def write(
     run: Result | None = None,
     more: Iterable[Section] = (),
 ) -> None:
-    """Write the page of one result, as it is run; ``path`` ends in .html.
+    """Write the page of one result; ``path`` ends in .html.
 
-    ``more``: parts that follow the first.
+    ``run`` is the result with times, and ``more`` are sections after the first.
     """
     footer = CHECKED if result.checked else UNCHECKED
     short, *parts = sections(instance, result, run)

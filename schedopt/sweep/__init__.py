@@ -1,1 +1,1 @@
-"""Sweeps: which policies run on which instances, who does the work, and where the rows go."""
+"""Sweeps: policies or variations on many instances, computed in parallel, a row for each."""

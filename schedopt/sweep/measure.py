@@ -1,4 +1,4 @@
-"""One instance's share of a sweep: the reference once, then each policy."""
+"""The task of a sweep on one instance: the reference, and each policy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Task:
     sweep: Sweep
 
     def compute(self, rows: list[Any]) -> None:
-        """Find the reference of each policy once, run each, and add rows to those given."""
+        """Solve each reference once, run the policies, and append a row for each run."""
         for policies in self.sweep.policy_files:
             load(policies)
         source = self.source.with_contents()
@@ -74,12 +74,12 @@ class Task:
 class TaskOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a task."""
 
-    rows: list[Any]  # those of the runs that have ended
-    why: str | None = None  # a line that says why there are no others
+    rows: list[Any]  # of the finished runs
+    why: str | None = None  # why the other runs have no rows, in a line
 
 
 def compute(task: Task) -> TaskOutcome:
-    """Compute a task in this very process; whatever fails is said in the outcome."""
+    """Compute a task in this process; the outcome contains errors as text."""
     rows: list[Any] = []
     try:
         task.compute(rows)
@@ -97,14 +97,14 @@ def one_line(error: BaseException) -> str:
 
 
 def expect_whole(result: Result) -> Result:
-    """Return a result that was found in full: others are left for when the sweep goes on."""
+    """Return a result; raise KeyboardInterrupt if it was interrupted."""
     if stopped() or result.termination == "interrupted":
         raise KeyboardInterrupt
     return result
 
 
 class References:
-    """The references of policies on one instance: the optima that bound them."""
+    """The references of policies on one instance: optima, or bounds."""
 
     def __init__(self, instance: AnyInstance, source: Source, sweep: Sweep) -> None:
         self._instance, self._sweep = instance, sweep
@@ -113,7 +113,7 @@ class References:
         self._solved: dict[bytes, Result] = {}
 
     def find(self, policy: Policy, run: PlannedRun) -> Result:
-        """Return the reference of a run, without its bound where that is for others."""
+        """Return the reference of a run, without a bound that does not hold for its policy."""
         constraints = self._sweep.constraints
         question = self.record.question(self._instance, policy, run.options, constraints)
         if question is None:
@@ -152,7 +152,7 @@ class References:
             return self.without_solution("error", f"no reference: {one_line(error)}")
 
     def _recorded_result(self, question: Question) -> Result | None:
-        """Return the best known result, where the source has one that answers the question."""
+        """Return the best known result of the source if it answers the question, else None."""
         if self._best_known is None or (question.ruled and self._sweep.constraints):
             return None
         if encode(question.instance) != encode(self._instance):
@@ -166,7 +166,7 @@ class References:
         return best if same else None
 
     def without_solution(self, termination: Termination, why: str = "") -> Result:
-        """Return the result of what has no solution."""
+        """Return a result without a solution."""
         return Result(
             instance=self._instance.name,
             problem=self.record.name,
@@ -179,12 +179,12 @@ class References:
 
 @cache
 def _warm(problem: str) -> None:
-    """Solve something tiny, so that loading a solver is not counted as an instance's time."""
+    """Solve a tiny instance, so that measured times do not include the loading of a solver."""
     solve(parse(record_of(problem).tiny), many=True)
 
 
 def _row(task: Task, run: PlannedRun, result: Result, reference: Result) -> BenchRow:
-    """Return the row of a run beside its reference; one that beats a proven bound is an alarm."""
+    """Return the row of a run; a result that beats a proven bound is an alarm."""
     given_up = reference.solution_status == "none" and reference.termination != "not-applicable"
     notes = [result.message, reference.message if given_up else ""]
     bounds = reference
@@ -227,7 +227,7 @@ def _alarm(
     *,
     rounding: float = 1e-6,  # of formulations whose tolerance is an option
 ) -> str:
-    """Say which proven bound a policy's solution beats, where it keeps all rules; mostly none."""
+    """Return a message if a feasible solution beats a proven bound, else an empty text."""
     record = record_of(result.problem)
     sampled = result.confidence is not msgspec.UNSET
     if result.violations or sampled or not reference.formulation:
@@ -239,7 +239,7 @@ def _alarm(
 
 
 def shortfall(result: Result, reference: Result) -> float | None:
-    """Return a policy's relative shortfall from its reference, if they compare."""
+    """Return the relative gap of a policy to its reference; None if they are not comparable."""
     record = record_of(result.problem)
     bounded = reference.formulation in record.from_bounds
     base = reference.bound if bounded else reference.objective

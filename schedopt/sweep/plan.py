@@ -1,4 +1,4 @@
-"""A sweep: which policies run on which instances how, and which rows that makes."""
+"""The runs of a sweep: policies, seeds and options on each instance."""
 
 import hashlib
 from collections.abc import Sequence
@@ -21,23 +21,23 @@ from schedopt.sweep.sources import SourceFacts
 class Sweep:
     """The work of a sweep on each instance."""
 
-    policies: Sequence[str] = ()  # names, of whichever problem they are; without any, all
-    seeds: tuple[int, ...] = (0,)  # for policies that draw; the others run once, with the first
-    options: Options = field(default_factory=dict)  # whoever knows one takes it
+    policies: Sequence[str] = ()  # names, of any problem; empty for all policies
+    seeds: tuple[int, ...] = (0,)  # of random policies; the others run once, with the first
+    options: Options = field(default_factory=dict)  # of policies and formulations that know them
     constraints: tuple[Constraint, ...] = ()  # beyond the instances' own
     time_limit: float | None = None  # seconds for each reference
     certificate: bool = False  # whether the bounds of references are re-proved
-    policy_files: tuple[PolicyFile, ...] = ()  # the user's own files of policies; they are run
+    policy_files: tuple[PolicyFile, ...] = ()  # the user's own files of policies, which are run
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One policy on one instance: what becomes one row."""
+    """One policy on one instance, which becomes a row."""
 
-    key: str  # a digest of all that the row depends on, the instance's contents among it
+    key: str  # a digest of everything that the row depends on, such as the instance's contents
     policy: str
     seed: int
-    options: Options  # those that the policy or its reference knows
+    options: Options  # of the policy and its reference
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class ProblemPlan:
 
 
 def digest_of(*parts: object) -> str:
-    """Return a digest of all that a row depends on, this version of schedopt among it."""
+    """Return a digest of everything that a row depends on, and of this version of schedopt."""
     data = to_json([*parts, __version__], order="sorted")
     return hashlib.sha256(data).hexdigest()[:20]
 
 
 def problem_plans(sweep: Sweep, problems: Sequence[str]) -> dict[str, ProblemPlan]:
-    """Return what a sweep means for each of the problems that its instances are of."""
+    """Return the policies and options of a sweep for each problem of its instances."""
     for seed in sweep.seeds:
         if not 0 <= seed < 2**31:
             expected = "a whole number from 0 to 2^31 - 1"
@@ -80,7 +80,7 @@ def problem_plans(sweep: Sweep, problems: Sequence[str]) -> dict[str, ProblemPla
 
 
 def _choose_policies(names: Sequence[str], problems: Sequence[str]) -> dict[str, list[Policy]]:
-    """Return the policies of each problem; a name that is of none of them is an error."""
+    """Return the policies of each problem; `InputError` about an unknown name."""
     policies = {problem: record_of(problem).policies() for problem in problems}
     chosen: dict[str, list[Policy]] = {problem: [] for problem in problems}
     for name in dict.fromkeys(names):

@@ -1,4 +1,4 @@
-"""Compute the tasks of a sweep: in this process, in others of this machine, or on a Dask cluster.
+"""Compute the tasks of a sweep in this process, in several processes, or on a Dask cluster.
 
 Processes and clusters are both executors of `concurrent.futures`.
 """
@@ -62,7 +62,7 @@ def compute_tasks(
 
 
 def expect_jobs(jobs: int) -> None:
-    """Refuse no processes, or too many."""
+    """Raise `InputError` about a number of processes below 1, or too large."""
     most = most_at_once()
     expect(1 <= jobs <= most, f"from 1 to {most} processes", jobs, parameter="jobs")
 
@@ -79,7 +79,7 @@ def work(task: Task) -> TaskOutcome:
 def _submitted(
     submit: Callable[[Task], futures.Future[TaskOutcome]], waiting: deque[Task], most: int
 ) -> Submitted:
-    """Submit a limited number of tasks at a time; yield each as it ends, until a worker dies."""
+    """Submit tasks, a limited number at a time, and yield each when it ends or its worker dies."""
     running: dict[futures.Future[TaskOutcome], Task] = {}
     broken = False
     while running or (waiting and not broken):
@@ -153,7 +153,7 @@ def _processes(jobs: int) -> Iterator[Callable[[Task], futures.Future[TaskOutcom
 
 
 def _first_of(executor: futures.Executor) -> futures.Future[int]:
-    """Begin the first process; exit where a process that has just begun imports the caller."""
+    """Start the first process; exit if this is a worker that imports its caller's script."""
     try:
         with signals_blocked():
             return executor.submit(os.getpid)
@@ -164,7 +164,7 @@ def _first_of(executor: futures.Executor) -> futures.Future[int]:
 
 
 def _begin(lifeline: Connection) -> None:
-    """Begin a worker's process, which ends when the other end of its lifeline is closed."""
+    """Initialize a worker process, which ends when the other end of its lifeline is closed."""
     ignore_signals()  # Ctrl-C is the parent's
 
     def follow() -> None:
@@ -178,7 +178,7 @@ def _begin(lifeline: Connection) -> None:
 def _on_cluster(
     tasks: Sequence[Task], address: str, patience: float
 ) -> Generator[tuple[Task, TaskOutcome]]:
-    """Compute tasks on a Dask cluster, each run of a task alone where its workers keep dying."""
+    """Compute tasks on a Dask cluster; a task that kills its workers is computed run by run."""
     require("distributed", parameter="cluster")
     distributed = import_module("distributed")
     try:
@@ -220,7 +220,7 @@ def _on_cluster(
 
 
 def _expect_scheduler(address: str, patience: float) -> None:
-    """Check that the scheduler answers: a client without one would leave a thread behind."""
+    """Raise an error if the scheduler does not answer; a client would leave a thread behind."""
     parts = urlsplit(address)
     if parts.hostname is None or parts.port is None:
         raise ValueError
@@ -228,12 +228,12 @@ def _expect_scheduler(address: str, patience: float) -> None:
 
 
 def release() -> str:
-    """Return the version of schedopt that a cluster's machine has."""
+    """Return the version of schedopt on a machine of a cluster."""
     return __version__
 
 
 def _count_threads(client: Any, patience: float) -> int:
-    """Return the number of threads of the workers, each of which must have this version."""
+    """Return the number of threads of all workers; `InputError` if a version differs."""
     try:
         client.wait_for_workers(1, timeout=patience)
     except TimeoutError:
@@ -249,8 +249,8 @@ def _count_threads(client: Any, patience: float) -> int:
 
 
 def _with_contents(task: Task) -> Task:
-    """Return a task with what its files hold, which no worker sees."""
+    """Return a task with the contents of its files, which workers cannot read."""
     try:
         return replace(task, source=task.source.with_contents())
-    except InputError:  # which the worker will say
+    except InputError:  # which the worker reports
         return task

@@ -1,4 +1,4 @@
-"""Rows of a bench or of a what-if, and the file of JSON lines that survives being killed."""
+"""Rows of a bench or of a what-if, and their file of JSON lines, from which a sweep resumes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class SweepInterrupt(KeyboardInterrupt):
-    """An interruption of a sweep, with the ``rows`` that are done."""
+    """An interruption of a sweep, with the finished ``rows``."""
 
     def __init__(self, rows: Sequence[Any]) -> None:
         super().__init__()
@@ -35,14 +35,14 @@ class SweepInterrupt(KeyboardInterrupt):
 
 
 class Journal:
-    """The rows of a sweep, each appended to a file at once; those that it holds are kept.
+    """The rows of a sweep. New rows are appended to a file at once, and its rows are reused.
 
     Parameters
     ----------
     path : Path, optional
-        The file; without one, rows are in memory alone.
+        The file; without it, rows are only in memory.
     keys : sequence of str
-        Those of the sweep's rows, in order: a digest of all that a row depends on.
+        The keys of all rows of the sweep, in order: digests of everything that a row depends on.
     kind : type
         The record of a row, with a field ``key``.
     """
@@ -65,26 +65,26 @@ class Journal:
         return key in self._rows
 
     def extend(self, rows: Iterable[Any]) -> None:
-        """Keep rows: they are written at once, so that no killed sweep loses them."""
+        """Add rows, and write them at once, so that a killed sweep does not lose them."""
         rows = list(rows)
         if self._path is not None:
             try:
                 with self._path.open("ab", buffering=0) as file:
                     lines = to_lines(rows)
-                    while lines:  # a disk that is nearly full takes a part
+                    while lines:  # a disk that is nearly full may write a part of them
                         lines = lines[file.write(lines) :]
             except OSError as error:
-                expected = "room to write; the rows before are safe, run again to go on"
+                expected = "room to write; finished rows are safe, run again to continue"
                 raise InputError(expected, found=error.strerror, file=str(self._path)) from None
         self._rows.update((row.key, row) for row in rows)
 
     @property
     def complete(self) -> bool:
-        """Whether all rows are there."""
+        """Whether all rows of the sweep are finished."""
         return len(self._rows) == len(self._order)
 
     def finish(self) -> list[Any]:
-        """Return all rows in the sweep's order, in which the file has them from now on."""
+        """Return all rows in the order of the sweep, and write them to the file in this order."""
         rows = sorted(self._rows.values(), key=lambda row: self._order[row.key])
         if self._path is not None and (self.complete or rows != [*self._rows.values()]):
             write_bytes(self._path, to_lines(rows))
@@ -97,7 +97,7 @@ def to_lines(rows: Iterable[Any]) -> bytes:
 
 
 def read_lines(path: Path, kind: type[T], *, cut: bool = False) -> list[T]:
-    """Read rows of JSON lines; ``cut``: whether to cut off one that a kill left unfinished."""
+    """Read rows of JSON lines; ``cut`` removes an unfinished last row from the file."""
     data = read_bytes(path)
     if cut and (rest := data[data.rfind(b"\n") + 1 :]):
         common = min(len(rest), len(_BEGINNING))
@@ -121,47 +121,47 @@ NOTHING = 1e-10  # a reference below this is 0, of which nothing is a fraction
 
 
 class BenchRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One policy on one instance, beside the reference.
+    """One policy on one instance, and its reference.
 
     Attributes
     ----------
     instance, problem, policy : str
     objective : float or None
-        What the policy got; None where it does not apply.
+        The objective of the policy's solution; None if it does not apply.
     reference, reference_bound : float or None
-        The solver's best solution and bound.
+        The objective of the solver's best solution, and its bound.
     reference_proven : bool
         Whether the reference is the optimum.
     gap : float or None
-        How far the policy falls short of the reference, as a fraction of it, or of a log's bound;
-        None where one of them is missing, and where the policy breaks side constraints, since then
-        the two are not answers to the same question.
+        The relative distance of the policy from the reference, or from the bound of a log. None if
+        either is unknown, or if the policy violates side constraints, so that the two are not
+        comparable.
     seconds, reference_seconds : float
-        Time of the policy and of the reference.
+        Times of the policy and of the reference.
     seed : int
     violations : tuple of str
-        What the checker found wrong with the policy's solution.
+        The violations that the checker found in the policy's solution.
     message : str or None
-        Why a policy does not apply.
+        Why the policy does not apply, or other notes.
     file : str
-        Where the instance is, or what it was generated from.
+        The path of the instance, or the text from which it was generated.
     reference_formulation, reference_solver, reference_bounded_by, reference_proved_by : str or None
-        Which formulation the reference is of, and which engines found, bounded and proved it.
+        The formulation of the reference, and the engines that found, bounded and proved it.
     key : str
-        A digest of all that the row depends on, by which a bench knows what is done.
+        A digest of everything that the row depends on, by which a bench knows finished rows.
     options : dict
-        What was given of the options that the policy or its reference knows.
+        The given options of the policy and its reference.
     termination : str
         How the policy ended: ``completed``, ``not-applicable``, ``unstable`` or ``error``.
     confidence : float or None
-        Where the objective was simulated: the half-width of its 95% interval; None of replays,
-        which are exact, and of runs that are too short to tell.
+        The half-width of the 95% interval of a simulated objective; None for replays, which are
+        exact, and for runs that are too short.
     sampled : bool
         Whether the objective was simulated; its gap to a proven optimum may be below 0.
     bound_checked : bool
-        Whether the checker has re-proved the reference's bound.
+        Whether the checker has proved the bound of the reference again.
     measures : dict of str to float
-        What else the policy got, by name, where its problem measures more than the objective.
+        Other measures of the policy, by name.
     """
 
     instance: str
@@ -192,7 +192,7 @@ class BenchRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def to_frame(rows: Sequence[BenchRow]) -> pl.DataFrame:
-    """Return rows as a frame of polars: a column for each field, options and measures as JSON."""
+    """Return rows as a polars frame: a column for each field, with options and measures as JSON."""
     import polars as pl
 
     own = {float: pl.Float64, float | None: pl.Float64, bool: pl.Boolean, int: pl.Int64}
@@ -207,7 +207,7 @@ def to_frame(rows: Sequence[BenchRow]) -> pl.DataFrame:
 
 
 def table(rows: Sequence[BenchRow], suffix: str) -> bytes:
-    """Return rows as the text or bytes of a file with an ending of `FORMATS`."""
+    """Return rows as the bytes of a file with an ending of `FORMATS`."""
     if suffix == LINES:
         return to_lines(rows)
     if suffix == ".csv":

@@ -1,4 +1,4 @@
-"""Where a sweep's instances come from: files, and generators with a seed."""
+"""The sources of a sweep's instances: files, and generators with a seed."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from schedopt.problems import problem as record_of
 
 
 class SourceFacts(NamedTuple):
-    """What planning needs of a source."""
+    """The facts about a source that the plan of a sweep needs."""
 
     problem: str
-    digest: str  # of the instance as it is now
-    beside: bool  # whether tables stand beside it
+    digest: str  # of the present contents of the instance
+    beside: bool  # whether its jobs are in a table beside the file
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where one instance comes from."""
+    """The source of one instance."""
 
-    label: str = field(init=False, repr=False)  # a path, or what it is generated from
+    label: str = field(init=False, repr=False)  # a path, or the text that generates it
 
     def with_contents(self) -> Source:
-        """Return the same source, its files read, for a machine that does not see them."""
+        """Return the source with the contents of its files, for a machine that cannot read them."""
         return self
 
     def best_known(self) -> bytes | None:
-        """Return the document of the best known result, None where there is none."""
+        """Return the document of the best known result; None if there is none."""
         return None
 
     def facts(self) -> SourceFacts:
@@ -53,7 +53,7 @@ class Source:
 
 @dataclass(frozen=True)
 class FileSource(Source):
-    """An instance file; its label is the path, as it was given."""
+    """An instance file; its label is the path as given."""
 
     path: Path
 
@@ -61,7 +61,7 @@ class FileSource(Source):
         object.__setattr__(self, "label", str(self.path))
 
     def with_contents(self) -> Contents:
-        """Read the file, and those beside it that it names."""
+        """Read the file, and the tables that it names."""
         text = files.read_bytes(self.path)
         names, folder = companion_files(text, file=self.label), files.locate(self.path).parent
         others = {name: files.read_bytes(folder / name, files.MOST_TABLE) for name in names}
@@ -84,7 +84,7 @@ class FileSource(Source):
 
 @dataclass(frozen=True)
 class Contents(Source):
-    """The contents of an instance file, just read or on the way to another machine."""
+    """The contents of an instance file, for this or another machine."""
 
     label: str  # the path where the file is at home, as it was given
     text: bytes = field(repr=False)
@@ -115,7 +115,7 @@ class Contents(Source):
 
 @dataclass(frozen=True)
 class GeneratedSource(Source):
-    """A random instance, made where it is needed: the seed fixes it bit for bit."""
+    """A random instance, which is generated from its seed where it is needed."""
 
     family: str  # the problem
     generator: str
@@ -149,7 +149,7 @@ def _text(value: Any) -> str:
 
 
 def instance_files(paths: Iterable[str | Path]) -> list[Path]:
-    """Return the instance files among paths, folders opened, each file once."""
+    """Return the instance files among paths and in folders, each file once."""
     unique: dict[Path, None] = {}
     for path in map(Path, paths):
         try:

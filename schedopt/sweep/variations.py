@@ -1,4 +1,4 @@
-"""What-ifs: an instance with values at some of its places, each combination solved as a row."""
+"""What-ifs: an instance, solved for each combination of values at some of its places."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from schedopt.sweep.sources import Source
 from schedopt.verbs.solve import solve
 
 MOST = 10_000  # combinations of one call
-Value = float | int | str | bool  # what stands at a place
+Value = float | int | str | bool  # a value at a place
 
 SAME = (
     "instance",
@@ -59,12 +59,12 @@ class Variation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     conflict: tuple[str, ...] = ()
     message: str = ""
     seconds: float = 0.0
-    key: str = ""  # a digest of all that the row depends on
+    key: str = ""  # a digest of everything that the row depends on
 
 
 @dataclass(frozen=True)
 class VariedSource(Source):
-    """An instance and further rules as files hold them, with values at some of their places."""
+    """The documents of an instance and of further rules, with values at some of their places."""
 
     label: str
     document: Mapping[str, Any]
@@ -72,7 +72,7 @@ class VariedSource(Source):
     values: Mapping[str, Value]
 
     def read(self) -> tuple[AnyInstance, list[Constraint], dict[str, Value]]:
-        """Return the instance, further rules and options, all of them read afresh."""
+        """Decode and return the instance, further rules, and options."""
         own, more, options = with_values(self.document, self.rules, self.values)
         instance = parse(encode(own))
         return instance, _rules_from(encode(more), problem_name(instance)), options
@@ -86,7 +86,7 @@ class Variant(Task):
     how: Mapping[str, Any]  # further arguments of `schedopt.solve`
 
     def compute(self, rows: list[Any]) -> None:
-        """Solve the combination, and add its row to those given."""
+        """Solve the combination, and append its row."""
         instance, rules, options = self.source.read()
         how = {**self.how, "options": {**self.how["options"], **options}}
         result = expect_whole(solve(instance, constraints=rules, **how))
@@ -220,7 +220,7 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
             )
         _set(inner, path[len(longest) + 1 :], value, place)
     elif isinstance(holder, dict) and "." not in path:
-        holder[path] = value  # a field that the file leaves out; whoever reads it judges it
+        holder[path] = value  # a field that the file omits; decoding checks it
     else:
         head = path.split(".", maxsplit=1)[0]
         hint = suggestion(head, names) or listing(names)

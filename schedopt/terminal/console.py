@@ -1,4 +1,4 @@
-"""The two consoles, and how a table or a line of plain text is put on them."""
+"""Tables and lines of plain text on standard output and standard error."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ err = Console(stderr=True, highlight=False, emoji=False)
 
 
 def text(words: str, style: str = "") -> Text:
-    """Return text in which no markup is read and no control character acts."""
+    """Return text without markup, with control characters as visible escapes."""
     return Text(printable(words), style=style)
 
 
 def say(words: str, style: str = "") -> None:
-    """Print a line of text as it is."""
+    """Print a line of plain text."""
     out.print(text(words, style))
 
 
@@ -45,7 +45,7 @@ def table(
     *,
     longest: int = 40,  # characters of the longest word that is not broken if there is room
 ) -> Rendered:
-    """Return a table without its empty columns, whose numbers are aligned to the right."""
+    """Return a table for a console, without empty columns."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as Rendered
 

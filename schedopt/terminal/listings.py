@@ -1,4 +1,4 @@
-"""Listings: what there is, the doctor's findings, reproductions, the archive."""
+"""Listings of contents, findings of the doctor, reproductions and the archive."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ MARKS = {True: "works", False: "FAILS", None: "absent"}
 
 
 def _list(title: str, heads: Iterable[str | Column], rows: Iterable[Iterable[Value]]) -> Table:
-    """Return a table; a heading alone is of texts."""
+    """Return a table; columns that are only a heading hold texts."""
     columns = (head if isinstance(head, Column) else column.text(head) for head in heads)
     return Table.of(title, columns, rows)
 
 
 def contents(sections: Mapping[str, Sequence[Entry]]) -> None:
-    """Show sections in full: a line for each entry."""
+    """Print sections in full, with a line for each entry."""
     for title, entries in sections.items():
         heads = dict.fromkeys(key for entry in entries for key in entry)
         show(_list(title, heads, ([entry.get(head) for head in heads] for entry in entries)))
 
 
 def overview(sections: Mapping[str, Sequence[Entry]]) -> None:
-    """Show an overview that fits a screen: the names of each section by problem."""
+    """Print an overview of one screen: the names of each section by problem."""
     shown, room = Text(), max(40, out.width - 2)
     for title, entries in sections.items():
         named: dict[str, dict[str, None]] = {}
@@ -57,17 +57,17 @@ def overview(sections: Mapping[str, Sequence[Entry]]) -> None:
             words = printable(f"{of}: {', '.join(names)}" if of else ", ".join(names))
             shown.append(f"  {shorten(words, room, placeholder=' ...', break_on_hyphens=False)}\n")
     out.print(shown, end="", soft_wrap=True)
-    say("`schedopt list SECTION` says what each is, `schedopt explain NAME` all of one")
+    say("`schedopt list SECTION` describes each entry; `schedopt explain NAME` explains one")
 
 
 def doctor(findings: Sequence[Finding]) -> None:
-    """Show what the doctor found."""
+    """Print the findings of the doctor."""
     rows = ((finding.name, MARKS[finding.ok], finding.detail) for finding in findings)
     show(_list("", ("what", "state", "detail"), rows), [STYLES[one.ok] for one in findings])
 
 
 def reproductions(entries: Sequence[Document]) -> None:
-    """Show reproductions: each claim, the paper's numbers, ours, and the verdict."""
+    """Print reproductions: each claim, the paper's numbers, ours, and the verdict."""
     for entry in entries:
         out.print()
         say(f"{entry['name']}: {entry['title']}", "bold")
@@ -84,15 +84,15 @@ def reproductions(entries: Sequence[Document]) -> None:
 
 
 def ledger(entries: Sequence[Document]) -> None:
-    """Show all entries of the ledger, a line for each, with the recorded verdict."""
+    """Print all reproductions with their recorded verdicts."""
     heads = ("entry", "title", column.count("claims"), "verdict")
     rows = ((of["name"], of["title"], len(of["claims"]), of["verdict"]) for of in entries)
     show(_list("", heads, rows))
-    say("as last recorded, in full; run an entry again by its name, or `all`")
+    say("as last recorded; `schedopt reproduce NAME` runs an entry again, `all` runs all of them")
 
 
 def show_explanations(entries: Sequence[Explained]) -> None:
-    """Show the explanation of each name."""
+    """Print the explanation of each name."""
     for i, entry in enumerate(entries):
         if i:
             out.print()
@@ -107,7 +107,7 @@ def show_explanations(entries: Sequence[Explained]) -> None:
             heads = ("field", "example", "unit", "without")
             show(_list("", heads, ([column[head] for head in heads] for column in entry.columns)))
         if entry.engines:
-            title = "engines: the first that accepts, answers"
+            title = "engines, in the order in which they are tried"
             keys = ("name", "accepts", "proves", "certificate", "confirmed_by")
             engines: Iterable[Document] = entry.engines
             show(_list(title, keys, ([engine[key] for key in keys] for engine in engines)))
@@ -118,7 +118,7 @@ def show_explanations(entries: Sequence[Explained]) -> None:
 
 
 def _field(field: Document) -> tuple[str, str, str]:
-    """Return a field's name, whether it is required or its default, and what it takes."""
+    """Return the name of a field, its default or that it is required, and its type."""
     default = field.get("default")
     need = "optional" if default in (None, {}, [], ()) else f"default {_json(default)}"
     takes = "; ".join(filter(None, (field["takes"], field.get("says", ""))))
@@ -130,7 +130,7 @@ def _json(value: Any) -> str:
 
 
 def archive_groups(groups: Sequence[Document]) -> None:
-    """Show the groups."""
+    """Print the groups of the archive."""
     counts = map(column.count, ("instances", "proven", "re-proved", "open"))
     fields = ("group", "title", "instances", "proven", "certified", "open", "widest_gap")
     rows = ([entry[key] for key in fields] for entry in groups)
@@ -144,7 +144,7 @@ def archive_groups(groups: Sequence[Document]) -> None:
 
 
 def archive_entries(entries: Document) -> None:
-    """Show what is known of a group or of an instance."""
+    """Print the entries of a group, or one instance."""
     if "entries" not in entries:
         for key, value in entries.items():
             say(f"{key}: {value}")
@@ -170,7 +170,7 @@ def _without_certificate(confirmed_by: str) -> str:
 
 
 def archive_verdicts(verdicts: Sequence[Verdict]) -> None:
-    """Show what became of each entry that does not hold, and how many hold."""
+    """Print the entries that do not hold, and the number of those that do."""
     for verdict in verdicts:
         for line in verdict.wrong:
             say(f"{verdict.group}/{verdict.name}: {line}", "red")

@@ -1,4 +1,4 @@
-"""Progress on standard error, while something runs."""
+"""Progress on standard error."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from schedopt.solvers.result import gap
 from schedopt.solvers.stopping import Watch
 from schedopt.terminal.console import err, text
 
-Advance = Callable[[int, int], None]  # called with how many are done and how many there are
+Advance = Callable[[int, int], None]  # called with the number of finished items and of all
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ PACE = Pace()
 
 @contextmanager
 def live(what: str) -> Iterator[Watch]:
-    """Show a running solver's progress; without a terminal, as a line now and then."""
+    """Show the progress of a solver; without a terminal, by a line every few seconds."""
     began, status = time.monotonic(), ", starting"
 
     def line() -> Text:
@@ -80,14 +80,14 @@ def live(what: str) -> Iterator[Watch]:
 
 @contextmanager
 def bar(what: str) -> Iterator[Advance]:
-    """Show a progress bar; without a terminal, a line now and then."""
+    """Show a progress bar; without a terminal, a line every few seconds."""
     columns = TextColumn(what, markup=False), BarColumn(), MofNCompleteColumn()
     progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     try:
         task, status = progress.add_task(what, total=None), ticking(what)
 
         def advance(done: int, total: int) -> None:
-            progress.start()  # a thread: until then this process may be copied
+            progress.start()  # it starts a thread, which must not exist when processes are forked
             progress.update(task, completed=done, total=total)
             if not err.is_terminal:
                 status(done, total)
@@ -98,7 +98,7 @@ def bar(what: str) -> Iterator[Advance]:
 
 
 def ticking(what: str) -> Advance:
-    """Return a callback that prints a line of progress now and then."""
+    """Return a callback that prints a line of progress every few seconds."""
     said = time.monotonic() - PACE.most + PACE.first
 
     def advance(done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""One result in full, several beside each other, and what the rows of a bench say."""
+"""Results, plans and summaries of benches on the terminal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MOST = Lengths()
 
 
 def result(instance: AnyInstance, document: Result) -> None:
-    """Show one result: status, proof, the problem's details, and violations."""
+    """Print one result: status, bound, the details of its problem, and violations."""
     record = problem(document.problem)
     more = ((*line, "") for line in record.lines(instance, document))
     grid = Grid.grid(padding=(0, 2))
@@ -76,7 +76,10 @@ def result(instance: AnyInstance, document: Result) -> None:
 
 
 def _show_some_rows(shown: Table, most: int, file: str) -> None:
-    """Show the first rows of a table and the last one, which may be a sum; ``file`` has all."""
+    """Print the first rows of a table and the last one, which may be a sum.
+
+    ``file`` is the flag that gives all rows.
+    """
     between = len(shown.rows) - most
     out.print()
     if between > 0:
@@ -87,7 +90,7 @@ def _show_some_rows(shown: Table, most: int, file: str) -> None:
 
 
 def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:
-    """Return the facts of every result, each with the style of its value."""
+    """Return the lines of every result: name, value, and style of the value."""
     who = document.policy or f"{document.formulation}: {document.credit}"
     ended = f"{document.solution_status} ({document.termination})"
     sure = f"   ± {number(document.confidence)} (95%)" if document.confidence else ""
@@ -108,7 +111,7 @@ def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:
 
 
 def planned(plan: NightPlan) -> None:
-    """Show a plan: how good it is, what runs when, and what is left out and why."""
+    """Print a plan: its quality, the start of each job, and why jobs are left out."""
     style = STYLES["optimal" if plan.result.proven else plan.result.solution_status]
     say(plan.line, style)
     if plan.released:
@@ -131,7 +134,7 @@ def planned(plan: NightPlan) -> None:
 
 
 def carried_out(report: CarriedOut) -> None:
-    """Show what became of a plan: its quality in a line, and planned and real times of each job."""
+    """Print the planned and real times of each job of a plan that was carried out."""
     say(report.line(), "yellow" if report.late else "green")
     second = SECONDS[report.night.unit]
     heads = [
@@ -143,7 +146,7 @@ def carried_out(report: CarriedOut) -> None:
 
 
 def _as_shown(title: str, value: Value, second: float) -> Value:
-    """Return a cell of a report as a table shows it: clock times, and lengths with their unit."""
+    """Return a formatted cell of a report: clock times, and durations with their unit."""
     if title.endswith("_time") and isinstance(value, str):
         return value[11:19].removesuffix(":00")
     if title in ("late", "overhead") and isinstance(value, float):
@@ -152,7 +155,7 @@ def _as_shown(title: str, value: Value, second: float) -> Value:
 
 
 def replanned(plan: Replanned) -> None:
-    """Show a plan of the rest of a night, and what became of each job of the plan before."""
+    """Print a plan of the rest of a night, and the changes from the plan before."""
     planned(plan)
     if not plan.changes:
         return
@@ -164,7 +167,7 @@ def replanned(plan: Replanned) -> None:
 
 
 def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
-    """Show several policies on one instance, or one of them in full."""
+    """Print several policies on one instance as a table, or one policy in full."""
     if len(documents) == 1:
         result(instance, documents[0])
         return
@@ -201,7 +204,7 @@ def _half_width(document: Result) -> Value:
 
 
 def summary(rows: Sequence[BenchRow], pairs: Sequence[Pair] | None = None) -> None:
-    """Show how far policies fall short, and the pairs that are asked for."""
+    """Print the gaps of policies, and comparisons of pairs."""
     measured = list(tables.measured_tables(rows))
     for table in measured:
         show(table)
