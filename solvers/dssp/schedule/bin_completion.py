@@ -21,7 +21,6 @@ from itertools import islice
 from schedopt.instances.extras import installed
 
 Positions = tuple[int, ...]  # of items in a list
-COVER_AFTER = 2  # the attempt after which the exact cover is tried
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,10 @@ class BinCompletionParams:
     attempts : sequence of int
         Nodes of each attempt. The first attempt completes bins in the order in which sets are
         generated; the later ones prefer sets of few tasks and break ties at random.
+    cover_after : int
+        The attempt, counted from 0, after which the exact cover is tried.
     patterns : int
-        Sets up to which the exact cover is tried, after the third attempt.
+        Sets up to which the exact cover is tried.
     items : int
         Items in a bin, on average, up to which the exact cover is tried.
     effort : float
@@ -47,6 +48,7 @@ class BinCompletionParams:
     """
 
     attempts: Sequence[int] = (2_000, 10_000, 10_000, 40_000, 40_000)
+    cover_after: int = 2
     patterns: int = 3_000
     items: int = 6
     effort: float = 1.0
@@ -100,7 +102,7 @@ def pack(
             found = _Search(ordered, room, bins, nodes, candidates, draw).run()
             break
         except _OutOfNodesError:
-            found = _cover(ordered, room, bins, params) if attempt == COVER_AFTER else None
+            found = _cover(ordered, room, bins, params) if attempt == params.cover_after else None
             if found:
                 break
     return None if found is None else [[order[i] for i in one] for one in found]

@@ -1,8 +1,9 @@
-"""Dispatch orders: dispatch some jobs in one of many orders, and add up what they earn in time."""
+"""Dispatch orders: dispatch jobs in one of many orders, and return their rewards."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,35 +30,67 @@ if TYPE_CHECKING:
 
 JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
-NO_SLACK = 1e-5
-"""The part of the horizon that counts as no slack."""
-AT_ONCE = 1e3
-"""By how many horizons required jobs without slack are moved earlier in every order."""
+
+
+@dataclass(frozen=True)
+class DispatchParams:
+    """Parameters of the dispatch orders.
+
+    Attributes
+    ----------
+    no_slack : float
+        A required job with less slack, as a fraction of the horizon, goes first in every order.
+    tails : tuple of float
+        When packing begins: time until the deadline, as fractions of it.
+    light : float
+        Largest share of a job's demand in the stages after its last long one.
+    effort : int
+        Most comparisons of a packing for tasks that have found no place.
+    """
+
+    no_slack: float = 1e-5
+    tails: tuple[float, ...] = (0.15, 0.3, 0.5)
+    light: float = 0.1
+    effort: int = 500_000
+
+
+DEFAULTS = DispatchParams()
 
 
 class TrialOutcome(NamedTuple):
-    """What came of a trial."""
+    """The outcome of a dispatch."""
 
-    earned: Floats  # by each job, (jobs,)
-    done: JobMask  # the jobs that complete while they are paid
+    earned: Floats  # reward of each job, (jobs,)
+    done: JobMask  # jobs that complete on time, or late with a reward
     simulated: Simulated
 
 
 class DispatchOrders:
-    """Dispatches sets of jobs, compiled, and says what each job earns.
+    """Dispatches sets of jobs in `count` orders, and returns the reward of each job.
 
-    The task with the least time to spare on the way to its job's deadline, and to those of jobs
-    that wait for it, goes first, or that of the job with the least such time from its start; jobs
-    may be moved later or earlier. There are `count` orders; others are those of dispatchers. In
-    some the last tasks are packed (see `packing_kernels`), where tasks wait for processors alone,
-    which are there all the time, and nothing is paid for what is late. A job that can no longer be
-    in time is given up.
+    The first order takes the task with the least slack to the deadline of its job and of the jobs
+    that wait for it, and the second the job with the least slack. Other orders are those of
+    dispatchers. In some orders the last tasks are packed (see `packing_kernels`): on machines that
+    do not change, if late jobs have no reward. A job that can no longer be on time is dropped.
 
-    A `required` job without time to spare from its release to its deadline goes first in every
-    order. `starts` are times of tasks, shape (tasks,): the last order is that of these times.
+    Parameters
+    ----------
+    night : Instance
+    seats : sequence of Seats
+    able : ndarray of bool, optional
+        Jobs that may run.
+    worthless : bool
+        Whether jobs without reward may run too.
+    starts : ndarray of float, shape (tasks,), optional
+        Start times of tasks; the last order is by these times.
+    required : ndarray of bool, optional
+        Such a job without slack from its release to its deadline goes first in every order.
+    params : DispatchParams, optional
 
-    `able` are the jobs that could be in time by themselves, and earn something, or are waited for
-    by such; all that could be where `worthless` ones count too.
+    Attributes
+    ----------
+    able : ndarray of bool
+        Jobs that can be on time alone, and have a reward or are predecessors of such jobs.
     """
 
     def __init__(
@@ -69,6 +102,7 @@ class DispatchOrders:
         worthless: bool = False,
         starts: Floats | None = None,
         required: JobMask | None = None,
+        params: DispatchParams = DEFAULTS,
     ) -> None:
         self.night, tasks = night, night.tasks
         self.site = with_seats(night, seats)
@@ -83,7 +117,7 @@ class DispatchOrders:
         fits &= night.releases + paths <= last * NEAR
         fits &= fits if able is None else able
         self.able = fits & (worthless | (night.rewards > 0))
-        self._waiting: list[int] = []  # jobs that wait for others, these first
+        self._waiting: list[int] = []  # jobs with predecessors, in topological order
         if any(self.before):
             self._close(fits, due, paths)
         following = tasks.following_paths[tasks.stage_of]
@@ -92,7 +126,7 @@ class DispatchOrders:
         first = kinds.first[:-1]
         self._kinds = kinds._replace(latest=latest[self._order][first])
         slack = due[kinds.job_of] - following[self._order][first] - kinds.lengths
-        with np.errstate(over="ignore"):  # without demand a large reward comes first
+        with np.errstate(over="ignore"):  # jobs without demand come first
             ratios = -night.rewards / np.maximum(self.demands, 1e-300)
         by_job = [
             due - paths,
@@ -102,35 +136,35 @@ class DispatchOrders:
         self._keys = [slack, *(key[kinds.job_of] for key in by_job)]
         if starts is not None:
             self._keys.append(np.minimum.reduceat(starts[self._order], first))
-        at_once = night.releases + paths >= night.deadlines - NO_SLACK * night.horizon
+        at_once = night.releases + paths >= night.deadlines - params.no_slack * night.horizon
         at_once &= False if required is None else required
         for key in self._keys if at_once.any() else ():
-            key[at_once[kinds.job_of]] -= AT_ONCE * (1 + night.horizon)
+            key[at_once[kinds.job_of]] -= 1e3 * (1 + night.horizon)  # before all others
         self._end = float(last.max(initial=0.0)) * NEAR * NEAR
         plain = is_plain(self.site)
         self._lengths = lengths
         self._kind_of = np.repeat(np.arange(len(first)), np.diff(kinds.first))
         packs = plain and len(night.late) < 2 and len(lengths) > 0
-        self._packing = PackingOrders(night, self._order) if packs else None
+        self._packing = PackingOrders(night, self._order, params) if packs else None
         self._plans: list[tuple[int, float | None]] = [(0, None), (1, None)]
-        self._plans += [(key, tail) for tail in TAILS for key in (0, 1) if packs]
+        self._plans += [(key, tail) for tail in params.tails for key in (0, 1) if packs]
         self._plans += [(key, None) for key in range(2, len(self._keys))]
         self.count = len(self._plans)
 
     def _peak_amounts(self) -> Ints:
-        """Return the most that there ever is of each amount."""
+        """Return the largest amount of each resource at any time."""
         first = self.site.first_level.tolist()
         most = [self.site.level[a:b].max() for a, b in pairwise(first)]
         return np.array(most, dtype=np.int64)
 
     def _ranks_of_due_times(self, key: Floats) -> Floats:
-        """Return ranks, from 0 to the last deadline."""
+        """Return the ranks of a key, scaled from 0 to the last deadline."""
         rank = np.empty(len(key))
         rank[np.argsort(key, kind="stable")] = np.arange(len(key))
         return rank * (float(self.night.deadlines.max(initial=1.0)) / max(1, len(key)))
 
     def _close(self, fits: JobMask, due: Floats, paths: Floats) -> None:
-        """Take jobs that wait for others with these, which are then due before."""
+        """Make predecessors of able jobs able, with the due times that their successors need."""
         order = in_order(self.night.jobs, self.night.index)[0]
         self._waiting = [j for j in order if self.before[j]]
         for j in self._waiting:
@@ -142,7 +176,7 @@ class DispatchOrders:
                 due[i] = min(due[i], due[j] - paths[j])
 
     def without_orphans(self, jobs: JobMask) -> JobMask:
-        """Return jobs without those that wait for others."""
+        """Return jobs without those whose predecessors are missing."""
         kept = jobs
         for j in self._waiting:
             if kept[j] and not kept[self.before[j]].all():
@@ -151,22 +185,22 @@ class DispatchOrders:
         return kept
 
     def with_predecessors(self, j: int) -> list[int]:
-        """Return a job and all that it waits for."""
+        """Return a job and all its predecessors."""
         chain = [j]
         for i in chain:
             chain += [other for other in self.before[i] if other not in chain]
         return chain
 
     def run(self, jobs: JobMask, order: int, shift: Floats | None) -> TrialOutcome:
-        """Dispatch some jobs, and return what each earns.
+        """Dispatch some jobs, and return their rewards.
 
         Parameters
         ----------
         jobs : ndarray of bool, shape (jobs,)
         order : int
-            Which order of tasks, and whether from some time on they are packed.
+            The number of the order, from 0 to `count` - 1.
         shift : ndarray of float, shape (stages,), optional
-            By how much each stage is put off in it.
+            How much later each stage is in the order, in units of time.
         """
         which, tail = self._plans[order]
         keys, night = self._keys[which], self.night
@@ -189,7 +223,7 @@ class DispatchOrders:
         return self._outcome(simulated)
 
     def _outcome(self, simulated: Simulated) -> TrialOutcome:
-        """Return what jobs earn."""
+        """Return the rewards of a simulation."""
         night, completion = self.night, simulated.completion
         in_time, delay = completion <= night.deadlines * NEAR, completion - night.deadlines
         part = in_time.astype(np.float64)
@@ -200,28 +234,19 @@ class DispatchOrders:
         return TrialOutcome(part * night.rewards, in_time | (delay <= night.delay), simulated)
 
 
-LIGHT = 0.1
-"""Largest share of a job's demand in the stages after its last long one."""
-
-TAILS = (0.15, 0.3, 0.5)
-"""When packing begins: time left to the deadline, as fractions of it."""
-
-EFFORT = 500_000
-"""Most comparisons that a trial spends on tasks that found no place."""
-
-
 class PackingOrders:
     """Packs the tasks that a dispatcher has not started some time before the deadline.
 
-    The night has stages for every job, no releases, and pays nothing for late jobs. `order` is
-    the order in which stages hand their tasks out. Packing takes the last long stage of each job
-    and those after it; a job whose earlier tasks have not all started by then is given up.
+    All jobs have stages and no releases, and late jobs have no reward. ``order`` is the order of
+    the tasks within stages. Packing takes the last long stage of each job and the stages after it.
+    A job whose earlier tasks have not all started by then is dropped.
     """
 
-    def __init__(self, night: Instance, order: Ints) -> None:
+    def __init__(self, night: Instance, order: Ints, params: DispatchParams) -> None:
         tasks, self._lengths = night.tasks, night.tasks.lengths[order]
         self._tasks, self._processors, self._jobs = tasks, night.processors, len(night.jobs)
-        self._early = tasks.stage_of < _last_long_stage(night)[tasks.job_of]
+        self._effort = params.effort
+        self._early = tasks.stage_of < _last_long_stage(night, params.light)[tasks.job_of]
         by_stage = night.deadlines[tasks.job_of_stage]
         self._due = (by_stage - tasks.following_paths)[tasks.stage_of]
         self._latest = by_stage - tasks.remaining_paths
@@ -231,10 +256,10 @@ class PackingOrders:
     def run(
         self, site: MachineArrays, kinds: TaskKinds, jobs: Ints, part: float
     ) -> tuple[Floats, Floats]:
-        """Dispatch some jobs, and pack the rest in the last part of the night.
+        """Dispatch some jobs, and pack the remaining tasks in the last part of the horizon.
 
-        Returns when each task starts, in the order in which stages hand them out, and when each
-        job completes; NaN of jobs that are not run or given up.
+        Returns the start of each task, in the order within stages, and the completion time of each
+        job. They are NaN for jobs that are not run or are dropped.
         """
         from schedopt.solvers.dssp.schedule.packing_kernels import pack
 
@@ -253,16 +278,16 @@ class PackingOrders:
         ends = np.repeat(history.starts + lengths[history.first], history.processors)
         begin, running = np.full(self._processors, until), np.sort(ends[ends > until])
         begin[self._processors - len(running) :] = running
-        tail, effort = self._unstarted_tasks(chosen, starts, begin), np.array([EFFORT])
+        tail, effort = self._unstarted_tasks(chosen, starts, begin), np.array([self._effort])
         pack(tail, np.arange(len(begin)), begin.copy(), span, effort, chosen, starts)
         last = np.maximum.reduceat(starts + lengths, tasks.first_task[tasks.first_stage[:-1]])
         return starts, np.where(chosen, last, np.nan)
 
     def _unstarted_tasks(self, chosen: JobMask, starts: Floats, begin: Floats) -> Tail:
-        """Return the tasks of chosen jobs that have not started, in the order of due times.
+        """Return the tasks of chosen jobs that have not started, by due time.
 
-        A stage opens when the stage before has ended, if all of its tasks have started; else at the
-        latest time at which it must.
+        A stage opens at the end of the previous one if all its tasks have started, and otherwise at
+        the latest possible time.
         """
         from schedopt.solvers.dssp.schedule.packing_kernels import Tail
 
@@ -286,14 +311,14 @@ class PackingOrders:
         )
 
 
-def _last_long_stage(night: Instance) -> Ints:
-    """Return the last stage of each job after which little of its demand is left."""
+def _last_long_stage(night: Instance, light: float) -> Ints:
+    """Return the last long stage of each job; the later ones have a small share of the demand."""
     tasks = night.tasks
     work = np.add.reduceat(tasks.lengths, tasks.first_task[:-1])
     stages = np.empty(len(night.jobs), dtype=np.int64)
     for j, demand in enumerate(tasks.demands.tolist()):
         s, later = int(tasks.first_stage[j + 1]) - 1, 0.0
-        while s > tasks.first_stage[j] and later + work[s] <= LIGHT * demand:
+        while s > tasks.first_stage[j] and later + work[s] <= light * demand:
             later += float(work[s])
             s -= 1
         stages[j] = s

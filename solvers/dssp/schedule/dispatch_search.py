@@ -1,9 +1,10 @@
-"""The search for a schedule: hill climbing by dispatching, until time or ideas run out.
+"""Local search for a schedule by dispatching.
 
-A move drops up to three jobs, fills the machine up again with others, a little beyond what was done
-in time, and dispatches them all. The jobs in time are kept if they earn no less than before.
+A move drops up to three jobs, adds others until the demand is a little more than what was completed
+on time, and dispatches all of them. The jobs that are on time are the next set if their reward is
+no smaller than before.
 
-All is drawn from the seed, and no move looks at a clock: the same seed makes the same moves.
+Moves depend on the seed alone, not on the clock.
 """
 
 import threading
@@ -11,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf
-from typing import Final
 
 import numpy as np
 
@@ -22,36 +22,70 @@ from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders, JobMa
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.running import Run
 
-DROPPED: Final = 3
-"""Jobs that a move drops at most."""
 
-AGAIN = 0.2
-"""Share of moves after which one of the sets to start from is pushed again."""
+@dataclass(frozen=True)
+class MoveParams:
+    """Parameters of the moves.
 
-PUSH = 0.3
-"""The largest part of the night by which a job that was late is moved earlier in the order."""
+    Attributes
+    ----------
+    dropped : int
+        Most jobs that a move drops.
+    restarts : float
+        Probability that a move goes back to one of the sets to start from.
+    earlier : float
+        The largest part of the horizon by which a late job is moved earlier in the order.
+    turns : int
+        Dispatches of a set to start from without improvement, each with late jobs earlier.
+    other_order : float
+        Probability that a move takes another order.
+    shifted : float
+        Probability that a move shifts a few jobs in the order.
+    """
 
-TURNS = 30
-"""Dispatches of a set to start from, each with late jobs sooner, without success."""
+    dropped: int = 3
+    restarts: float = 0.2
+    earlier: float = 0.3
+    turns: int = 30
+    other_order: float = 0.05
+    shifted: float = 0.5
+
+
+DEFAULTS = MoveParams()
 
 
 @dataclass
 class Incumbent:
-    """Jobs to dispatch, or of these the ones that were in time, and the order of their tasks."""
+    """Jobs to dispatch, or the jobs among them that were on time, and the order of their tasks."""
 
     jobs: JobMask
     order: int = 0
     shift: Floats | None = None
     worth: float = -1.0
-    simulated: Simulated | None = None  # with jobs that were late
+    simulated: Simulated | None = None  # with late jobs
 
 
 class DispatchSearch:
-    """A search by moves.
+    """A local search over sets of jobs and the order in which they are dispatched.
 
-    `keeps` tells whether a set of jobs satisfies all side constraints. `starts` are sets of jobs to
-    try first, `required` jobs are in every set. `best` satisfies the constraints, once a set was
-    found that does; `fruitless` counts the moves since.
+    Parameters
+    ----------
+    orders : DispatchOrders
+    keeps : callable
+        Tests whether a set of jobs satisfies all side constraints.
+    seed : int
+    starts : iterable of ndarray of bool
+        Sets of jobs to try first.
+    required : ndarray of bool, optional
+        Jobs that are in every set.
+    params : MoveParams, optional
+
+    Attributes
+    ----------
+    best : Incumbent or None
+        It satisfies the side constraints, once such a set was found.
+    fruitless : int
+        Moves since the last improvement.
     """
 
     def __init__(
@@ -61,8 +95,10 @@ class DispatchSearch:
         seed: int,
         starts: Iterable[JobMask],
         required: JobMask | None = None,
+        *,
+        params: MoveParams = DEFAULTS,
     ) -> None:
-        self.orders, self.keeps = orders, keeps
+        self.orders, self.keeps, self.params = orders, keeps, params
         night = orders.night
         self.required = np.zeros(len(night.jobs), dtype=np.bool_)
         if required is not None:
@@ -81,24 +117,24 @@ class DispatchSearch:
         self._opening = self._opening_moves(starts)
 
     def move(self) -> None:
-        """Make one move: dispatch once."""
+        """Make one move, with one dispatch."""
         if next(self._opening, False):
             return
         self.fruitless += 1
-        if self._opened and self.draw.random() < AGAIN:
+        if self._opened and self.draw.random() < self.params.restarts:
             each = self._opened[self.draw.integers(len(self._opened))]
             self._opening = self._late_jobs_sooner(each.jobs, each.order)
             return
         jobs = self._neighbour(self._now.jobs)
         order, shift = self._now.order, self._now.shift
-        if self.draw.random() < 0.05:
+        if self.draw.random() < self.params.other_order:
             order = int(self.draw.integers(self.orders.count))
-        if self.draw.random() < 0.5:
+        if self.draw.random() < self.params.shifted:
             shift = self._shift_some(jobs, shift)
         self._dispatch(Incumbent(jobs, order, shift))
 
     def dispatch_until_paid(self, starts: Iterable[JobMask]) -> None:
-        """Dispatch starting sets, one by one, until some jobs of one are in time."""
+        """Dispatch sets to start from, until one has a job that is on time."""
         for start in starts:
             for order in (0, self.orders.count // 2):
                 if self.best is not None and self.best.worth > 0:
@@ -106,13 +142,13 @@ class DispatchSearch:
                 self._dispatch(Incumbent(self._able(start), order))
 
     def _able(self, jobs: JobMask) -> JobMask:
-        """Return jobs with those that are required, without those that cannot be in time."""
+        """Return jobs with the required ones, without those that cannot be on time."""
         return (jobs & self.orders.able) | self.required
 
     def _opening_moves(self, starts: Iterable[JobMask]) -> Iterator[bool]:
-        """Try all jobs once, then sets to start from in every order.
+        """Try all jobs once, then the sets to start from in every order.
 
-        What all jobs earn may refute a bound, whatever the selection says.
+        The reward of all jobs may exceed a wrong bound.
         """
         self._dispatch(Incumbent(self.orders.able))
         yield True
@@ -123,9 +159,9 @@ class DispatchSearch:
                 yield True
 
     def _late_jobs_sooner(self, jobs: JobMask, order: int) -> Iterator[bool]:
-        """Dispatch some jobs again and again, each time with late ones sooner, if few."""
+        """Dispatch a set repeatedly, each time with its late jobs earlier, if they are few."""
         most, idle, shift = -1.0, 0, np.zeros(len(self.job_of))
-        while idle < TURNS:
+        while idle < self.params.turns:
             tried = Incumbent(jobs, order, shift)
             late = self._dispatch(tried)
             yield True
@@ -133,16 +169,17 @@ class DispatchSearch:
             most = max(most, tried.worth)
             if not late.any() or 4 * late.sum() > jobs.sum():
                 return
-            sooner = np.where(late, PUSH * self.span * self.draw.random(len(late)), 0.0)
+            most_earlier = self.params.earlier * self.span
+            sooner = np.where(late, most_earlier * self.draw.random(len(late)), 0.0)
             shift = shift - sooner[self.job_of]
 
     def _neighbour(self, jobs: JobMask) -> JobMask:
-        """Drop up to a few jobs and fill up again, mostly with much reward for their demand."""
+        """Drop a few jobs and add others, mostly of large reward over demand."""
         draw, chosen = self.draw, np.flatnonzero(jobs & ~self.required)
         asked = float(self.demands[jobs].sum())
         wanted = asked + draw.uniform(0.0, max(0.0, self.capacity - asked) / 4)
         kept = jobs.copy()
-        count = min(len(chosen), int(draw.integers(0, DROPPED + 1)))
+        count = min(len(chosen), int(draw.integers(0, self.params.dropped + 1)))
         if count:
             kept[draw.choice(chosen, count, replace=False)] = False
             kept = self.orders.without_orphans(kept)
@@ -171,9 +208,9 @@ class DispatchSearch:
         return shifted
 
     def _dispatch(self, tried: Incumbent) -> JobMask:
-        """Dispatch, keep the jobs in time if they are good enough, and return those that were late.
+        """Dispatch a set, accept its jobs on time if they are no worse, and return the late jobs.
 
-        The worth of what was tried is set.
+        The attribute ``worth`` of ``tried`` is set.
         """
         outcome = self.orders.run(tried.jobs, tried.order, tried.shift)
         tried.worth, best = float(outcome.earned.sum()), self.best
@@ -200,15 +237,14 @@ def search(
     patience: int = 3_200,
     workers: int = 1,
 ) -> Incumbent | None:
-    """Search until the target is met, time is over, or `patience` moves were of no use.
+    """Search until the target or the time limit is reached, or ``patience`` moves had no success.
 
-    `starts` are sets of jobs to try first; `keeps` tells whether a set of jobs satisfies all side
-    constraints; `required` jobs are in every set. Each worker has a seed of its own; one worker
-    makes the same moves each time, however long it is given. An interruption ends the search and
-    keeps what it found.
+    ``starts``, ``keeps`` and ``required`` are as in `DispatchSearch`. Each worker has a seed of its
+    own. One worker makes the same moves under any time limit. An interruption ends the search and
+    keeps the incumbent.
     """
     stop, best = threading.Event(), None
-    until = inf if seconds is None else now() + seconds  # compiling is not searching
+    until = inf if seconds is None else now() + seconds  # without the seconds for compiling
     seeds = np.random.SeedSequence(run.limits.seed).generate_state(workers).tolist()
     goal = inf if target is None else target * (1 - 1e-12)
     starts, working = list(starts), list[Future[Incumbent | None]]()

@@ -1,9 +1,9 @@
-"""Solve a schedule: the knapsack bound, a search that dispatches again and again, then CP-SAT."""
+"""Solve a schedule: the bound of a selection, a search over dispatch orders, then CP-SAT."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,45 +26,61 @@ if TYPE_CHECKING:
     from schedopt.instances.dssp.planned import Floats
     from schedopt.solvers.dssp.schedule.dispatch_orders import JobMask
 
-FILLS = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
-"""Planned utilizations from which the search starts."""
 
-RULED_FILLS = (0.97, 0.94, 0.88, 0.75)
-"""The same under side constraints, where each is a solve of its own."""
+@dataclass(frozen=True)
+class ScheduleParams:
+    """Parameters of the search for a schedule.
 
-RULED = 2.0
-"""Most seconds for each of these solves."""
+    Attributes
+    ----------
+    fills : tuple of float
+        Planned utilizations of the selections from which the search starts.
+    rule_fills : tuple of float
+        The same under side constraints, where each selection is solved separately.
+    rule_seconds : float
+        Most seconds for each of these solves.
+    bound_share, bound_seconds : float
+        The fraction of the time limit for the bound, and the seconds without a time limit.
+    seconds_per_job : float
+        Seconds for each job that it takes to build the selection for the bound.
+    seconds_per_task : float
+        Seconds for each task that it takes to build the model for CP-SAT.
+    search_share : float
+        The fraction of the time limit for the search if CP-SAT follows, and for building its model.
+    moves, moves_per_task, least_moves : int
+        CP-SAT follows after so many moves in a row without improvement.
+    python_moves : int
+        Moves times tasks that run as plain Python before CP-SAT follows, about a second.
+    packed_tasks : int
+        Most tasks that bin completion packs.
+    packing_nodes : int
+        Nodes of bin completion in one attempt, for each second of the time limit.
+    """
 
-PATIENCE = 0.25
-"""Share of the time limit for the bound."""
+    fills: tuple[float, ...] = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
+    rule_fills: tuple[float, ...] = (0.97, 0.94, 0.88, 0.75)
+    rule_seconds: float = 2.0
+    bound_share: float = 0.25
+    bound_seconds: float = 20.0
+    seconds_per_job: float = 1e-4
+    seconds_per_task: float = 3e-4
+    search_share: float = 0.3
+    moves: int = 8_000
+    moves_per_task: int = 40
+    least_moves: int = 200
+    python_moves: int = 60_000
+    packed_tasks: int = 2_000
+    packing_nodes: int = 10_000
 
-RELAXED = 1e-4
-"""Seconds that building the selection for the bound takes for each job."""
 
-LONGEST = 20.0
-"""Seconds for the bound where there is no limit."""
-
-WRITING = 3e-4
-"""Seconds that writing the model for CP-SAT takes for each task."""
-
-PYTHON_MOVES = 60_000
-"""Moves times tasks that are made as plain Python before CP-SAT takes over: about a second."""
-
-PACKED = 2_000
-"""Most tasks that bin completion packs."""
-
-PACKED_NODES = 10_000
-"""Nodes of bin completion in one attempt, for each second of the time limit."""
-
-SHARE = 0.3
-"""The part of the time limit that the search may take where CP-SAT follows, and writing for it."""
+PARAMS = ScheduleParams()
 
 
 def search(model: Schedule, task: EngineTask) -> Result | Partial:
-    """Search for a schedule, bounded by the selection that no schedule is better than.
+    """Search for a schedule; the bound is the optimum of the selection.
 
-    In nearly every case the optimum is near that bound: where a schedule meets it, nothing is left
-    to search. CP-SAT goes on where there is time to write its model.
+    The optimum is nearly always close to that bound, and a schedule that meets it is optimal.
+    Otherwise CP-SAT follows if there is time to build its model.
     """
     began, limits, tasks = now(), task.limits, len(model.instance.tasks.lengths)
     run = Run(limits)
@@ -77,12 +93,14 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
         result = _result(model, run, known, relaxed.bound, "optimal")
         if result.gap is not None and result.gap <= limits.gap:
             return result
-    few = limits.time_limit is None or WRITING * tasks <= SHARE * limits.time_limit
+    few = _has_time_for_cpsat(tasks, limits)
     seconds = None
     if limits.time_limit is not None:
-        written = 0.05 + 3e-6 * tasks  # what writing the result takes
+        written = 0.05 + 3e-6 * tasks  # seconds for writing the result
         remaining = limits.time_limit - (now() - began) - written
-        seconds = max(0.0, min(remaining, SHARE * limits.time_limit) if few else remaining)
+        seconds = max(
+            0.0, min(remaining, PARAMS.search_share * limits.time_limit) if few else remaining
+        )
     until = None if seconds is None else now() + seconds
     best = _best_dispatched(model, run, relaxed, until, few=few, known=known)
     result = _result(model, run, best, relaxed.bound, "completed")
@@ -98,8 +116,14 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     return Partial(result, relaxed.bound)
 
 
+def _has_time_for_cpsat(tasks: int, limits: Limits) -> bool:
+    """Return True if CP-SAT's model is built within the search's share of the time limit."""
+    limit = limits.time_limit
+    return limit is None or PARAMS.seconds_per_task * tasks <= PARAMS.search_share * limit
+
+
 def by_cpsat(model: Schedule, task: EngineTask) -> Result:
-    """Let CP-SAT search from the best schedule and the bound that are known."""
+    """Solve with CP-SAT, from the incumbent and the bound."""
     from schedopt.solvers import cpsat
 
     bound = None if task.bound is None else float(task.bound)
@@ -110,7 +134,7 @@ def by_cpsat(model: Schedule, task: EngineTask) -> Result:
 def _result(
     model: Schedule, run: Run, best: Scheduled | None, bound: float | None, stopped: Termination
 ) -> Result:
-    """Return the result of a search, whose bound is the selection's."""
+    """Return the result of the search with the bound of the selection."""
     workers = threads(run.limits)
     options = {"workers": workers, "deterministic": workers == 1, "relaxation": bound}
     return make_result(
@@ -126,9 +150,10 @@ def _result(
 
 
 def bounding_selection(model: Schedule) -> Selection:
-    """Return the selection that bounds every schedule, with the side constraints where they hold.
+    """Return the selection whose optimum bounds every schedule.
 
-    What was predicted does not bound what happens: then seats alone are taken over.
+    It has the side constraints, unless predicted values differ from those of the schedule; then it
+    has the seats only.
     """
     from schedopt.formulations.dssp import Selection
 
@@ -137,23 +162,27 @@ def bounding_selection(model: Schedule) -> Selection:
 
 
 def solve_relaxation(model: Schedule, limits: Limits) -> Result:
-    """Solve the selection that bounds every schedule; take all jobs if its time is too short."""
+    """Solve the selection that bounds every schedule, or select all jobs if time is short."""
     if _is_short(model, limits) and (every := _all_jobs(model)) is not None:
         return every
     selection = bounding_selection(model)
-    seconds = LONGEST if limits.time_limit is None else PATIENCE * limits.time_limit
+    seconds = PARAMS.bound_seconds
+    if limits.time_limit is not None:
+        seconds = PARAMS.bound_share * limits.time_limit
     limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
     return portfolio.solve(selection, limits, trivial=lambda: trivial(selection))
 
 
 def _is_short(model: Schedule, limits: Limits) -> bool:
-    """Return True if building a selection takes longer than the time for the bound."""
-    limit = limits.time_limit
-    return limit is not None and RELAXED * len(model.instance.jobs) > PATIENCE * limit
+    """Return True if building the selection takes longer than the time for the bound."""
+    if limits.time_limit is None:
+        return False
+    build = PARAMS.seconds_per_job * len(model.instance.jobs)
+    return build > PARAMS.bound_share * limits.time_limit
 
 
 def _all_jobs(model: Schedule) -> Result | None:
-    """Return all jobs that may run, with the bound of a knapsack; None if they break a rule."""
+    """Return the selection of all jobs, with a knapsack bound; None if it violates a rule."""
     night = bounding(model.instance)
     able = night.in_time.copy()
     for rule in model.rules.values():
@@ -182,9 +211,9 @@ def _best_dispatched(
     few: bool,
     known: Scheduled | None = None,
 ) -> Scheduled | None:
-    """Return the best schedule that dispatching finds, or the known one if that is as good.
+    """Return the best schedule that dispatching finds, or the known one if it is as good.
 
-    Where CP-SAT follows, the search has less patience.
+    If CP-SAT follows, the search stops after fewer moves without improvement.
     """
     from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
     from schedopt.solvers.dssp.schedule.dispatch_search import search as by_dispatching
@@ -225,15 +254,17 @@ def _best_dispatched(
 
 
 def _patience(tasks: int) -> int:
-    """Return after how many moves in vain CP-SAT takes over: fewer where moves run as Python."""
+    """Return the moves without improvement after which CP-SAT follows; fewer in plain Python."""
     from schedopt.solvers.dssp.schedule.machine_arrays import MOST_IN_PYTHON
 
-    moves = max(200, 40 * tasks)
-    return min(8_000, moves if tasks > MOST_IN_PYTHON else min(moves, PYTHON_MOVES // tasks))
+    moves = max(PARAMS.least_moves, PARAMS.moves_per_task * tasks)
+    if tasks <= MOST_IN_PYTHON:
+        moves = min(moves, PARAMS.python_moves // tasks)
+    return min(PARAMS.moves, moves)
 
 
 def _starts_of_tasks(night: Instance, known: Scheduled) -> Floats:
-    """Return when each task starts in a schedule; tasks that are not run after all others."""
+    """Return the start of each task in a schedule; the makespan for tasks that are not run."""
     starts = np.full(len(night.tasks.lengths), known.makespan)
     for task in known.tasks:
         stage = night.tasks.first_stage[night.index[task.job]] + task.stage
@@ -248,7 +279,7 @@ def _required_jobs(model: Schedule) -> JobMask:
 
 
 def _pack_selection(model: Schedule, relaxed: Result, limits: Limits) -> Scheduled | None:
-    """Return a schedule of the best selection whose tasks fill whole processors, if one is found.
+    """Return a schedule of the best selection by bin completion, or None if none is found.
 
     Only jobs of one stage on identical processors without releases are packed: their schedules are
     packings of the tasks into bins.
@@ -264,14 +295,19 @@ def _pack_selection(model: Schedule, relaxed: Result, limits: Limits) -> Schedul
     tasks = np.flatnonzero(np.isin(night.tasks.job_of, jobs) & (grid.lengths > 0)).tolist()
     stages = np.unique(night.tasks.stage_of[tasks])
     several = len(stages) > len(np.unique(night.tasks.job_of_stage[stages]))
-    if len(due) != 1 or several or grid.releases[jobs].any() or not 0 < len(tasks) <= PACKED:
+    if (
+        len(due) != 1
+        or several
+        or grid.releases[jobs].any()
+        or not 0 < len(tasks) <= PARAMS.packed_tasks
+    ):
         return None
     if not rule_checker(model)(np.isin(np.arange(len(night.jobs)), jobs)):
         return None
     step = int(np.gcd.reduce(grid.lengths[tasks]))
     params = BinCompletionParams()
     if limits.time_limit is not None:
-        nodes = PACKED_NODES * limits.time_limit
+        nodes = PARAMS.packing_nodes * limits.time_limit
         params = replace(
             params, attempts=[n for n in params.attempts if n <= nodes] or [int(nodes)]
         )
@@ -289,7 +325,7 @@ def _pack_selection(model: Schedule, relaxed: Result, limits: Limits) -> Schedul
 
 
 def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]:
-    """Yield the best selection, with ever more of its least efficient jobs removed."""
+    """Yield the best selection, with more and more of its jobs of lowest ratio removed."""
     night = model.instance
     if relaxed.solution is None:
         yield night.in_time.copy()
@@ -302,7 +338,7 @@ def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]
     by_ratio = chosen[np.argsort(-ratio[chosen], kind="stable")]
     filled = np.cumsum(demands[by_ratio])
     last = -1
-    for fill in FILLS:
+    for fill in PARAMS.fills:
         count = int(np.searchsorted(filled, fill * room * (1 + 1e-12), side="right"))
         if count != last:
             mask = np.zeros(len(night.jobs), dtype=np.bool_)
@@ -312,17 +348,19 @@ def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]
 
 
 def _ruled_selections(model: Schedule, run: Run) -> Iterator[JobMask]:
-    """Yield the best selections for reduced capacities, where there are side constraints.
+    """Yield the best selections for reduced capacities, if there are side constraints.
 
-    After half of the time limit none is built, and none if building one takes too long.
+    None is built after half of the time limit, or if building one takes too long.
     """
     from schedopt.formulations.dssp import Selection
 
     night, limits = model.instance, run.limits
     if not model.rule_rows or _is_short(model, limits):
         return
-    limit = RULED if limits.time_limit is None else min(RULED, max(0.25, 0.04 * limits.time_limit))
-    for fill in RULED_FILLS:
+    limit = PARAMS.rule_seconds
+    if limits.time_limit is not None:
+        limit = min(limit, max(0.25, 0.04 * limits.time_limit))
+    for fill in PARAMS.rule_fills:
         if limits.time_limit is not None and now() - run.began > limits.time_limit / 2:
             return
         selection = Selection(night, fill=fill).add(*model.added)
@@ -334,8 +372,8 @@ def _ruled_selections(model: Schedule, run: Run) -> Iterator[JobMask]:
 
 
 def rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
-    """Return a function that tells whether jobs keep all side constraints but seats."""
-    if not model.rule_rows:  # the dispatcher keeps seats
+    """Return a function that tests whether jobs satisfy all side constraints except seats."""
+    if not model.rule_rows:  # the dispatcher satisfies seats
         return lambda jobs: True
     night = model.instance
     every = np.ones(len(night.jobs), dtype=np.bool_)
