@@ -1,5 +1,6 @@
 """Search for partitions with fewer epochs, until a smaller number is proven impossible."""
 
+from dataclasses import dataclass
 from itertools import accumulate, chain, islice
 
 import numpy as np
@@ -11,17 +12,30 @@ from schedopt.solvers.epoch import completion
 from schedopt.solvers.epoch.completion import Data, Memory, Stack
 from schedopt.solvers.epoch.items import Items
 
-MOST_CELLS = 1 << 26
-"""Most cells of all knapsack tables; larger instances are not searched."""
 
-MOST_REMEMBERED = 1 << 25
-"""Most numbers in the table of failures."""
+@dataclass(frozen=True)
+class CompletionParams:
+    """Parameters of bin completion.
 
-PATIENCE = 100_000
-"""Steps for each number of epochs in the first round; they double in each further round."""
+    Attributes
+    ----------
+    cells : int
+        Most cells of all knapsack tables; larger instances are not searched.
+    stored_numbers : int
+        Most numbers in the table of failed states.
+    round_steps : int
+        Steps for each number of epochs in the first round; they double in each further round.
+    first_steps : int
+        Steps before the clock is first checked.
+    """
 
-CHUNK = 2_000
-"""Steps before the clock is first checked."""
+    cells: int = 1 << 26
+    stored_numbers: int = 1 << 25
+    round_steps: int = 100_000
+    first_steps: int = 2_000
+
+
+DEFAULTS = CompletionParams()
 
 
 class Completion:
@@ -32,22 +46,30 @@ class Completion:
     many epochs as jobs is searched for first. Partitions are lists of positions of jobs.
     """
 
-    def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:
+    def __init__(
+        self,
+        items: Items,
+        least: int,
+        known: list[list[int]] | None,
+        params: CompletionParams = DEFAULTS,
+    ) -> None:
         self.items, self.least, self.epochs = items, least, known
         self._most = items.jobs + 1 if known is None else len(known)
-        self._data, self._stack, self._memory = _new_arrays(items, self._most)
+        self._data, self._stack, self._memory = _new_arrays(
+            items, self._most, params.stored_numbers
+        )
         self._target = items.jobs if known is None else least
-        self._spent, self._patience = 0, PATIENCE
-        self._chunk = CHUNK
+        self._spent, self._patience = 0, params.round_steps
+        self._chunk = params.first_steps
         self._begin()
 
     @staticmethod
-    def fits(items: Items) -> bool:
+    def fits(items: Items, params: CompletionParams = DEFAULTS) -> bool:
         """Return True if the tables of the search are small enough."""
         remaining = items.jobs * len(items.kinds) if items.inequity == 0 else 0
         return (
             max(remaining, _most_kinds_in_epoch(items) * (int(_room_of_epoch(items)[0]) + 1))
-            <= MOST_CELLS
+            <= params.cells
         )
 
     @property
@@ -123,8 +145,8 @@ def _room_of_epoch(items: Items) -> NDArray[np.int64]:
     return np.array([h for h in divisors(items.nodes) if h <= items.jobs])
 
 
-def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
-    """Return empty arrays for up to ``most`` epochs."""
+def _new_arrays(items: Items, most: int, stored: int) -> tuple[Data, Stack, Memory]:
+    """Return empty arrays for up to ``most`` epochs and about ``stored`` numbers of failures."""
     kinds, wide, rooms = len(items.kinds), _most_kinds_in_epoch(items), _room_of_epoch(items)
     equal = items.inequity == 0
     draw = np.random.Generator(np.random.PCG64(1))
@@ -154,7 +176,7 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
     )
     stack.left[0] = [kind.count for kind in items.kinds]
     stack.frame[0, completion.KEY] = np.sum(data.salt * stack.left[0]) & completion.KEY_MASK
-    rows = MOST_REMEMBERED // (kinds + 1)
+    rows = stored // (kinds + 1)
     memory = Memory(
         slots=np.zeros(1 << (2 * rows).bit_length(), dtype=np.int64),
         rows=np.empty((rows, kinds + 1), dtype=np.int32),

@@ -7,7 +7,7 @@ least overhead in integers, on a grid as fine as the widths require.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
 from typing import Any
@@ -25,14 +25,31 @@ from schedopt.solvers.epoch.items import Items, items
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import STEP, Run, Search, drive, make_result, version
 
-MOST_REMEMBERED = 1_000_000
-"""Most failed states that are remembered."""
 
-MOST_UNITS = 1 << 22
-"""Largest total height, in quanta, for which all subset sums are kept."""
+@dataclass(frozen=True)
+class RectangleParams:
+    """Parameters of the search for rectangles.
 
-MOST_ITEMS = 100
-"""Most pieces in a schedule, each a level of the search."""
+    Attributes
+    ----------
+    items : int
+        Most items, each a level of the search; larger instances are not searched.
+    stored_states : int
+        Most failed states that are stored.
+    units : int
+        Largest number of units in the quantum for which all subset sums are kept.
+    share, seconds : float
+        The fraction of the time limit, and the most seconds, of the search if CP-SAT may follow.
+    """
+
+    items: int = 100
+    stored_states: int = 1_000_000
+    units: int = 1 << 22
+    share: float = 0.75
+    seconds: float = 30.0
+
+
+DEFAULTS = RectangleParams()
 
 Running = tuple[tuple[int, int, int], ...]
 """Running pieces by end: end, nodes, and kind (-1 where no side constraint needs it)."""
@@ -49,7 +66,14 @@ class RectangleSearch:
     constraints. The quantum is divided into ``units``, an exact grid for all widths.
     """
 
-    def __init__(self, model: Rectangles, items: Items, solution: Scheduled | None = None) -> None:
+    def __init__(
+        self,
+        model: Rectangles,
+        items: Items,
+        solution: Scheduled | None = None,
+        params: RectangleParams = DEFAULTS,
+    ) -> None:
+        self.params = params
         self._jobs, self._items, self.solution = model.instance.jobs, items, solution
         nodes, kinds = items.nodes, items.kinds
         self.units = grid(model.possible, nodes, len(self._jobs))
@@ -73,9 +97,9 @@ class RectangleSearch:
         self._work = self._branch_on_starts((0, (), remaining, 0), 0, rest)
 
     @staticmethod
-    def fits(items: Items) -> bool:
+    def fits(items: Items, params: RectangleParams = DEFAULTS) -> bool:
         """Return True if there are few enough items."""
-        return sum(kind.count for kind in items.kinds) <= MOST_ITEMS
+        return sum(kind.count for kind in items.kinds) <= params.items
 
     @property
     def value(self) -> float | None:
@@ -98,7 +122,7 @@ class RectangleSearch:
 
     def _reachable(self) -> int:
         """Return a bit mask of the times from which rectangles can fill a node to the end."""
-        if self.units > MOST_UNITS:
+        if self.units > self.params.units:
             return 0
         sums, full = 1, (1 << (self.units + 1)) - 1
         for height in {height for *_, height in self._choices}:
@@ -141,7 +165,7 @@ class RectangleSearch:
             added = _with_piece(running, (end, nodes, kind if self._clashes[kind] else -1))
             yield from self._branch_on_starts((now, added, after, choice), spent, to_come)
             self._started.pop()
-        if len(self._failed) < MOST_REMEMBERED:
+        if len(self._failed) < self.params.stored_states:
             self._failed[state] = self._best - cost
 
     def _keep_schedule(self, cost: int) -> None:
@@ -165,12 +189,6 @@ def _with_piece(running: Running, piece: tuple[int, int, int]) -> Running:
             return (*running[:at], (end, some + nodes, -1), *running[at + 1 :])
     return tuple(sorted((*running, piece)))
 
-
-SHARE = 0.75
-"""Share of the time limit for our own search, where CP-SAT may follow."""
-
-LONGEST = 30.0
-"""Most seconds of that share."""
 
 TRIVIAL = "nothing had to be searched"
 TOO_MANY = "too many nodes and jobs to search"
@@ -218,7 +236,9 @@ def rectangles(model: Rectangles, task: EngineTask) -> Result[Scheduled] | Parti
         return Partial(result, bound) if waits else result
     search, limit = RectangleSearch(model, packed, start), task.limits.time_limit
     if waits:
-        part = LONGEST if limit is None else min(LONGEST, SHARE * limit)
+        part = search.params.seconds
+        if limit is not None:
+            part = min(part, search.params.share * limit)
         run.run.limits = replace(task.limits, time_limit=part)
     stopped, message = drive(search, run.run)
     run.run.limits = task.limits
@@ -296,7 +316,7 @@ class _SearchRun:
         return with_conflict(result, list(rules), holds)
 
     def _is_possible(self, packed: Items) -> bool:
-        """Tell whether anything keeps some rules; raises TimeoutError where it cannot tell."""
+        """Return True if a solution exists; raise `TimeoutError` if the time limit is reached."""
         if isinstance(self.model, Partition) and (packed.inequity or packed.impossible()):
             return not packed.impossible()
         search = _search_for_any(self.model, packed)
@@ -307,7 +327,7 @@ class _SearchRun:
 
 
 def _search_for_any(model: Partition | Rectangles, packed: Items) -> Search:
-    """Return a search for any solution; `TimeoutError` where without bundles there are too many."""
+    """Return a search for any solution; raise `TimeoutError` if the instance is too large."""
     from schedopt.solvers.epoch.search import Completion
 
     if isinstance(model, Rectangles) and RectangleSearch.fits(packed):

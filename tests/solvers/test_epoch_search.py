@@ -17,14 +17,16 @@ from schedopt.instances.errors import InputError
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers.epoch.bounding import blocks, start_and_bound
 from schedopt.solvers.epoch.items import first_fit, items
-from schedopt.solvers.epoch.search import Completion
+from schedopt.solvers.epoch.search import Completion, CompletionParams
 
 
-def searched(instance: Instance, seconds: float = 10.0) -> tuple[int, list[list[int]]]:
+def searched(
+    instance: Instance, params: CompletionParams = DEFAULTS
+) -> tuple[int, list[list[int]]]:
     """Search from one job an epoch down, and from one epoch up."""
     packed = items(instance, instance.constraints)
-    search = Completion(packed, 1, None)
-    assert search.advance(seconds)
+    search = Completion(packed, 1, None, params)
+    assert search.advance(10.0)
     return search.least, search.epochs
 
 
@@ -74,11 +76,9 @@ def test_our_search_and_the_papers_agree(instance: Instance) -> None:
 
 @tried(30, middling())
 def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        least, _ = searched(instance)
-        patch.setattr("schedopt.solvers.epoch.search.MOST_REMEMBERED", 3 * (len(instance.jobs) + 1))
-        patch.setattr("schedopt.solvers.epoch.search.PATIENCE", 50)
-        assert searched(instance)[0] == least
+    least, _ = searched(instance)
+    small = CompletionParams(stored_numbers=3 * (len(instance.jobs) + 1), round_steps=50)
+    assert searched(instance, small)[0] == least
 
 
 @tried(100, some_packing(most=8))
@@ -97,8 +97,7 @@ def test_planted_packings_are_found_at_once(size: int, k: int) -> None:
         instance = GENERATORS["planted"](seed, nodes=128, epochs=size, inequity=k)
         packed = items(instance, ())
         assert packed is not None
-        search = Completion(packed, size, first_fit(packed))
-        search._patience = 10**9
+        search = Completion(packed, size, first_fit(packed), CompletionParams(round_steps=10**9))
         while not search.advance(0.0):
             assert search._spent < 1_000_000
         assert len(search.epochs) == size
