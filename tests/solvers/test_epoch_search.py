@@ -17,7 +17,7 @@ from schedopt.instances.errors import InputError
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers.epoch.bounding import blocks, start_and_bound
 from schedopt.solvers.epoch.items import first_fit, items
-from schedopt.solvers.epoch.search import Completion, CompletionParams
+from schedopt.solvers.epoch.search import DEFAULTS, Completion, CompletionParams
 
 
 def searched(
