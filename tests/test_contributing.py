@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md, executed as they stand; and the files a repository has."""
+"""The recipes of CONTRIBUTING.md and docs/howto/problem.md; and the files a repository has."""
 
 import json
 import re
@@ -10,6 +10,7 @@ import pytest
 from builders.cli import ROOT, process
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PROBLEM = (ROOT / "docs" / "howto" / "problem.md").read_text(encoding="utf-8")
 LAYERS = ["instances", "formulations", "policies", "solvers", "validation", "schedopt"]
 
 
@@ -93,8 +94,7 @@ def test_a_kind_for_files_takes_three_files(tmp_path: Path) -> None:
 def copy(tmp_path: Path) -> Path:
     """Copy the packages and add the recipe's problem to the copy."""
     copy_packages(tmp_path)
-    recipe = section("Add a problem")
-    for name, code in re.findall(r"^`([\w/.]+\.py)` —.*?```python\n(.*?)```", recipe, re.M | re.S):
+    for name, code in re.findall(r"^`([\w/.]+\.py)` —.*?```python\n(.*?)```", PROBLEM, re.M | re.S):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(code, encoding="utf-8")
@@ -194,7 +194,7 @@ except schedopt.InputError as error:
 def installed(folder: Path) -> None:
     """Write the recipes as a distribution that is installed in a folder."""
     for name, code in re.findall(
-        r"^`([\w/.]+)\.py` —.*?```python\n(.*?)```", section("Add a problem"), re.M | re.S
+        r"^`([\w/.]+)\.py` —.*?```python\n(.*?)```", PROBLEM, re.M | re.S
     ):
         layer = name.removeprefix("schedopt/").split("/")[0]
         path = folder / "schedopt_pick" / layer / f"{Path(name).name}.py"

@@ -34,7 +34,11 @@ PAGES = sorted(  # those that are written by hand
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LASTING = re.compile(r"^\s*(class |@)|jobs=|cluster", re.MULTILINE)
 """What stays in a process, or starts others."""
-WITH_SNIPPETS = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
+RECIPE = DOCS / "howto" / "problem.md"
+"""Its code is files, which tests/test_contributing.py writes and runs."""
+WITH_SNIPPETS = [
+    page for page in PAGES if page != RECIPE and BLOCK.search(page.read_text(encoding="utf-8"))
+]
 
 
 def run(*command: str, directory: Path) -> Ran:
