@@ -193,9 +193,7 @@ except schedopt.InputError as error:
 
 def installed(folder: Path) -> None:
     """Write the recipes as a distribution that is installed in a folder."""
-    for name, code in re.findall(
-        r"^`([\w/.]+)\.py` —.*?```python\n(.*?)```", PROBLEM, re.M | re.S
-    ):
+    for name, code in re.findall(r"^`([\w/.]+)\.py` —.*?```python\n(.*?)```", PROBLEM, re.M | re.S):
         layer = name.removeprefix("schedopt/").split("/")[0]
         path = folder / "schedopt_pick" / layer / f"{Path(name).name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
