@@ -1,4 +1,4 @@
-"""msfq policies: what is run at a queue of multiserver jobs. Importing this registers them."""
+"""Policies of msfq: admission rules for queues, and disciplines for logs."""
 
 from schedopt.policies import registry
 from schedopt.policies.msfq import quickswap, rules

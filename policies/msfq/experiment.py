@@ -1,12 +1,12 @@
-"""What is simulated, and confidence intervals of its means; none where a run is too short.
+"""Settings and counters of simulations, and confidence intervals of means by batches.
 
-A run is told apart into `BATCHES` short batches. How many of them count as independent is estimated
-from their autocorrelation (Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7,
-1992); by that they are put together into few long batches, whose means are nearly independent
-(Law, *Simulation Modeling and Analysis*, section 9.5.3). Response times near saturation are skewed
-to the right, so the interval is taken for the mean's inverse square root, which is hardly skewed
-(Box and Cox, "An analysis of transformations", JRSS B 26, 1964), and what is told is its longer
-side.
+A run is divided into short batches. The number of them that count as independent is estimated from
+their autocorrelation (Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7, 1992).
+They are then combined into few long batches, whose means are nearly independent (Law, *Simulation
+Modeling and Analysis*, section 9.5.3). Response times near saturation are skewed to the right, so
+the interval is computed for the inverse square root of the mean, which is hardly skewed (Box and
+Cox, "An analysis of transformations", JRSS B 26, 1964); the half-width is that of its longer side.
+Runs that are too short have no interval.
 """
 
 from dataclasses import dataclass, field
@@ -21,26 +21,45 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 
 Floats = NDArray[np.float64]
-BATCHES = 640
-"""The number of short batches, which every number of long batches divides."""
 T_QUANTILES = {5: 2.7764, 8: 2.3646, 10: 2.2622, 16: 2.1314, 20: 2.0930, 32: 2.0395, 40: 2.0227}
-"""The 97.5% point of Student's distribution, by number of batches."""
-LONG = 40.0
-"""Independent short batches in a long one, if there are enough."""
-FEW = 200.0
-"""Independent batches below which two groupings are tried, and the wider interval taken."""
-ENOUGH = 50.0
-"""Independent observations that an interval needs, estimated from the load."""
-WIDEST = 1.9
-"""The largest half-width, relative to the mean, that enters the inverse square root."""
-FEWEST = 30.0
-"""Independent batches that it needs as well, estimated from the run itself."""
+"""The 97.5% quantile of Student's t-distribution, by number of batches."""
+
+
+@dataclass(frozen=True)
+class IntervalParams:
+    """Parameters of confidence intervals.
+
+    Attributes
+    ----------
+    batches : int
+        The number of short batches, a multiple of every number in `T_QUANTILES`.
+    long_batch : float
+        Independent short batches in a long one, if there are enough.
+    few : float
+        Independent batches below which two groupings are tried, and the wider interval counts.
+    enough : float
+        Independent observations that an interval requires, estimated from the load.
+    enough_batches : float
+        Independent batches that it requires as well, estimated from the run.
+    widest : float
+        The largest half-width, relative to the mean, that enters the inverse square root.
+    """
+
+    batches: int = 640
+    long_batch: float = 40.0
+    few: float = 200.0
+    enough: float = 50.0
+    enough_batches: float = 30.0
+    widest: float = 1.9
+
+
+DEFAULTS = IntervalParams()
 
 
 class Interval(NamedTuple):
     """The half-width of a 95% interval, None where the run is too short for one.
 
-    ``independent`` is the number of independent observations that the run is worth.
+    ``independent`` is the number of independent observations in the run.
     """
 
     half_width: float | None
@@ -48,34 +67,41 @@ class Interval(NamedTuple):
 
 
 def interval(residuals: Floats, mean: float, *, observations: float = inf) -> Interval:
-    """Return the 95% interval of a mean from the deviations of short batches from it, shape (B,).
+    """Return the 95% confidence interval of a mean by batch means.
 
-    ``observations`` is the number of independent observations that the run is worth by what else is
-    known of it.
+    Parameters
+    ----------
+    residuals : ndarray, shape (batches,)
+        Deviations of short batches from the mean.
+    mean : float
+        The mean.
+    observations : float
+        An upper bound on the number of independent observations in the run.
     """
-    if len(residuals) < BATCHES:
+    if len(residuals) < DEFAULTS.batches:
         return Interval(None, min(observations, float(len(residuals))))
     independent = independent_batches(residuals)
     fewest = min(observations, independent)
-    if observations < ENOUGH or independent < FEWEST:
+    if observations < DEFAULTS.enough or independent < DEFAULTS.enough_batches:
         return Interval(None, fewest)
-    if fewest < FEW:
+    if fewest < DEFAULTS.few:
         half = max(_half_width(residuals, 5), _half_width(residuals, 8))
     else:
-        wanted = max(8.0, independent / LONG)
+        wanted = max(8.0, independent / DEFAULTS.long_batch)
         half = _half_width(residuals, max(b for b in T_QUANTILES if b <= wanted))
     if mean > 0:
-        half = mean * ((1.0 - 0.5 * min(half / mean, WIDEST)) ** -2 - 1.0)
+        half = mean * ((1.0 - 0.5 * min(half / mean, DEFAULTS.widest)) ** -2 - 1.0)
     return Interval(half, fewest)
 
 
 def _half_width(residuals: Floats, batches: int) -> float:
+    """Return the half-width of the 95% interval by so many long batches."""
     means = residuals.reshape(batches, -1).mean(axis=1)
     return float(T_QUANTILES[batches] * means.std(ddof=1) / sqrt(batches))
 
 
 def independent_batches(residuals: Floats) -> float:
-    """Return the effective number of independent batches: Geyer's initial monotone sequence."""
+    """Return the effective number of independent batches, by Geyer's initial monotone sequence."""
     count = len(residuals)
     spectrum = np.fft.rfft(residuals - residuals.mean(), 2 * count)
     covariances = np.fft.irfft(spectrum * spectrum.conj())[:count] / count
@@ -89,12 +115,12 @@ def independent_batches(residuals: Floats) -> float:
 
 
 def observations(queue: Instance, time: float, load: float | None = None) -> float:
-    """Return the number of independent observations in a simulated time, by the queue's load.
+    """Return the number of independent observations in a simulated time, from the load.
 
-    Near saturation the work in a queue moves like reflected Brownian motion, of drift (1 - load)·k
-    down and of variance Σ λ·(need·size)²; its integrated autocorrelation time is twice the variance
-    over the drift squared (Whitt, "Planning queueing simulations", Management Science 35, 1989). A
-    policy's own ``load`` counts where it is higher than the instance's.
+    Near saturation the work in a queue behaves like reflected Brownian motion with drift -(1 -
+    load)·k and variance Σ λ·(need·size)². Its integrated autocorrelation time is twice the variance
+    over the squared drift (Whitt, "Planning queueing simulations", Management Science 35, 1989).
+    The ``load`` under a policy counts if it is higher than that of the instance.
     """
     variance = sum(
         job.arrival_rate * job.sizes.second_moment * (job.need / job.service_rate) ** 2
@@ -109,13 +135,30 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Experiment:
-    """How a simulation is run.
+    """The settings of a simulation.
 
-    ``warm`` of the ``arrivals`` are not counted; the others are told apart in ``batches``. A
-    ``trace`` is simulated in place of random jobs. ``sized`` says that sizes come with the jobs;
-    ``each`` to go on to the end and keep when each job starts; ``grid`` at which times to sample
-    the numbers in the system; ``estimates`` that a rule in plain Python knows how long each job
-    takes; ``together`` that a rule is asked after all events of an instant, not after each.
+    Attributes
+    ----------
+    arrivals : int
+        Jobs that arrive.
+    warm : int
+        The first arrivals that are not counted (warm-up).
+    batches : int
+        The number of batches of the others.
+    seed : int
+        Of the random numbers.
+    trace : Trace, optional
+        Jobs that replace the random ones.
+    sized : bool
+        Whether sizes are drawn on arrival, so that they are the same under each policy.
+    each : bool
+        Whether the simulation continues until all jobs end and records their starts.
+    grid : ndarray
+        Times at which the numbers of jobs in the system are sampled.
+    estimates : bool
+        Whether rules in plain Python know the size of each job.
+    together : bool
+        Whether a rule is called once after all events at the same time, not after each.
     """
 
     arrivals: int
@@ -131,16 +174,32 @@ class Experiment:
 
 
 class Measured(NamedTuple):
-    """The counters of a simulation, over B batches and C classes; scalars are set at its end.
+    """The counters of a simulation over B batches and C classes.
 
-    ``sums`` and ``counts``, shape (B, C), are response times and completed jobs; ``levels``, (B,
-    C), the jobs in the system when a batch begins; ``areas`` and ``came``, (C,), the number in the
-    system integrated over time, and arrivals; ``phases``, (2, 5), time in and entries of MSFQ's
-    phases, 0 for an empty system; ``busy`` busy servers integrated over the ``time`` that was
-    counted. ``starts`` are those of single jobs, ``samples``, (G, C), the numbers in the system
-    at the times of the grid, where asked for. ``elapsed`` includes the warm-up. ``oldest``, (C,),
-    is how long the longest waiting job has waited at the end, 0 where none waits; ``most`` the
-    largest number in the system.
+    Attributes
+    ----------
+    sums, counts : ndarray, shape (B, C)
+        Response times and completed jobs.
+    levels : ndarray, shape (B, C)
+        Jobs in the system at the start of each batch.
+    areas, came : ndarray, shape (C,)
+        The number of jobs in the system integrated over time, and arrivals.
+    histogram : ndarray, shape (C, buckets)
+        Response times.
+    phases : ndarray, shape (2, 5)
+        Time in MSFQ's phases, and entries; phase 0 is an empty system.
+    starts : ndarray
+        The start of each job, if recorded.
+    samples : ndarray, shape (G, C)
+        Jobs in the system at the times of the grid.
+    oldest : ndarray, shape (C,)
+        How long the oldest waiting job has waited at the end; 0 where none waits.
+    time, busy : float
+        The time that was counted, and the number of busy servers integrated over it.
+    elapsed : float
+        The simulated time with the warm-up.
+    most : int
+        The largest number of jobs in the system.
     """
 
     sums: Floats
@@ -160,7 +219,7 @@ class Measured(NamedTuple):
 
 
 def invalid_start(name: str, found: str) -> InputError:
-    """Return the error about a rule that starts a job that it may not."""
+    """Return the error for a rule that starts a job that does not wait or does not fit."""
     return InputError(
         "a job that waits and fits into the idle servers",
         found=found,

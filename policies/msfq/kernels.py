@@ -1,10 +1,10 @@
-"""The simulator: arrivals and completions, one after the other, and a response time for each job.
+"""The event loop of the compiled simulator: arrivals, completions, and response times.
 
-With exponential sizes nothing need be remembered of a job but when it came: which one of a class
-completes next is drawn. Otherwise sizes come with the jobs, and a heap holds when they end; then
-jobs are the same for every policy under one seed (common random numbers).
+With exponential sizes only the arrival time of a job is stored; the job of a class that completes
+next is drawn at random. Otherwise sizes are drawn on arrival, and a heap holds the completion
+times; then all policies see the same jobs for the same seed (common random numbers).
 
-Memory grows with the queue, not with the number of arrivals.
+Memory grows with the number of jobs in the system, not with the number of arrivals.
 """
 
 from functools import cache
@@ -19,34 +19,30 @@ from schedopt.solvers.compiling import kernel, makes_no_arrays, specialized
 from schedopt.solvers.kernels import pop, push
 
 BUCKETS = 96 * 128
-"""Of the histogram: 128 to each power of two, from 2^-40 to 2^56."""
+"""Buckets of the histogram: 128 for each power of two, from 2^-40 to 2^56."""
 LOWEST = (1023 - 40) * 128
 NUMBER, IN_SYSTEM, MOST, BATCH, FREE, HEAP, SPARE, COUNTING, TICK, PHASE, DONE, FAULT = range(12)
 GAPS_USED, PICKS_USED, PAUSE = 12, 13, 14
-"""Places in ``whole``: jobs so far, in the system, the most ever, ...; after which job to pause."""
+"""Places in ``whole``: arrivals so far, jobs in the system, the most of them, ..., the pause."""
 DRAWN_AHEAD = 512
-"""Random numbers drawn at a time: in a loop of their own their latencies overlap."""
+"""Random numbers drawn at a time: in a separate loop their latencies overlap."""
 NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
 """Places in ``real``."""
 ARRIVAL, COMPLETION, TURN = range(3)
 CAME_AT, TAKES, WHICH, AFTER = range(4)
 """Columns of the pool: arrival time, size, number, and next job in line."""
-
-
 PLACE_BITS = 26
 """Bits of a place in the pool: the heap packs a job's number and its place into one integer."""
 PLACE = (1 << PLACE_BITS) - 1
 
 
 class Inputs(NamedTuple):
-    """The jobs and the run to simulate, in flat arrays of shape (C,) unless said otherwise.
+    """The jobs and the settings of a simulation, in flat arrays of shape (C,) unless noted.
 
-    ``shapes``, shape (C, 4), are codes and parameters of size distributions; ``values`` empirical
-    sizes end to end, those of class c from ``starts[c]`` on. ``holding`` is for how long nMSR holds
-    each class's schedule. ``warm`` arrivals are not counted. ``sized`` says that sizes come with
-    the jobs, ``to_the_end`` that every job is to complete, ``together`` that the rule is asked
-    after all events of an instant. The trace's arrays are empty where jobs are random; ``grid``
-    holds times at which numbers in the system are sampled.
+    ``shapes``, shape (C, 4), holds codes and parameters of size distributions; ``values`` holds
+    empirical sizes, those of class c from ``starts[c]`` on. ``holding`` is the mean time for which
+    nMSR keeps each class's schedule. The other fields are those of `Experiment`; the arrays of the
+    trace are empty for random jobs.
     """
 
     k: int
@@ -69,14 +65,14 @@ class Inputs(NamedTuple):
 
 
 class Simulator(NamedTuple):
-    """The state of the simulator from one call to the next.
+    """The state of the simulator between two calls.
 
-    ``whole`` and ``real`` hold scalars at the places `NUMBER` and `NOW` begin. ``draw``, ``when``
-    and ``turn`` are streams of random numbers; ``gaps`` (exponential) and ``picks`` were drawn
-    ahead from ``when`` and ``draw``. By class, ``first`` and ``last`` are the ends of its line in
-    the pool, ``since`` is when its numbers last changed, and its running jobs stand in ``served``
-    from ``base`` on, as places in the pool. ``ends`` and ``ended`` are a heap of when running jobs
-    end, and which.
+    ``whole`` and ``real`` hold scalars, indexed by `NUMBER` and by `NOW` and the constants after
+    these. ``draw``, ``when`` and ``turn`` are streams of random numbers; ``gaps`` (exponential) and
+    ``picks`` (uniform) were drawn in advance from ``when`` and ``draw``. By class, ``first`` and
+    ``last`` are the ends of its line in the pool, and ``since`` is the last change of its numbers
+    of jobs. The running jobs of class c are the entries of ``served`` from ``base[c]`` on, as
+    places in the pool. ``ends`` and ``ended`` are a heap of the completion times and jobs.
     """
 
     whole: Any
@@ -96,7 +92,7 @@ class Simulator(NamedTuple):
 
 
 def next_start(state: FlatState, free: int) -> int:
-    """Return the class that starts next: `advance_by` inserts the rule."""
+    """Return the class that starts next; `advance_by` replaces this by a rule."""
     raise NotImplementedError
 
 
@@ -105,9 +101,9 @@ NOTE_PHASES = False
 
 @cache
 def advance_by(rule: NextStart, phases: bool) -> Any:
-    """Return `advance` compiled for a rule, the rule a constant in it.
+    """Return `advance` compiled for a rule, which is a constant in it.
 
-    With ``phases`` those of MSFQ are noted.
+    With ``phases``, the phases of MSFQ are recorded.
     """
     name = f"advance_{rule.__name__}"
     own = specialized(advance, name, next_start=makes_no_arrays(rule), NOTE_PHASES=phases)
@@ -122,12 +118,12 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     of_class: Any,
     counters: Measured,
 ) -> None:
-    """Simulate a policy to the end, until the pool of jobs is full, or until a pause.
+    """Simulate until all jobs are done, the pool of jobs is full, or a pause is due.
 
-    All state is in the arrays, so that it can be called again once the pool has grown, or after a
-    pause. No array is made in here: counting references would cost more than all the rest.
-    ``pool``, shape (P, 4), holds the jobs in the system as `CAME_AT` says, ``of_class`` their
-    classes.
+    All state is in the arrays, so the function can be called again after the pool has grown, or
+    after a pause. It creates no arrays: their reference counts would cost more than the simulation.
+    ``pool``, shape (P, 4), holds the jobs in the system in the columns from `CAME_AT` on, and
+    ``of_class`` their classes.
     """
     count = len(state.needs)
     sized = inputs.sized
@@ -151,7 +147,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     next_arrival, next_turn = sim.real[NEXT_ARRIVAL], sim.real[NEXT_TURN]
     while spare >= 0:
         if gap_at == DRAWN_AHEAD:
-            if number >= sim.whole[PAUSE]:  # asked here, where it costs nothing
+            if number >= sim.whole[PAUSE]:  # tested here, where it is cheap
                 break
             gap_at = 0
             exponentials(sim.when, sim.gaps)
@@ -248,7 +244,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 while c < count - 1 and pick >= state.running[c] * inputs.services[c]:
                     pick -= state.running[c] * inputs.services[c]
                     c += 1
-                while state.running[c] == 0:  # rounding at the very end of the range
+                while state.running[c] == 0:  # rounding at the end of the range
                     c -= 1
                 place = sim.base[c] + min(int(pick / inputs.services[c]), state.running[c] - 1)
                 job = sim.served[place]
@@ -313,7 +309,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
 
 @makes_no_arrays
 def _begin_counting(now: float, since: Any, counters: Measured, phase: int) -> None:
-    """Begin to count: discard what the warm-up counted."""
+    """Reset the counters at the end of the warm-up."""
     for c in range(since.size):
         since[c], counters.areas[c] = now, 0.0
     for p in range(counters.phases.shape[1]):
@@ -323,14 +319,14 @@ def _begin_counting(now: float, since: Any, counters: Measured, phase: int) -> N
 
 @makes_no_arrays
 def bucket(response: float) -> int:
-    """Return the place of a response time in the histogram."""
+    """Return the bucket of a response time in the histogram."""
     place = int(np.float64(response).view(np.int64) >> 45) - LOWEST
     return min(max(place, 0), BUCKETS - 1)
 
 
 @makes_no_arrays
 def _note_phase(state: FlatState, k: int, phase: int, now: float, phases: Any) -> int:
-    """Note the time in each of section 4.2's phases; 0 is an empty system."""
+    """Record the time in each phase of section 4.2; phase 0 is an empty system."""
     small, large = state.memory[0], state.memory[1]
     inside = state.waiting[small] + state.running[small]
     if state.running[large]:

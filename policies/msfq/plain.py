@@ -1,7 +1,7 @@
-"""The simulator in plain Python, for rules that are not compiled and to test those that are.
+"""The simulator in plain Python, for rules that are not compiled, and to test compiled ones.
 
-Completions at an instant come before an arrival at it. When each job starts and ends is all that
-the simulation itself finds; everything else is counted from that afterwards.
+At the same time, completions precede arrivals. The simulation computes only the start and end of
+each job; all counters follow from these.
 """
 
 import traceback
@@ -18,9 +18,9 @@ from schedopt.policies.msfq.rule import Choice, Job, Rule, State
 
 
 class Times:
-    """When each job started and ended, NaN where it did not, and when the simulation stopped.
+    """The start and end of each job, NaN where there is none, and when the simulation stopped.
 
-    ``most`` is the largest number of jobs that were in the system at once.
+    ``most`` is the largest number of jobs in the system.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -35,9 +35,10 @@ def times(
     trace: Trace,
     run: Experiment,
 ) -> Times:
-    """Simulate jobs under a fresh rule; where ``each`` counts, until none can start.
+    """Return when each job starts and ends under a new rule.
 
-    The rule is asked after each event or, where ``together`` counts, after all of an instant.
+    With ``run.each`` the simulation continues after the last arrival until no job can start. The
+    rule is called after each event or, with ``run.together``, after all events at the same time.
     """
     state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
@@ -77,7 +78,7 @@ def times(
 
 
 class _Clock:
-    """The clock of a rule whose turn moves on with time."""
+    """The random clock of a rule whose turn changes with time."""
 
     def __init__(self, rule: Rule, seed: int) -> None:
         self.next = np.inf
@@ -88,12 +89,13 @@ class _Clock:
             self.next = self._exponential(self._draw) * rule.holding[rule.turn]
 
     def move_on(self, rule: Rule) -> None:
+        """Change the turn, and draw when it changes next."""
         rule.turn = (rule.turn + 1) % len(rule.holding)
         self.next += self._exponential(self._draw) * rule.holding[rule.turn]
 
 
 def next_start(name: str, rule: Rule, state: State) -> Job | None:
-    """Ask a rule what starts next, and make sure that it may."""
+    """Return the job that a rule starts next, or None; raise `InputError` if it may not start."""
     try:
         choice = rule(state)
     except InputError:
@@ -101,7 +103,7 @@ def next_start(name: str, rule: Rule, state: State) -> Job | None:
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise InputError(
-            "a rule that says what starts next",
+            "a rule that returns a class, a job or None",
             found=f"{type(error).__name__}: {quote(str(error))} in line {last.lineno} of "
             f"{last.filename}",
             place=f"admission rule {name}",
@@ -115,7 +117,7 @@ def next_start(name: str, rule: Rule, state: State) -> Job | None:
 
 
 def _chosen_job(choice: Choice, state: State) -> Job | None:
-    """Return the job that a rule has chosen, if it is waiting."""
+    """Return the waiting job that a rule has chosen, or None."""
     if isinstance(choice, Job):
         return choice if choice in state else None
     if isinstance(choice, int) and not isinstance(choice, bool) and 0 <= choice < len(state.needs):
@@ -126,12 +128,12 @@ def _chosen_job(choice: Choice, state: State) -> Job | None:
 def simulate_plainly(
     queue: Instance, name: str, rule: Rule, trace: Trace, run: Experiment
 ) -> Measured:
-    """Simulate jobs under a rule, and count as the compiled simulator does."""
+    """Simulate jobs under a rule, and return the counters of the compiled simulator."""
     return _measure(queue, trace, times(queue, name, rule, trace, run), run)
 
 
 def _measure(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> Measured:
-    """Compute the fields of `Measured`."""
+    """Compute the counters from the starts and ends."""
     from schedopt.policies.msfq.kernels import BUCKETS, LOWEST
 
     came, kinds, ends, stop = trace.times, trace.classes, outcome.ends, outcome.stop
@@ -139,7 +141,7 @@ def _measure(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
     first = warm + np.arange(batches) * (len(came) - warm) // batches
     began = came[warm]
     responses = ends - came
-    # A batch ends with its last arrival; what completes until the next one is its.
+    # A batch ends with its last arrival; completions before the next arrival belong to it.
     done = np.flatnonzero((ends >= began) & (np.arange(len(came)) >= warm))
     last = np.searchsorted(came, ends[done], side="left") - 1
     batch = np.clip(np.searchsorted(first, last, side="right") - 1, 0, batches - 1)
@@ -175,7 +177,7 @@ def _measure(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
 
 
 def _jobs_in_system(ends: Floats, kinds: Ints, classes: int, last: Ints, times: Floats) -> Ints:
-    """Return the jobs in the system by class at some times, up to each one's last arrival."""
+    """Return the numbers of jobs in the system by class at some times, after given arrivals."""
     numbers = np.zeros((len(times), classes), np.int64)
     for c in range(classes):
         mine = np.flatnonzero(kinds == c)
@@ -185,7 +187,7 @@ def _jobs_in_system(ends: Floats, kinds: Ints, classes: int, last: Ints, times: 
 
 
 def _oldest_waits(came: Floats, outcome: Times, kinds: Ints, classes: int) -> Floats:
-    """Return for how long each class's oldest job has waited when the simulation stops."""
+    """Return how long the oldest waiting job of each class has waited at the end."""
     wait = np.zeros(classes)
     waiting = np.isnan(outcome.starts) & (came <= outcome.stop)
     np.maximum.at(wait, kinds[waiting], outcome.stop - came[waiting])

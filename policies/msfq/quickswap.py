@@ -1,4 +1,4 @@
-"""Static Quickswap: any classes, one after the other in a fixed cycle."""
+"""Static Quickswap: the classes take turns in a fixed cycle."""
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
@@ -8,15 +8,15 @@ from schedopt.policies.msfq.rule import NONE, FlatRule, FlatState, slots
 from schedopt.policies.msfq.rules import PAPER, is_level
 
 HANDOVERS = ("drain", "overlap", "authors")
-"""In the order of their numbers in the memory."""
+"""Numbered in this order in the memory."""
 DRAIN, AUTHORS = 0, 2
 
 
 def static_quickswap(state: FlatState, free: int) -> int:
-    """See `StaticQuickswap`.
+    """Return the class that starts next under `StaticQuickswap`.
 
-    The memory: turn, draining (or, by turns, whether this event has been seen to), handover; by
-    class the limits, the cycle, and how many waited after the last event.
+    The memory: turn, draining (with handover authors: whether this event was handled), handover;
+    then, by class, the limits, the cycle, and the waiting jobs after the last event.
     """
     memory, waiting, running = state.memory, state.waiting, state.running
     count = len(state.needs)
@@ -38,11 +38,11 @@ def static_quickswap(state: FlatState, free: int) -> int:
 
 
 def _next_of_two_classes(state: FlatState, free: int) -> int:
-    """Return what starts next where two classes run at the most."""
+    """Return the class that starts next where at most two classes run."""
     memory, waiting = state.memory, state.waiting
     count = len(state.needs)
     remaining = 3 + 2 * count
-    if not memory[1]:  # the first question after an event
+    if not memory[1]:  # the first call after an event
         memory[1] = 1
         anyone = another = False
         for c in range(count):
@@ -65,7 +65,7 @@ def _next_of_two_classes(state: FlatState, free: int) -> int:
 
 
 def _may_pass(state: FlatState) -> bool:
-    """Tell whether no other class runs, and at most l_i of the class whose turn it is."""
+    """Return True if no other class runs and at most l_i jobs of the class in turn."""
     turn = state.memory[3 + len(state.needs) + state.memory[0]]
     for c in range(len(state.needs)):
         if c != turn and state.running[c]:
@@ -74,7 +74,7 @@ def _may_pass(state: FlatState) -> bool:
 
 
 def _pass_turn(state: FlatState) -> bool:
-    """Give the turn to the next class that waits, and tell whether there is one."""
+    """Pass the turn to the next class with a waiting job; return False if there is none."""
     count = len(state.needs)
     for step in range(1, count + 1):
         turn = (state.memory[0] + step) % count
@@ -87,7 +87,7 @@ def _pass_turn(state: FlatState) -> bool:
 @admission_rule(
     "static-quickswap",
     source=f"{PAPER}, section 4.3: drain; its authors' simulator (StaticMSF): authors",
-    summary="one class after the other; hands over once at most l_i of its slots are used",
+    summary="the classes take turns; a class hands over when at most l_i of its slots are used",
     threshold=Option(
         None,
         "a whole number of slots, or one for each class with commas between",
@@ -101,23 +101,24 @@ def _pass_turn(state: FlatState) -> bool:
     ),
 )
 class StaticQuickswap(FlatRule):
-    """One class after the other (section 4.3).
+    """The classes take turns (section 4.3).
 
-    A class works until none of it waits and at most l_i of it run; then the turn goes on to the
-    next class that waits. When that class starts is the handover:
+    A class works until none of its jobs waits and at most l_i run. Then the turn passes to the next
+    class with a waiting job. The handover says when that class starts:
 
     ``drain``
-        Once the last job of the class before has ended: the paper's text.
+        After the last job of the previous class has ended: the paper's text.
     ``overlap``
-        At once, as servers free. The turn may go on while jobs of several classes still run, which
-        keeps servers busy: some 10% better than the authors' on the classes of Figure 5.
+        At once, as servers become idle. The turn may pass on while jobs of several classes still
+        run, which keeps servers busy: some 10% better than ``authors`` on the classes of Figure 5.
     ``authors``
-        As servers free, but (a) the turn stays while a job of another class runs, (b) an arrival
-        moves it off a class of which nobody waits, whatever runs, and (c) once the turn has gone
-        on, the next class starts only at the next event. So in the authors' simulator.
-    ``threshold`` is l_i in slots: one for all classes, or one for each with commas between; by
-    default floor(k/i) - 1, so that a class hands over as soon as it cannot fill its slots.
-    ``order`` is ``descending`` or ``ascending`` needs, or the needs with commas between.
+        As servers become idle, but (a) the turn stays while a job of another class runs, (b) an
+        arrival passes the turn on from a class without waiting jobs, whatever runs, and (c) after
+        a pass the next class starts only at the next event. This is the authors' simulator.
+
+    ``threshold`` is l_i in slots: one number for all classes, or one for each, separated by commas.
+    By default it is floor(k/i) - 1, so that a class hands over as soon as it cannot fill its slots.
+    ``order`` is ``descending`` or ``ascending`` need, or the needs separated by commas.
     """
 
     def __init__(
@@ -134,6 +135,7 @@ class StaticQuickswap(FlatRule):
 
 
 def _class_limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[int, ...]:
+    """Return l_i for each class."""
     if threshold is None:
         return tuple(most - 1 for most in room)
     if isinstance(threshold, int):
@@ -151,6 +153,7 @@ def _class_limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[i
 
 
 def _class_cycle(queue: Instance, order: str) -> tuple[int, ...]:
+    """Return the classes in the order of their turns."""
     needs = [job.need for job in queue.classes]
     by_need = sorted(range(len(needs)), key=lambda c: needs[c])
     if order in ("descending", "ascending"):
@@ -163,6 +166,7 @@ def _class_cycle(queue: Instance, order: str) -> tuple[int, ...]:
 
 
 def _whole_number(text: str, place: str) -> tuple[int, ...]:
+    """Return integers separated by commas."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Random numbers for the simulators: xoshiro256++, faster than numba's Mersenne twister.
+"""Random numbers of the simulators: xoshiro256++, which is faster than numba's generator.
 
 Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM Transactions on
-Mathematical Software 47, 2021; seeded by SplitMix64 as its authors advise.
+Mathematical Software 47, 2021; seeded by SplitMix64, as its authors recommend.
 """
 
 from math import cos, exp, log, log1p, pi, sqrt
@@ -16,7 +16,7 @@ WORD = 2**64 - 1
 
 
 def stream(seed: int, number: int) -> Any:
-    """Return the state of one of a seed's streams, shape (4,)."""
+    """Return the state of one of the streams of a seed, shape (4,)."""
     x, state = (seed * 0xD1342543DE82EF95 + number) & WORD, []
     for _ in range(4):
         x = (x + 0x9E3779B97F4A7C15) & WORD
@@ -28,7 +28,7 @@ def stream(seed: int, number: int) -> Any:
 
 @makes_no_arrays
 def uniform(s: Any) -> float:
-    """Return a number in (0, 1)."""
+    """Return a uniform number in (0, 1)."""
     total = np.add(s[0], s[3])  # modulo 2^64
     result = np.add((total << np.uint64(23)) | (total >> np.uint64(41)), s[0])
     t = s[1] << np.uint64(17)
@@ -43,20 +43,20 @@ def uniform(s: Any) -> float:
 
 @makes_no_arrays
 def exponential(s: Any) -> float:
-    """Return an exponential number of mean 1."""
+    """Return an exponential number with mean 1."""
     return -log(uniform(s))
 
 
 @makes_no_arrays
 def exponentials(s: Any, numbers: Any) -> None:
-    """Fill in exponential numbers of mean 1."""
+    """Fill an array with exponential numbers with mean 1."""
     for i in range(numbers.size):
         numbers[i] = exponential(s)
 
 
 @makes_no_arrays
 def refill(s: Any, numbers: Any, used: int) -> int:
-    """Refill the numbers in (0, 1), unused ones first; return how many are used."""
+    """Move unused uniform numbers to the front, and draw the others; return 0, the number used."""
     remaining = numbers.size - used
     for i in range(remaining):
         numbers[i] = numbers[used + i]
@@ -67,7 +67,7 @@ def refill(s: Any, numbers: Any, used: int) -> int:
 
 @makes_no_arrays
 def size_of(u: float, v: float, c: int, inputs: Any) -> Any:
-    """Return the job size of mean 1 that two numbers in (0, 1) make, whatever the shape."""
+    """Return the job size with mean 1 for two uniform numbers, for any shape."""
     shapes, starts = inputs.shapes, inputs.starts
     code, p, q, r = int(shapes[c, 0]), shapes[c, 1], shapes[c, 2], shapes[c, 3]
     if code == 0:
@@ -85,7 +85,7 @@ def size_of(u: float, v: float, c: int, inputs: Any) -> Any:
 
 @kernel(makes_arrays=False)
 def jobs(draw: Any, when: Any, inputs: Any, trace: Any) -> None:
-    """Fill in a trace just as the simulator draws jobs where sizes come with them."""
+    """Fill a trace with the jobs that the simulator draws when sizes are drawn on arrival."""
     rates, total = inputs.rates, inputs.total_rate
     now = exponential(when) / total
     for i in range(trace.times.size):

@@ -21,16 +21,33 @@ from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import Policy, Suits, register
 from schedopt.solvers.compiling import COMPILES
 
-FEWEST_ARRIVALS, PLAIN_ARRIVALS = 1000, 50_000
-ARRIVALS = 1_000_000 if COMPILES else PLAIN_ARRIVALS
-"""Arrivals of a simulation: the least, and the defaults in plain Python and compiled."""
 
-MOST_PLAIN = 1_000_000
-"""Most arrivals without a compiler: Python takes some minutes for as many."""
+@dataclass(frozen=True)
+class Arrivals:
+    """Numbers of arrivals in a simulation.
+
+    Attributes
+    ----------
+    fewest, most : int
+        The limits of the option ``arrivals``.
+    plain, compiled : int
+        The defaults for rules in plain Python and for compiled rules.
+    most_plain : int
+        The most arrivals without numba; Python takes some minutes for these.
+    """
+
+    fewest: int = 1000
+    most: int = 10**11
+    plain: int = 50_000
+    compiled: int = 1_000_000 if COMPILES else 50_000
+    most_plain: int = 1_000_000
+
+
+ARRIVALS = Arrivals()
 
 
 class _FunctionRule(Rule):
-    """A rule given as a function of the state."""
+    """A rule from a function of the state."""
 
     def __init__(self, function: Callable[[State], Choice]) -> None:
         self._function = function
@@ -59,7 +76,7 @@ def admission_rule(
     suits: Suits = "",
     **options: Option,
 ) -> Callable[[R], R]:
-    """Register an admission rule as a policy: simulated, it can be evaluated and benched.
+    """Register an admission rule as a policy for `evaluate` and `bench`.
 
     Parameters
     ----------
@@ -68,12 +85,12 @@ def admission_rule(
     source : str
         Where it is defined: paper and section, or book.
     summary : str
-        What it does, in a line.
+        What it does, in one line.
     flat : bool
-        Whether the rule is a function of flat arrays (see `FlatState`), which is compiled. One of
-        the `State` is run in plain Python, some hundred times as slow, and so with fewer arrivals.
+        Whether the rule is a function of flat arrays (see `FlatState`), which is compiled. A rule
+        of the `State` runs in plain Python, about a hundred times slower, and with fewer arrivals.
     suits : {"", "alone", "beside"}
-        ``alone`` for a rule that is of no use on a log.
+        ``alone`` for a rule that cannot replay logs.
     **options : Option
         The rule's own options.
 
@@ -107,17 +124,17 @@ def admission_rule(
 
 
 def _rule_of(function: Callable[..., Any], flat: bool) -> Callable[[Instance], Rule]:
-    """Return what makes a rule of a function: of flat arrays, or of the state."""
+    """Return a function that makes a rule from a function of flat arrays, or of the state."""
     return lambda queue: FlatRule(queue, function) if flat else _FunctionRule(function)
 
 
 def _common_options(flat: bool) -> dict[str, Option]:
-    """Return the options that every simulated policy has."""
+    """Return the options of every simulated policy."""
     options = {
         "arrivals": Option(
-            ARRIVALS if flat else PLAIN_ARRIVALS,
+            ARRIVALS.compiled if flat else ARRIVALS.plain,
             "a whole number from 1000 to 10^11",
-            lambda v: is_count(v) and FEWEST_ARRIVALS <= v <= 10**11,
+            lambda v: is_count(v) and ARRIVALS.fewest <= v <= ARRIVALS.most,
         ),
         "trace": Option(
             None,
@@ -129,14 +146,14 @@ def _common_options(flat: bool) -> dict[str, Option]:
     if not flat:
         options["estimates"] = Option(
             "none",
-            "none, or exact: rules then know how long each job takes",
+            "none, or exact: rules know the size of each job",
             lambda v: v in ("none", "exact"),
         )
     return options
 
 
 def rules() -> Mapping[str, bool]:
-    """Return all registered rules by name, and whether they are compiled."""
+    """Return the names of all registered rules, and whether each is compiled."""
     return {name: rule.flat for name, rule in _RULES.items()}
 
 
@@ -151,7 +168,7 @@ def plan(queue: Instance, name: str, **options: Any) -> RuleFactory:
         raise InputError(f"an admission rule{hint}", found=quote(name))
     rule = _RULES[name]
     make = partial(rule.make, queue, **options)
-    make()  # so that what is wrong is said now
+    make()  # wrong options are errors now
     return RuleFactory(name, make)
 
 
@@ -167,13 +184,13 @@ def _run(
     slowdown_bound: float = SLOWDOWN_BOUND,
     **own: Any,
 ) -> Simulated | Replayed:
-    """Simulate a rule on classes, or replay a log under it: by class, or job by job if it can."""
+    """Simulate a rule on classes, or replay a log under it."""
     from schedopt.policies.msfq.logs import registration, rules
 
     if queue.log is None:
         chosen = plan(queue, name, **own)
         if arrivals is None:
-            arrivals = ARRIVALS if chosen.compiled else PLAIN_ARRIVALS
+            arrivals = ARRIVALS.compiled if chosen.compiled else ARRIVALS.plain
         known = estimates == "exact"
         return _evaluate_plan(
             queue, chosen, seed=seed, arrivals=arrivals, trace=trace, estimates=known
@@ -205,8 +222,10 @@ def _evaluate_plan(
     """
     if not 0 <= seed < 2**31:
         raise InputError("a whole number from 0 to 2^31 - 1", found=quote(seed), parameter="seed")
-    if not COMPILES and arrivals > MOST_PLAIN:
-        raise missing("numba", f"option arrivals={arrivals:,} (at most {MOST_PLAIN:,} in Python)")
+    if not COMPILES and arrivals > ARRIVALS.most_plain:
+        raise missing(
+            "numba", f"option arrivals={arrivals:,} (at most {ARRIVALS.most_plain:,} in Python)"
+        )
     read = load = None
     if trace is None:
         region = require_stable(queue, plan.name)
@@ -234,12 +253,12 @@ def _evaluate_plan(
 
 
 def _remarks(queue: Instance, plan: RuleFactory, measured: Measured, arrivals: int) -> str:
-    """Return remarks on a run."""
+    """Return remarks on a run for the result."""
     notes = []
     if not plan.compiled or not COMPILES:
         notes.append(f"simulated in plain Python, {arrivals:,} arrivals")
     unseen = np.flatnonzero(measured.counts.sum(axis=0) == 0)
     if unseen.size:
         needs = ", ".join(str(queue.classes[c].need) for c in unseen)
-        notes.append(f"no job of need {needs} completed: not in the means")
+        notes.append(f"no job of need {needs} completed; the means are without them")
     return "; ".join(notes)

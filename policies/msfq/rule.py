@@ -1,4 +1,4 @@
-"""Admission rules: what one sees, and what it is."""
+"""Admission rules, and the state of the queue that they see."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, MutableSequence, Sequence
@@ -22,7 +22,7 @@ class Job(NamedTuple):
     arrival : float
         When it arrived.
     estimate : float or None
-        How long it is expected to run, where the rule may know; see the option ``estimates``.
+        Its size, if the rule may know it; see the option ``estimates``.
     """
 
     number: int
@@ -33,23 +33,23 @@ class Job(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A job in service, and when it started."""
+    """A job in service, and its start."""
 
     job: Job
     start: float
 
 
 class State:
-    """A queue at one instant.
+    """A queue at one time.
 
     Attributes
     ----------
     servers : int
-        k, busy or not.
+        k, busy or idle.
     needs : tuple of int
         Servers that a job needs, by class.
     waiting, running : list of int
-        Jobs that wait and jobs in service, by class.
+        Numbers of waiting jobs and of jobs in service, by class.
     free : int
         Idle servers.
     now : float
@@ -67,36 +67,36 @@ class State:
 
     @property
     def jobs(self) -> Collection[Job]:
-        """All jobs that wait, in the order of their arrival."""
+        """All waiting jobs, in the order of their arrival."""
         return self._jobs.values()
 
     @property
     def in_service(self) -> Collection[Running]:
-        """All jobs that run, in the order in which they started."""
+        """All jobs in service, in the order of their starts."""
         return self._in_service.values()
 
     def __contains__(self, job: object) -> bool:
         return isinstance(job, Job) and self._jobs.get(job.number) is job
 
     def head(self, kind: int) -> Job | None:
-        """Return the job of a class that has waited longest; None if none waits."""
+        """Return the waiting job of a class that arrived first, or None."""
         return next(iter(self._lines[kind].values()), None)
 
     def queued(self) -> list[int]:
-        """Return the classes of which a job waits."""
+        """Return the classes that have a waiting job."""
         return [kind for kind, jobs in enumerate(self.waiting) if jobs]
 
     def fitting(self) -> list[int]:
-        """Return the classes of which a job waits and would fit into the idle servers."""
+        """Return the classes that have a waiting job which fits into the idle servers."""
         return [kind for kind in self.queued() if self.needs[kind] <= self.free]
 
     def arrive(self, job: Job) -> None:
-        """Put a job at the end of the line. For simulators."""
+        """Append a job to the line. For simulators."""
         self._jobs[job.number] = self._lines[job.kind][job.number] = job
         self.waiting[job.kind] += 1
 
     def start(self, job: Job) -> None:
-        """Start a job that waits. For simulators."""
+        """Start a waiting job. For simulators."""
         del self._jobs[job.number], self._lines[job.kind][job.number]
         self._in_service[job.number] = Running(job, self.now)
         self.waiting[job.kind] -= 1
@@ -104,7 +104,7 @@ class State:
         self.free -= job.need
 
     def complete(self, number: int) -> Running:
-        """Take a job out of service, and return it. For simulators."""
+        """Remove a job from service, and return it. For simulators."""
         ended = self._in_service.pop(number)
         self.running[ended.job.kind] -= 1
         self.free += ended.job.need
@@ -112,29 +112,31 @@ class State:
 
 
 Choice = int | Job | None
-"""What starts next: the head of a class, a job, or nothing."""
+"""What starts next: a class (its first job), a job, or None."""
 NONE = -1
-"""Returned by flat rules in place of a class: none may start."""
+"""The value that flat rules return if no job may start."""
 
 
 class FlatState(NamedTuple):
-    """A queue in flat arrays: what a rule sees of it that can be compiled.
+    """A queue in flat arrays: the state that compiled rules see.
 
-    Such a rule is a function ``next_start(state, free)`` of this and the idle servers that returns
-    the class of which a job starts, or `NONE`. It may change its memory.
+    Such a rule is a function ``next_start(state, free)`` of this state and the number of idle
+    servers. It returns the class of which a job starts, or `NONE`, and may change its memory.
 
     Attributes
     ----------
-    memory, numbers : ndarray
-        What the rule remembers, in whole numbers, and its parameters.
+    memory : ndarray of int
+        The memory of the rule.
+    numbers : ndarray of float
+        The parameters of the rule.
     needs, slots : ndarray of int, shape (C,)
-        Servers that a job of each class needs, and how many such jobs fit together.
+        Servers that a job of each class needs, and how many such jobs fit at the same time.
     by_need : ndarray of int, shape (C,)
-        The classes, the largest need first.
+        The classes in descending order of need.
     waiting, running : ndarray of int, shape (C,)
-        Jobs that wait and jobs in service.
+        Numbers of waiting jobs and of jobs in service.
     head : ndarray, shape (C,)
-        The number of the job of each class that has waited longest, where one waits.
+        The number of the waiting job of each class that arrived first, where one waits.
     """
 
     memory: MutableSequence[int]
@@ -151,19 +153,19 @@ NextStart = Callable[[FlatState, int], int]
 
 
 class Rule:
-    """An admission rule with a memory or options: a fresh one is made for each simulation.
+    """An admission rule with a memory or options; a new one is made for each simulation.
 
-    It is made from the instance and the rule's options, and is asked after each arrival and each
-    completion, over and over until it says None. A rule without either is a plain function of the
-    state.
+    It is made from the instance and the options of the rule. After each arrival and each completion
+    it is called repeatedly until it returns None. A rule without memory and options is a function
+    of the state.
 
     Attributes
     ----------
     holding : sequence of float
-        Where a rule goes round by a clock: for how long on average, by the value of ``turn``.
-        Whoever simulates moves the turn on.
+        For a rule with a random clock: the mean time for which each value of ``turn`` lasts. The
+        simulator changes the turn.
     threshold : int or None
-        What a result document says of the rule.
+        The threshold in the result document.
     """
 
     holding: Sequence[float] = ()
@@ -171,15 +173,15 @@ class Rule:
     threshold: int | None = None
 
     def __call__(self, state: State) -> Choice:
-        """Return what starts next: the head of a class, a job, or nothing."""
+        """Return what starts next: a class (its first job), a job, or None."""
         raise NotImplementedError
 
 
 class FlatRule(Rule):
-    """A rule on flat arrays, which is compiled, and in plain Python runs as it stands.
+    """A rule on flat arrays; it runs compiled, or as it is in plain Python.
 
-    ``next_start`` is the rule (see `FlatState`), ``memory`` and ``numbers`` what it begins with.
-    ``phases`` says whether the phases of MSFQ (section 4.2) are noted.
+    ``next_start`` is the rule (see `FlatState`); ``memory`` and ``numbers`` are its initial memory
+    and its parameters. With ``phases``, the phases of MSFQ (section 4.2) are recorded.
     """
 
     phases = False
@@ -215,23 +217,23 @@ class FlatRule(Rule):
 
 @dataclass(frozen=True)
 class RuleFactory:
-    """A rule set up for an instance; ``make`` makes a fresh one with an empty memory."""
+    """A rule with its options for an instance."""
 
     name: str
     make: Callable[[], Rule]
 
     @property
     def compiled(self) -> bool:
-        """Whether the rule is compiled; else it is run in plain Python."""
+        """Whether the rule is compiled; otherwise it runs in plain Python."""
         return isinstance(self.make(), FlatRule)
 
 
 def slots(queue: Instance) -> tuple[int, ...]:
-    """Return how many jobs of each class fit together: floor(k / need)."""
+    """Return how many jobs of each class fit at the same time: floor(k / need)."""
     return tuple(queue.servers // job.need for job in queue.classes)
 
 
 def by_need(queue: Instance) -> tuple[int, ...]:
-    """Return the classes, the largest need first."""
+    """Return the classes in descending order of need."""
     needs = [job.need for job in queue.classes]
     return tuple(sorted(range(len(needs)), key=lambda kind: -needs[kind]))

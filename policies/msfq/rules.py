@@ -1,7 +1,7 @@
-"""Admission rules for any classes, and for two of one server and of all: which class starts next.
+"""Admission rules for any classes, and for one-or-all systems: which class starts next.
 
-After each arrival and each completion a rule is asked until it says `NONE`. Each is said once, on
-flat arrays (see `FlatState`), which is compiled, and in plain Python runs as it stands.
+After each arrival and each completion a rule is called until it returns `NONE`. Each rule is one
+function of flat arrays (see `FlatState`), which runs compiled or in plain Python.
 """
 
 from math import fsum, inf
@@ -20,10 +20,10 @@ PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Qu
 
 
 def _oldest_class(state: FlatState, free: int, fitting: bool) -> int:
-    """Return the class of the oldest waiting job, or of the oldest that fits, if it fits."""
+    """Return the class of the oldest waiting job, or of the oldest that fits; else `NONE`."""
     best = NONE
     for c in range(len(state.needs)):
-        if state.waiting[c] and (not fitting or state.needs[c] <= free):  # noqa: SIM102 - sooner
+        if state.waiting[c] and (not fitting or state.needs[c] <= free):  # noqa: SIM102 - faster
             if best < 0 or state.head[c] < state.head[best]:
                 best = c
     return best if best >= 0 and state.needs[best] <= free else NONE
@@ -36,31 +36,31 @@ def _oldest_class(state: FlatState, free: int, fitting: bool) -> int:
     flat=True,
 )
 def fcfs(state: FlatState, free: int) -> int:
-    """First come, first served: the first job starts, or all wait."""
+    """First come, first served: the oldest job starts, or all jobs wait."""
     return _oldest_class(state, free, False)
 
 
 @admission_rule(
     "first-fit",
     source=f"{PAPER}, section 1.1",
-    summary="the first of those that fit",
+    summary="the oldest job that fits",
     flat=True,
 )
 def first_fit(state: FlatState, free: int) -> int:
-    """FCFS that skips jobs which do not fit."""
+    """First-Fit: the oldest job that fits starts."""
     return _oldest_class(state, free, True)
 
 
 @admission_rule(
     "msf",
     source=f"{PAPER}, section 4.1",
-    summary="of those that fit, the most servers first",
+    summary="of the jobs that fit, the most servers first",
     flat=True,
 )
 def most_servers_first(state: FlatState, free: int) -> int:
-    """Most Servers First: of the classes that fit, the one of the largest need.
+    """Most Servers First: of the jobs that fit, one of the largest need starts.
 
-    It looks from the least need up: in a busy system few servers are free, and few classes fit.
+    Classes are examined from the smallest need: in a busy system few classes fit.
     """
     best = NONE
     for rank in range(len(state.by_need) - 1, -1, -1):
@@ -73,7 +73,7 @@ def most_servers_first(state: FlatState, free: int) -> int:
 
 
 def adaptive_quickswap(state: FlatState, free: int) -> int:
-    """See `AdaptiveQuickswap`; the memory is whether it drains."""
+    """Return the class that starts next under `AdaptiveQuickswap`; the memory: draining."""
     if state.memory[0]:
         for c in state.by_need:
             if state.waiting[c]:
@@ -98,13 +98,13 @@ def adaptive_quickswap(state: FlatState, free: int) -> int:
 @admission_rule(
     "adaptive-quickswap",
     source=f"{PAPER}, section 4.4",
-    summary="MSF that drains once it serves only what keeps another class waiting",
+    summary="MSF that drains when the classes in service keep another class waiting",
 )
 class AdaptiveQuickswap(FlatRule):
-    """MSF until the class in service keeps all others waiting, then a drain.
+    """MSF until the classes in service keep another class waiting, followed by a drain.
 
-    Where some waiting class is not in service, and no class in service waits, only the waiting job
-    that needs most servers may start; once it has, MSF goes on.
+    A drain begins when a waiting class is not in service and no class in service has waiting jobs.
+    Then only the waiting job of the largest need may start; after it has started, MSF continues.
     """
 
     def __init__(self, queue: Instance) -> None:
@@ -112,7 +112,7 @@ class AdaptiveQuickswap(FlatRule):
 
 
 def by_the_clock(state: FlatState, free: int) -> int:
-    """Start a job of the class whose turn it is, held in the memory."""
+    """Return the class in turn, which is in the memory, if a job of it can start."""
     c = state.memory[0]
     if state.running[c] >= state.slots[c]:
         return NONE
@@ -124,19 +124,19 @@ def by_the_clock(state: FlatState, free: int) -> int:
 @admission_rule(
     "nmsr",
     source="Chen, Grosof and Berg, POMACS 9, 2025 (the paper's reference 12)",
-    summary="a random cycle of schedules, blind to the queues",
+    summary="a random cycle of schedules, independent of the queues",
     suits="alone",
     cycle_rate=Option(None, "cycles per unit of time, above 0", lambda v: is_number(v) and v > 0),
 )
 class Nmsr(FlatRule):
-    """Nonpreemptive Markovian service rates: a cycle of schedules, blind to the queues.
+    """Nonpreemptive Markovian service rates: a random cycle of schedules.
 
-    A class whose turn has come starts as servers free.
+    The class in turn starts jobs as servers become idle, independently of the queues.
 
-    The paper states neither schedules nor weights nor rates. Here each class has one schedule, as
-    many of its jobs as fit; it is held in proportion to the servers' time that the class asks for,
+    The paper gives neither schedules nor weights nor rates. Here each class has one schedule, with
+    as many of its jobs as fit. It lasts in proportion to the server time that the class requires,
     λ_i/(floor(k/i)·μ_i). ``cycle_rate`` is c: a cycle takes 1/c on average. By default switching,
-    which idles servers until the last of floor(k/i) jobs ends, costs half of the time to spare.
+    which idles servers until the last of floor(k/i) jobs ends, takes half of the spare time.
     """
 
     def __init__(self, queue: Instance, cycle_rate: float | None = None) -> None:
@@ -151,21 +151,19 @@ class Nmsr(FlatRule):
         self.holding = tuple(one / fsum(asked) / cycle_rate for one in asked)
 
     def __call__(self, state: State) -> int | None:
-        """Return what starts next."""
+        """Return the class that starts next, or None."""
         self.memory[0] = self.turn
         return super().__call__(state)
 
 
 def is_level(value: Any) -> bool:
-    """Tell whether a value is a whole number of at least 0."""
+    """Return True if a value is an integer of at least 0."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-THRESHOLD = Option(None, "a whole number from 0 to k - 1; k - 1 where left out", is_level)
+THRESHOLD = Option(None, "a whole number from 0 to k - 1 (by default k - 1)", is_level)
 VARIANT = Option("literal", "literal or lazy", lambda v: v in ("literal", "lazy"))
-BOUND = Option(
-    None, "a number >= 0; without bound where left out", lambda v: is_number(v) and v >= 0
-)
+BOUND = Option(None, "a number >= 0 (by default no bound)", lambda v: is_number(v) and v >= 0)
 
 
 def pair(queue: Instance, whose: str) -> tuple[int, int]:
@@ -177,7 +175,7 @@ def pair(queue: Instance, whose: str) -> tuple[int, int]:
 
 
 def threshold_in(queue: Instance, threshold: int | None) -> int:
-    """Return l, by default k - 1; `InputError` if it is not within 0..k-1."""
+    """Return l, by default k - 1; raise `InputError` unless it is from 0 to k - 1."""
     if threshold is None:
         return queue.servers - 1
     if threshold >= queue.servers:
@@ -190,7 +188,10 @@ def threshold_in(queue: Instance, threshold: int | None) -> int:
 
 
 def msfq(state: FlatState, free: int) -> int:
-    """See `Msfq`; the memory: small, large, draining, left to start of a drain, l, lazy."""
+    """Return the class that starts next under `Msfq`.
+
+    The memory: small, large, draining, jobs of a drain that have not started, l, lazy.
+    """
     memory, waiting, running = state.memory, state.waiting, state.running
     small, large = memory[0], memory[1]
     if running[large]:
@@ -213,15 +214,15 @@ def msfq(state: FlatState, free: int) -> int:
 @admission_rule(
     "msfq",
     source=f"{PAPER}, section 4.2",
-    summary="MSF that drains once at most l small jobs are left (one-or-all)",
+    summary="MSF that drains when at most l small jobs are left (one-or-all)",
     suits="alone",
     threshold=THRESHOLD,
     variant=VARIANT,
 )
 class Msfq(FlatRule):
-    """MSF Quickswap: drain the small jobs once at most l of them are left.
+    """MSF Quickswap: drain the small jobs when at most l of them are left.
 
-    ``lazy`` drains only when a large job waits, as the paper's authors' simulator does.
+    ``lazy`` drains only when a large job waits, as the simulator of the paper's authors does.
     """
 
     phases = True
@@ -237,7 +238,10 @@ class Msfq(FlatRule):
 
 
 def two_threshold(state: FlatState, free: int) -> int:
-    """See `TwoThreshold`; the memory: small, large, l; the numbers: b0, b1, b2."""
+    """Return the class that starts next under `TwoThreshold`.
+
+    The memory: small, large, l. The numbers: b0, b1, b2.
+    """
     small, large = state.memory[0], state.memory[1]
     if state.running[large]:
         return NONE
@@ -250,7 +254,7 @@ def two_threshold(state: FlatState, free: int) -> int:
 
 @admission_rule(
     "two-threshold",
-    source="read off the optimal policy: see formulations.msfq.optimal",
+    source="the structure of the optimal policy: see formulations.msfq.optimal",
     summary="when to start a large job, and when to stop admitting small ones (one-or-all)",
     suits="alone",
     threshold=THRESHOLD,
@@ -259,15 +263,14 @@ def two_threshold(state: FlatState, free: int) -> int:
     b2=BOUND,
 )
 class TwoThreshold(FlatRule):
-    """Two thresholds instead of one, the shape of the optimal policy.
+    """Two thresholds, the structure of the optimal policy.
 
-    With empty servers a large job starts if fewer small ones wait than b0 + b1·(large ones
-    waiting). With c small jobs running and a large one waiting, no small one starts while c <= l
-    and fewer than b2 of them wait.
+    With empty servers a large job starts if fewer small jobs wait than b0 + b1·(waiting large
+    jobs). With c small jobs running and a large job waiting, no small job starts while c <= l and
+    fewer than b2 of them wait.
 
-    Up to l = k - 2, without bounds, this is lazy MSFQ. At l = k - 1 it would drain at every
-    completion that finds a large job waiting, however many small ones wait: so the default is
-    k - 2.
+    Up to l = k - 2, without b0 and b2, this is lazy MSFQ. At l = k - 1 it would drain at every
+    completion at which a large job waits, however many small jobs wait; so the default is k - 2.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A rule simulated on random jobs or a trace: compiled where it is flat, else in plain Python."""
+"""Simulation of a rule on random jobs or a trace: compiled for flat rules, else in plain Python."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import numpy as np
 
 from schedopt.instances.msfq import Empirical, Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.experiment import BATCHES, Experiment, Floats, Measured, invalid_start
+from schedopt.policies.msfq.experiment import (
+    DEFAULTS,
+    Experiment,
+    Floats,
+    Measured,
+    invalid_start,
+)
 from schedopt.policies.msfq.rule import FlatRule, FlatState, Rule, RuleFactory, by_need, slots
 
 if TYPE_CHECKING:
     from schedopt.policies.msfq.kernels import Inputs, Simulator
-
-WARM_UP_FRACTION = 0.1
-"""The fraction of arrivals that is not counted."""
-INITIAL_JOB_SLOTS = 4096
-"""Initial capacity of the pool of jobs in the system; doubled whenever it is full."""
-SLICE = 1 << 20
-"""Jobs after which compiled code returns, so that it can be interrupted."""
 
 
 def simulate(
@@ -33,24 +32,52 @@ def simulate(
     warm: int | None = None,
     grid: Sequence[float] | Floats = (),
     plainly: bool = False,
+    warm_up: float = 0.1,
+    pause: int = 1 << 20,
     **more: Any,
 ) -> Measured:
-    """Simulate a policy on so many arrivals, or at most so many of a trace; see `Experiment`.
+    """Simulate a policy, and return the counters.
 
-    With ``common`` sizes come with the jobs, so that policies share them; this is slower, and
-    always so for sizes that are not exponential. ``warm`` is by default a tenth of the arrivals,
-    and none where each job counts. With ``plainly`` a flat rule is run in plain Python too; sizes
-    then come with the jobs. ``more`` are other fields of the experiment: ``seed``, ``each``,
-    ``estimates``, ``together``. `InputError` if the rule fails, or starts a job that it may not.
+    Parameters
+    ----------
+    queue : Instance
+        Of classes.
+    plan : RuleFactory
+        The rule.
+    arrivals : int
+        Jobs that arrive; of a trace, at most so many.
+    trace : Trace, optional
+        Jobs that replace the random ones.
+    common : bool
+        Whether sizes are drawn on arrival, so that all policies see the same jobs. This is slower;
+        it is always so for sizes that are not exponential.
+    warm : int, optional
+        Arrivals that are not counted: by default `warm_up` times all, and 0 if each job is
+        recorded.
+    grid : sequence of float
+        Times at which the numbers of jobs in the system are sampled.
+    plainly : bool
+        Whether a flat rule runs in plain Python, too; sizes are then drawn on arrival.
+    warm_up : float
+        See `warm`.
+    pause : int
+        Arrivals after which compiled code returns, so that it can be interrupted.
+    **more
+        Other fields of `Experiment`: ``seed``, ``each``, ``estimates``, ``together``.
+
+    Raises
+    ------
+    InputError
+        If the rule fails, or starts a job that it may not.
     """
     if trace is not None:
         arrivals = min(arrivals, len(trace.times))
     if warm is None:
-        warm = 0 if more.get("each") else int(WARM_UP_FRACTION * arrivals)
+        warm = 0 if more.get("each") else int(warm_up * arrivals)
     run = Experiment(
         arrivals=arrivals,
         warm=warm,
-        batches=max(1, min(BATCHES, arrivals - warm)),
+        batches=max(1, min(DEFAULTS.batches, arrivals - warm)),
         trace=trace,
         sized=common or trace is not None or not queue.memoryless,
         grid=np.asarray(grid, dtype=np.float64),
@@ -58,7 +85,7 @@ def simulate(
     )
     rule = plan.make()
     if isinstance(rule, FlatRule) and not plainly:
-        return _simulate_compiled(queue, plan.name, rule, run)
+        return _simulate_compiled(queue, plan.name, rule, run, pause=pause)
     from schedopt.policies.msfq.plain import simulate_plainly
 
     jobs = draw(queue, arrivals, run.seed) if trace is None else trace
@@ -66,16 +93,22 @@ def simulate(
     return simulate_plainly(queue, plan.name, rule, jobs, run)
 
 
-def _simulate_compiled(queue: Instance, name: str, rule: FlatRule, run: Experiment) -> Measured:
+def _simulate_compiled(
+    queue: Instance, name: str, rule: FlatRule, run: Experiment, *, pause: int, room: int = 4096
+) -> Measured:
+    """Simulate a compiled rule, which returns after `pause` jobs so that it can be interrupted.
+
+    `room` is the first capacity of the pool of jobs in the system, which grows when it is full.
+    """
     from schedopt.policies.msfq import kernels
 
     inputs, counters = _inputs(queue, rule, run), _counters(run, len(queue.classes))
     state, simulator = flat_state_of(queue, rule), _simulator(queue, rule, run)
-    pool, of_class = _spare_places(0, INITIAL_JOB_SLOTS), np.zeros(INITIAL_JOB_SLOTS, np.int64)
+    pool, of_class = _spare_places(0, room), np.zeros(room, np.int64)
     advance = kernels.advance_by(rule.next_start, rule.phases)
     whole, real = simulator.whole, simulator.real
     while True:
-        whole[kernels.PAUSE] = whole[kernels.NUMBER] + SLICE
+        whole[kernels.PAUSE] = whole[kernels.NUMBER] + pause
         advance(inputs, state, simulator, pool, of_class, counters)
         if whole[kernels.DONE]:
             break
@@ -101,6 +134,7 @@ def _simulate_compiled(queue: Instance, name: str, rule: FlatRule, run: Experime
 
 
 def _counters(run: Experiment, count: int) -> Measured:
+    """Return counters that are 0."""
     from schedopt.policies.msfq.kernels import BUCKETS
 
     return Measured(
@@ -118,7 +152,7 @@ def _counters(run: Experiment, count: int) -> Measured:
 
 
 def _inputs(queue: Instance, rule: Rule, run: Experiment) -> Inputs:
-    """Return the jobs and the run to simulate, in flat arrays."""
+    """Return the jobs and the settings of a simulation in flat arrays."""
     from schedopt.policies.msfq.kernels import Inputs
 
     classes, empty = queue.classes, np.empty(0)
@@ -146,7 +180,7 @@ def _inputs(queue: Instance, rule: Rule, run: Experiment) -> Inputs:
 
 
 def flat_state_of(queue: Instance, rule: FlatRule) -> FlatState:
-    """Return the view that a compiled rule has of an empty queue."""
+    """Return the state of an empty queue for a compiled rule."""
     needs = [job.need for job in queue.classes]
     nobody = [0] * len(needs)
     numbers: Any = np.array((*rule.numbers, 0.0), dtype=np.float64)
@@ -158,7 +192,7 @@ def flat_state_of(queue: Instance, rule: FlatRule) -> FlatState:
 
 
 def _spare_places(first: int, end: int) -> Floats:
-    """Return places of the pool of jobs, all of them spare, each with the next."""
+    """Return spare places of the pool, each linked to the next."""
     from schedopt.policies.msfq.kernels import AFTER
 
     pool = np.zeros((end - first, 4))
@@ -168,7 +202,7 @@ def _spare_places(first: int, end: int) -> Floats:
 
 
 def _simulator(queue: Instance, rule: FlatRule, run: Experiment) -> Simulator:
-    """Return the state of an empty system, and the streams of random numbers."""
+    """Return the simulator of an empty system, with its streams of random numbers."""
     from schedopt.policies.msfq import kernels
     from schedopt.policies.msfq.random_kernels import exponential, stream
 
@@ -201,7 +235,7 @@ def _simulator(queue: Instance, rule: FlatRule, run: Experiment) -> Simulator:
 
 
 def draw(queue: Instance, arrivals: int, seed: int) -> Trace:
-    """Return the very jobs that a compiled simulation with common sizes draws from a seed."""
+    """Return the jobs of a seed that a compiled simulation with common sizes draws."""
     from schedopt.policies.msfq.random_kernels import jobs, stream
 
     inputs = _inputs(queue, Rule(), Experiment(arrivals, seed=seed, sized=True))

@@ -15,19 +15,12 @@ from schedopt.policies.registry import NotApplicableError, UnstableError
 EXACT_ONE_OR_ALL = ("msf", "msfq", "first-fit")
 """Stable in a one-or-all system whenever any policy is."""
 
-STARVED = 0.5
-"""A job that has waited for this fraction of a run is taken to starve."""
-GROWTH = 3.0
-"""A class piles up if its jobs in the system grow by this factor from the first quarter of a run to
-the last, and to more than the square root of its arrivals, the rate of growth at the limit of
-stability. If the run was only too short, its means are of no use either."""
-
 
 class Region(NamedTuple):
-    """How close a policy is to its limit of stability.
+    """The load of a queue relative to the stability limit of a policy.
 
-    It is unstable where ``load`` is not below 1, and stable below if the region is ``exact``.
-    ``parts`` are needs and what each class adds to the load.
+    The policy is unstable where ``load`` is not below 1, and stable below 1 if the region is
+    ``exact``. ``parts`` holds the need of each class and its part of the load.
     """
 
     load: float
@@ -52,7 +45,11 @@ def region(queue: Instance, policy: str) -> Region:
 
 
 def _one_or_all_load(queue: Instance) -> Region:
-    """λ·(p_k/μ_k + (p_k/μ_1)·Σ_{j=1..k} p_1^j/j + p_1^(k+1)/(k·μ_1)), if it is saturated."""
+    """Return the load under FCFS: 1 at the throughput of a saturated system.
+
+    λ·(p_k/μ_k + (p_k/μ_1)·Σ_{j=1..k} p_1^j/j + p_1^(k+1)/(k·μ_1)), where p_1 and p_k are the
+    fractions of small and large jobs.
+    """
     k = queue.servers
     small, large = (queue.classes[i] for i in queue.one_or_all or (0, 0))
     rate = small.arrival_rate + large.arrival_rate
@@ -65,7 +62,7 @@ def _one_or_all_load(queue: Instance) -> Region:
 
 
 def require_stable(queue: Instance, policy: str) -> Region:
-    """Return the region of a policy; `UnstableError` with each class's load if it is not stable."""
+    """Return the region of a policy; raise `UnstableError` with the classes' loads if unstable."""
     limit = region(queue, policy)
     if limit.load >= 1:
         parts = ", ".join(f"need {need}: {part:.4g}" for need, part in limit.parts)
@@ -74,40 +71,65 @@ def require_stable(queue: Instance, policy: str) -> Region:
 
 
 def require_settled(
-    queue: Instance, policy: str, measured: Measured, *, proven: bool = False, ended: bool = False
+    queue: Instance,
+    policy: str,
+    measured: Measured,
+    *,
+    proven: bool = False,
+    ended: bool = False,
+    starved: float = 0.5,
+    growth: float = 3.0,
 ) -> None:
-    """Refuse a run in which a class starves or work piles up: its means would mislead.
+    """Raise an error if a class starves or jobs pile up in a run: its means would mislead.
 
-    ``ended`` says that nothing arrived any more and every job that could start did. `UnstableError`
-    if a class is starved or piles up; `NotApplicableError` if the policy is ``proven`` stable here,
-    so that only the run was too short.
+    Parameters
+    ----------
+    queue, policy, measured
+        The instance, the name of the policy, and the counters of the run.
+    proven : bool
+        Whether the policy is proven stable here, so that the run is only too short.
+    ended : bool
+        Whether the run continued after the last arrival until no job could start.
+    starved : float
+        A job starves if it has waited for this fraction of the run.
+    growth : float
+        A class piles up if its number of jobs in the system grows by this factor from the first
+        quarter of the run to the last, and to more than the square root of its arrivals, which is
+        the rate of growth at the limit of stability.
+
+    Raises
+    ------
+    UnstableError
+        If a class starves or piles up.
+    NotApplicableError
+        The same, if the policy is proven stable.
     """
     faults = []
     for c, job in enumerate(queue.classes):
-        if measured.oldest[c] > (0.0 if ended else STARVED * measured.elapsed):
+        if measured.oldest[c] > (0.0 if ended else starved * measured.elapsed):
             left = "at the end" if ended else f"of {measured.elapsed:.4g}"
             faults.append(
                 f"a job of need {job.need} has waited for {measured.oldest[c]:.4g} units of time "
-                f"{left}, and is not served"
+                f"{left} without service"
             )
     if not ended and not proven:
         faults += [
             f"jobs of {which} pile up: {early:.4g} in the system at first, {late:.4g} later"
             for which, early, late, came in _jobs_by_quarter(queue, measured)
-            if late > GROWTH * early and late > sqrt(came)
+            if late > growth * early and late > sqrt(came)
         ]
     if not faults:
         return
     if proven:
-        raise NotApplicableError(f"too short a run of {policy}, which is stable here: {faults[0]}")
+        raise NotApplicableError(f"{policy} is stable here, but the run is too short: {faults[0]}")
     raise UnstableError(
-        f"the queue kept growing under {policy} at a load of {queue.load:.6g}: it is unstable, or "
-        f"the run too short to show that it settles ({faults[0]})"
+        f"the queue kept growing under {policy} at a load of {queue.load:.6g}: the policy is "
+        f"unstable, or the run is too short ({faults[0]})"
     )
 
 
 def _jobs_by_quarter(queue: Instance, measured: Measured) -> list[tuple[str, float, float, float]]:
-    """Return by class the jobs in the system in a run's first and last quarters, and arrivals."""
+    """Return by class the jobs in the system in the first and the last quarter, and arrivals."""
     quarter = len(measured.levels) // 4
     if quarter < 2:
         return []

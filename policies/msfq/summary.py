@@ -1,4 +1,4 @@
-"""The results of a simulation: mean response times by class, percentiles, intervals."""
+"""The results of a simulation: mean response times by class, percentiles, and intervals."""
 
 from math import inf
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from schedopt.instances.msfq import ClassTime, Instance, Simulated
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.experiment import (
-    ENOUGH,
+    DEFAULTS,
     Floats,
     Interval,
     Measured,
@@ -30,12 +30,12 @@ def summarize(
     load: float | None = None,
     note: str = "",
 ) -> Simulated:
-    """Return the solution record of a simulation; a trace's own jobs say what each class weighs.
+    """Return the solution record of a simulation.
 
-    Each class's mean is over its counted jobs; the confidence is that of a ratio of batch sums,
-    which allows for batches without a job of a rare class. Where the run is too short for an
-    interval there is none, and the note says so. A policy's own ``load`` counts where it is higher
-    than the instance's.
+    Each class's mean is over its counted jobs. The confidence interval is that of a ratio of batch
+    sums, which allows for batches without a job of a rare class. Where the run is too short there
+    is no interval, and the note says so. With a ``trace``, its jobs give the weight of each class.
+    The ``load`` under the policy counts if it is higher than that of the instance.
     """
     totals, jobs = measured.sums.sum(axis=0), measured.counts.sum(axis=0)
     means = totals / np.maximum(jobs, 1)
@@ -45,8 +45,8 @@ def summarize(
     overall = _interval(measured, means, weights[queue.objective], enough)
     if overall.half_width is None:
         notes.append(
-            f"too short a run for a confidence interval: it counts as {overall.independent:.0f} "
-            f"independent observations, of {ENOUGH:.0f} that are needed"
+            f"the run is too short for a confidence interval: {overall.independent:.0f} "
+            f"independent observations, of {DEFAULTS.enough:.0f} that are required"
         )
     time, entries = measured.phases
     return Simulated(
@@ -63,7 +63,7 @@ def summarize(
 
 
 def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) -> Floats:
-    """Return the weights of the classes, 0 for those of which no job was counted."""
+    """Return the weights of the classes; 0 for those without a counted job."""
     if trace is None:
         weights = np.array(queue.weights(objective)) * (jobs > 0)
     else:
@@ -86,6 +86,7 @@ def _interval(measured: Measured, means: Floats, weights: Floats, enough: float)
 def _class_time(
     queue: Instance, measured: Measured, c: int, means: Floats, enough: float
 ) -> ClassTime:
+    """Return the measures of one class."""
     only = np.zeros(len(queue.classes))
     only[c] = 1.0
     seen = int(measured.counts[:, c].sum())

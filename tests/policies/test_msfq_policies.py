@@ -13,7 +13,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Deterministic, Exponential, Hyperexponential, Instance, JobClass
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.instances.options import split
-from schedopt.policies.msfq import experiment, simulation
+from schedopt.policies.msfq import experiment
 from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.registration import plan, rules
 from schedopt.policies.msfq.simulation import simulate
@@ -180,11 +180,11 @@ def same(one: experiment.Measured, other: experiment.Measured) -> bool:
     ("name", "common"),
     [("msfq", False), ("adaptive-quickswap", False), ("adaptive-quickswap", True)],
 )
-def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str, common: bool) -> None:
+def test_pauses_change_nothing(name: str, common: bool) -> None:
     chosen = plan(PAIR, name)
     whole = simulate(PAIR, chosen, arrivals=20_000, seed=1, common=common)
-    monkeypatch.setattr(simulation, "SLICE", 700)
-    assert same(whole, simulate(PAIR, chosen, arrivals=20_000, seed=1, common=common))
+    paused = simulate(PAIR, chosen, arrivals=20_000, seed=1, common=common, pause=700)
+    assert same(whole, paused)
 
 
 @pytest.mark.parametrize(
@@ -250,10 +250,10 @@ def test_a_run_too_short_for_an_interval_says_so(capsys: pytest.CaptureFixture[s
     found = evaluate(queue, "fcfs", options={"arrivals": 100_000})
     assert found.objective is not None
     assert found.confidence is None
-    assert "too short a run for a confidence interval" in str(found.message)
+    assert "too short for a confidence interval" in str(found.message)
     assert not found.violations
     show(queue, [found])
-    assert "too short a run" in capsys.readouterr().out
+    assert "run is too short" in capsys.readouterr().out
     assert all(time.confidence is None for time in found.solution.classes)
     long = evaluate(queue, "fcfs", options={"arrivals": 20_000_000})
     assert isinstance(long.confidence, float)
@@ -265,11 +265,13 @@ def test_a_rare_class_has_no_interval_of_its_own() -> None:
     queue = of_classes(4, (1, 1.0), (2, 0.0002))
     often, rare = evaluate(queue, "msf", options={"arrivals": 100_000}).solution.classes
     assert often.confidence > 0
-    assert 0 < rare.jobs < experiment.ENOUGH
+    assert 0 < rare.jobs < experiment.DEFAULTS.enough
     assert rare.confidence is None
 
 
-def series(correlation: float, count: int = experiment.BATCHES, seed: int = 0) -> np.ndarray:
+def series(
+    correlation: float, count: int = experiment.DEFAULTS.batches, seed: int = 0
+) -> np.ndarray:
     """Draw an autoregressive series of mean 0."""
     noise = np.random.default_rng(seed).normal(size=count)
     for i in range(1, count):
@@ -281,22 +283,23 @@ def series(correlation: float, count: int = experiment.BATCHES, seed: int = 0) -
 def test_independent_batches_of_a_known_series(correlation: float) -> None:
     """An autoregressive series of n values counts as n·(1 - r)/(1 + r)."""
     found = [experiment.independent_batches(series(correlation, seed=s)) for s in range(60)]
-    expected = experiment.BATCHES * (1 - correlation) / (1 + correlation)
+    expected = experiment.DEFAULTS.batches * (1 - correlation) / (1 + correlation)
     assert np.median(found) == pytest.approx(expected, rel=0.2)
 
 
 def test_what_an_interval_needs() -> None:
     residuals = series(0.0)
     assert experiment.interval(residuals, 1.0).half_width == pytest.approx(
-        1.96 / experiment.BATCHES**0.5, rel=0.6
+        1.96 / experiment.DEFAULTS.batches**0.5, rel=0.6
     )
     assert (
-        experiment.interval(residuals, 1.0, observations=experiment.ENOUGH - 1).half_width is None
+        experiment.interval(residuals, 1.0, observations=experiment.DEFAULTS.enough - 1).half_width
+        is None
     )
     assert experiment.interval(residuals[:-1], 1.0).half_width is None
     assert experiment.interval(series(0.99), 1.0).half_width is None
-    assert experiment.interval(np.zeros(experiment.BATCHES), 1.0).half_width == 0.0
-    assert all(experiment.BATCHES % batches == 0 for batches in experiment.T_QUANTILES)
+    assert experiment.interval(np.zeros(experiment.DEFAULTS.batches), 1.0).half_width == 0.0
+    assert all(experiment.DEFAULTS.batches % batches == 0 for batches in experiment.T_QUANTILES)
 
 
 def test_observations_are_those_of_an_mm1_in_heavy_traffic() -> None:

@@ -88,21 +88,22 @@ def test_a_snapshot_does_not_depend_on_what_is_still_to_come() -> None:
 
 
 @pytest.mark.parametrize("level", [0.6, 0.9])
-def test_intervals_hold_as_many_starts_as_said(
-    level: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for drawn in ("SCENARIOS", "PAST_SCENARIOS", "MOMENTS"):
-        monkeypatch.setattr(start_times, drawn, examples(getattr(start_times, drawn)))
+def test_intervals_hold_as_many_starts_as_said(level: float) -> None:
+    params = start_times.PredictionParams(
+        scenarios=examples(200), past_scenarios=examples(40), moments=examples(40)
+    )
     queue = log(900, 8, 11, load=0.95)
     starts = play(queue, "easy")
     held, count = 0, 0
     for time in moments(queue, starts, float(starts.max()), 24)[12:]:
-        told = schedopt.start_times(queue, time, level=level)
-        real = starts[Snapshot(queue, starts, time).waiting]
-        assert len(real) == len(told.rows)
-        for row, start in zip(told.rows, real, strict=True):
-            assert time <= row.earliest <= row.median <= row.latest
-            held += row.earliest <= start <= row.latest
+        at = Snapshot(queue, starts, time)
+        found = start_times.start_times(
+            at, lambda log: play(log, "easy"), level=level, params=params
+        )
+        real = starts[at.waiting]
+        ordered = np.array([np.full(len(real), time), found.earliest, found.median, found.latest])
+        assert (np.diff(ordered, axis=0) >= 0).all()
+        held += int(((found.earliest <= real) & (real <= found.latest)).sum())
         count += len(real)
     assert count > 50
     assert level - 0.2 < held / count
@@ -248,8 +249,8 @@ SAID = [  # policy, starts by job that are not its own, and what is said of the 
     ("easy", {2: 9}, "at 1 it needs 1 of 4 processors, and 2 are free; it ends by 11, after the "),
     ("easy", {4: 2}, "at 2 job 1 has a reservation at 10, and this one would end at 22: it needs"),
     ("saf", {0: 4}, "at 4 job 3 is before it in line and does not fit: it needs 4 of 4 proc"),
-    ("easy", {4: 0}, "at 0 it comes at 2"),
-    ("easy", {4: 5}, "at 5 nothing comes, ends or is due at 5"),
+    ("easy", {4: 0}, "at 0 it is submitted at 2"),
+    ("easy", {4: 5}, "at 5 no job is released, ends, or is due at 5"),
     ("fcfs", {4: 10}, "at 10 job 3 is before it in line and does not fit: it needs 4 of 4"),
     ("conservative", {3: 20}, "at 14 its reservation is due"),
     ("conservative", {4: 9}, "at 9 its reservation is at 17, the earliest that delays none"),
@@ -375,7 +376,11 @@ BAD = [
     ("id,start\n0,0\n", (), "line 1", "a column 'job' of starts"),
     ("", (), "", "a header"),
     (*bad("0,0", ("--policy", "fast")), "", "a policy that replays logs"),
-    (*bad("0,0\n1,1\n2,1\n3,2\n4,9", ("--policy", "weighted", "--option", BY_USER)), "", "by user"),
+    (
+        *bad("0,0\n1,1\n2,1\n3,2\n4,9", ("--policy", "weighted", "--option", BY_USER)),
+        "",
+        "the column user",
+    ),
     (*bad("0,0", ("--servers", "4")), "--servers", "none, with an instance"),
     (*bad("0,0", ("--option", "estimates=some")), "estimates", "given or exact"),
 ]

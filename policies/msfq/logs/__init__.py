@@ -1,4 +1,4 @@
-"""Policies for logs: jobs one by one, with what operators know of them."""
+"""Policies for logs: jobs one by one, with the information that operators have."""
 
 from schedopt.policies.msfq.logs import rules
 from schedopt.policies.msfq.logs.machine import Machine, Rule

@@ -1,11 +1,11 @@
-"""Conservative backfilling: each job has a reservation, made when it joins the queue, and kept.
+"""Conservative backfilling: each job gets a reservation when it is released, and keeps it.
 
-When a job has ended earlier than planned, each waiting job in order gives up its reservation for
-the earliest that there is.
+When a job ends earlier than planned, each waiting job in order exchanges its reservation for the
+earliest possible one (compression).
 
-How much is free when, by plan, is a step function, the profile, in two arrays: ``room[i]`` of each
-resource from ``times[i]`` to ``times[i + 1]``, and all of it after the last step. Steps lie in
-places ``low`` to ``high``, of which ``low`` holds the present.
+The planned free capacity is a step function, the profile, in two arrays: ``room[i]`` of each
+resource from ``times[i]`` to ``times[i + 1]``, and all of it after the last step. The steps are at
+the places ``low`` to ``high``; ``low`` contains the present.
 """
 
 from typing import Any, NamedTuple
@@ -23,15 +23,14 @@ from schedopt.solvers.compiling import makes_no_arrays
 from schedopt.solvers.kernels import last_at_most
 
 LOW, HIGH, EARLY = range(3)
-"""Places in ``at``: the bounds of the profile, and whether a job has just ended that was planned to
-run longer."""
+"""Places in ``at``: the bounds of the profile, and whether a job has just ended early."""
 
 
 class Reserved(NamedTuple):
-    """The state of conservative backfilling beside the machine's.
+    """The state of conservative backfilling, in addition to that of the machine.
 
-    ``line`` are the waiting jobs in the order in which they came, ``reserved`` when each job is to
-    start; ``times`` and ``room`` are the profile.
+    ``line`` holds the waiting jobs in order of release, ``reserved`` the reserved start of each
+    job; ``times`` and ``room`` are the profile.
     """
 
     at: Any
@@ -42,7 +41,7 @@ class Reserved(NamedTuple):
 
 
 def end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reserved) -> None:
-    """Free what a job would have held until its planned end."""
+    """Release the capacity that a job that has ended held until its planned end."""
     end = machine.starts[job] + log.planned[job]
     if now < end:
         own.at[EARLY] = 1
@@ -50,7 +49,7 @@ def end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reserved)
 
 
 def start_jobs(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
-    """Compress, reserve for who comes, and start who is due."""
+    """Compress reservations, reserve for released jobs, and start jobs that are due."""
     whole, at = machine.whole, own.at
     while at[LOW] + 1 < at[HIGH] and own.times[at[LOW] + 1] <= now:
         at[LOW] += 1
@@ -75,7 +74,7 @@ def start_jobs(now: float, log: Log, machine: ReplayState, own: Reserved) -> Non
 
 @makes_no_arrays
 def _drop_past_steps(own: Reserved) -> None:
-    """Move the profile to the front of its arrays, over what is past."""
+    """Move the profile to the front of its arrays, over steps that are past."""
     low = own.at[LOW]
     own.at[LOW], own.at[HIGH] = 0, own.at[HIGH] - low
     for i in range(own.at[HIGH]):
@@ -86,7 +85,7 @@ def _drop_past_steps(own: Reserved) -> None:
 
 @makes_no_arrays
 def _reserve_for_next(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
-    """Reserve for the job that comes next, and put it at the end of the line."""
+    """Reserve for the next released job, and append it to the line."""
     whole = machine.whole
     job = whole[CAME]
     time = _earliest_start(job, log, NEVER, now, own)
@@ -100,7 +99,7 @@ def _reserve_for_next(now: float, log: Log, machine: ReplayState, own: Reserved)
 
 @makes_no_arrays
 def _compress_reservations(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
-    """Give each waiting job, in turn, the earliest possible reservation."""
+    """Give each waiting job, in order, the earliest possible reservation."""
     for i in range(machine.whole[WAITING]):
         job = own.line[i]
         length, time = log.planned[job], own.reserved[job]
@@ -115,7 +114,7 @@ def _compress_reservations(now: float, log: Log, machine: ReplayState, own: Rese
 
 @makes_no_arrays
 def _split_step(time: float, own: Reserved) -> Any:
-    """Split the profile at a time, and return that step."""
+    """Split the profile at a time, and return the step that begins there."""
     times, room = own.times, own.room
     place = last_at_most(times, own.at[LOW], own.at[HIGH], time)
     if times[place] < time:
@@ -132,7 +131,7 @@ def _split_step(time: float, own: Reserved) -> Any:
 
 @makes_no_arrays
 def _join_steps(place: int, own: Reserved) -> None:
-    """Join a step to the one before if both are alike."""
+    """Join a step to the one before if both have the same capacity."""
     times, room = own.times, own.room
     for r in range(room.shape[1]):
         if room[place, r] != room[place - 1, r]:
@@ -147,9 +146,9 @@ def _join_steps(place: int, own: Reserved) -> None:
 
 @makes_no_arrays
 def _change_profile(start: float, end: float, sign: int, job: int, log: Log, own: Reserved) -> None:
-    """Free what a job needs between two times, or with -1 take it.
+    """Add a job's needs to the profile between two times, or with sign -1 subtract them.
 
-    Steps that come to be alike are joined at the two ends, where alone that can happen.
+    Only the steps at the two ends can become equal to their neighbours; they are joined.
     """
     if not start < end:
         return
@@ -166,7 +165,7 @@ def _change_profile(start: float, end: float, sign: int, job: int, log: Log, own
 def _earliest_start(job: int, log: Log, before: float, now: float, own: Reserved) -> Any:
     """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
 
-    From ``before`` on it fits anyway: there it has a reservation, which is its own to give up.
+    From ``before`` on the job fits in any case: it has a reservation there, which it gives up.
     """
     times, i, high = own.times, own.at[LOW], own.at[HIGH]
     while i < high and times[i] < before:
@@ -185,8 +184,8 @@ def _earliest_start(job: int, log: Log, before: float, now: float, own: Reserved
 
 @makes_no_arrays
 def _step_has_room(place: int, job: int, log: Log, own: Reserved) -> Any:
-    """Tell whether a step has what a job needs."""
-    for r in range(own.room.shape[1]):  # noqa: SIM110 - kernels know no `all`
+    """Return True if a step has the capacity that a job needs."""
+    for r in range(own.room.shape[1]):  # noqa: SIM110 - kernels have no `all`
         if own.room[place, r] < log.need[job, r]:
             return False
     return True

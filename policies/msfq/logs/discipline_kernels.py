@@ -25,8 +25,8 @@ from schedopt.policies.msfq.logs.waiting_line_kernels import Line, join, leave, 
 from schedopt.solvers.compiling import kernel, makes_no_arrays
 
 STOP, SKIP, EASY = range(3)
-"""What happens once the first does not fit: nothing starts; others that fit start; or others start
-if by plan they do not delay it."""
+"""After the first job that does not fit: no job starts; jobs that fit start; or jobs start if by
+plan they do not delay it."""
 (
     AGE,
     WAIT,
@@ -42,13 +42,14 @@ if by plan they do not delay it."""
     HALF_LIFE,
     SERVERS,
 ) = range(13)
-"""Places in ``weights``: the first are the fields of `instances.msfq.site.Weights`."""
+"""Places in ``weights``, which begins with the fields of `instances.msfq.site.Weights`."""
 
 
 class FixedOrder(NamedTuple):
-    """A fixed order; if ``oldest``, the oldest waiting job is the head, whatever the order.
+    """The state of a fixed order.
 
-    ``over`` takes what the head leaves of each resource once it can start.
+    With ``oldest``, the oldest waiting job is the head of the line, whatever the order. ``over`` is
+    filled with the spare capacity of each resource at the reservation of the head.
     """
 
     line: Line
@@ -59,13 +60,30 @@ class FixedOrder(NamedTuple):
 
 
 class ChangingOrder(NamedTuple):
-    """An order that changes with time; ``fill`` says what happens once its first does not fit.
+    """The state of an order that changes with time: weighted priorities, or WFP3.
 
-    ``weights`` are as `AGE` says. ``line`` holds the waiting jobs in no order, ``keys`` what they
-    are ordered by; ``usage`` what each user has used up to ``real[0]``, ``rates`` the size of what
-    each holds, ``shares`` all shares over the user's, ``by_user`` what that adds to priorities;
-    ``constant`` is what does not change in a job's; ``over`` what the first that does not fit
-    leaves of each resource. If not ``weighted``, the order is WFP3.
+    Attributes
+    ----------
+    weighted : bool
+        Whether the order is that of weighted priorities.
+    fill : int
+        `STOP`, `SKIP` or `EASY`.
+    weights : ndarray
+        See `AGE`.
+    constant : ndarray, shape (jobs,)
+        The constant part of each job's priority.
+    shares : ndarray, shape (users,)
+        The sum of all shares divided by the user's share.
+    by_user : ndarray, shape (users,)
+        The part of priorities from usage.
+    line, keys : ndarray
+        The waiting jobs in no order, and their keys.
+    user : ndarray of int, shape (jobs,)
+        The user of each job.
+    usage, rates : ndarray, shape (users,)
+        Decayed usage at the time ``real[0]``, and the size of what each user holds.
+    over : ndarray
+        The spare capacity of each resource at the reservation of the first job.
     """
 
     weighted: bool
@@ -85,7 +103,7 @@ class ChangingOrder(NamedTuple):
 
 
 def end_job_fixed(now: float, job: int, log: Log, machine: ReplayState, own: FixedOrder) -> None:
-    """Take the planned end of a job out of the plan."""
+    """Remove the planned end of a job that has ended."""
     forget_planned(job, log, machine, own.plan)
 
 
@@ -136,14 +154,14 @@ def first_waiting(machine: ReplayState, own: FixedOrder) -> Any:
 def end_job_changing(
     now: float, job: int, log: Log, machine: ReplayState, own: ChangingOrder
 ) -> None:
-    """Take the planned end of a job out of the plan, and update usage."""
+    """Remove the planned end of a job that has ended, and update usage."""
     forget_planned(job, log, machine, own.plan)
     _decay_usage(now, own)
     own.rates[own.user[job]] -= log.size[job]
 
 
 def start_jobs_changing(now: float, log: Log, machine: ReplayState, own: ChangingOrder) -> None:
-    """Start jobs in the current order; those that may backfill pass those that do not fit."""
+    """Start jobs in the current order; jobs that may backfill pass the first that does not fit."""
     whole, line, keys = machine.whole, own.line, own.keys
     _decay_usage(now, own)
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
@@ -162,7 +180,7 @@ def start_jobs_changing(now: float, log: Log, machine: ReplayState, own: Changin
         if at < 0:
             break
         job = line[at]
-        if not fits(job, log.need, machine.left):  # the first of all that wait
+        if not fits(job, log.need, machine.left):  # the first job in line
             if own.fill == STOP:
                 break
             head = job
@@ -178,7 +196,7 @@ def start_jobs_changing(now: float, log: Log, machine: ReplayState, own: Changin
 
 @makes_no_arrays
 def _decay_usage(now: float, own: ChangingOrder) -> None:
-    """Update usage to now: decay, plus the service since."""
+    """Update usage to the present: decay, plus the service since the last update."""
     passed = now - own.real[0]
     if passed == 0.0:
         return
@@ -220,7 +238,7 @@ def _compute_keys(now: float, waiting: int, jobs: Log, own: ChangingOrder) -> No
 def best_place(
     now: float, fill: bool, time: float, log: Log, machine: ReplayState, own: ChangingOrder
 ) -> Any:
-    """Return the place of the first in line; when ``fill``, of the first that may start."""
+    """Return the place of the first job in line; with ``fill``, of the first that may start."""
     best, line, keys = -1, own.line, own.keys
     for i in range(machine.whole[WAITING]):
         if fill:
@@ -235,9 +253,9 @@ def best_place(
 
 @kernel(makes_arrays=False)
 def constant(log: Log, weights: Any, qos: Any, values: Any) -> None:
-    """Fill in the constant part of each job's weighted priority.
+    """Compute the constant part of each job's weighted priority.
 
-    Of waiting times, which all grow alike, only the submit matters.
+    Waiting times increase by the same amount for all jobs, so only the submit counts.
     """
     for job in range(log.submit.size):
         size, planned = log.size[job], log.planned[job]
@@ -249,9 +267,9 @@ def constant(log: Log, weights: Any, qos: Any, values: Any) -> None:
 
 @kernel(makes_arrays=False)
 def f1(submit: Any, size: Any, planned: Any, keys: Any) -> None:
-    """Fill in log10(r)·n + 870·log10(s) of each job, with C's logarithm: numpy's differs.
+    """Compute log10(r)·n + 870·log10(s) of each job, with the logarithm of C; numpy's differs.
 
-    r is its planned run time and s its submit, in seconds and at least 1; n is its size.
+    r is the planned run time and s the submit, in seconds and at least 1; n is the size.
     """
     for job in range(submit.size):
         r, s = max(planned[job], 1.0), max(submit[job], 1.0)

@@ -1,6 +1,6 @@
 """The event loop of every compiled replay; a discipline decides which jobs start.
 
-At an instant first all that ends there ends, then all that is submitted there comes.
+At each time, ends precede releases, and releases precede starts.
 """
 
 from typing import Any, NamedTuple
@@ -9,15 +9,15 @@ from schedopt.solvers.compiling import kernel, makes_no_arrays, specialized
 from schedopt.solvers.kernels import pop, push
 
 CAME, WAITING, RUNNING, EVENTS, FRONT, STUCK = range(6)
-"""Places in ``whole``; ``STUCK`` says that jobs wait for ever."""
+"""Places in ``whole``; ``STUCK`` is 1 if the waiting jobs can never start."""
 NEVER = 1e308
 
 
 class Log(NamedTuple):
-    """The jobs: ndarrays of shape (jobs,), ``planned`` as long as a policy believes they run.
+    """The jobs: arrays of shape (jobs,).
 
-    ``need`` is of shape (jobs, resources), of which the first are servers; ``size`` is as in
-    `machine.sizes`.
+    ``planned`` is the run time that the policy expects. ``need`` has shape (jobs, resources),
+    servers first. ``size`` is that of `machine.sizes`.
     """
 
     submit: Any
@@ -30,9 +30,9 @@ class Log(NamedTuple):
 class ReplayState(NamedTuple):
     """The state of a replay.
 
-    ``whole`` holds scalars by place (see `CAME`), ``starts`` when each job started, infinite where
-    it did not; ``ends`` and ``jobs`` are a heap of when running jobs end, and which; ``left`` is
-    what nobody holds of each resource; ``alarm[0]`` when to serve though nothing ends or comes.
+    ``whole`` holds scalars by place (see `CAME`); ``starts`` the start of each job, infinite before
+    it; ``ends`` and ``jobs`` a heap of the running jobs by end; ``left`` the free capacity of each
+    resource; ``alarm[0]`` a time at which the discipline is called without an event.
     """
 
     whole: Any
@@ -45,8 +45,8 @@ class ReplayState(NamedTuple):
 
 @makes_no_arrays
 def fits(row: int, needs: Any, left: Any) -> Any:
-    """Tell whether the needs in a row are no more than what is left of each resource."""
-    for r in range(left.size):  # noqa: SIM110 - kernels know no `all`
+    """Return True if the needs in a row are at most what is left of each resource."""
+    for r in range(left.size):  # noqa: SIM110 - kernels have no `all`
         if needs[row, r] > left[r]:
             return False
     return True
@@ -54,23 +54,23 @@ def fits(row: int, needs: Any, left: Any) -> Any:
 
 @makes_no_arrays
 def add_needs(row: int, needs: Any, left: Any, by: int) -> None:
-    """Add the needs in a row to what is left of each resource, so many times."""
+    """Add ``by`` times the needs in a row to what is left of each resource."""
     for r in range(left.size):
         left[r] += by * needs[row, r]
 
 
 def serve(now: float, log: Log, machine: ReplayState, own: Any) -> None:
-    """Admit and start jobs: `loop_of` inserts a discipline's own function."""
+    """Start jobs; `loop_of` replaces this by the function of a discipline."""
     raise NotImplementedError
 
 
 def note_end(now: float, job: int, log: Log, machine: ReplayState, own: Any) -> None:
-    """Note that a job has ended: `loop_of` inserts a discipline's own function."""
+    """Update the discipline after the end of a job; `loop_of` replaces this."""
     raise NotImplementedError
 
 
 def advance(log: Log, machine: ReplayState, own: Any, most: int) -> None:
-    """Replay until all jobs have started, ``most`` events have passed, or none starts any more."""
+    """Replay until all jobs have started, ``most`` events have passed, or no job can ever start."""
     whole = machine.whole
     last = whole[EVENTS] + most
     while (whole[CAME] < log.submit.size or whole[WAITING]) and whole[EVENTS] < last:

@@ -1,7 +1,6 @@
-"""A machine and its queue in plain Python, for rules of a user's own.
+"""A machine and its queue in plain Python, for users' own rules.
 
-At an instant, first all that ends there ends, then all that is submitted there comes, in the log's
-order, and only then does a rule say what starts.
+At each time, ends precede releases in the order of the log; then the rule is called.
 """
 
 import dataclasses
@@ -16,42 +15,55 @@ from schedopt.instances.msfq.site import Limit
 
 
 class Machine:
-    """What a rule sees, and what it may do: `start` jobs, and ask to be asked again.
+    """The state of a machine that a rule sees, and `start`, with which it starts jobs.
 
-    ``planned`` is how long the rule believes that jobs run, never less than they do; ``half_life``
-    that of usage, in the log's unit, ``by`` whose usage it is.
+    Parameters
+    ----------
+    jobs : Jobs
+        The log.
+    servers : int
+        Of the machine.
+    planned : ndarray, shape (jobs,)
+        The run times that the rule expects, at least the actual ones.
+    half_life : float
+        Of usage, in the log's unit.
+    amounts : sequence of int
+        The capacity of each other resource.
+    by : str
+        The column of the names whose usage is recorded.
 
     Attributes
     ----------
     now : float
+        The time.
     servers, free : int
-        Of the machine, and of those the idle ones.
+        All servers, and the idle ones.
     amounts, left : list of int
-        Of each other resource, how much there is, and how much nobody holds.
+        The capacity of each other resource, and the free part.
     waiting : list of int
-        Jobs that wait, in the order in which they came.
+        Waiting jobs, in order of release.
     running : dict of int to float
-        Jobs that run, and when each is planned to end; it may end earlier.
+        Running jobs, and their planned ends; they may end earlier.
     ended : list of int
-        Jobs that ended at this instant.
+        Jobs that ended at this time.
     submit, planned : list of float
         Of each job.
     jobs : Jobs
         The log.
     need, user : list of int
-        Of each job; jobs of nobody known are all of one user.
+        Of each job; jobs of unknown users have one user.
     accounts : list of str or None
-        The users by number, or whose usage counts in their place; the last is who is not known.
+        The names of users by number (or of what `by` says); the last stands for unknown ones.
     more : list of list of int
-        For each job what it needs of each other resource.
+        The need of each job for each other resource.
     size : list of float
-        Of each job: see `sizes`.
+        Of each job; see `sizes`.
     usage : list of float
-        Of each user: size times time, each moment weighing half for every ``half_life`` since.
+        Of each user: size times time, halved for every ``half_life`` since.
     promises : dict of int to float
-        When each job was first promised to start, under rules that promise.
+        The first promised start of each job, under rules that promise.
     alarm : float
-        When to ask the rule again, though nothing ends or comes.
+        When to call the rule again without an event.
     """
 
     def __init__(  # noqa: PLR0917
@@ -86,18 +98,18 @@ class Machine:
         self._ends: list[tuple[float, int]] = []
 
     def label(self, job: int, by: str) -> str | None:
-        """Return a job's name in a column: its user, group or queue."""
+        """Return a job's user, group or queue, or None."""
         labels = self.jobs.labels(by)
         return None if labels is None or labels.codes[job] < 0 else labels.names[labels.codes[job]]
 
     def fits(self, job: int, free: int | None = None, left: Sequence[int] | None = None) -> bool:
-        """Tell whether a job fits into the idle capacity, or a given one."""
+        """Return True if a job fits into the free capacity, or into a given one."""
         free, left = self.free if free is None else free, self.left if left is None else left
         enough = all(need <= over for need, over in zip(self.more[job], left, strict=True))
         return self.need[job] <= free and enough
 
     def start(self, job: int) -> None:
-        """Start a waiting job; `RuntimeError` if it does not fit."""
+        """Start a waiting job; raise `RuntimeError` if it does not fit."""
         if not self.fits(job):
             raise RuntimeError(f"a rule started job {job} beyond capacity")
         self.waiting.remove(job)
@@ -109,11 +121,11 @@ class Machine:
         heappush(self._ends, (self.now + self._run[job], job))
 
     def promise(self, job: int, time: float) -> None:
-        """Record a job's latest start; only the first such promise counts."""
+        """Record the promised start of a job; only its first promise counts."""
         self.promises.setdefault(job, time)
 
     def go_to(self, now: float) -> None:
-        """Let time pass, and end what ends."""
+        """Advance the time: update usage, and end jobs."""
         passed = now - self.now
         if passed < inf:
             rate = log(2) / self.half_life
@@ -137,14 +149,14 @@ class Machine:
 
 
 Rule = Callable[[Machine], None]
-"""Starts what is to start now."""
+"""A rule: it starts jobs of the machine."""
 
 LONG = "long jobs' servers, limit "
-"""How the names of resources begin that stand for limits."""
+"""The beginning of the names of resources that represent limits."""
 
 
 def run_to_end(machine: Machine, rule: Rule) -> Machine:
-    """Replay a machine's log from its first job on; then it knows the ``starts``.
+    """Replay a log from its first job to its last, and return the machine with all starts.
 
     The rule is called after each event.
     """
@@ -153,7 +165,7 @@ def run_to_end(machine: Machine, rule: Rule) -> Machine:
         arrival = machine.submit[came] if came < count else inf
         now = min(arrival, machine.next_end(), machine.alarm)
         if now == inf:
-            raise RuntimeError("a rule lets jobs wait for ever")
+            raise RuntimeError("under this rule the waiting jobs never start")
         machine.alarm = inf
         machine.go_to(now)
         while came < count and machine.submit[came] == now:
@@ -164,7 +176,7 @@ def run_to_end(machine: Machine, rule: Rule) -> Machine:
 
 
 def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
-    """Return whose each job is, by number, and their names; the last stands for unknown ones."""
+    """Return each job's user by number, and the users' names; the last stands for unknown users."""
     labels = jobs.labels(by)
     if labels is None:
         return np.zeros(len(jobs), np.int32), [None]
@@ -175,7 +187,7 @@ def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
 def with_limits(
     jobs: Jobs, servers: int, planned: Floats, amounts: Sequence[int], limits: Sequence[Limit]
 ) -> tuple[Jobs, Sequence[int]]:
-    """Return jobs and amounts with a resource for each limit: servers of its long jobs."""
+    """Return jobs and capacities with a resource for each limit: servers of its long jobs."""
     if not limits:
         return jobs, amounts
     columns = dict(zip(jobs.needs.names, jobs.needs.amounts.T, strict=True)) if jobs.needs else {}
@@ -187,7 +199,7 @@ def with_limits(
 
 
 def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats:
-    """Return each job's servers; with other resources, its dominant share in servers.
+    """Return the servers of each job; with other resources, its dominant share in servers.
 
     Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011.
     """

@@ -1,4 +1,4 @@
-"""Measures of a replay: response times, slowdowns, lost capacity, in all and by user."""
+"""Measures of a replay: response times, slowdowns and lost capacity, over all jobs and by user."""
 
 from math import sqrt
 
@@ -8,12 +8,10 @@ import numpy as np
 from schedopt.instances.msfq import Instance, Measures, Replayed
 from schedopt.instances.msfq.answers import pack_starts
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Labels
+from schedopt.policies.msfq.experiment import T_QUANTILES
 
 SLOWDOWN_BOUND = 10.0
-"""τ: shorter jobs count as this long (Feitelson and Rudolph, JSSPP 1998)."""
-BATCHES, LEAST_BATCH = 40, 10
-STUDENT = 2.0227
-"""The 97.5% point of Student's distribution with BATCHES - 1 degrees of freedom."""
+"""The default of τ: shorter jobs count as this long (Feitelson and Rudolph, JSSPP 1998)."""
 
 
 def measure(
@@ -24,9 +22,9 @@ def measure(
     estimates: str = "none",
     note: str = "",
 ) -> Replayed:
-    """Return the solution record of a replay, from when each job started.
+    """Return the solution record of a replay from the start of each job.
 
-    ``estimates`` is what the policy took for run times.
+    ``estimates`` names the run times that the policy expected.
     """
     jobs = queue.jobs
     ends = starts + jobs.run
@@ -62,7 +60,7 @@ def measure(
 def _measures_by_name(
     labels: Labels, response: Floats, wait: Floats, slowdown: Floats
 ) -> dict[str, Measures]:
-    """Return measures by name; jobs without a name are left out."""
+    """Return the measures of each name; jobs without a name are omitted."""
     labelled = labels.codes >= 0
     codes, count = labels.codes[labelled], len(labels.names)
     jobs = np.bincount(codes, minlength=count)
@@ -80,24 +78,27 @@ def _measures_by_name(
 
 
 def fairness(users: dict[str, Measures]) -> float:
-    """Return Jain's index of mean bounded slowdowns: (Σx)² / (n·Σx²), 1 where all are alike."""
+    """Return Jain's index of mean bounded slowdowns: (Σx)² / (n·Σx²), 1 where all are equal."""
     each = np.array([user.mean_bounded_slowdown for user in users.values()])
     return float(each.sum() ** 2 / (each.size * (each @ each)))
 
 
-def confidence(response: Floats, weights: Floats | None = None) -> float | None:
+def confidence(
+    response: Floats, weights: Floats | None = None, *, batches: int = 40, least_batch: int = 10
+) -> float | None:
     """Return the half-width of the 95% interval of a weighted mean, by batch means over the log.
 
-    Jobs are cut into batches in the order of their submits. Batches cannot tell what is due to a
-    log that is too short for its own week or season.
+    Jobs are divided into ``batches`` in order of submit, of at least ``least_batch`` jobs; None for
+    shorter logs. Batches do not show the error of a log that is short compared with its weeks or
+    seasons.
     """
-    if response.size < BATCHES * LEAST_BATCH:
+    if response.size < batches * least_batch:
         return None
-    edges = np.linspace(0, response.size, BATCHES + 1).astype(np.int64)[:-1]
+    edges = np.linspace(0, response.size, batches + 1).astype(np.int64)[:-1]
     of = np.ones(response.size) if weights is None else weights
     sums, counts = np.add.reduceat(response * of, edges), np.add.reduceat(of, edges)
     residuals = (sums - counts * (sums.sum() / counts.sum())) / counts.mean()
-    return float(STUDENT * residuals.std(ddof=1) / sqrt(BATCHES))
+    return float(T_QUANTILES[batches] * residuals.std(ddof=1) / sqrt(batches))
 
 
 def _lost_capacity(queue: Instance, starts: Floats, ends: Floats) -> float:

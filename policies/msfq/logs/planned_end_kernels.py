@@ -1,4 +1,4 @@
-"""Running jobs by planned end, compiled: a sorted list."""
+"""The running jobs by planned end, as a sorted list, compiled."""
 
 from typing import Any, NamedTuple
 
@@ -14,9 +14,9 @@ from schedopt.solvers.compiling import makes_no_arrays
 
 
 class PlannedEnds(NamedTuple):
-    """Running jobs: when each is planned to end, in that order, and which it is.
+    """The planned ends of running jobs, ascending, and the jobs.
 
-    Both arrays are empty where nobody plans.
+    Both arrays are empty where the discipline does not use planned ends.
     """
 
     ends: Any
@@ -25,7 +25,7 @@ class PlannedEnds(NamedTuple):
 
 @makes_no_arrays
 def _insertion_place(end: float, job: int, count: int, plan: PlannedEnds) -> Any:
-    """Return where the first job is that is not before this one."""
+    """Return the first place whose job is not before a job with this end."""
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
@@ -52,7 +52,7 @@ def _shift_down(values: Any, first: int, count: int) -> None:
 
 @makes_no_arrays
 def start_planned(now: float, job: int, log: Log, machine: ReplayState, plan: PlannedEnds) -> None:
-    """Start a job, and note when it is planned to end, where plans are kept."""
+    """Start a job, and insert its planned end."""
     begin(now, job, log, machine)
     if plan.ends.size:
         end, count = now + log.planned[job], machine.whole[RUNNING] - 1
@@ -64,7 +64,7 @@ def start_planned(now: float, job: int, log: Log, machine: ReplayState, plan: Pl
 
 @makes_no_arrays
 def forget_planned(job: int, log: Log, machine: ReplayState, plan: PlannedEnds) -> None:
-    """Take out a job that has ended."""
+    """Remove a job that has ended."""
     if plan.ends.size:
         end, count = machine.starts[job] + log.planned[job], machine.whole[RUNNING] + 1
         place = _insertion_place(end, job, count, plan)
@@ -74,9 +74,9 @@ def forget_planned(job: int, log: Log, machine: ReplayState, plan: PlannedEnds) 
 
 @makes_no_arrays
 def reserve(job: int, log: Log, machine: ReplayState, over: Any, plan: PlannedEnds) -> Any:
-    """Return when a job that does not fit can start by plan; ``over`` takes what it then leaves.
+    """Return the shadow time of a job that does not fit: when it can start by planned ends.
 
-    All that is planned to end at that instant counts.
+    ``over`` is filled with the spare capacity then. All jobs with a planned end at that time count.
     """
     for r in range(over.size):
         over[r] = machine.left[r]

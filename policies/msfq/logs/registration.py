@@ -1,4 +1,4 @@
-"""Registers rules for logs as policies, by a decorator; those of the house at the end."""
+"""The registration of policies for logs: a decorator for rules, and the policies of the project."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,19 +30,18 @@ OPTIONS = {
     ),
     "slowdown_bound": Option(SLOWDOWN_BOUND, "a number above 0", lambda v: is_number(v) and v > 0),
 }
-"""Options of every policy on a log."""
+"""The options of every policy for logs."""
 
 ESTIMATES = Option(None, "given or exact", lambda v: v in ("given", "exact"))
-"""The option of policies that plan; by default given if the log has estimates, else exact."""
+"""The option of policies that plan: by default given if the log has estimates, else exact."""
 
 
 @dataclass(frozen=True)
 class LogPolicy:
     """A policy for logs.
 
-    ``order`` returns what is replayed, from the policy's options. Where there is none, ``make``
-    makes the rule in plain Python, a fresh one for each replay. ``plans`` says that it uses
-    estimates.
+    ``order`` returns the compiled order from the policy's options. Without it, ``make`` returns a
+    new rule in plain Python for each replay. ``plans`` tells whether the policy uses estimates.
     """
 
     name: str
@@ -52,7 +51,7 @@ class LogPolicy:
 
 
 LOG_POLICIES: dict[str, LogPolicy] = {}
-"""All of them by name."""
+"""All policies for logs by name."""
 
 
 def log_policy(
@@ -74,21 +73,21 @@ def log_policy(
     source : str
         Where it is defined: paper and section, or manual.
     summary : str
-        What it does, in a line.
+        What it does, in one line.
     order : callable, optional
-        Returns the same to be compiled, of the same options. Without one the rule is run in plain
-        Python, some thousand times as slow.
+        Returns the compiled order for the same options. Without it, the rule runs in plain Python,
+        about a thousand times slower.
     plans : bool
         Whether it plans with estimates of run times.
     listed : bool
-        Whether this is a policy of its own; else the policy of that name is one for classes, too.
+        Whether it is a separate policy; otherwise a policy for classes has the same name.
     **options : Option
         The policy's own.
 
     Returns
     -------
     callable
-        Takes what makes the rule: a function of the options, or a class.
+        Takes the maker of the rule: a function of the options, or a class.
     """
 
     def decorate(make: Callable[..., Rule]) -> Callable[..., Rule]:
@@ -107,7 +106,7 @@ def _add(
     summary: str,
     listed: bool = True,
 ) -> None:
-    """Register a policy for logs under its own name, or under that of a policy for classes."""
+    """Add a policy for logs, and register it unless a policy for classes has the same name."""
     LOG_POLICIES[policy.name] = policy
     if listed:
         estimates = {"estimates": ESTIMATES} if policy.plans else {}
@@ -133,11 +132,27 @@ def run(
     slowdown_bound: float = SLOWDOWN_BOUND,
     **own: Any,
 ) -> Replayed:
-    """Replay a log under a policy, whose options are ``own``.
+    """Replay a log under a policy, and return the measures.
 
-    Estimates of run times are those of the log if ``given``, the default where there are some,
-    else ``exact``. ``starts`` is a file to write when each job started, ``slowdown_bound`` τ in the
-    log's unit. `NotApplicableError` if there is no log, or it lacks what the policy needs.
+    Parameters
+    ----------
+    name : str
+        A policy for logs.
+    queue : Instance
+        Of a log.
+    estimates : {"given", "exact"}, optional
+        The run times that the policy expects. By default those of the log, if it has estimates.
+    starts : str, optional
+        A file to which the start of each job is written.
+    slowdown_bound : float
+        τ, in the log's unit.
+    **own
+        The policy's options.
+
+    Raises
+    ------
+    NotApplicableError
+        If there is no log, or it lacks a column that the policy requires.
     """
     policy = applicable(name, queue, own)
     believed, note = _planning_estimates(queue, policy, estimates)
@@ -147,9 +162,9 @@ def run(
 
 
 def applicable(name: str, queue: Instance, own: Mapping[str, Any]) -> LogPolicy:
-    """Return a policy for logs; `NotApplicableError` if the log lacks what it needs."""
+    """Return a policy for logs; raise `NotApplicableError` if the log lacks what it requires."""
     if queue.log is None:
-        raise NotApplicableError(f"{name} replays logs: this instance holds classes of jobs")
+        raise NotApplicableError(f"{name} replays logs, but this instance has classes of jobs")
     policy = LOG_POLICIES[name]
     order = policy.order(**own) if policy.order is not None else None
     if order is not None:
@@ -158,7 +173,7 @@ def applicable(name: str, queue: Instance, own: Mapping[str, Any]) -> LogPolicy:
 
 
 def replay_log(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
-    """Return when each job of a log starts under a policy, shape (jobs,)."""
+    """Return the start of each job of a log under a policy, shape (jobs,)."""
     policy = LOG_POLICIES[name]
     order = policy.order(**own) if policy.order is not None else None
     released, rows = queue.as_released()
@@ -170,7 +185,7 @@ def replay_log(queue: Instance, name: str, estimates: str = "exact", **own: Any)
 def replay_under(
     queue: Instance, policy: LogPolicy, order: Order | None, estimates: str, own: Mapping[str, Any]
 ) -> Floats:
-    """Return when each job of a log starts under an order, or where there is none under a rule."""
+    """Return the start of each job under an order, or without one under a plain rule."""
     if order is not None:
         order.expect_suits(queue)
     if queue.partitions:
@@ -189,15 +204,18 @@ def replay_under(
 def recorded(
     queue: Instance, *, starts: str | None = None, slowdown_bound: float = SLOWDOWN_BOUND
 ) -> Replayed:
-    """Replay a log with the start times that it records.
+    """Return the measures of a log at the start times that it records.
 
-    `NotApplicableError` if there is no log, or it does not say when each job started.
+    Raises
+    ------
+    NotApplicableError
+        If there is no log, or a job has no recorded start.
     """
     if queue.log is None:
-        raise NotApplicableError("recorded measures logs: this instance holds classes of jobs")
+        raise NotApplicableError("recorded measures logs, but this instance has classes of jobs")
     jobs = queue.jobs
     if jobs.start is None:
-        raise NotApplicableError("this log does not say when jobs started")
+        raise NotApplicableError("this log has no start times")
     if (unknown := np.isnan(jobs.start)).any():
         name = jobs.called()[int(np.argmax(unknown))]
         reason = f"{int(unknown.sum())} jobs have no start in the log, the first is {name}"
@@ -215,13 +233,13 @@ def most_held(jobs: Jobs, starts: Floats) -> int:
 
 
 def _overfull(queue: Instance) -> str:
-    """Return a remark if more servers are held than there are when jobs start as recorded."""
+    """Return a remark if more servers are in use than there are at the recorded starts."""
     for name, _, part in queue.parts():
         jobs = part.jobs
         most = most_held(jobs, jobs.released if jobs.start is None else jobs.start)
         if most > part.servers:
             where = f" of partition {name}" * bool(name)
-            return f"up to {most} of {part.servers} servers{where} are held at a time"
+            return f"up to {most} of {part.servers} servers{where} are in use at the same time"
     return ""
 
 
@@ -231,19 +249,19 @@ def _planning_estimates(queue: Instance, policy: LogPolicy, asked: str | None) -
         return "none", ""
     jobs = queue.jobs
     if asked == "given" and not jobs.estimated:
-        raise NotApplicableError("estimates=given: this log has none; estimates=exact has no need")
+        raise NotApplicableError("estimates=given: this log has no estimates; use estimates=exact")
     if asked == "exact" or not jobs.estimated:
         return "exact", "" if asked else "the log has no estimates: run times are known exactly"
     notes = []
     if jobs.estimate is not None and (none := int(np.isnan(jobs.estimate).sum())):
-        notes.append(f"{none} jobs without an estimate are planned as long as they ran")
+        notes.append(f"{none} jobs without an estimate are planned with their run times")
     if jobs.overrun:
-        notes.append(f"{jobs.overrun} that outran theirs, too")
+        notes.append(f"so are {jobs.overrun} jobs that ran longer than their estimates")
     return "given", "; ".join(notes)
 
 
 def write_starts(starts: Floats, target: str | None, queue: Instance) -> None:
-    """Write when each job started, by its name or row; `InputError` if that is the log itself."""
+    """Write the start of each job, by name or row; raise `InputError` if the target is the log."""
     if target is None:
         return
     if Path(target).name == queue.log:
@@ -270,29 +288,29 @@ def _weighted_order(priority: str | None = None) -> Order:
 
 _CLASSES: tuple[tuple[str, str, str, str, str], ...] = (
     ("fcfs", "arrival", "stop", "first come, first served", "1.1"),
-    ("first-fit", "arrival", "skip", "the first of those that fit", "1.1"),
-    ("msf", "widest", "skip", "of those that fit, the most servers", "4.1"),
+    ("first-fit", "arrival", "skip", "the oldest job that fits", "1.1"),
+    ("msf", "widest", "skip", "of the jobs that fit, the most servers first", "4.1"),
 )
 """Policies for classes too: name, key, fill, summary, section of the paper."""
 _LOGS: tuple[tuple[str, Callable[..., Order], str, str, dict[str, Option]], ...] = (
     (
         "easy",
         partial(Order, "arrival", "easy"),
-        "FCFS; others may pass the first if by plan they do not delay it",
+        "FCFS with backfilling: jobs may pass the first if by plan they do not delay it",
         EASY,
         {},
     ),
     (
         "easy-sjbf",
         partial(Order, "arrival", "easy", "shortest"),
-        "EASY in which the shortest of those who may pass go first",
+        "EASY in which the shortest jobs backfill first",
         "Tsafrir, Etsion and Feitelson, IEEE TPDS 18, 2007",
         {},
     ),
     (
         "conservative",
         partial(Order, "conservative"),
-        "a reservation for every job, which is kept or moved forward",
+        "a reservation for every job, which is kept or moved to an earlier time",
         "Feitelson and Weil, IPPS 1998; compression as in Mu'alem and Feitelson, IEEE TPDS 12",
         {},
     ),
@@ -348,7 +366,7 @@ register(
         problem="msfq",
         run=recorded,
         source="the log itself",
-        summary="what the site did: each job starts when the log says",
+        summary="the site's own schedule: each job starts at its recorded time",
         options=dict(OPTIONS),
         suits="beside",
     )

@@ -1,4 +1,4 @@
-"""Replays of a log: when each job starts under an order and a way to fill."""
+"""Replays of a log: the start of each job under an order and a way of backfilling."""
 
 from __future__ import annotations
 
@@ -22,19 +22,24 @@ if TYPE_CHECKING:
     from schedopt.policies.msfq.logs.planned_end_kernels import PlannedEnds
 
 FILLS = ("stop", "skip", "easy")
-"""In the order of their numbers in `discipline_kernels`."""
-SLICE = 2_000_000
-"""Events after which compiled code returns, so that it can be interrupted."""
+"""Numbered in this order in `discipline_kernels`."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """The order of the jobs in a replay, and the rule after the first job that does not fit.
+    """The order of the jobs in a replay, and what follows the first job that does not fit.
 
-    ``key`` is ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, ``wfp3``,
-    ``weighted``, of which ``priority`` tells the weights, or ``conservative``; ``fill`` one of
-    `FILLS`. With ``arrival``, ``fill_key`` may be another fixed order, in which jobs may
-    pass the first.
+    Attributes
+    ----------
+    key : str
+        ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, ``wfp3``,
+        ``weighted`` or ``conservative``.
+    fill : str
+        One of `FILLS`.
+    fill_key : str, optional
+        With ``arrival``, another fixed order in which jobs may pass the first.
+    priority : Priority
+        The weights of ``weighted``.
     """
 
     key: str
@@ -43,18 +48,20 @@ class Order:
     priority: Priority = field(default_factory=Priority)
 
     def expect_suits(self, queue: Instance) -> None:
-        """Raise `NotApplicableError` if a log lacks a column that priorities go by."""
+        """Raise `NotApplicableError` if a log lacks a column that priorities require."""
         site = self.priority
         asked = {"qos": site.qos_by} if site.weights.qos else {}
         if site.weights.fair_share or site.weights.usage:
             asked["usage"] = site.by
         for what, column in asked.items():
             if queue.jobs.labels(column) is None:
-                raise NotApplicableError(f"{what} goes by {column}, which this log does not say")
+                raise NotApplicableError(
+                    f"{what} requires the column {column}, which this log does not have"
+                )
 
 
 class Site(NamedTuple):
-    """A machine without partitions: its servers, and how much it has of what jobs' needs name."""
+    """A machine without partitions: its servers, and its capacity of each other resource."""
 
     servers: int
     amounts: Sequence[int] = ()
@@ -66,14 +73,17 @@ def replay(
     order: Order,
     planned: Floats | None = None,
     amounts: Sequence[int] = (),
+    *,
+    pause: int = 2_000_000,
 ) -> Floats:
-    """Return when each job starts, shape (jobs,), on a machine without partitions: see `prepare`.
+    """Return the start of each job, shape (jobs,), on a machine without partitions: see `prepare`.
 
-    A job that never starts has an infinite start.
+    The start of a job that never starts is infinite. The compiled loop returns after ``pause``
+    events, so that it can be interrupted.
     """
     prepared = prepare(jobs, servers, order, planned, amounts)
     while not prepared.is_over:
-        prepared.run(SLICE)
+        prepared.run(pause)
     return prepared.starts
 
 
@@ -86,8 +96,18 @@ def prepare(
 ) -> Replay:
     """Return a replay that has not begun, on a machine without partitions.
 
-    ``planned``, by default the run times, is how long the policy believes that jobs run, never less
-    than they do; ``amounts`` is what there is of each resource that jobs need beside servers.
+    Parameters
+    ----------
+    jobs : Jobs
+        The log.
+    servers : int
+        Of the machine.
+    order : Order
+        The discipline.
+    planned : ndarray, shape (jobs,), optional
+        The run times that the policy expects, at least the actual ones, which are the default.
+    amounts : sequence of int
+        The capacity of each resource that jobs need in addition to servers.
     """
     from schedopt.policies.msfq.logs import conservative_kernels
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
@@ -113,9 +133,9 @@ def prepare(
 
 @dataclass(frozen=True)
 class Replay:
-    """A log that is replayed under an order: the state of the machine and of the discipline.
+    """A replay of a log under an order: the state of the machine and of the discipline.
 
-    ``loop`` advances it, compiled; ``serve`` and ``note_end`` are the functions of the discipline.
+    ``loop`` advances it and is compiled; ``serve`` and ``note_end`` are the discipline's functions.
     """
 
     order: Order
@@ -136,13 +156,13 @@ class Replay:
 
     @property
     def starts(self) -> Floats:
-        """When each job started; infinite where it has not."""
+        """The start of each job; infinite before it."""
         starts: Floats = self.machine.starts
         return starts
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait."""
+        """The number of waiting jobs."""
         from schedopt.policies.msfq.logs.event_loop_kernels import WAITING
 
         return int(self.machine.whole[WAITING])
@@ -157,7 +177,7 @@ class Replay:
 
     @property
     def next_event(self) -> float:
-        """When a job is next released, ends, or has a reservation that is due."""
+        """The time of the next release, end, or reservation that is due."""
         from schedopt.policies.msfq.logs.event_loop_kernels import CAME, RUNNING
 
         whole, times = self.machine.whole, [float(self.machine.alarm[0])]
@@ -181,7 +201,7 @@ def log_of(
 
 
 def keys(log: Log, key: str) -> Floats:
-    """Return the keys of a fixed order, the least first."""
+    """Return the keys of a fixed order; the least goes first."""
     if key == "f1":
         from schedopt.policies.msfq.logs.discipline_kernels import f1
 
@@ -235,7 +255,7 @@ def _fixed_order(jobs: Jobs, site: Site, order: Order, log: Log) -> FixedOrder:
 
 
 def machine_of(jobs: Jobs, site: Site) -> ReplayState:
-    """Return a machine on which nothing runs, with room for the jobs that may run at once."""
+    """Return a machine on which no job runs."""
     from schedopt.policies.msfq.logs.event_loop_kernels import NEVER, ReplayState
 
     most = _room_for_running(jobs, site)
@@ -250,12 +270,12 @@ def machine_of(jobs: Jobs, site: Site) -> ReplayState:
 
 
 def _room_for_running(jobs: Jobs, site: Site) -> int:
-    """Return room for all jobs that may run at once, and one more."""
+    """Return the most jobs that may run at the same time, plus one."""
     return min(len(jobs), site.servers // int(jobs.need.min())) + 1
 
 
 def _planned_end_buffers(jobs: Jobs, site: Site, fill: str) -> PlannedEnds:
-    """Return room for the jobs that run at once; none where nobody plans with their ends."""
+    """Return room for planned ends; none where the discipline does not use them."""
     from schedopt.policies.msfq.logs.planned_end_kernels import PlannedEnds
 
     most = _room_for_running(jobs, site) if fill == "easy" else 0
@@ -269,14 +289,14 @@ def _changes(site: Priority) -> bool:
 
 
 def _weights(site: Site, order: Order) -> Floats:
-    """Return weights by place, as `discipline_kernels` names them."""
+    """Return the weights by place, as named in `discipline_kernels`."""
     own = order.priority
     numbers = [*astuple(own.weights), own.max_age, own.half_life, site.servers]
     return np.array(numbers, dtype=np.float64)
 
 
 def _constant_priorities(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
-    """Return the part of each job's weighted priority that does not change."""
+    """Return the constant part of each job's weighted priority."""
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
 
     own, constant = order.priority, np.empty(len(jobs))
@@ -314,7 +334,7 @@ def _changing_order(jobs: Jobs, site: Site, order: Order, log: Log) -> ChangingO
 
 
 def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
-    """Return the number that goes with each job's name in a column, 0 where there is none."""
+    """Return the number of each job's name in a column, 0 for other names."""
     if not levels or (names := jobs.labels(by)) is None:
         return np.zeros(len(jobs))
     each = [levels.get(name, 0.0) for name in names.names]
@@ -327,7 +347,7 @@ def _reservations(jobs: Jobs, machine: ReplayState) -> Reserved:
     from schedopt.policies.msfq.logs.conservative_kernels import Reserved
 
     n = len(jobs)
-    most = 4 * n + 8  # a job makes two steps, and as much room is for what is past
+    most = 4 * n + 8  # two steps for each job, and as many for the past
     own = Reserved(
         at=np.array([0, 1, 0]),
         line=np.empty(n, np.int32),

@@ -1,8 +1,8 @@
-"""What rules for logs in plain Python are made of, and rules by class on a log.
+"""Building blocks of rules for logs in plain Python, and admission rules by class on a log.
 
-An order and a way to fill make a rule: start jobs in that order until one does not fit (``stop``);
-skip those that do not fit (``skip``); or reserve servers for the first that does not fit, and let
-others pass as long as they do not delay it (``easy``).
+An order and a way of backfilling make a rule: start jobs in order until one does not fit
+(``stop``); skip jobs that do not fit (``skip``); or reserve servers for the first that does not
+fit, and let others pass if they do not delay it (``easy``).
 """
 
 from collections.abc import Callable
@@ -20,13 +20,13 @@ from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.registry import NotApplicableError
 
 Key = Callable[[Machine, int], float]
-"""The sort key of jobs, the least first; ties in order of submit."""
+"""The sort key of a job; the least goes first, ties in order of submit."""
 
 
 def order_rule(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
-    """Return the rule that starts jobs in the order of a key, and fills as `FILLS` names it.
+    """Return the rule that starts jobs in the order of a key, and fills as in `FILLS`.
 
-    Others pass the first that does not fit in the order of ``fill_key``, by default the same.
+    Others pass the first job that does not fit in the order of ``fill_key``, by default the same.
     """
 
     def rule(machine: Machine) -> None:
@@ -54,13 +54,14 @@ def order_rule(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rul
 
 
 def _sort_waiting(machine: Machine, key: Key) -> list[int]:
+    """Return the waiting jobs in the order of a key; ties in order of submit."""
     return sorted(machine.waiting, key=lambda job: (key(machine, job), job))
 
 
 def reservation(machine: Machine, head: int) -> tuple[float, int, list[int]]:
-    """Return when a job that does not fit can start, and what is then spare: servers, and the rest.
+    """Return the shadow time of a job that does not fit, the spare servers then, and the rest.
 
-    All that is planned to end at that instant counts.
+    All jobs with a planned end at that time count.
     """
     free, left, time = machine.free, machine.left, inf
     for end, job in sorted((end, job) for job, end in machine.running.items()):
@@ -73,14 +74,17 @@ def reservation(machine: Machine, head: int) -> tuple[float, int, list[int]]:
 
 
 def classes(queue: Instance) -> Instance:
-    """Return a log's queue of classes: one for each need, with the rates and sizes of its jobs.
+    """Return the queue of classes of a log: one for each need, with the rates of its jobs.
 
-    `NotApplicableError` if the machine has more servers than a queue of classes may.
+    Raises
+    ------
+    NotApplicableError
+        If the machine has resources, partitions, or more servers than a queue of classes may.
     """
     if queue.resources or queue.partitions:
-        raise NotApplicableError("rules by class are for logs without resources or partitions")
+        raise NotApplicableError("admission rules are for logs without resources or partitions")
     if queue.servers > MOST_SERVERS:
-        raise NotApplicableError(f"rules by class are for at most {MOST_SERVERS} servers")
+        raise NotApplicableError(f"admission rules are for at most {MOST_SERVERS} servers")
     jobs = queue.jobs
     span = jobs.span or 1.0
     needs, kind = np.unique(jobs.need, return_inverse=True)
@@ -100,12 +104,15 @@ def classes(queue: Instance) -> Instance:
 
 
 def replay_classes(queue: Instance, plan: RuleFactory, *, estimates: bool = False) -> Floats:
-    """Return when each job starts under a rule for the `classes` of a log, shape (jobs,).
+    """Return the start of each job of a log under an admission rule, shape (jobs,).
 
-    `NotApplicableError` if the rule goes by a clock, or lets jobs wait for ever.
+    Raises
+    ------
+    NotApplicableError
+        If the rule has a random clock, or some jobs never start.
     """
     if plan.make().holding:
-        raise NotApplicableError(f"{plan.name} goes by a random clock, which a log has not")
+        raise NotApplicableError(f"{plan.name} has a random clock, which a log does not have")
     queue, rows = queue.as_released()
     jobs = queue.jobs
     kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int64)
@@ -120,7 +127,7 @@ def replay_classes(queue: Instance, plan: RuleFactory, *, estimates: bool = Fals
         estimates=estimates,
     ).starts
     if waiting := int(np.isnan(starts).sum()):
-        raise NotApplicableError(f"{plan.name} lets {waiting} jobs wait for ever")
+        raise NotApplicableError(f"{waiting} jobs never start under {plan.name}")
     in_rows = np.empty(len(rows))
     in_rows[rows] = starts
     return in_rows

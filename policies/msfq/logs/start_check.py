@@ -1,7 +1,7 @@
-"""The first start of a log that is not a policy's, and why the policy starts that job elsewhere.
+"""The first start of a log that differs from a policy's, and the reason for the policy's.
 
-The policy is replayed up to that instant, and the instant itself as plain Python, with functions
-that note what the policy considers.
+The policy is replayed up to that time. The event at that time is replayed in plain Python, with
+functions that record what the policy considers.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,6 @@ from schedopt.policies.msfq.logs.waiting_line_kernels import AGES
 from schedopt.policies.registry import NotApplicableError
 from schedopt.solvers.compiling import specialized
 
-CLOSE = 1e-6  # difference, in the log's unit, that two equal starts may have from rounding
 NONE = -1
 
 
@@ -36,11 +35,11 @@ class Instant:
     happens : bool
         Whether a job is released, ends, or has a reservation that is due.
     idle : dict of int to ndarray
-        What is free of each resource when the policy considers a job, in that order.
+        The free capacity of each resource when the policy considers a job, in that order.
     spare : dict of int to ndarray
-        What is spare beside the reservation, for jobs that would end after it.
+        The spare capacity beside the reservation, for jobs that would end after it.
     head, time : int, float
-        The job with a reservation, and when it can start.
+        The job with a reservation, and its shadow time.
     """
 
     replay: Replay
@@ -52,26 +51,26 @@ class Instant:
     time: float = inf
 
     def planned_end(self, job: int) -> float:
-        """Return when a job is planned to end if it starts now."""
+        """Return the planned end of a job that starts now."""
         return self.now + float(self.replay.log.planned[job])
 
     def demand(self, job: int, free: Amounts, what: str = "free") -> str:
-        """Return the demand of a job for the resource that it lacks, or for servers, in words."""
+        """Return in words the job's need for the resource that it lacks, or for servers."""
         needs, names = self.replay.log.need[job], ("processors", *self.replay.names)
         at = next((r for r, need in enumerate(needs) if need > free[r]), 0)
         most = (self.replay.servers, *self.replay.amounts)[at]
         return f"it needs {needs[at]} of {most} {names[at]}, and {free[at]} are {what}"
 
-    # What the policy calls in place of the kernels of the same names.
+    # The policy calls these in place of the kernels of the same names.
 
     def reserve(self, job: int, log: Any, machine: Any, over: Any, plan: Any) -> Any:
-        """Note the reservation of the first job that does not fit."""
+        """Record the reservation of the first job that does not fit."""
         self.head = job
         self.time = float(planned_end_kernels.reserve(job, log, machine, over, plan))
         return self.time
 
     def first_waiting(self, machine: Any, own: Any) -> Any:
-        """Record the first waiting job, and what is free."""
+        """Record the first waiting job, and the free capacity."""
         head = discipline_kernels.first_waiting(machine, own)
         if head >= 0:
             self.idle.setdefault(int(head), machine.left.copy())
@@ -80,7 +79,7 @@ class Instant:
     def next_fitting(  # noqa: PLR0917 - the kernel's
         self, at: int, left: Any, over: Any, now: float, time: float, line: Any
     ) -> Any:
-        """Return the first place from ``at`` on whose job may start, by looking at each."""
+        """Return the first place from ``at`` on whose job may start; examine each place."""
         for place in range(at, len(line.order)):
             if line.shortest[place] < AGES and self._may_start(int(line.order[place]), left, over):
                 return place
@@ -89,7 +88,7 @@ class Instant:
     def best_place(  # noqa: PLR0917 - the kernel's
         self, now: float, fill: bool, time: float, log: Any, machine: Any, own: Any
     ) -> Any:
-        """Return the place of the first in line; when ``fill``, of the first that may start."""
+        """Return the place of the first job in line; with ``fill``, of the first that may start."""
         count = self.replay.waiting
         for place in sorted(range(count), key=lambda i: (own.keys[i], own.line[i])):
             job = int(own.line[place])
@@ -101,7 +100,7 @@ class Instant:
         return NONE
 
     def _may_start(self, job: int, left: Any, over: Any) -> bool:
-        """Return True if a job may overtake the first that does not fit; record what is free."""
+        """Return True if a job may pass the first that does not fit; record the free capacity."""
         self.idle.setdefault(job, left.copy())
         if not fits(job, self.replay.log.need, left):
             return False
@@ -143,6 +142,7 @@ def first_wrong_start(
     own: Mapping[str, Any],
     *,
     tolerance: float = 0.0,
+    rounding: float = 1e-6,
 ) -> WrongStart | None:
     """Return the first job in time whose start is not the policy's, None if there is none.
 
@@ -158,6 +158,8 @@ def first_wrong_start(
         ``given`` or ``exact``: how long the policy believes that jobs run.
     tolerance : float
         How far from the policy's a start may be, in the log's unit.
+    rounding : float
+        The difference that two equal starts may have, in the log's unit.
 
     Raises
     ------
@@ -172,7 +174,7 @@ def first_wrong_start(
     queue, own_rows = queue.as_released()
     starts = starts[own_rows]
     expected = replay_log(queue, name, estimates, **own)
-    wrong = np.abs(starts - expected) > max(tolerance, CLOSE)
+    wrong = np.abs(starts - expected) > max(tolerance, rounding)
     if not wrong.any():
         return None
     early = np.minimum(starts, expected)
@@ -186,7 +188,7 @@ def first_wrong_start(
 
     row = min(at)
     if now < float(queue.jobs.submit[row]):
-        why = f"it comes at {float(queue.jobs.submit[row]):.12g}"
+        why = f"it is submitted at {float(queue.jobs.submit[row]):.12g}"
     elif policy.order is None:
         why = f"the policy's rule {'starts it' if expected[row] == now else 'does not start it'}"
     else:
@@ -212,7 +214,7 @@ def prepared(queue: Instance, policy: LogPolicy, estimates: str, own: Mapping[st
 
 
 def _why_job_starts(found: Instant, job: int, called: Callable[[int], str]) -> str:
-    """Return why a job starts at the time, in words."""
+    """Return in words why a job starts at the time."""
     if found.replay.order.key == "conservative":
         return "its reservation is due"
     why, considered = found.demand(job, found.idle[job]), list(found.idle)
@@ -226,9 +228,9 @@ def _why_job_starts(found: Instant, job: int, called: Callable[[int], str]) -> s
 
 
 def _why_job_waits(found: Instant, job: int, called: Callable[[int], str]) -> str:
-    """Return why a job does not start yet at the time, in words."""
+    """Return in words why a job does not start at the time."""
     if not found.happens:
-        return f"nothing comes, ends or is due at {found.now:.12g}"
+        return f"no job is released, ends, or is due at {found.now:.12g}"
     if found.replay.order.key == "conservative":
         reserved = f"its reservation is at {float(found.replay.own.reserved[job]):.12g}"
         return f"{reserved}, the earliest that delays none made before it"

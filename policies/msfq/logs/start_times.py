@@ -1,10 +1,11 @@
-"""When waiting jobs of a log will start: intervals from sampled run times, calibrated on its past.
+"""Predicted start times of the waiting jobs of a log: intervals, calibrated on its past.
 
-A snapshot is a log at one moment: who waits, who runs and since when. Run times of both are drawn
-from a model that is fitted on ended jobs alone (see `MODELS`), each scenario is played on by the
-policy, and quantiles of the starts make an interval. How far such intervals missed at moments of
-the past widens or narrows those of now, on the scale of the logarithm of the wait that is left:
-conformalized quantile regression. Later moments count for more, since machines change.
+A snapshot is a log at one time: the waiting jobs, the running jobs and their starts. The run times
+of both are drawn from a model fitted to ended jobs (see `MODELS`). Each scenario is simulated under
+the policy, and quantiles of the starts make an interval. By how much such intervals missed at
+moments of the past widens or narrows the present ones, on the scale of the logarithm of the
+remaining wait: conformalized quantile regression. Later moments have larger weights, since machines
+change.
 
 Sources: Romano, Patterson and Candès, "Conformalized quantile regression", NeurIPS 2019; Barber,
 Candès, Ramdas and Tibshirani, "Conformal prediction beyond exchangeability", Annals of Statistics
@@ -23,16 +24,54 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Labels
 
 Rows = NDArray[np.intp]
-SLIVER = 1e-9
-"""Least remaining part of a job that still runs."""
+
+
+@dataclass(frozen=True)
+class PredictionParams:
+    """Parameters of predicted start times.
+
+    Attributes
+    ----------
+    scenarios, past_scenarios : int
+        Scenarios now, and at each moment of the past.
+    moments : int
+        Moments of the past on which intervals are calibrated.
+    jobs_per_moment : int
+        Waiting jobs sampled at each of these, spread over the queue.
+    half_life : float
+        The half-life of a moment's weight, as a fraction of the moments.
+    fewest_starts : int
+        The fewest past starts for a calibration; with fewer, intervals are not calibrated.
+    resolution : float
+        Waits below the mean run time divided by this hardly count.
+    fewest_jobs, recent_jobs : int
+        Ended jobs of a user, or of a size, from which they have a distribution of their own, and
+        the most of them that count, the last to end.
+    least_remaining : float
+        The least remaining part of a running job.
+    """
+
+    scenarios: int = 200
+    past_scenarios: int = 40
+    moments: int = 40
+    jobs_per_moment: int = 40
+    half_life: float = 0.3
+    fewest_starts: int = 100
+    resolution: float = 100.0
+    fewest_jobs: int = 20
+    recent_jobs: int = 200
+    least_remaining: float = 1e-9
+
+
+DEFAULTS = PredictionParams()
 
 
 class Snapshot:
-    """What is known of a log at a time, replayed until then under a policy.
+    """The state of a log at a time, replayed until then under a policy.
 
-    Of run times, only those of jobs that have ended are known, and of ``starts``, shape (jobs,),
-    only those until then. ``waiting``, ``running`` and ``ended`` are rows of the log; those that
-    have ended in the order of their ends.
+    Only the run times of jobs that have ended and the ``starts``, shape (jobs,), before the time
+    are used. ``waiting``, ``running`` and ``ended`` are rows of the log, the latter in order of
+    end.
     """
 
     def __init__(self, queue: Instance, starts: Floats, time: float) -> None:
@@ -46,27 +85,29 @@ class Snapshot:
 
     @property
     def unfinished(self) -> Rows:
-        """The rows whose run times are not known yet: who waits, then who runs."""
+        """The rows of waiting jobs, then of running jobs: their run times are unknown."""
         return np.concatenate((self.waiting, self.running))
 
     @cached_property
     def elapsed(self) -> Floats:
-        """For how long each of them has run."""
+        """How long each unfinished job has run."""
         waiting = np.zeros(len(self.waiting))
         return np.concatenate((waiting, self.time - self.starts[self.running]))
 
     def remaining_log(self, runs: Floats, *, estimated: bool) -> Instance:
-        """Return the log from here on, given run times for `unfinished`.
+        """Return the log from the time on, for given run times of `unfinished` jobs.
 
-        Until ``time`` the machine is full: of the jobs that run, and of one that holds the rest.
-        So whoever waits has waited until now, and a policy decides at ``time`` as it would have.
-        With ``estimated`` a policy knows of who runs what was requested, else how long it runs.
+        Until the time the machine is full, with the running jobs and one job that holds the other
+        servers. So all waiting jobs have waited until then, and the policy decides at the time as
+        it would have. With ``estimated`` the policy knows requested run times, else the given ones.
         """
         bare, jobs, running = self._remaining_jobs, self.queue.jobs, len(self.running)
         waiting = len(self.waiting)
         gone, count = self.time - float(bare.submit[0]), len(bare) - waiting
         mine = runs[waiting:]
-        rest = np.maximum(mine - self.elapsed[waiting:], SLIVER * np.maximum(mine, 1.0))
+        rest = np.maximum(
+            mine - self.elapsed[waiting:], DEFAULTS.least_remaining * np.maximum(mine, 1.0)
+        )
         run = bare.run.copy()
         run[:running], run[count:] = gone + rest, runs[:waiting]
         asked = None
@@ -81,7 +122,7 @@ class Snapshot:
 
     @cached_property
     def _remaining_jobs(self) -> Jobs:
-        """The jobs of `remaining_log`: who runs, what holds the rest until now, who waits."""
+        """The jobs of `remaining_log`: running jobs, the job that holds the rest, waiting jobs."""
         jobs, waiting, running = self.queue.jobs, self.waiting, self.running
         zero = min(float(jobs.submit[waiting].min(initial=self.time)), self.time) - 1.0
         free = self.queue.servers - int(jobs.need[running].sum())
@@ -100,23 +141,17 @@ class Snapshot:
         )
 
 
-FEW = 20
-"""Jobs of a user, or of a size, from which their own past counts."""
-RECENT = 200
-"""Jobs of a pool that count: the last to end."""
-
-
 Draw = Callable[[Rows, Floats, int, int], Floats]
-"""``draw(rows, elapsed, count, seed)``: run times of rows, longer than what has elapsed, shape
-(count, rows)."""
+"""``draw(rows, elapsed, count, seed)`` returns run times above the elapsed ones, shape (count,
+rows)."""
 
 
 class History:
-    """Runs by the user's own past, else by jobs of the same size, else by all.
+    """Run times from the user's past, else from jobs of the same size, else from all jobs.
 
-    What is learned is the ratio of actual to requested time where both are known, else the run
-    time. Jobs of one user that ask for the same are drawn alike in a scenario: users submit many
-    copies of one program.
+    The distribution is that of the ratio of actual to requested time where both are known, else of
+    the run time. Jobs of one user with the same request have the same run time in a scenario, since
+    users submit many copies of one program.
     """
 
     def __init__(self, jobs: Jobs, ended: Rows) -> None:
@@ -137,13 +172,14 @@ class History:
             self._add_runs("user", rows, self._users, rated)
 
     def _add_runs(self, by: str, rows: Rows, keys: NDArray[np.generic], rated: bool) -> None:
+        """Add the distributions of ended jobs for each key."""
         for key in np.unique(keys[rows]).tolist():
-            own = rows[keys[rows] == key][-RECENT:]
-            if len(own) >= FEW or by == "all":
+            own = rows[keys[rows] == key][-DEFAULTS.recent_jobs :]
+            if len(own) >= DEFAULTS.fewest_jobs or by == "all":
                 self._pools[by, key, rated] = np.sort(self.jobs.run[own] / self._asked[own])
 
     def _similar_runs(self, row: int) -> Floats:
-        """Return the sorted run times of similar jobs, or their ratios to what was requested."""
+        """Return the sorted run times of similar jobs, or their ratios to the requests."""
         rated = bool(self._rated[row])
         user = int(self._users[row])
         keys = [("user", user), ("size", int(self._classes[row])), ("all", 0)]
@@ -153,7 +189,7 @@ class History:
         return np.empty(0)
 
     def __call__(self, rows: Rows, elapsed: Floats, count: int, seed: int) -> Floats:
-        """Return run times longer than what has elapsed, shape (count, rows)."""
+        """Return run times longer than the elapsed ones, shape (count, rows)."""
         draw = np.random.Generator(np.random.PCG64(seed))
         alike = list(
             zip(
@@ -170,7 +206,7 @@ class History:
             asked = float(self._asked[row])
             values = self._similar_runs(row) * asked
             longer = values[np.searchsorted(values, elapsed[i], "right") :]
-            if not longer.size:  # beyond all known: what was asked, or as long again
+            if not longer.size:  # longer than all known runs: up to the request, or as long again
                 rest = asked - elapsed[i] if self._rated[row] else elapsed[i]
                 longer = elapsed[i] + np.linspace(0.05, 1.0, 20) * max(rest, elapsed[i] * 0.05, 1.0)
             at = (chance[:, numbers[alike[i]]] * longer.size).astype(np.intp)
@@ -179,7 +215,7 @@ class History:
 
 
 class Requested:
-    """Takes requests as run times; a job without one, or beyond it, runs as long again."""
+    """Requests as run times; a job without one, or beyond it, runs as long again."""
 
     def __init__(self, jobs: Jobs, ended: Rows) -> None:
         runs = jobs.run[ended] if len(ended) else np.ones(1)
@@ -195,32 +231,19 @@ class Requested:
 
 
 MODELS: Mapping[str, Callable[[Jobs, Rows], Draw]] = {"history": History, "requested": Requested}
-"""By name: a function of a log and the rows that have ended, the last to end last."""
-SCENARIOS = 200
-PAST_SCENARIOS = 40
-"""Scenarios at each moment of the past."""
-MOMENTS = 40
-"""Moments of the past that intervals are calibrated on."""
-HALF = 0.3
-"""Half-life of a moment's weight, as a fraction of the moments."""
-EACH = 40
-"""Waiting jobs sampled at a moment, spread over its queue."""
+"""By name, a function of a log and the rows that have ended, in order of end."""
 GOLDEN = 0.6180339887
 """The golden ratio: fractional parts of its multiples spread evenly over [0, 1)."""
-LEAST = 100
-"""Fewest past starts for calibration; with fewer, intervals are left as they are."""
-GRAIN = 100.0
-"""Waits below the mean run time over this hardly count."""
 
 Play = Callable[[Instance], Floats]
-"""Returns when each job of a log starts under the policy."""
+"""Returns the start of each job of a log under the policy."""
 
 
 class Starts(NamedTuple):
-    """When the jobs that wait will start, shape (waiting,) each.
+    """The predicted starts of waiting jobs, shape (waiting,) each.
 
-    ``requested`` is when they would if every job ran as long as it requested; ``shift`` is by how
-    much the logarithm of the wait was widened, ``calibrated_on`` how many starts of the past.
+    ``requested`` are the starts if every job ran as long as it requested; ``shift`` is the widening
+    of the logarithm of the wait, and ``calibrated_on`` the number of past starts that it is from.
     """
 
     rows: Rows
@@ -233,15 +256,21 @@ class Starts(NamedTuple):
 
 
 def start_times(
-    at: Snapshot, play: Play, *, level: float, model: str = "history", seed: int = 0
+    at: Snapshot,
+    play: Play,
+    *,
+    level: float,
+    model: str = "history",
+    seed: int = 0,
+    params: PredictionParams = DEFAULTS,
 ) -> Starts:
-    """Return intervals that hold each start with probability ``level``."""
+    """Return intervals that contain each start with probability ``level``."""
     grain = _time_resolution(at)
     drawn = Scenarios(play, model, seed)
-    low, middle, high = drawn.interval(at, level, SCENARIOS)
+    low, middle, high = drawn.interval(at, level, params.scenarios)
     (requested,) = Scenarios(play, "requested", seed).starts(at, 1)
-    scores, seen, counts = _miss_scores(at, drawn, level)
-    shift = _quantile(scores, seen, counts, level) if len(scores) >= LEAST else 0.0
+    scores, seen, counts = _miss_scores(at, drawn, level, params)
+    shift = _quantile(scores, seen, counts, level) if len(scores) >= params.fewest_starts else 0.0
     low, high = _widen(at.time, low, -shift, grain), _widen(at.time, high, shift, grain)
     return Starts(
         at.waiting,
@@ -256,14 +285,14 @@ def start_times(
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Scenarios: a policy that plays on under run times that a model draws."""
+    """Simulations of a policy with run times drawn from a model."""
 
     play: Play
     model: str
     seed: int
 
     def starts(self, at: Snapshot, count: int) -> Floats:
-        """Return starts of those who wait, shape (count, waiting)."""
+        """Return the starts of waiting jobs, shape (count, waiting)."""
         model = MODELS[self.model](at.queue.jobs, at.ended)
         estimated, waiting = at.queue.jobs.estimated, len(at.waiting)
         runs = model(at.unfinished, at.elapsed, count, self.seed)
@@ -279,8 +308,9 @@ class Scenarios:
 
 
 def _time_resolution(at: Snapshot) -> float:
+    """Return the wait that hardly counts."""
     runs = at.queue.jobs.run[at.ended]
-    return float(runs.mean()) / GRAIN if len(runs) else 1.0
+    return float(runs.mean()) / DEFAULTS.resolution if len(runs) else 1.0
 
 
 def _log_waits(time: float, starts: Floats, grain: float) -> Floats:
@@ -289,6 +319,7 @@ def _log_waits(time: float, starts: Floats, grain: float) -> Floats:
 
 
 def _widen(time: float, starts: Floats, shift: float, grain: float) -> Floats:
+    """Return starts whose logarithm of the remaining wait is larger by ``shift``."""
     logs = np.maximum(_log_waits(time, starts, grain) + shift, 0.0)
     return np.asarray(time + grain * np.expm1(logs))
 
@@ -306,29 +337,31 @@ def moments(queue: Instance, starts: Floats, end: float, count: int) -> list[flo
 
 
 def _miss_scores(
-    at: Snapshot, drawn: Scenarios, level: float
+    at: Snapshot, drawn: Scenarios, level: float, params: PredictionParams
 ) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """Return how far past intervals missed (below 0 where they held), and which misses are known.
+    """Return by how much past intervals missed, which misses are known, and their weights.
 
-    Of a start that is still to come, the score is at least what it would be were it now. The last
-    array says how much each counts.
+    Scores are below 0 for starts in their intervals. The score of a start in the future is at least
+    that of a start now.
     """
     scores, seen, counts = [np.empty(0)], [np.empty(0, dtype=np.bool_)], [np.empty(0)]
-    times = moments(at.queue, at.starts, at.time, MOMENTS)
+    times = moments(at.queue, at.starts, at.time, params.moments)
     for age, time in enumerate(reversed(times)):
         past = Snapshot(at.queue, at.starts, time)
         if not len(past.waiting) or not len(past.ended):
             continue
         grain = _time_resolution(past)
-        low, _, high = drawn.interval(past, level, PAST_SCENARIOS)
-        some = np.unique(np.linspace(0, len(past.waiting) - 1, EACH).round().astype(np.intp))
+        low, _, high = drawn.interval(past, level, params.past_scenarios)
+        some = np.unique(
+            np.linspace(0, len(past.waiting) - 1, params.jobs_per_moment).round().astype(np.intp)
+        )
         starts = at.starts[past.waiting[some]]
         started = starts <= at.time
         real = _log_waits(time, np.minimum(starts, at.time), grain)
         below, above = (_log_waits(time, part[some], grain) for part in (low, high))
         scores.append(np.maximum(np.where(started, below - real, -np.inf), real - above))
         seen.append(started)
-        counts.append(np.full(len(some), 0.5 ** (age / (HALF * len(times)))))
+        counts.append(np.full(len(some), 0.5 ** (age / (params.half_life * len(times)))))
     return np.concatenate(scores), np.concatenate(seen), np.concatenate(counts)
 
 

@@ -1,7 +1,8 @@
-"""The waiting line, compiled: the next fitting job in some order, without scanning the line.
+"""The waiting line, compiled: the next job that fits in some order, without a scan of the line.
 
-Jobs have a place in the order, from 0. Over the places stands a tree of `FAN` children a node; each
-node knows the least need of each resource and the shortest planned time of the waiting jobs below.
+Each job has a place in the order, from 0. A tree with `FAN` children per node is over the places;
+each node knows the least need of each resource and the shortest planned time of the waiting jobs
+below it.
 """
 
 from typing import Any, NamedTuple
@@ -11,17 +12,18 @@ from schedopt.solvers.compiling import makes_no_arrays
 
 FAN, BITS = 8, 3
 NOBODY = 2**62
-"""The need where nobody waits."""
+"""The need at places without a waiting job."""
 AGES = 1e308
-"""The planned time where nobody waits."""
+"""The planned time at places without a waiting job."""
 
 
 class Line(NamedTuple):
-    """The jobs that wait.
+    """The waiting jobs.
 
-    ``rank`` is each job's place, ``order`` the job at each place. ``needs``, of shape (nodes,
-    resources), and ``shortest`` are what each node of the tree knows, the places first; ``base`` is
-    where each level begins in these, and where the last ends. ``anything`` is a limit to nobody.
+    ``rank`` is each job's place, ``order`` the job at each place. ``needs``, shape (nodes,
+    resources), and ``shortest`` are the values of the nodes, the places first. ``base`` is the
+    start of each level in these, and the end of the last. ``anything`` is a capacity that admits
+    every job.
     """
 
     rank: Any
@@ -34,7 +36,7 @@ class Line(NamedTuple):
 
 @makes_no_arrays
 def join(job: int, log: Log, line: Line) -> None:
-    """Let a job into the line."""
+    """Add a job to the line."""
     node = line.rank[job]
     for level in range(line.base.size - 1):
         i = line.base[level] + node
@@ -50,7 +52,7 @@ def join(job: int, log: Log, line: Line) -> None:
 
 @makes_no_arrays
 def leave(job: int, line: Line) -> None:
-    """Take a job out of the line."""
+    """Remove a job from the line."""
     node = line.rank[job]
     line.shortest[node] = AGES
     for r in range(line.anything.size):
@@ -78,8 +80,7 @@ def leave(job: int, line: Line) -> None:
 def next_fitting(at: int, left: Any, over: Any, now: float, time: float, line: Line) -> Any:
     """Return the first place from ``at`` on whose job may start, or -1.
 
-    It needs at most what is ``left``, and at most what is ``over`` unless it is planned to end by
-    ``time``.
+    Its needs are at most ``left``, and at most ``over`` unless its planned end is at most ``time``.
     """
     level, node = 0, at
     top = line.base.size - 2

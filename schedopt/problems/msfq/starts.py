@@ -45,7 +45,7 @@ def start_times(
 ) -> StartTimes:
     """Return the start times of waiting jobs: see `schedopt.start_times`."""
     from schedopt.policies.msfq.logs.registration import replay_log
-    from schedopt.policies.msfq.logs.start_times import LEAST, MODELS, Snapshot
+    from schedopt.policies.msfq.logs.start_times import DEFAULTS, MODELS, Snapshot
     from schedopt.policies.msfq.logs.start_times import start_times as predicted
 
     estimates, own = replay_options(queue, policy, options)
@@ -68,11 +68,11 @@ def start_times(
     waiting = [names[row] for row in now.waiting]
     if job is not None and job not in waiting:
         raise InputError(f"a job that waits{listing(waiting)}", found=quote(job), parameter="job")
-    answer = StartTimes((), 0, 0.0, at, len(waiting), LEAST, observed.dates)
+    answer = StartTimes((), 0, 0.0, at, len(waiting), DEFAULTS.fewest_starts, observed.dates)
     if not waiting:
         return answer
     found = predicted(now, play, level=level, model=model, seed=seed)
-    calibrated = found.calibrated_on >= LEAST
+    calibrated = found.calibrated_on >= DEFAULTS.fewest_starts
     columns = (found.earliest, found.median, found.latest, found.requested)
     rows = (
         Start(
