@@ -1,4 +1,4 @@
-"""Schedule: which jobs to run and when, as optional intervals under one cumulative."""
+"""Schedule: which jobs to run and when, as optional intervals under cumulative constraints."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from functools import cached_property
 from math import floor, gcd
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import msgspec
 import numpy as np
 
 from schedopt.formulations.cp_sat import WholeModel
+from schedopt.formulations.dssp.capacity import MachineCapacity, TaskVariables
 from schedopt.formulations.dssp.columns import JobColumns, rows_of
-from schedopt.formulations.dssp.grid import Grid, whole_rewards, whole_rows
-from schedopt.formulations.dssp.rooms import Rooms
+from schedopt.formulations.dssp.grid import Grid, GridRow, whole_rewards, whole_rows
 from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.dssp.selection import Selection
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
 from schedopt.instances import dssp
 from schedopt.instances.constraints import Constraint, Seats
@@ -30,20 +32,23 @@ if TYPE_CHECKING:
 class Schedule(WholeModel):
     """Choose and schedule the jobs whose rewards by their completion times sum to the most.
 
-    What happens is scheduled: the tasks, whatever was predicted. The jobs of the solution are those
-    that earn something or that side constraints ask for; all of them complete by the horizon.
+    Tasks are scheduled with their given lengths, not with predicted demands. The jobs of the
+    solution are those that earn something or that side constraints ask for; all of them complete
+    by their horizon.
 
     Parameters
     ----------
     night : Instance
-        With stages for every job; its side constraints are taken over.
+        With stages for every job; its side constraints are part of the model.
 
     Attributes
     ----------
     model : cp_model.CpModel
-        Add native constraints as you like; `x[job name]` says whether a job is run, and
-        `starts` has the start of each task, in units of 1/`grid.scale`. It is built when it is
-        first asked for.
+        The CP-SAT model, see Notes, built when it is first asked for; users can change it.
+    x : dict of str to IntVar
+        Whether each job runs.
+    starts : list
+        The start of each task, in units of 1/`grid.scale`.
 
     Raises
     ------
@@ -52,11 +57,22 @@ class Schedule(WholeModel):
 
     Notes
     -----
-    Source: Anderson et al., SPAA 2005, section 2, and ``docs/problems/dssp-machine.md``. Processors
-    that are there all the time are identical, so a cumulative over all tasks suffices: sorted by
-    start, each task finds one free; of others see `valleys`. Tasks start from their job's release
-    on and end by its deadline; seats are a cumulative of their own. Several `objectives` are
-    maximized one after another, each by a model of its own.
+    With x_j = 1 if job j runs, s_i and p_i the start and the length of task i, w_j the processors
+    of each task of job j, C_j the completion time, and h_j the horizon of job j::
+
+        maximize    sum_j R_j u(C_j) x_j
+        subject to  s_i >= r_j                                task i of job j
+                    s_i >= s_k + p_k                          task k in an earlier stage than i
+                    s_i >= C_k, x_j <= x_k                    job j after job k
+                    s_i + p_i <= C_j <= h_j                   task i of job j
+                    sum_{tasks at time t} w_j <= P(t)         each time t: a cumulative constraint
+                    the same for resources, seats, and the most processors of each job
+                    side constraints on x
+
+    u is 1 until the job's deadline, and then falls as ``late`` says. Source: Anderson et al., SPAA
+    2005, section 2, and ``docs/problems/dssp-machine.md``. If P(t) is not constant, tasks keep
+    their processors by `profiles`. Several `objectives` are maximized one after another, each by a
+    model of its own.
     """
 
     problem: ClassVar[str] = "dssp"
@@ -101,26 +117,35 @@ class Schedule(WholeModel):
         return max(self._lost, 2 * len(self.instance.jobs) * late)
 
     @property
-    def x(self) -> dict[str, cp_model.IntVar]:
-        """Whether each job is run, by name."""
+    def _variables(self) -> TaskVariables:
+        """The variables of the model, which is built if need be."""
         self.model  # noqa: B018 - builds it
-        return dict(zip(self.instance.index, self._x, strict=True))
+        return self._tasks
+
+    @property
+    def x(self) -> dict[str, cp_model.IntVar]:
+        """Whether each job runs, by name."""
+        return dict(zip(self.instance.index, self._variables.x, strict=True))
 
     @property
     def starts(self) -> list[Variable]:
-        """The start of each task, in units; 0 for tasks of no length."""
-        self.model  # noqa: B018 - builds it
-        return self._starts
+        """The start of each task, in units; 0 for tasks without a length."""
+        return self._variables.starts
+
+    @property
+    def ends(self) -> list[Variable]:
+        """The completion time of each job, in units."""
+        return self._variables.ends
 
     @property
     def earned(self) -> Variable:
-        """What all jobs earn, in units of 1/`reward_scale`."""
+        """The total reward, in units of 1/`reward_scale`."""
         self.model  # noqa: B018 - builds it
         return self._earned
 
     @property
     def seats(self) -> list[Seats]:
-        """What running tasks hold."""
+        """The side constraints on what running tasks hold."""
         return [rule for rule in self.rules.values() if isinstance(rule, Seats)]
 
     @cached_property
@@ -136,25 +161,48 @@ class Schedule(WholeModel):
         return in_order(self.instance.jobs, self.instance.index)[0]
 
     def _build(self) -> None:
+        """State the model of the Notes: variables, stages, capacity, objective."""
         night, model = self.instance, self.model
         expected = "`reward` alone: the model of CP-SAT has one objective"
         expect(not self.ordered, expected, list(night.objectives), "objectives")
-        self._x = [model.new_bool_var(f"x[{job.name}]") for job in night.jobs]
-        self._starts: list[Variable] = [0] * len(self.grid.lengths)
-        self.ends: list[Variable] = [0] * len(night.jobs)
-        self._intervals: list[cp_model.IntervalVar] = []
-        self._job_of: list[int] = []
-        self._task_of: list[int] = []
+        self._tasks = TaskVariables(
+            model,
+            x=[model.new_bool_var(f"x[{job.name}]") for job in night.jobs],
+            starts=[0] * len(self.grid.lengths),
+            ends=[0] * len(night.jobs),
+        )
         for j in self.in_order:
-            self.ends[j] = self._stages(j)
-        self._rooms = Rooms(self)
-        self._rooms.state()
+            self._tasks.ends[j] = self._add_stages(j)
+
+        self._machine = machine = MachineCapacity(night, self.grid, self._tasks)
+        machine.add_pools()
+        machine.add_resources()
+        machine.add_job_limits()
+        self.exact = self.exact and machine.exact
+        self._add_implied_rows()
+
         self._earned = sum(self._reward_of(j) for j in range(len(night.jobs)))
         model.maximize(self._earned)
 
-    def _stages(self, j: int) -> Variable:
-        """State the tasks of a job, stage after stage, and return when the job completes."""
-        tasks, model, x = self.instance.tasks, self.model, self._x[j]
+    def _add_implied_rows(self) -> None:
+        """State the rows of the selection that bounds the schedule; they speed up the search."""
+        above = Selection(msgspec.structs.replace(dssp.bounding(self.instance), constraints=()))
+        for closed in np.flatnonzero(~above.open).tolist():
+            self.model.add(self._tasks.x[closed] == 0)
+        for whole in (whole for row in above.own_rows for whole in whole_rows(row)):
+            if whole.exact and whole.upper is not None:
+                self.model.add(self._body_of(whole) <= whole.upper)
+
+    def _body_of(self, row: GridRow) -> Variable:
+        """Return the sum of a row."""
+        from ortools.sat.python import cp_model
+
+        x = [self._tasks.x[j] for j in row.jobs]
+        return cp_model.LinearExpr.weighted_sum(x, list(row.coefficients))
+
+    def _add_stages(self, j: int) -> Variable:
+        """State the tasks of a job, stage after stage, and return its completion time."""
+        tasks, model, x = self.instance.tasks, self.model, self._tasks.x[j]
         release, horizon = int(self.grid.releases[j]), int(self.grid.horizons[j])
         stages = range(int(tasks.first_stage[j]), int(tasks.first_stage[j + 1]))
         lengths = self.grid.lengths
@@ -167,11 +215,11 @@ class Schedule(WholeModel):
         if self.before[j]:
             opened = model.new_int_var(release, horizon - tail, f"opened[{j}]")
             for other in self.before[j]:
-                model.add_implication(x, self._x[other])
-                model.add(opened >= self.ends[other]).only_enforce_if(x)
+                model.add_implication(x, self._tasks.x[other])
+                model.add(opened >= self._tasks.ends[other]).only_enforce_if(x)
         for s, longest in zip(stages, paths, strict=True):
             if longest == 0:
-                continue  # tasks of no length ask for no processor
+                continue  # tasks without a length need no processor
             closed = model.new_int_var(head + longest, horizon - tail + longest, f"end[{j},{s}]")
             last: dict[int, Variable] = {}
             for i in range(int(tasks.first_task[s]), int(tasks.first_task[s + 1])):
@@ -179,14 +227,14 @@ class Schedule(WholeModel):
                 if length == 0:
                     continue
                 start = model.new_int_var(head, horizon - tail + longest - length, f"start[{i}]")
-                self._starts[i] = start
+                self._tasks.starts[i] = start
                 model.add(start >= opened)  # the barrier between stages
                 model.add(start + length <= closed)
-                self._intervals.append(
+                self._tasks.intervals.append(
                     model.new_optional_fixed_size_interval_var(start, length, x, f"task[{i}]")
                 )
-                self._job_of.append(j)
-                self._task_of.append(i)
+                self._tasks.job_of.append(j)
+                self._tasks.task_of.append(i)
                 if length in last:  # equal tasks of a stage run in the file's order
                     model.add(last[length] <= start)
                 last[length] = start
@@ -194,25 +242,24 @@ class Schedule(WholeModel):
         return opened
 
     def _reward_of(self, j: int) -> Variable:
-        """Return what a job earns: R_j x_j, where being run means completing by the deadline.
+        """Return the reward of a job: R_j x_j, since jobs that run complete by the deadline.
 
-        Where late jobs are paid too it is U_D of the completion, in units, rounded down along the
-        slopes of ``late``.
+        If late jobs are paid too, it is R_j u(C_j) in units, rounded down along the slopes of u.
         """
-        reward, x, night = self.rewards[j], self._x[j], self.instance
+        reward, x, night = self.rewards[j], self._tasks.x[j], self.instance
         if len(night.late) < 2:
             return reward * x
         model, grid = self.model, self.grid
         earned = model.new_int_var(0, reward, f"earned[{j}]")
         in_time = model.new_bool_var(f"in time[{j}]")
         deadline = int(grid.deadlines[j])
-        model.add(self.ends[j] <= deadline).only_enforce_if(in_time)
+        model.add(self._tasks.ends[j] <= deadline).only_enforce_if(in_time)
         pieces: list[Variable] = [in_time]
         for (a, high), (b, low) in zip(night.late, night.late[1:], strict=False):
             piece = model.new_bool_var(f"late by {a:g} to {b:g}[{j}]")
             start, end = round(a * grid.scale), max(round(b * grid.scale), 1)
             most, least = (floor(reward * as_written(part)) for part in (high, low))
-            late = self.ends[j] - deadline
+            late = self._tasks.ends[j] - deadline
             model.add(late <= end).only_enforce_if(piece)
             model.add(late >= start).only_enforce_if(piece)
             unit = gcd(most - least, end - start) or 1
@@ -224,16 +271,14 @@ class Schedule(WholeModel):
         return earned
 
     def _accept_rule(self, rule: Constraint, name: str) -> None:
-        """Add a side constraint as rows of the model."""
+        """Keep the rows of a side constraint; raise `InputError` if it does not apply."""
         declared = rows_of(rule, self.columns)
-        if isinstance(rule, Seats):  # what it means between two times the seats say better
+        if isinstance(rule, Seats):  # a cumulative constraint implies the rows between two times
             declared = [row for row in declared if len(row.columns) == 1 and row.upper == 0]
         self._rows[name] = declared
 
     def _state(self, rule: Constraint, name: str) -> None:
         """State a side constraint, enforced by a literal of its own."""
-        from ortools.sat.python import cp_model
-
         model, asked = self.model, self.literal(name)
         if isinstance(rule, Seats):
             self._limit_seats(rule, asked)
@@ -241,13 +286,12 @@ class Schedule(WholeModel):
             literals: list[Variable] = [asked]
             if row.unless:
                 lifted = model.new_bool_var(f"lifted[{name},{row.what}]")
-                model.add_bool_and([self._x[j] for (j,) in row.unless]).only_enforce_if(lifted)
+                every = [self._tasks.x[j] for (j,) in row.unless]
+                model.add_bool_and(every).only_enforce_if(lifted)
                 literals.append(lifted.negated())
             for whole in whole_rows(row):
                 self.exact = self.exact and whole.exact
-                body = cp_model.LinearExpr.weighted_sum(
-                    [self._x[j] for j in whole.jobs], list(whole.coefficients)
-                )
+                body = self._body_of(whole)
                 if whole.lower is not None:
                     model.add(body >= whole.lower).only_enforce_if(literals)
                 if whole.upper is not None:
@@ -256,8 +300,8 @@ class Schedule(WholeModel):
     def _limit_seats(self, rule: Seats, asked: cp_model.IntVar) -> None:
         """State that running tasks hold no more seats than there are, while enforced."""
         names = list(self.instance.index)
-        held = [rule.use.get(names[j], 0) for j in self._job_of]
-        intervals = [v for v, use in zip(self._intervals, held, strict=True) if use]
+        held = [rule.use.get(names[j], 0) for j in self._tasks.job_of]
+        intervals = [v for v, use in zip(self._tasks.intervals, held, strict=True) if use]
         uses = [use for use in held if use]
         if sum(uses) > rule.capacity:
             spare = sum(uses) - rule.capacity
@@ -285,7 +329,10 @@ class Schedule(WholeModel):
 
     def decode(self, value: Value) -> dssp.Scheduled:
         """Turn values of the variables into a schedule, in the given lengths."""
-        return self._rooms.decode(value)
+        starts, x = self.starts, self._variables.x
+        run = [j for j, variable in enumerate(x) if value(variable) > 0.5]
+        begin = [start if isinstance(start, int) else round(value(start)) for start in starts]
+        return self.schedule_at(run, begin, self._machine.processors(value, set(run), begin))
 
     def schedule_at(
         self, run: Sequence[int], begin: list[int], on: Mapping[int, Sequence[int]]

@@ -1,4 +1,4 @@
-"""Seasons and shares over nights by enumeration; windows of jobs; profiles cut into valleys."""
+"""Seasons and shares over nights by enumeration; windows of jobs; profiles cut into blocks."""
 
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt import evaluate, solve
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.formulations.dssp.rooms import Task, number_processors, valley_levels
+from schedopt.formulations.dssp.profiles import BlockTask, assign_processors, block_levels
 from schedopt.instances import files
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job, SelectedNights, selected_nights
@@ -198,7 +198,7 @@ def between(profile: list[int], low: int, high: int) -> list[int]:
     return [min(max(amount, low), high) - low for amount in profile]
 
 
-def is_valley(profile: list[int]) -> bool:
+def is_block(profile: list[int]) -> bool:
     """Tell whether no amount is above one before and one after it, with some in between."""
     return not any(
         profile[a] < profile[b] > profile[c] and all(profile[a : c + 1])
@@ -207,25 +207,25 @@ def is_valley(profile: list[int]) -> bool:
 
 
 @given(PROFILES, TASKS)
-def test_whatever_fits_on_a_valley_finds_processors_that_stay(
+def test_tasks_that_fit_on_a_block_keep_their_processors(
     profile: list[int], given_tasks: list[tuple[int, int, int]]
 ) -> None:
-    levels = [*valley_levels(profile), max(profile)]
-    valleys = [between(profile, low, high) for low, high in pairwise(levels)]
-    assert all(map(is_valley, valleys))
+    levels = [*block_levels(profile), max(profile)]
+    blocks = [between(profile, low, high) for low, high in pairwise(levels)]
+    assert all(map(is_block, blocks))
     fewer = combinations(range(1, max(profile)), max(0, len(levels) - 3))
     for some in fewer if len(levels) > 2 else ():
         parts = pairwise([0, *some, max(profile)])
-        assert not all(is_valley(between(profile, low, high)) for low, high in parts)
-    for there in valleys:
-        left, tasks = list(there), list[Task]()
+        assert not all(is_block(between(profile, low, high)) for low, high in parts)
+    for there in blocks:
+        left, tasks = list(there), list[BlockTask]()
         for start, length, takes in given_tasks:
             during = range(start, min(start + length, len(there)))
             if during and all(left[time] >= takes for time in during):
-                tasks.append(Task(start, during.stop, takes, len(tasks)))
+                tasks.append(BlockTask(start, during.stop, takes, len(tasks)))
                 left = [n - takes * (time in during) for time, n in enumerate(left)]
         steps = Steps(tuple(map(Fraction, range(len(there)))), tuple(map(Fraction, there)))
-        on = number_processors(steps, tasks)
+        on = assign_processors(steps, tasks)
         for time, amount in enumerate(there):
             runs = [task for task in tasks if task.start <= time < task.end]
             taken = [number for task in runs for number in on[task.position]]

@@ -1,0 +1,244 @@
+"""The constraints of the machine on a schedule in CP-SAT: processors and resources over time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
+
+from schedopt.formulations.dssp.grid import LARGEST, Grid
+from schedopt.formulations.dssp.profiles import BlockTask, assign_processors, block_levels
+from schedopt.instances.decimals import as_written, lowest
+from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.machine import Steps
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+    from schedopt.formulations.protocol import Value, Variable
+
+
+@dataclass
+class TaskVariables:
+    """The CP-SAT variables of jobs, and of the tasks that have a length.
+
+    Attributes
+    ----------
+    model : cp_model.CpModel
+        The model.
+    x : list of IntVar, shape (jobs,)
+        Whether each job runs.
+    starts : list, shape (all tasks,)
+        The start of each task, in units of the grid; 0 for tasks without a length.
+    ends : list, shape (jobs,)
+        The completion time of each job, in units.
+    intervals, job_of, task_of : list, shape (tasks with a length,)
+        The interval, the job and the position of each task with a length.
+    """
+
+    model: cp_model.CpModel
+    x: list[cp_model.IntVar]
+    starts: list[Any]
+    ends: list[Any]
+    intervals: list[cp_model.IntervalVar] = field(default_factory=list)
+    job_of: list[int] = field(default_factory=list)
+    task_of: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Profile:
+    """An amount over time, in integer units, and what tasks take of it.
+
+    Attributes
+    ----------
+    there : Steps
+        How much there is.
+    asked : dict
+        What each task takes if it runs here, by its place among the intervals.
+    literals : dict
+        Whether a task takes anything; without a literal it does if its job runs.
+    numbers : sequence of int
+        The numbers of the processors, if the amount is one of processors.
+    """
+
+    there: Steps
+    asked: dict[int, Any]
+    literals: dict[int, Variable] = field(default_factory=dict)
+    numbers: Sequence[int] = range(0)
+
+    def band(self, low: int, high: int) -> Steps:
+        """Return the amount above one level and up to another."""
+        return self.there.map_amounts(
+            lambda amount: min(max(amount, Fraction(low)), Fraction(high)) - low
+        )
+
+    def taken(self, value: Value) -> dict[int, int]:
+        """Return the amounts that tasks take in a solution, if their jobs run."""
+        numbers = {k: y if isinstance(y, int) else round(value(y)) for k, y in self.asked.items()}
+        absent = {k for k, literal in self.literals.items() if value(literal) < 0.5}
+        return {k: number for k, number in numbers.items() if number and k not in absent}
+
+
+class MachineCapacity:
+    """The constraints of the machine on tasks, and the processors that tasks get in a solution.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether amounts of resources are exact in integers; otherwise they are rounded safely.
+    """
+
+    def __init__(self, night: Instance, grid: Grid, tasks: TaskVariables) -> None:
+        self.night, self.grid, self.tasks, self.model = night, grid, tasks, tasks.model
+        self.exact = True
+        self._blocks: list[Profile] = []
+        self._optional: dict[tuple[int, int], cp_model.IntervalVar] = {}
+
+    def add_pools(self) -> None:
+        """Choose a pool for each task; tasks that run together fit into their pool."""
+        machine, job_of = self.night.machine, self.tasks.job_of
+        width = [self.night.jobs[j].processors for j in job_of]
+        literals: dict[str, dict[int, Variable]] = {name: {} for name in machine.pools}
+        for k, j in enumerate(job_of):
+            pools, x = machine.of_job(self.night.jobs[j]), self.tasks.x[j]
+            own = [x]
+            if len(pools) > 1:
+                own = [self.model.new_bool_var(f"{k} on {pool}") for pool in pools]
+                self.model.add(sum(own) == x)
+            for name, literal in zip(pools, own, strict=True):
+                literals[name][k] = literal
+        for name, there in machine.pools.items():
+            asked = {k: width[k] for k in literals[name]}
+            whole = Profile(self._in_integers(there), asked, literals[name])
+            whole.there = whole.band(0, sum(asked.values()))
+            blocks = self._blocks_of(name, whole)
+            self._add_cumulative(whole)
+            if len(blocks) > 1:
+                self._distribute(whole, blocks)
+            self._blocks += blocks
+
+    def _blocks_of(self, pool: str, whole: Profile) -> list[Profile]:
+        """Return a pool's blocks, with the numbers of their processors."""
+        machine = self.night.machine
+        if machine.away:  # single processors are down
+            layers = [layer for layer in machine.layers if layer.pool == pool]
+            parts = [(self._in_integers(layer.there), layer.numbers) for layer in layers]
+        else:
+            levels = [*block_levels(map(int, whole.there.amounts)), int(whole.there.most)]
+            cuts = [*levels[:-1], max(levels[-1], int(machine.pools[pool].most))]
+            parts = [
+                (whole.band(low, high), machine.numbers[pool][first:after])
+                for (low, high), (first, after) in zip(
+                    pairwise(levels), pairwise(cuts), strict=True
+                )
+            ]
+        return [
+            Profile(part, dict(whole.asked), whole.literals, numbers) for part, numbers in parts
+        ]
+
+    def _distribute(self, whole: Profile, blocks: Sequence[Profile]) -> None:
+        """Split the processors of each task among the blocks of its pool."""
+        for b, block in enumerate(blocks):
+            for k, width in whole.asked.items():
+                most = min(width, int(block.there.most))
+                block.asked[k] = self.model.new_int_var(0, most, f"{k} from {b}")
+            self._add_cumulative(block)
+        for k, literal in whole.literals.items():
+            taken = sum(block.asked[k] for block in blocks)
+            self.model.add(taken == whole.asked[k] * literal)
+
+    def add_resources(self) -> None:
+        """Tasks that run together hold no more of a resource than there is."""
+        for name, there in self.night.machine.resources.items():
+            of_job = [as_written(job.holds.get(name, 0.0)) for job in self.night.jobs]
+            held = {k: of_job[j] for k, j in enumerate(self.tasks.job_of)}
+            unit = lowest([*held.values(), *there.amounts])[1]
+            if there.most * unit > LARGEST:  # larger units, rounded to be on the safe side
+                unit = Fraction(LARGEST, ceil(there.most))
+                self.exact = False
+            asked = {k: min(ceil(use * unit), LARGEST) for k, use in held.items() if use}
+            self._add_cumulative(Profile(self._in_integers(there, unit), dict(asked)))
+
+    def add_job_limits(self) -> None:
+        """Tasks of one job that run together take no more than its most processors."""
+        tasks_of: dict[int, dict[int, int]] = {}
+        for k, j in enumerate(self.tasks.job_of):
+            tasks_of.setdefault(j, {})[k] = self.night.jobs[j].processors
+        for j, asked in tasks_of.items():
+            if (most := self.night.jobs[j].max_processors) is not None:
+                self._add_cumulative(Profile(Steps.of(most), dict(asked)))
+
+    def _add_cumulative(self, profile: Profile) -> None:
+        """State that tasks that run together take no more than there is."""
+        if not profile.asked:
+            return
+        most, last = profile.there.most, self.grid.horizon + 1
+        intervals = [self._interval(k, profile.literals.get(k)) for k in profile.asked]
+        sizes = [*profile.asked.values()]
+        for start, end, amount in profile.there.spans():
+            if amount < most:
+                long = int((last if end is None else end) - start)
+                absent = self.model.new_fixed_size_interval_var(int(start), long, f"away[{start}]")
+                intervals.append(absent)
+                sizes.append(int(most - amount))
+        self.model.add_cumulative(intervals, sizes, int(most))
+
+    def _interval(self, k: int, literal: Variable | None) -> cp_model.IntervalVar:
+        """Return the interval of a task that is present if a literal, or its job's, is true."""
+        tasks, i = self.tasks, self.tasks.task_of[k]
+        if literal is None or literal is tasks.x[tasks.job_of[k]]:
+            return tasks.intervals[k]
+        key = k, literal.index
+        if key not in self._optional:
+            self._optional[key] = self.model.new_optional_fixed_size_interval_var(
+                tasks.starts[i], int(self.grid.lengths[i]), literal, f"task[{i}] on a pool"
+            )
+        return self._optional[key]
+
+    def _in_integers(self, there: Steps, unit: int | Fraction = 1) -> Steps:
+        """Return an amount in integers over units of time, rounded down within each unit."""
+        scale, last = Fraction(self.grid.scale), Fraction(self.grid.horizon + 1)
+        spans = [
+            (
+                floor(min(last, start * scale)),
+                ceil(last if end is None else min(last, end * scale)),
+                floor(amount * unit),
+            )
+            for start, end, amount in there.spans()
+        ]
+        times = sorted({time for a, b, _ in spans for time in (a, b)})
+        least = [floor(there.most * unit)] * (len(times) - 1)
+        for a, b, amount in spans:
+            for i in range(bisect_left(times, a), bisect_left(times, b)):
+                least[i] = min(least[i], amount)
+        return Steps(tuple(map(Fraction, times[:-1])), tuple(map(Fraction, least)))
+
+    def processors(
+        self, value: Value, run: set[int], begin: Sequence[int]
+    ) -> Mapping[int, Sequence[int]]:
+        """Return the processors of each task in a solution.
+
+        Parameters
+        ----------
+        value : callable
+            The value of each variable.
+        run : set of int
+            The jobs that run.
+        begin : sequence of int
+            The start of each task, in units.
+        """
+        on: dict[int, tuple[int, ...]] = {}
+        for block in self._blocks:
+            taken = block.taken(value)
+            tasks = [
+                BlockTask(begin[i], begin[i] + int(self.grid.lengths[i]), taken[k], i)
+                for k, i in enumerate(self.tasks.task_of)
+                if k in taken and self.tasks.job_of[k] in run
+            ]
+            for i, numbers in assign_processors(block.there, tasks).items():
+                on[i] = *on.get(i, ()), *map(block.numbers.__getitem__, numbers)
+        return on
