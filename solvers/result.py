@@ -97,33 +97,44 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     Attributes
     ----------
-    instance, problem : str
-        The name of the instance, and its problem.
-    formulation, solver : str
-        The formulation, and the engine that found the solution, or proved that there is none;
-        absent for a policy.
-    found_by, bounded_by, proved_by : str or None
-        The engines that found the solution, gave the bound, and proved the optimum or that there is
-        no solution; None if no engine did. A policy may have found the solution.
+    instance : str
+        The name of the instance.
+    problem : str
+        The problem, such as ``dssp``.
+    formulation : str
+        The formulation; absent for a policy.
+    solver : str
+        The engine that found the solution, or else that proved the outcome; absent for a policy.
+    found_by : str or None
+        The engine that found the solution; None if a policy did.
+    bounded_by : str or None
+        The engine that gave the bound.
+    proved_by : str or None
+        The engine that proved the optimum, or that there is no solution.
     policy : str
         The policy; absent for a solver.
     version : dict of str to str
         The versions of the solver and its libraries.
     termination : str
-        Why the run stopped. ``completed`` is a policy, or a search without a proof, that ran to its
-        end.
+        Why the run stopped. ``completed``: a policy, or a search without a proof, ran to its end.
     solution_status : str
         Whether there is a solution, and whether it is proven optimal.
     sense : str
         Whether the objective is maximized or minimized.
-    objective, bound, gap : float or None
-        None if unknown. The gap is ``|objective - bound| / max(1e-10, |objective|)``.
+    objective : float or None
+        The objective of the instance; None without a solution.
+    bound : float or None
+        No solution has a better objective; None if no bound is known.
+    gap : float or None
+        ``|objective - bound| / max(1e-10, |objective|)``; None if one of the two is unknown.
     confidence : float or None
         Half the width of the objective's 95% confidence interval, if it was simulated.
     seconds : Seconds
+        The wall-clock seconds of each step.
     seed : int
+        The random seed.
     options : dict
-        The options of the formulation or policy and the limits.
+        The options of the formulation or policy, and the limits.
     checked : bool
         Whether the checker has seen the solution.
     bound_checked : bool
@@ -203,7 +214,7 @@ class Document(Outcome, frozen=True, kw_only=True):
     constraints : tuple of dict
         The side constraints beyond those in the instance file.
     solution : dict
-        Empty if there is none.
+        The solution; empty if there is none.
     plan : tuple of dict, optional
         The plan of the verb ``plan``: a row for each job.
     night : dict, optional

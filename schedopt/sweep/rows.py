@@ -54,7 +54,7 @@ class Journal:
         if path is not None and path.exists():
             rows = read_lines(path, kind, cut=True)
             if others := sum(row.key not in self._order for row in rows):
-                expected = "rows of this very sweep; choose another output, or remove that file"
+                expected = "rows of this bench; choose another output, or remove that file"
                 found = f"{others} with other options or contents"
                 raise InputError(expected, found=found, file=str(path))
             self._rows = {row.key: row for row in rows}

@@ -1,4 +1,4 @@
-"""Archive: list, show and verify frozen instances with best known values."""
+"""The verbs of the archive: list, show and verify instances with best known values."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ __all__ = ["describe", "list_groups", "read_file", "select_entries", "verify_ent
 
 
 def list_groups() -> list[dict[str, Any]]:
-    """Return a line for each group: how many instances, how many proven, and the widest gap."""
+    """Return a row for each group: the numbers of instances and proofs, and the largest gap."""
     listed = []
     for name in groups():
         own = entries(name)
@@ -42,7 +42,7 @@ def list_groups() -> list[dict[str, Any]]:
 
 
 def select_entries(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
-    """Return entries with their groups: of groups, of single instances, or of all."""
+    """Return the entries of groups, of single instances, or of the whole archive."""
     selected = []
     for name in [text.removeprefix(ARCHIVE_PREFIX) for text in names] or groups():
         if "/" in name:
@@ -54,7 +54,7 @@ def select_entries(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """Return everything known of a group, or of an instance given as ``GROUP/NAME``."""
+    """Return the data of a group, or of an instance given as ``GROUP/NAME``."""
     name = name.removeprefix(ARCHIVE_PREFIX)
     own: dict[str, Any] = msgspec.to_builtins(group(name.partition("/")[0]))
     if "/" not in name:
@@ -64,14 +64,14 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def read_file(name: str) -> bytes | None:
-    """Return a file of a group, given as ``GROUP/FOLDER/FILE``; None if there is no such file."""
+    """Return the contents of a file ``GROUP/FOLDER/FILE``; None if there is no such file."""
     group_name, _, file = name.removeprefix(ARCHIVE_PREFIX).partition("/")
     path = packed_group(group_name)
     return packed.read(path, file) if file in packed.names(path) else None
 
 
 def _files_of(path: str) -> list[str]:
-    """Return the files of an entry, as `read_file` takes them."""
+    """Return the names of the files of an entry, for `read_file`."""
     group_name, _, name = path.partition("/")
     files = packed.names(packed_group(group_name))
     return [f"{group_name}/{file}" for file in files if f"/{name}." in file]
@@ -80,7 +80,7 @@ def _files_of(path: str) -> list[str]:
 def verify_entries(
     names: Sequence[str] = (), watch: Callable[[int, int], None] | None = None
 ) -> Iterator[Verdict]:
-    """Verify groups, or instances as ``GROUP/NAME``, or all, without any solver."""
+    """Verify groups, instances given as ``GROUP/NAME``, or the whole archive, without a solver."""
     selected = select_entries(names)
     for done, (name, entry) in enumerate(selected, 1):
         yield verify(name, entry)
@@ -94,7 +94,7 @@ def verify_entries(
 
 
 def _entry_of(path: str) -> tuple[str, Entry]:
-    """Return the group and the entry that are given as ``GROUP/NAME``."""
+    """Return the group and the entry of ``GROUP/NAME``."""
     group_name, _, name = path.partition("/")
     pick_name(name, names_in(group_name), f"an instance of {group_name}")
     return group_name, next(entry for entry in entries(group_name) if entry.name == name)

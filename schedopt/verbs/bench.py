@@ -1,4 +1,4 @@
-"""Bench: every policy on every instance, against the solver's optimum or bound."""
+"""The verb bench: compares policies with the optimum, or a bound, on many instances."""
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -35,14 +35,14 @@ Progress = Callable[[int, int], None]
 
 
 class BenchError(Exception):
-    """Some instances could not be used; the others' rows are complete.
+    """Some instances failed; the rows of the others are complete.
 
     Attributes
     ----------
     failures : list of str
-        A line for each.
+        A line for each failed instance.
     rows : RowTable
-        The rows of the others.
+        The rows of the other instances.
     """
 
     def __init__(self, failures: list[str], rows: RowTable) -> None:
@@ -72,53 +72,52 @@ def bench(
     Parameters
     ----------
     paths : path, Instance, or iterable of them
-        Instance files, and folders of them; or instances themselves, each of a name of its own.
+        Instance files, folders of them, or instances with different names.
     generated : sequence of str or Source
-        Instances that are made as they are needed, such as ``dssp/uncorrelated,seeds=1-20``.
+        Instances to generate, such as ``dssp/uncorrelated,seeds=1-20``.
     policies : sequence of str
-        Names, of whichever problem they are; all where there are none.
+        Names of policies of any problem; by default all policies.
     seeds : sequence of int
-        For policies that draw random numbers; the others run once, with the first.
+        Seeds of policies that draw random numbers; the others run once, with the first seed.
     options : mapping, optional
-        Policies and the formulation take those that they know.
+        Options of the policies and the formulation; each gets those that it has.
     constraints : sequence of Constraint
-        Side constraints beyond the instances' own.
+        Side constraints beyond those of the instances.
     time_limit : float, optional
-        Seconds for each reference; where it is not proven by then, its bound says how far it is.
+        Seconds for each reference. A reference that is not proven by then has a bound.
     certificate : bool
-        Whether to re-prove the bounds of the references; rows say for which that went well.
+        Whether to prove the bounds of the references again.
     jobs : int
-        Processes; one is this very process. Where another dies, the runs that it had are computed
-        again, and a run that ends its process alone is reported.
+        The number of processes; with 1 no other process is started. If a process dies, its runs
+        are computed again, and a run that ends its process twice is reported.
     cluster : str, optional
-        The address of a Dask scheduler, whose workers do the work instead.
+        The address of a Dask scheduler, whose workers compute the runs.
     output : path, optional
-        A .jsonl file, whose rows are not computed again; or a .csv or .parquet, beside which a
-        .jsonl is kept to go on from.
+        A .jsonl file, whose rows are not computed again; or a .csv or .parquet file, next to which
+        a .jsonl is kept for this purpose.
     policy_files : iterable of paths
-        Python files that register policies. They are run, here and on every worker, to which their
-        text travels; what they import has to be installed there.
+        Python files that register policies. They are run here and on every worker; their imports
+        must be installed there.
     progress : callable, optional
-        Called with instances done and in all.
+        Called with the number of instances that are done, and the number of all.
 
     Returns
     -------
     RowTable
-        A list of rows, by instance as given, then policy, then seed, whoever
-        computed them.
+        The rows, in the order of the instances, the policies and the seeds.
 
     Raises
     ------
     InputError
-        If a path, a policy or an option is not right, or ``output`` holds other rows, or takes no
-        more.
+        If a path, a policy or an option is not valid, or ``output`` holds other rows or cannot be
+        written.
     BenchError
-        If single instances cannot be used, when all the others are done.
+        If some instances fail, after all others are done.
     SweepInterrupt
         At Ctrl-C: a `KeyboardInterrupt` with the ``rows`` that are done.
     """
     expect_jobs(jobs)
-    expect(len(seeds) > 0, "one seed at the least", "none", parameter="seeds")
+    expect(len(seeds) > 0, "at least one seed", "none", parameter="seeds")
     within = time_limit is None or 0 <= time_limit < float("inf")
     if not within:
         raise InputError("seconds, 0 or more", found=quote(time_limit), parameter="time_limit")
@@ -163,7 +162,7 @@ def bench(
 
 
 def _journal_of(output: Path | None) -> Path | None:
-    """Return the file of JSON lines that a bench goes on from: its output, or one beside it."""
+    """Return the file of JSON lines that a bench continues: its output, or one next to it."""
     if output is None:
         return None
     suffix = output.suffix.lower()
@@ -175,15 +174,15 @@ def _journal_of(output: Path | None) -> Path | None:
         require("polars", str(output))
     journal = Path(f"{output}{LINES}")
     if output.exists() and not journal.exists():
-        expected = f"a new file, or the rows of this very sweep in {journal.name} beside it"
-        raise InputError(expected, found="one of others", file=str(output))
+        expected = f"a new file, or the rows of this bench in {journal.name} next to it"
+        raise InputError(expected, found="another file", file=str(output))
     return journal
 
 
 def _read_sources(
     paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance], generated: bool
 ) -> tuple[list[FileSource], list[Source]]:
-    """Return the files among what is given, and the instances in memory."""
+    """Return the instance files, and the instances in memory."""
     asked = [paths] if isinstance(paths, str | Path) or is_instance(paths) else list(paths)
     there = [path for path in asked if isinstance(path, str | Path)]
     loaded: list[Source] = [*_in_memory(one for one in asked if is_instance(one))]
@@ -198,7 +197,7 @@ def keep_rows(
     total: int,
     progress: Progress | None,
 ) -> Generator[tuple[Task, str]]:
-    """Keep the rows that come out of tasks, and yield the tasks that cannot be done, with why."""
+    """Store the rows of tasks; yield the tasks that failed, each with the reason."""
     with closing(outcomes):
         for task, outcome in outcomes:
             rows.extend(outcome.rows)
@@ -214,7 +213,7 @@ def _without_done(task: Task, rows: Journal) -> Task:
 
 
 def plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
-    """Return a task for each instance, and a line for each file that is no instance."""
+    """Return a task for each instance, and a line for each file that is not an instance."""
     failures: list[str] = []
     usable: dict[str, tuple[Source, SourceFacts]] = {}
     for source in sources:
@@ -234,11 +233,11 @@ def plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], lis
 
 
 def _in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
-    """Return instances as sources, each labelled by its name, which must be its own."""
+    """Return instances as sources, labelled by their names, which must differ."""
     contents: dict[str, Contents] = {}
     for instance in instances:
         if instance.name in contents:
-            raise InputError("instances, each of a name of its own", found=quote(instance.name))
+            raise InputError("instances with different names", found=quote(instance.name))
         with TemporaryDirectory() as folder:
             path = Path(folder) / "instance.json"
             files.dump(instance, path)

@@ -1,4 +1,4 @@
-"""Carry: rules that know what earlier results used."""
+"""The verb carry: adds the use of earlier nights to fair shares."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,28 +17,29 @@ def carry(
     window: int | str | None = None,
     constraints: Sequence[Constraint] = (),
 ) -> list[Constraint]:
-    """Return side constraints with the use of earlier nights.
+    """Return side constraints that count the use of earlier nights.
 
     Parameters
     ----------
     results : Result or path, or iterable of them
-        Plans or results of the nights before, the earliest first, or files of them. Of a plan what
-        the whole night used counts, as its history has it.
-    half_life, window : number or str, optional
-        One of them, in nights, or as ``7d``: what counts less by the night, or which nights count
-        (tonight is one of a window).
+        Plans or results of earlier nights, in order of time, or files of them. The use of a plan is
+        that of its whole night, including its history.
+    half_life : number or str, optional
+        The number of nights, or a time such as ``7d``, after which use counts half.
+    window : number or str, optional
+        The number of nights, or a time, that count, including tonight. Give one of the two.
     constraints : sequence of Constraint
-        The rules to carry on, such as fair shares; those of the last plan where there are none.
+        The side constraints, such as fair shares; by default those of the last plan.
 
     Returns
     -------
     list of Constraint
-        As `solve` and an instance take them.
+        Side constraints for `solve` or an instance.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or results are of no or of several problems.
+        If a file cannot be read, or the results are not all of one problem.
     """
     several = [results] if isinstance(results, str | Path | Result) else list(results)
     read = [one if isinstance(one, Result) else _read(one) for one in several]

@@ -1,4 +1,4 @@
-"""Check: recompute results from the raw instance, without any solver."""
+"""The verb check: recomputes results from the raw instance, without a solver."""
 
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,14 @@ def check(instance: AnyInstance, result: Any) -> Report:
     Parameters
     ----------
     instance : Instance, str or Path
-        What was solved.
+        The instance; a path is loaded.
     result : Result, str or Path
-        The result, or a file of one.
+        The result; a path is loaded.
 
     Returns
     -------
     Report
-        ``ok``, and what is wrong in ``violations``.
+        ``ok`` is True if the result is valid; ``violations`` lists what is wrong.
 
     Raises
     ------
@@ -46,23 +46,23 @@ def check(instance: AnyInstance, result: Any) -> Report:
 
 
 def question_in_words(document: Document, report: Report) -> str:
-    """Return a result's question in words, and how it differs from the file's own."""
+    """Return the question of a result in words, and how it differs from the instance file."""
     what = document.formulation or f"policy {document.policy}"
     differences = question_differences(report)
     if not report.asked:
-        return f"answers {what}; it does not say which question: there is nothing to compare"
+        return f"answers {what}; the document has no question to compare with the file"
     if not differences:
         return f"answers {what}, as the file stands"
     return f"answers {what} with {' and '.join(differences)}, not the file as it stands"
 
 
 def question_differences(report: Report) -> list[str]:
-    """Return where a result's question is not the file's own: options, side constraints, digest."""
+    """Return how the question differs from the file: options, side constraints, digest."""
     return [*report.settings, *report.differences]
 
 
 def verdict_in_words(document: Document, report: Report) -> str:
-    """Return what is verified of a sound result, and what is only believed."""
+    """Return what is verified of a valid result, and what is only believed, in words."""
     if document.termination == "infeasible":
         return f"no solution in hand: that there is none is {report.bound}"
     if document.solution_status == "none":
@@ -76,7 +76,7 @@ def verdict_in_words(document: Document, report: Report) -> str:
         return f"{verdict}; that the policy made it is believed"
     if document.solution_status == "optimal":
         hint = " (solve with --certificate to have it re-proved)"
-        if document.seconds.certify is not UNSET:  # it was, and there is no certificate
+        if document.seconds.certify is not UNSET:  # a certificate was asked for
             hint = " (no certificate could be made)"
         elif "believed" not in report.bound or document.risk:
             hint = ""
@@ -85,9 +85,9 @@ def verdict_in_words(document: Document, report: Report) -> str:
 
 
 def check_file(instance: AnyInstance | None, path: str | Path) -> list[tuple[Document, Report]]:
-    """Check every result in a file: one document, or the list that several policies make.
+    """Check every result in a file, which holds one document or a list of them.
 
-    Without an instance the file is a plan document, which holds its night.
+    Without an instance the file must be a plan document, which holds its own.
     """
     if str(path).lower().endswith(TABLES):
         expected = (
@@ -103,7 +103,7 @@ def check_file(instance: AnyInstance | None, path: str | Path) -> list[tuple[Doc
 
 
 def judged(instance: AnyInstance | None, document: Document) -> Report:
-    """Return the report on a document; a replanned one is judged on the rest of its night."""
+    """Return the report on a document; a replanned one is checked on the rest of its night."""
     from schedopt.planning.document import rest_of
     from schedopt.validation.documents import check as judge
     from schedopt.validation.documents import night_of, result_of
@@ -115,7 +115,7 @@ def judged(instance: AnyInstance | None, document: Document) -> Report:
     if not document.history:
         return judge(instance or night, document)
     replanned = rest_of(result_of(document))
-    assert replanned is not None  # noqa: S101  it has a history
+    assert replanned is not None  # noqa: S101  the document has a history
     rest, on_rest = replanned
     report = judge(rest.instance, on_rest.document())
     if instance is not None and identity(instance) != identity(night):

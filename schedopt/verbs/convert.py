@@ -1,4 +1,4 @@
-"""Convert: instances from files of other formats."""
+"""The verb convert: makes instances from files of other formats."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -15,7 +15,7 @@ from schedopt.instances.tables import Source
 from schedopt.problems import Problem, problems
 
 ENDINGS = {".csv": "table", ".tsv": "table", ".parquet": "table", ".xlsx": "table", ".swf": "log"}
-"""The format of a file by its ending, a further .gz apart; any other is a workflow."""
+"""The format of a file by its ending, before .gz; other files are workflows."""
 
 WORDS = {"table": "table of jobs", "log": "log (.swf)", "workflow": "workflow"}
 
@@ -27,7 +27,7 @@ def convert(
     options: Options | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Any:
-    """Return an instance made of files of another format.
+    """Return an instance made from files of another format.
 
     Parameters
     ----------
@@ -36,17 +36,17 @@ def convert(
         workflows (WfFormat JSON), or a log in the Standard Workload Format (.swf, .swf.gz); with
         the option ``as=jobs`` a log of any kind.
     name : str, optional
-        The instance's name; the first file's by default.
+        The name of the instance; by default that of the first file.
     options : mapping, optional
-        ``problem``, where several problems take the format, and the options of its converter.
+        ``problem``, if several problems read the format, and the options of its converter.
     tell : callable, optional
-        Called with lines on what became of the files: of each column, and how many jobs were left
-        out.
+        Called with lines on the conversion: the use of each column, and the number of jobs that
+        were left out.
 
     Raises
     ------
     InputError
-        If a file cannot be read or an option is not right.
+        If a file cannot be read or an option is not valid.
     """
     given_files: list[Source] = [paths] if isinstance(paths, Source) else list(paths)
     files = [locate(file) if isinstance(file, str | Path) else file for file in given_files]
@@ -75,7 +75,7 @@ def convert(
 
 
 def _pick_problem(kind: str, wanted: object, given: Options) -> Problem:
-    """Return the problem that files of a format become: of several, the one that is asked for."""
+    """Return the problem that files of a format are converted to; ``wanted`` chooses of several."""
     able = {record.name: record for record in problems() if kind in record.known_converters()}
     if wanted is None and "as" in given:
         able = {
@@ -95,7 +95,7 @@ def _pick_problem(kind: str, wanted: object, given: Options) -> Problem:
 
 
 def _format_of(path: Source, as_jobs: bool) -> str:
-    """Return a file's format; raise `InputError` where it is not there, or of none that is read."""
+    """Return the format of a file; `InputError` if it cannot be read or its format is unknown."""
     if not isinstance(path, str | Path):
         return "table"
     head = first_bytes(path).lstrip()
@@ -107,7 +107,7 @@ def _format_of(path: Source, as_jobs: bool) -> str:
     if kind == "workflow" and not as_jobs and head and not head.startswith((b"{", b"//")):
         expected = (
             "a table (.csv, .tsv, .parquet), a workflow in JSON or a log (.swf) by "
-            "its ending; a log of another, such as a dump of sacct, is a CSV with --option as=jobs"
+            "its ending; a log in another format, such as of sacct, needs the option as=jobs"
         )
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
     return kind

@@ -1,4 +1,4 @@
-"""Doctor: whether Python, the packages and the engines are there and work."""
+"""The verb doctor: tests whether packages, plug-ins and engines are installed and work."""
 
 import platform
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from schedopt.solvers.portfolio import engines
 from schedopt.verbs.solve import build_formulation, solve
 
 BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
-NEAR = 1e-5  # relative difference of optima that engines of different tolerances may find
+NEAR = 1e-5  # relative difference within which the optima of two engines agree
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What was examined, whether it works (None if absent), and what was seen."""
+    """What was tested, whether it works (None if it is not installed), and details."""
 
     name: str
     ok: bool | None
@@ -27,7 +27,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def doctor() -> list[Finding]:
-    """Return versions, and whether each solver loads and solves a tiny model right."""
+    """Return the versions of packages, and whether each engine solves a tiny model correctly."""
     findings = [Finding("python", True, platform.python_version())]
     for package in (*BASE, *EXTRAS):
         here = version_of(package)
@@ -42,7 +42,7 @@ def doctor() -> list[Finding]:
 
 
 def _plugin_finding(point: EntryPoint) -> Finding:
-    """Return a plug-in's additions, or why it cannot be imported."""
+    """Return the finding on a plug-in: its additions, or the reason why the import fails."""
     whose = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
     try:
         load(point)
@@ -52,11 +52,11 @@ def _plugin_finding(point: EntryPoint) -> Finding:
 
 
 def _engine_findings(record: Problem, formulation: str) -> Iterator[Finding]:
-    """Yield whether each engine solves the problem's tiny instance, as the others do."""
+    """Yield whether each engine solves the problem's tiny instance with the same optimum."""
     tiny, optimum = parse(record.tiny), None
     try:
         model = build_formulation(tiny, formulation, None)
-    except InputError:  # not every formulation takes every instance
+    except InputError:  # the formulation does not accept the instance
         return
     for engine in engines(record.name, formulation):
         if not (engine.available and engine.accepts(model)):

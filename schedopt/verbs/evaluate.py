@@ -1,4 +1,4 @@
-"""Evaluate: what policies get on an instance, checked like any solver's answer."""
+"""The verb evaluate: runs policies on an instance, and checks their solutions."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -30,7 +30,7 @@ from schedopt.verbs.solve import with_note
 
 
 class _How(TypedDict, total=False):
-    """What `evaluate` takes by name."""
+    """The keyword arguments of `evaluate`."""
 
     options: Options | None
     seed: int
@@ -63,26 +63,26 @@ def evaluate(
     what : Instance, str or Path
         The instance; a path is loaded.
     policy : str or iterable of str
-        Names of policies.
+        The name of a policy, or several names.
     options : mapping, optional
-        Options; each policy takes those that it knows.
+        Options of the policies; each policy gets those that it has.
     seed : int
-        For policies that draw random numbers.
+        The random seed of policies that draw random numbers.
     constraints : Constraint or path, or iterable of them
         Side constraints beyond the instance's. Policies ignore side constraints; the result's
-        ``violations`` say which are broken.
+        ``violations`` list the violated ones.
     policy_files : iterable of paths
         Python files that register policies; they are run.
 
     Returns
     -------
     Result or list of Result
-        One for a name, a list for several.
+        A result for one name, a list for several.
 
     Raises
     ------
     InputError
-        If a policy or an option is not known, or an option's value is not right.
+        If a policy or an option is unknown, or the value of an option is not valid.
     """
     for path in policy_files:
         from_file.load(from_file.read(path))
@@ -105,7 +105,7 @@ def evaluate(
 
 
 def expect_one_writer(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
-    """Refuse two runs that write the same file."""
+    """Raise `InputError` if several runs would write the same file."""
     for key, value in options.items():
         runs = instances * sum(key in p.options and p.options[key].written for p in policies)
         if runs > 1:
@@ -156,7 +156,7 @@ def _evaluated(
         seconds=seconds,
         solution=solution,
     )
-    if not record.measures(result):  # a replay is exact: what an interval is of, its measures say
+    if not record.measures(result):  # the objective of a replayed log is exact
         sure = getattr(solution, "confidence", msgspec.UNSET)
         result = msgspec.structs.replace(result, confidence=sure)
     return with_note(_check_result(instance, result, constraints), getattr(solution, "note", ""))
@@ -165,7 +165,7 @@ def _evaluated(
 def _check_result(
     instance: AnyInstance, result: Result, constraints: Sequence[Constraint]
 ) -> Result:
-    """Return a result as judged by the checker."""
+    """Return the checked result."""
     from schedopt.validation.documents import check
 
     began = now()
@@ -185,5 +185,5 @@ def _check_result(
 
 
 def _asks(policy: Policy, key: str) -> bool:
-    """Tell whether an option changes what is asked; the name of a file to write does not."""
+    """Return True if an option changes the question; the name of an output file does not."""
     return key in policy.options and policy.options[key].asks and not policy.options[key].written

@@ -1,4 +1,4 @@
-"""List and explain: what there is by name, in a line each; and all of one in words and data."""
+"""The verbs list and explain: everything that has a name, in a line or in full."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from schedopt.policies.registry import Policy
     from schedopt.solvers.engine import Engine
 
-FEW_KEYS = 3  # the keys of an object with at most so many are listed
-Entry = dict[str, str]  # of a list: ``problem`` where it is of one, ``name``, ``summary``
+FEW_KEYS = 3  # most keys of an object that are listed
+Entry = dict[str, str]  # an entry of a list: ``problem`` if there is one, ``name``, ``summary``
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -28,20 +28,20 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     name: str
     what: str  # ``side constraint``, ``policy``, ``formulation`` or ``generator``
-    problems: tuple[str, ...]  # what it is for
-    summary: str  # in a line
-    definition: str  # what it means or does
-    source: str = ""  # empty where nothing is to be cited
-    # What a file may say of it: ``name``, ``takes``, ``required``, ``default``, ``says``.
+    problems: tuple[str, ...]  # the problems that have it
+    summary: str  # one line
+    definition: str  # its meaning
+    source: str = ""  # the reference to the literature, if there is one
+    # Its fields in a file: ``name``, ``takes``, ``required``, ``default``, ``says``.
     fields: tuple[dict[str, object], ...] = ()
-    # Its options on the command line: ``name``, ``takes``, ``default``, of formulations ``says``.
+    # Its options: ``name``, ``takes``, ``default``, and of formulations ``says``.
     options: tuple[dict[str, object], ...] = ()
-    # One of it as a file writes it, with the jobs and groups of what ``schedopt new`` writes.
+    # An example in JSON, with the jobs and groups of the file that ``schedopt new`` writes.
     example: dict[str, object] | None = None
-    python: str = ""  # the same in Python
+    python: str = ""  # the same example in Python
     # Of a table: ``field``, ``titles`` that are recognized, ``example``, ``unit``, ``without`` it.
     columns: tuple[dict[str, str], ...] = ()
-    # Of a formulation, in the order in which they are asked: ``name``, ``accepts``, ``proves``,
+    # Of a formulation, in the order in which they are tried: ``name``, ``accepts``, ``proves``,
     # ``certificate``, ``confirmed_by``, ``needs``.
     engines: tuple[dict[str, object], ...] = ()
 
@@ -63,18 +63,18 @@ def list_policies(name: str) -> Mapping[str, Policy]:
 
 
 def explain(name: str) -> list[Explained]:
-    """Return the explanations of a name, which may stand for several things.
+    """Return the explanations of a name; several things may have the same name.
 
     Parameters
     ----------
     name : str
-        Of a side constraint, such as ``fair-share``, a policy, a formulation or a generator; or
-        ``table``, for the columns of a table of jobs.
+        The name of a side constraint, such as ``fair-share``, a policy, a formulation or a
+        generator; or ``table``, for the columns of a table of jobs.
 
     Raises
     ------
     InputError
-        If nothing does, with the nearest name.
+        If nothing has this name; the message suggests the nearest one.
     """
     by_name: dict[str, list[Explained]] = {"table": [_table()]}
     for entry in everything():
@@ -99,7 +99,7 @@ def everything() -> Iterator[Explained]:
 
 
 def sections(wanted: Iterable[str] | None = None) -> dict[str, list[Entry]]:
-    """Return the entries of each section that is wanted, by default of all."""
+    """Return the entries of the named sections, by default of all sections."""
     return {title: SECTIONS[title]() for title in (SECTIONS if wanted is None else wanted)}
 
 
@@ -142,7 +142,7 @@ def _table() -> Explained:
 
 
 def fields_of(record: type[msgspec.Struct]) -> tuple[dict[str, Any], ...]:
-    """Return the fields of a record as a file writes them, the required ones first."""
+    """Return the fields of a record as in a file, the required ones first."""
     notes = docstring_of(record).notes
     fields = (
         {
@@ -163,7 +163,7 @@ def _default(field: inspect.Field) -> Any:
 
 
 def _values(kind: Any) -> str:
-    """Describe in words the values of a type."""
+    """Return the values of a type in words."""
     match kind:
         case inspect.Metadata():
             words = _values(kind.type)
@@ -271,7 +271,7 @@ def _generators(record: Problem) -> Iterator[Explained]:
 def _options(
     options: Mapping[str, Option], notes: Mapping[str, str] | None = None
 ) -> tuple[dict[str, object], ...]:
-    """Return options as data, with what a docstring notes on them."""
+    """Return options as data, with the notes of a docstring."""
     said = {name: {"says": _plain(note)} for name, note in (notes or {}).items()}
     return tuple(
         {"name": name, "takes": option.expected, "default": option.default} | said.get(name, {})
@@ -280,7 +280,7 @@ def _options(
 
 
 def _plain(words: str) -> str:
-    """Return words of a docstring without its markup."""
+    """Return the text of a docstring without its markup."""
     return words.replace("`", "")
 
 
@@ -289,7 +289,7 @@ def _first_line(kind: object) -> str:
 
 
 def _section_of(explain: Callable[[Problem], Iterator[Explained]]) -> Callable[[], list[Entry]]:
-    """Return what makes the entries of a section from explanations."""
+    """Return a function that makes the entries of a section from explanations."""
     return lambda: [
         {"problem": record.name, "name": entry.name, "summary": entry.summary}
         for record in problems()
@@ -347,4 +347,4 @@ SECTIONS: Mapping[str, Callable[[], list[Entry]]] = {
     "reproductions": _reproductions,
     "templates": _templates,
 }
-"""Each section, and what makes its entries."""
+"""The sections, and the functions that make their entries."""

@@ -1,4 +1,4 @@
-"""Generate: instances from nothing but a seed; new: a commented one to begin from."""
+"""The verbs generate and new: random instances, and small files to start from."""
 
 from typing import Any
 
@@ -23,18 +23,18 @@ def generate(
     Parameters
     ----------
     problem : str
-        Such as ``dssp``.
+        The name of a problem, such as ``dssp``.
     generator : str, optional
-        Which generator; the problem's first by default.
+        The name of a generator; by default the first of the problem.
     seed : int
-        Not negative.
+        The random seed, at least 0.
     options : mapping, optional
-        The generator's options.
+        Options of the generator.
 
     Raises
     ------
     InputError
-        If problem, generator or an option is not known or not right.
+        If the problem, the generator or an option is unknown or not valid.
     """
     chosen = record_of(problem).generator(generator)
     if seed < 0:
@@ -43,15 +43,15 @@ def generate(
 
 
 def new(problem: str, *, comments: bool = True) -> str:
-    """Return the text of a small instance file of a problem, to change into one's own.
+    """Return the text of a small instance file of a problem, as a start for one's own.
 
     Parameters
     ----------
     problem : str
-        Such as ``dssp``.
+        The name of a problem, such as ``dssp``.
     comments : bool
-        Whether lines that begin with ``//`` say what stands where. `load` passes over them;
-        other readers of JSON may not.
+        Whether to explain the fields in lines that begin with ``//``. `load` ignores them; other
+        readers of JSON may not.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Load: read a file that holds an instance, results, or side constraints."""
+"""The verb load: reads files of instances, results, or side constraints."""
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
@@ -23,25 +23,24 @@ INSTANCES = (".json", ".json.gz")
 
 
 def load(path: str | Path, *, problem: str | None = None) -> Any:
-    """Read an instance file of any problem, or results that a verb wrote.
+    """Read an instance of any problem, or results.
 
     Parameters
     ----------
     path : str or Path
         A file, or a bundled instance as ``example:NAME``.
     problem : str, optional
-        Of which problem it has to be an instance; a type checker then knows the record.
+        The problem that the instance must be of; a type checker then knows the type.
 
     Returns
     -------
     Instance, Result, or list of Result
-        The record of the file's problem, such as `schedopt.dssp.Instance`; or the result, or
-        results, that a file holds.
+        An instance, such as `schedopt.dssp.Instance`, or the results in the file.
 
     Raises
     ------
     InputError
-        With the file, the place, what was found and what was expected.
+        If the file cannot be read or its content is not valid.
     """
     expect_instance(path)
     data = read_bytes(path)
@@ -54,11 +53,11 @@ def load(path: str | Path, *, problem: str | None = None) -> Any:
 
 
 def parse_results(data: bytes, path: str | Path) -> Result[Any] | list[Result[Any]] | None:
-    """Return the result or results in a text; None if it holds something else."""
+    """Return the result or results in the text of a file; None if it holds something else."""
     from schedopt.validation.documents import result_of
 
     several = is_list(data)
-    maybe = b'"termination"' in data  # most often not, and then nobody looks twice
+    maybe = b'"termination"' in data  # a quick test before decoding
     if several or (maybe and "termination" in decode(data, dict[str, msgspec.Raw], file=str(path))):
         with at_place(file=path):
             results: list[Result[Any]] = [result_of(one) for one in documents(data, path)]
@@ -67,7 +66,10 @@ def parse_results(data: bytes, path: str | Path) -> Result[Any] | list[Result[An
 
 
 def instance_of_result(result: Result[Any], file: str | Path | None) -> AnyInstance | None:
-    """Return the instance that a result answers: its own, or from its file's folder."""
+    """Return the instance of a result: the one it holds, or one of the same digest.
+
+    It is looked for in the folder of the result's file and among the examples; None if not found.
+    """
     if result.asked is not None and result.asked.instance is not None:
         return result.asked.instance  # type: ignore[no-any-return]
     asked = result.asked.question if result.asked is not None else None
@@ -79,7 +81,7 @@ def instance_of_result(result: Result[Any], file: str | Path | None) -> AnyInsta
 
 
 def _nearby_instances(name: str, file: str | Path | None) -> Iterator[AnyInstance]:
-    """Yield instances that may bear a name: beside a file, and the examples."""
+    """Yield the instances of a name among the examples and in the folder of a file."""
     for example in examples().values():
         if name in (example.name, example.path.name.partition(".")[0]):
             yield read(example.path)
@@ -89,18 +91,18 @@ def _nearby_instances(name: str, file: str | Path | None) -> Iterator[AnyInstanc
             try:
                 instance = read(path)
             except (InputError, OSError):
-                continue  # another file that happens to be there
+                continue  # not an instance
             if instance.name == name:
                 yield instance
 
 
 def is_list(data: bytes) -> bool:
-    """Tell whether a text of JSON is a list."""
+    """Return True if a JSON text is a list."""
     return data.lstrip().startswith(b"[")
 
 
 def documents(data: bytes, path: str | Path) -> tuple[Document, ...]:
-    """Return the results of a file: one document, or the list that several policies make."""
+    """Return the results in the text of a file: one document or a list of them."""
     if is_list(data):
         return decode(data, tuple[Document, ...], file=str(path))
     return (decode(data, Document, file=str(path)),)
@@ -110,7 +112,7 @@ Rules = Iterable[Constraint | str | Path] | Constraint | str | Path
 
 
 def read_constraints(path: str | Path, problem: str | None = None) -> list[Constraint]:
-    """Read side constraints from a file, a list or a single one: of a problem, or of any."""
+    """Return the side constraints in a file, which holds one or a list of them."""
     records = problems() if problem is None else [record_of(problem)]
     kinds = {name: kind for record in records for name, kind in record.constraint_kinds().items()}
     union: Any = reduce(or_, kinds.values())
@@ -121,9 +123,9 @@ def read_constraints(path: str | Path, problem: str | None = None) -> list[Const
 
 
 def read_rules(constraints: Rules, problem: str, instance: Ruled | None = None) -> list[Constraint]:
-    """Return side constraints that are given as they are, or as files of them.
+    """Return side constraints that are given as records or as files.
 
-    Errors in what a file says of an ``instance`` name the file.
+    If an ``instance`` is given, a reference of a file to an unknown job or group is an error.
     """
     if isinstance(constraints, str | Path | Constraint):
         constraints = [constraints]

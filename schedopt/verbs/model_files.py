@@ -1,4 +1,4 @@
-"""Files of models: a formulation as any solver of linear programs reads it."""
+"""Model files: writes a formulation as LP or MPS, for any solver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schedopt.verbs.solve import What
 
 ENDINGS = (".lp", ".mps")
-LONGEST = 200  # characters of a label: LP files allow 255
+LONGEST = 200  # most characters of a label; LP files allow 255
 
 
 def write(
@@ -27,24 +27,23 @@ def write(
     constraints: Rules = (),
     options: Options | None = None,
 ) -> None:
-    """Write a formulation whose model is Pyomo's as an LP or an MPS file.
+    """Write a formulation in Pyomo as an LP or an MPS file.
 
-    Columns and rows are called after jobs and side constraints; what the format does not allow in a
-    name becomes ``_``, and a name that is taken gets a number. Numbers are the doubles next to the
-    instance's decimals.
+    Columns and rows have the names of jobs and side constraints. Characters that the format does
+    not allow become ``_``, and repeated names get a number. Numbers are rounded to doubles.
 
     Parameters
     ----------
     what : Instance, Formulation, str or Path
-        What to write; a path is loaded.
+        An instance, a formulation, or a file, which is loaded.
     path : str or Path
-        Ending in .lp or .mps; it is replaced at once, when all has been written.
+        The file, which ends in .lp or .mps; it is written atomically.
     formulation : str, optional
-        Which formulation to build from an instance; the problem's first by default.
+        The name of the formulation to build; by default the first of the problem.
     constraints : Constraint or path, or iterable of them
         Side constraints beyond those of the instance.
     options : mapping, optional
-        The formulation's own options.
+        Options of the formulation.
 
     Raises
     ------
@@ -58,7 +57,7 @@ def write(
         raise InputError(expected, found=repr(path.name), file=str(path))
     model = build_formulation(what, formulation, options)
     if model.engine != "pyomo":
-        expected = "a linear formulation, which LP and MPS files can hold"
+        expected = "a linear formulation"
         raise InputError(expected, found=model.name, parameter="formulation")
     model.add(*read_rules(constraints, model.problem, model.instance))
     try:
@@ -68,17 +67,17 @@ def write(
             model.model.write(str(file), io_options={"labeler": Labels()})
             file.replace(path)
     except OSError as error:
-        raise InputError("a place to write to", found=error.strerror, file=str(path)) from None
+        raise InputError("a writable file", found=error.strerror, file=str(path)) from None
 
 
 class Labels:
-    """Labels of columns and rows that LP and MPS files can hold, each given out once."""
+    """Unique labels of columns and rows that LP and MPS files allow."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def __call__(self, component: Any) -> str:
-        """Return a label that is like the component's name."""
+        """Return a new label similar to the component's name."""
         label = re.sub(r"[^A-Za-z0-9_.()]", "_", component.name.replace("[", "(").replace("]", ")"))
         base = label = label[:LONGEST]
         count = 1

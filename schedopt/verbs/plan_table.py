@@ -1,4 +1,4 @@
-"""Plan tables: what to do with each job, from a result; a selection is dispatched for it."""
+"""Plan tables: a row for each job of a result; a selection is dispatched to get its times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMATS = (".csv", ".parquet")  # endings of plans
 
 
 def carried_out(instance: AnyInstance, result: Result) -> Result | None:
-    """Return a result as run: itself, or dispatched and checked; None if nothing says when."""
+    """Return a result with times: itself, or dispatched and checked; None without a solution."""
     from schedopt.validation.documents import check
 
     run = problem_of(instance).carried_out(instance, result)
@@ -41,30 +41,35 @@ def carried_out(instance: AnyInstance, result: Result) -> Result | None:
 def plan_table(
     what: AnyInstance | str | Path, result: Result, run: Result | None = None
 ) -> pl.DataFrame:
-    """Return a row for each job: whether it runs, why not, and when.
+    """Return a frame with a row for each job: whether it runs, the reason if not, and its times.
 
     Parameters
     ----------
     what : Instance, str or Path
         The instance; a path is loaded.
     result : Result
-        Of that instance.
+        A result of that instance.
     run : Result, optional
-        The same as it is run, where that is known already: see `carried_out`.
+        The result with times, if it is known: see `carried_out`.
+
+    Raises
+    ------
+    InputError
+        If the result has no solution.
     """
     instance = load(what) if isinstance(what, str | Path) else what
     return plan_of(instance, result, run).frame()
 
 
 def plan_of(instance: AnyInstance, result: Result, run: Result | None = None) -> Plan:
-    """Return what `plan_table` returns as a frame."""
+    """Return the plan of which `plan_table` returns the frame."""
     if result.solution is None:
         raise InputError("a result with a solution", found=quote(result.termination))
     return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
 
 
 def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
-    """Write a plan, whole or not at all; no cell of a CSV is a formula to a spreadsheet."""
+    """Write a plan as CSV or Parquet, atomically; cells of a CSV cannot act as formulas."""
     path, buffer = Path(path), BytesIO()
     ending = path.suffix.lower()
     if ending not in FORMATS:
@@ -78,7 +83,7 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
 
 
 def read(path: str | Path) -> pl.DataFrame | None:
-    """Return the plan that a file holds; None where it holds another table."""
+    """Return the plan in a file, or None if the file holds another table."""
     require("polars", str(path))
     import polars as pl
 
@@ -103,7 +108,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
 
 
 def _as_csv_bytes(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
-    """Return columns by title as a CSV, in which truth values are lower case."""
+    """Return columns as CSV; truth values are lower case."""
     texts = (
         [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
         for cells in columns.values()

@@ -1,4 +1,4 @@
-"""Plot: the picture that suits an instance, a result or a bench, as .png, .svg, .pdf or .html."""
+"""The verb plot: draws instances, results and benches as .png, .svg, .pdf or .html."""
 
 import html
 from collections.abc import Sequence
@@ -24,23 +24,29 @@ FORMATS = (".png", ".svg", ".pdf", ".html")
 
 @report_missing_extras()
 def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any = None) -> Any:
-    """Return the picture of an instance, of results, or of the rows of a bench.
+    """Return a figure of an instance, of results, or of the rows of a bench.
 
     Parameters
     ----------
     what : Instance, Result, sequence of Result or of BenchRow, polars.DataFrame, path, or several
-        What to draw: a frame is a plan; paths, also of a plan (.csv, .parquet), are loaded. Several
-        results are drawn beside each other.
+        What to draw. A frame is a plan. Paths, also of a plan (.csv, .parquet), are loaded. Several
+        results are drawn next to each other.
     instance : Instance, str or Path, optional
-        The instance of the results or the plan, for its deadline and groups. That of one result
-        in a file is looked for in its folder and among the examples.
+        The instance of the results or the plan, for its deadline and groups. By default the
+        instance of a result file is looked for in the file's folder and among the examples.
     ax : matplotlib.axes.Axes, optional
-        Axes of a figure of your own, for a picture of one panel; of a schedule its tasks alone.
+        The axes of another figure to draw into, for pictures of one panel; of a schedule only the
+        tasks are drawn.
 
     Returns
     -------
     matplotlib.figure.Figure or matplotlib.axes.Axes
-        The axes, where they were given.
+        The figure, or the given axes.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw, or the picture does not fit into the axes.
     """
     if ax is None:
         return _draw(what, instance)
@@ -50,13 +56,13 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
         figure = _draw(what, instance)
     if figure is not ax.figure:
         raise InputError(
-            "none: the picture takes a figure of its own", found="axes", parameter="ax"
+            "no axes: this picture needs a figure of its own", found="axes", parameter="ax"
         )
     return ax
 
 
 def _draw(what: Any, instance: AnyInstance | str | Path | None) -> Any:
-    """Return the figure that suits what is given."""
+    """Return the figure of an instance, a plan, results or rows."""
     alone = isinstance(what, str | Path | Result) or is_instance(what) or _is_frame(what)
     drawn = [what] if alone else [*what]
     items = [item for one in drawn for item in (_read(one) if _is_path(one) else [one])]
@@ -114,12 +120,12 @@ def _draw_results(results: Sequence[Result], instance: Any) -> Any:
     except InputError:
         raise
     except (ArithmeticError, AttributeError, LookupError, ValueError):
-        found = "one with what cannot be drawn"
+        found = "one that cannot be drawn"
         raise InputError("results that `check` passes", found=found) from None
 
 
 def _read(path: str | Path) -> list[Any]:
-    """Return what a file holds: an instance, a plan, results, or rows."""
+    """Return the contents of a file: an instance, a plan, results, or rows."""
     ending = Path(path).suffix.lower()
     if ending == LINES and _is_variations(read_bytes(path)):
         return [*read_lines(Path(path), Variation)]
@@ -145,16 +151,16 @@ def _profiles(rows: Sequence[BenchRow]) -> Any:
 
 
 def save(figure: Any, path: str | Path) -> None:
-    """Write a figure whole or not at all, in the format that the name ends in.
+    """Write a figure atomically, in the format of the file's ending.
 
-    A pipe or a device without an ending takes a PNG.
+    A pipe or a device without an ending gets a PNG.
     """
     path = Path(path)
     suffix = path.suffix.lower() or (".png" if is_stream(path) else "")
     if suffix not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=quote(path.name))
     kind = "svg" if suffix == ".html" else suffix[1:]
-    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same picture, same bytes
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # reproducible bytes
     from schedopt.pictures.style import without_font_warnings
 
     buffer = BytesIO()
@@ -172,6 +178,6 @@ def _page(title: str, svg: bytes) -> bytes:
 
 
 def _is_variations(data: bytes) -> bool:
-    """Tell whether a file of rows is of a what-if."""
+    """Return True if a file of rows is of a what-if."""
     first = data.lstrip().split(b"\n", 1)[0]
     return first.startswith(b'{"instance"') and b'"values":{' in first

@@ -1,4 +1,4 @@
-"""Ready: which of the jobs that are ready start now."""
+"""Ready jobs: chooses which of them start now."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
@@ -12,23 +12,24 @@ from schedopt.instances.errors import InputError, expect, quote
 from schedopt.solvers.clock import now
 from schedopt.solvers.priced_core.in_order import OrderedOptimum, best_in_order
 
-LARGEST = 2.0**60  # largest sum of a column, in units of its last digit
+LARGEST = 2.0**60  # upper limit of the sum of a column, in units of its last digit
 
 
 class Starts(Record, kw_only=True):
-    """Which jobs start now.
+    """The jobs that start now.
 
     Attributes
     ----------
     start : tuple of str
-        Their names, in the table's order.
-    objectives, bounds : tuple of float
-        What each objective of the order comes to, and the most that it could with those before it
-        as they are.
+        The names of the jobs, in the order of the table.
+    objectives : tuple of float
+        The value of each objective.
+    bounds : tuple of float
+        The bound of each objective, given the values of the objectives before it.
     proven : bool
-        Whether all of these bounds are met: nothing is better, in whole numbers.
+        Whether all bounds are met, in integer arithmetic.
     seconds : float
-        How long it took, reading included.
+        The time to read and to solve.
     """
 
     start: tuple[str, ...]
@@ -53,12 +54,11 @@ def ready(
         A row for each job: ``name``, a column for each objective and for each resource. A path
         is a CSV or JSON lines; an empty cell is 0.
     capacity : mapping of str to float
-        What is free of each resource.
+        The free amount of each resource.
     order : iterable of str
-        The columns whose sums are maximized: the first alone, then the second among what is best
-        for the first, and so on.
+        The columns whose sums are maximized, in lexicographic order.
     time_limit : float, optional
-        Seconds after which the best so far is returned.
+        Seconds after which the incumbent is returned.
 
     Returns
     -------
@@ -67,12 +67,12 @@ def ready(
     Raises
     ------
     InputError
-        If a column is missing, or a cell is not what it should be.
+        If a column is missing, or a cell is not valid.
 
     Notes
     -----
-    Source: equation 1 of Anderson et al., SPAA 2005, with several resources; the objectives one
-    after another are those of Snakemake's scheduler.
+    Source: equation 1 of Anderson et al., SPAA 2005, with several resources. The lexicographic
+    objectives are those of Snakemake's scheduler.
     """
     began = now()
     room, goals = reading.capacity_of(capacity), reading.order_of(order)
@@ -96,7 +96,7 @@ def _choose(
     until: float,
     start: Sequence[reading.Floats] = (),
 ) -> OrderedOptimum:
-    """Choose jobs, so many of each kind, whose columns are whole numbers at some scale."""
+    """Return the best number of jobs of each kind; the columns are whole numbers."""
     for column, values in numbers.items():
         _check_sum(column, values, counts)
     return best_in_order(
@@ -110,7 +110,7 @@ def _choose(
 
 
 def _names_of_counts(jobs: reading.ReadyJobs, x: reading.Integers) -> tuple[str, ...]:
-    """Return the first so many jobs of each kind."""
+    """Return the names of the first ``x`` jobs of each kind."""
     if len(x) == len(jobs.names):
         return tuple(jobs.names[j] for j in np.flatnonzero(x[jobs.kind]).tolist())
     some = np.flatnonzero(x[jobs.kind])
@@ -134,18 +134,18 @@ def _starts(
 
 
 def _check_sum(column: str, numbers: reading.Integers, counts: reading.Integers) -> None:
-    """Refuse a column whose sum 64 bits do not hold."""
+    """Raise `InputError` if the sum of a column may exceed 64 bits."""
     top = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
     if top * int(counts.sum()) < LARGEST:
         return
     most = float((np.abs(numbers).astype(float) * counts).sum())
     if most >= LARGEST:
         found = f"a sum of {most:.3g} units of the last digit"
-        raise InputError(f"one of less than {LARGEST:.3g}", found=found, place=column)
+        raise InputError(f"a sum of less than {LARGEST:.3g}", found=found, place=column)
 
 
 def _end(began: float, time_limit: float | None) -> float:
-    """Return when time is over."""
+    """Return the time, as `now` counts, at which the search must end."""
     if time_limit is None:
         return inf
     expect(0 <= time_limit < inf, "seconds >= 0", time_limit, parameter="time_limit")
@@ -153,14 +153,14 @@ def _end(began: float, time_limit: float | None) -> float:
 
 
 class Ready:
-    """Ready jobs that are kept between choices: only what changes is read again.
+    """A queue of ready jobs that is kept between choices; only changes are read.
 
     Parameters
     ----------
     capacity : mapping of str to float
-        What there is of each resource; `select` may be given what is free of it.
+        The amount of each resource.
     order : iterable of str
-        As in `ready`.
+        The columns whose sums are maximized, in lexicographic order; see `ready`.
 
     Examples
     --------
@@ -185,11 +185,11 @@ class Ready:
         return len(self._names)
 
     def add(self, frame: Any) -> None:
-        """Add jobs, a table as `ready` takes it; a name that is there already is an error."""
+        """Add the jobs of a table; see `ready`. `InputError` if a name is there already."""
         jobs = reading.read_jobs(frame, self._columns, list(self.capacity))
         for name in jobs.names:
             if name in self._names:
-                expected = "a name that is not there yet"
+                expected = "a name that is not in the queue yet"
                 raise InputError(expected, found=quote(name), place="column 'name'")
         read = [reading.whole(jobs.numbers[:, i], column) for i, column in enumerate(self._columns)]
         added = np.empty((len(self._columns), len(jobs.names)), dtype=np.int64)
@@ -202,10 +202,10 @@ class Ready:
         self._names |= dict.fromkeys(jobs.names)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Take jobs out: they have started, or are no longer wanted."""
+        """Remove jobs that have started or were cancelled."""
         gone = dict.fromkeys(names)
         if unknown := [name for name in gone if name not in self._names]:
-            expected = "the name of a job that is there"
+            expected = "the name of a job in the queue"
             raise InputError(expected, found=quote(unknown[0]), parameter="names")
         kept = np.fromiter((name not in gone for name in self._names), bool, len(self._names))
         self._numbers = self._numbers[:, kept]
@@ -215,14 +215,14 @@ class Ready:
     def select(
         self, capacity: Mapping[str, float] | None = None, *, time_limit: float | None = None
     ) -> Starts:
-        """Choose which jobs start now; they stay until they are removed.
+        """Choose which jobs start now; they stay in the queue until they are removed.
 
         Parameters
         ----------
         capacity : mapping of str to float, optional
-            What is free of resources, where that is not all there is.
+            The free amounts of resources; by default all of the capacity is free.
         time_limit : float, optional
-            Seconds after which the best so far is returned.
+            Seconds after which the incumbent is returned.
         """
         began = now()
         free = reading.capacity_of(self.capacity | dict(capacity or {}))
@@ -241,7 +241,7 @@ class Ready:
 
 
 def amounts(text: str) -> dict[str, float]:
-    """Read a capacity such as ``cores=500,mem_gb=2000``."""
+    """Return the amounts in a text such as ``cores=500,mem_gb=2000``."""
     parsed: dict[str, float] = {}
     for part in filter(None, text.split(",")):
         name, _, amount = (piece.strip() for piece in part.partition("="))

@@ -1,4 +1,4 @@
-"""Report night: what became of a plan on Slurm, planned beside real."""
+"""The verb report-night: compares a plan with its execution on Slurm."""
 
 from __future__ import annotations
 
@@ -22,19 +22,24 @@ FORMATS = (".csv", ".json", ".png")
 
 
 def report_night(plan: NightPlan | Result | str | Path, sacct: str | Path) -> CarriedOut:
-    """Compare a plan with what became of it on Slurm.
+    """Compare a plan with its execution on Slurm.
 
     Parameters
     ----------
     plan : NightPlan, Result or path
         The plan, such as ``plan.json``, that was carried out by the template ``slurm``.
     sacct : path
-        What ``sacct -XP --format=JobID,JobName,State,Start,End`` printed.
+        The output of ``sacct -XP --format=JobID,JobName,State,Start,End``.
 
     Returns
     -------
     CarriedOut
         With ``jobs``, ``late``, ``fallen_out`` and ``overhead``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or the plan holds no night.
     """
     file = str(plan) if isinstance(plan, str | Path) else None
     with at_place(file=file):
@@ -55,7 +60,7 @@ def report_night(plan: NightPlan | Result | str | Path, sacct: str | Path) -> Ca
 
 
 def document(report: CarriedOut) -> dict[str, Any]:
-    """Return a report as a JSON document."""
+    """Return the report as a JSON document."""
     mean, longest = report.overhead or (None, None)
     overhead = {"planned": report.night.overhead, "mean": mean, "longest": longest}
     fell = {"late": report.late, "fallen_out": report.fallen_out}
@@ -63,7 +68,7 @@ def document(report: CarriedOut) -> dict[str, Any]:
 
 
 def write(report: CarriedOut, path: str | Path) -> None:
-    """Write a report: .csv, .json, or its picture .png."""
+    """Write the report as .csv or .json, or its picture as .png."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".csv":

@@ -1,4 +1,4 @@
-"""Reproduce: a paper's figures and theorems, its claims beside what is found here."""
+"""The verb reproduce: recomputes figures and theorems of papers, and judges their claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from schedopt.instances.naming import pick_name
 if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry, Findings
 
-LONG = 10.0  # seconds: how long is said beforehand of what takes longer
+LONG = 10.0  # seconds from which on the recorded time is announced
 Told = dict[str, Any]  # the outcome of a reproduction, as a document
 
 
@@ -27,31 +27,31 @@ def reproduce(
     watch: Callable[[str], None] | None = None,
     done: Callable[[Told], None] | None = None,
 ) -> list[Told]:
-    """Run reproductions, and say which claims hold.
+    """Run reproductions, and judge the claims of the papers.
 
     Parameters
     ----------
     names : iterable of str
-        Such as ``dssp/figure-3``, or a problem for all of its; all where none is given.
+        Names such as ``dssp/figure-3``, or of problems; by default all reproductions.
     quick : bool
-        Seconds instead of minutes, on fewer instances; every claim is still judged.
+        Whether to use fewer instances, which takes seconds instead of minutes.
     output : str or Path, optional
-        A folder for the plots: curves, or else the claims beside what is found.
+        A folder for plots of the curves.
     watch : callable, optional
-        Called with each name before it is run, and how long it took when recorded, if long.
+        Called with each name before it is run, and with its recorded time if that is long.
     done : callable, optional
-        Called with what each found, once it has ended.
+        Called with the outcome of each reproduction.
 
     Returns
     -------
     list of dict
-        For each: name, title, source, workload, seconds, claims, and the plot's file.
+        For each: name, title, source, workload, seconds, claims, and the file of the plot.
 
     Raises
     ------
     InputError
-        If there is no such reproduction, nothing can be written to the folder, or this is not a
-        clone of the repository.
+        If there is no such reproduction, the folder cannot be written, or this is not a clone of
+        the repository.
     """
     entries = _entries()
     wanted: dict[str, None] = {}
@@ -67,9 +67,12 @@ def reproduce(
 
 
 def last_recorded() -> list[Told]:
-    """Return what the last recorded run of the ledger found, without running anything.
+    """Return the recorded outcomes of all reproductions, without running them.
 
-    `InputError` if this is not a clone of the repository.
+    Raises
+    ------
+    InputError
+        If this is not a clone of the repository.
     """
     entries = _entries().values()
     from schedopt.validation.reproduce.record import verdict
@@ -78,7 +81,7 @@ def last_recorded() -> list[Told]:
 
 
 def titles() -> dict[str, str]:
-    """Return the titles of all reproductions by name: none outside a clone."""
+    """Return the titles of all reproductions by name; outside a clone there are none."""
     try:
         return {name: entry.title for name, entry in _entries().items()}
     except InputError:
@@ -86,7 +89,7 @@ def titles() -> dict[str, str]:
 
 
 def with_outcome(entry: Entry, outcome: Findings, *, quick: bool, seconds: float) -> Entry:
-    """Return an entry with what a run of it found."""
+    """Return an entry with the outcome of a run."""
     claims = entry.with_answers(outcome)
     return msgspec.structs.replace(entry, quick=quick, seconds=seconds, claims=claims)
 

@@ -1,9 +1,9 @@
-"""Script: a plan as commands, written by a template that people edit.
+"""The verb script: writes a plan as a shell script, by a template.
 
 A template is a script with blocks. A block stands between a line such as ``#: each job`` and
-``#: end`` and is written once for each row of its kind (`BLOCKS`), with the row's value in place of
-each ``{{field}}``. Templates are not parsed. In their place the values are limited: to letters,
-digits, spaces and ``._:+,=@/-``, which a shell reads as a word or as several, never as code.
+``#: end``. It is written once for each row of its kind (`BLOCKS`), and each ``{{field}}`` is
+replaced by the row's value. Values may have letters, digits, spaces and ``._:+,=@/-`` only, and are
+quoted, so that a shell never reads them as code.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from schedopt.problems.summary import KINDS, Plan, PlanRow
 if TYPE_CHECKING:
     import polars as pl
 
-PLAIN = "plain"  # the template where none is named
-ENDING = ".sh"  # how the names of scripts and of templates end
+PLAIN = "plain"  # the default template
+ENDING = ".sh"  # of scripts and templates
 END = "#: end"
 BLOCKS = {
     "job": "each job that is to be released, the first first",
@@ -34,7 +34,7 @@ BLOCKS = {
     "change": "after a replanning, each stage with waiting submissions that the new plan replaces",
     "drop": "each time in which there are fewer processors",
 }
-"""The kinds of blocks, by what stands after ``#: each``."""
+"""The kinds of blocks, by the words after ``#: each``."""
 MADE: Mapping[str, tuple[str, ...]] = {
     "job": ("priority", "percent", "id", "account"),
     "release": (
@@ -45,15 +45,15 @@ MADE: Mapping[str, tuple[str, ...]] = {
     "change": ("stage", "ids", "id", "account"),
     "drop": ("number", "minutes", "pool"),
 }
-"""Fields beside a plan's columns, by the kind of block."""
-VERBATIM = ("array", "after", "ids")  # fields that are no single word, made here alone
-ID_TITLES = ("id", "jobid", "job id", "job_id")  # titles of the column that `id` stands for
+"""Fields in addition to the plan's columns, by the kind of block."""
+VERBATIM = ("array", "after", "ids")  # fields of several words, which are not quoted
+ID_TITLES = ("id", "jobid", "job id", "job_id")  # titles of the column of the field `id`
 FIELD = re.compile(r"\{\{\s*([^{}\n]*?)\s*\}\}")
 ALLOWED = " ._:+,=@/-"
 
 
 class Block(NamedTuple):
-    """A block of a template: its kind, and its lines, the first of which has a number."""
+    """A block of a template: its kind, the number of its first line, and its lines."""
 
     kind: str
     first: int
@@ -75,9 +75,14 @@ def script(plan: pl.DataFrame | Plan, template: str | Path = PLAIN) -> str:
     Parameters
     ----------
     plan : Plan or polars.DataFrame
-        A frame, as `schedopt.plan_table` returns it, knows jobs but no submissions of tasks.
+        A frame, such as of `schedopt.plan_table`, has jobs but no submissions of tasks.
     template : str or Path
-        The name of a bundled template (see `schedopt list templates`), or a file of your own.
+        The name of a bundled template (see `schedopt list templates`), or a file.
+
+    Raises
+    ------
+    InputError
+        If the template has an unknown block or field, or the plan lacks a value.
     """
     lines, file = read_template(template)
     with at_place(file=file):
@@ -96,12 +101,12 @@ def script(plan: pl.DataFrame | Plan, template: str | Path = PLAIN) -> str:
 
 
 def write(plan: pl.DataFrame | Plan, path: str | Path, template: str | Path = PLAIN) -> None:
-    """Write a plan as a shell script, whole or not at all."""
+    """Write a plan as a shell script, atomically."""
     write_bytes(Path(path), script(plan, template).encode())
 
 
 def read_template(template: str | Path) -> tuple[list[str], str]:
-    """Return a template's lines, and its name in messages."""
+    """Return the lines of a template, and its name in messages."""
     bundled = templates()
     if str(template) in bundled:
         return bundled[str(template)].split("\n"), f"template {template}"
@@ -115,7 +120,7 @@ def read_template(template: str | Path) -> tuple[list[str], str]:
 
 
 def _blocks(lines: Sequence[str]) -> list[Block]:
-    """Return the blocks of a template; `InputError` where one cannot be written."""
+    """Return the blocks of a template; `InputError` if a line is not valid."""
     blocks: list[Block] = []
     begun: int | None = None
     for n, line in enumerate(lines, start=1):
@@ -132,11 +137,11 @@ def _blocks(lines: Sequence[str]) -> list[Block]:
         elif mark.startswith("#: "):
             raise InputError(f"`{END}` before it", found=quote(mark), place=place)
         elif begun is None and FIELD.search(line) and not line.startswith("#"):
-            raise InputError("fields in blocks alone", found=line, place=place)
+            raise InputError("fields in blocks only", found=line, place=place)
         elif begun is not None and "{{" in FIELD.sub("", line):
             raise InputError("{{ with }} on the same line", found=mark, place=place)
     if begun is not None or not blocks:
-        expected = f"one line `#: each job`, or the like, and after it one `{END}`"
+        expected = f"a line such as `#: each job`, and after it a line `{END}`"
         raise InputError(expected, place=f"line {begun}" if begun else "")
     return blocks
 
@@ -154,7 +159,7 @@ def _expect_fields(plan: Plan, block: Block) -> None:
 
 
 def _rows(plan: Plan, kind: str) -> list[PlanRow]:
-    """Return the rows for which blocks of a kind are written, in order."""
+    """Return the rows of a kind of block, in order."""
     if kind == "change" and plan.carried is None:
         return []
     if kind in ("release", "drop", "change"):
@@ -174,7 +179,7 @@ def _rows(plan: Plan, kind: str) -> list[PlanRow]:
 
 
 def _with_made(row: PlanRow) -> PlanRow:
-    """Return a row with ``id``: how the farm's manager calls a job, which may be its name."""
+    """Return a row with ``id``, the farm manager's id of the job; by default the job's name."""
     own = (value for title, value in row.items() if title.lower() in ID_TITLES and value)
     return row | {"id": next(own, row.get("job"))}
 
@@ -183,7 +188,7 @@ def _with_made(row: PlanRow) -> PlanRow:
 
 
 def _filled(block: Block, row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a row's lines; of a command over several lines, leave out options without a value."""
+    """Yield the lines of a row; lines of a command whose value is missing are omitted."""
     for n, line in enumerate(block.lines):
         missing = [name for name in FIELD.findall(line) if row.get(name) in (None, "")]
         if missing and n and line.endswith("\\") and block.lines[n - 1].endswith("\\"):
@@ -191,27 +196,27 @@ def _filled(block: Block, row: Mapping[str, Any]) -> Iterator[str]:
         with at_place(f"line {block.first + n}"):
             if missing:
                 of = quote(row.get("job", block.kind))
-                raise InputError(f"a plan that says `{missing[0]}` of {of}", found="none")
+                raise InputError(f"a plan with `{missing[0]}` of {of}", found="none")
             yield FIELD.sub(lambda found: _word(row, found[1]), line)
 
 
 def _word(row: Mapping[str, Any], field: str) -> str:
-    """Return a value as a word of the shell; `InputError` where it might be more than that."""
+    """Return a value as one quoted word; `InputError` if it has a character that is not allowed."""
     value = row[field]
     text = f"{value:.15g}" if isinstance(value, float) else str(value)
     if field in VERBATIM:
         return text
     wrong = next((char for char in text if not _is_allowed(char)), "")
     if wrong or text.startswith("-"):
-        what = f"{quote(wrong)} in it" if wrong else "- before it"
+        what = f"{quote(wrong)} in it" if wrong else "a leading -"
         expected = (
             f"letters, digits, spaces and `{ALLOWED.strip()}` in the {field} of a script, with no "
-            "- before them; rename it in the table, or use another column in the template"
+            "leading -; rename it in the table, or use another column in the template"
         )
         raise InputError(expected, found=f"{quote(text)} with {what}")
     return shlex.quote(text)
 
 
 def _is_allowed(char: str) -> bool:
-    """Return True for letters and digits of any language, and what else a word may have."""
+    """Return True for letters and digits of any language, and the characters in `ALLOWED`."""
     return char in ALLOWED or category(char)[0] in "LM" or category(char) == "Nd"

@@ -1,4 +1,4 @@
-"""Solve: build the formulation, choose the solver, run it, check what it says."""
+"""The verb solve: builds the formulation, solves it, and checks the result."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     What = AnyInstance | Formulation | str | Path
 
 Stage = Callable[[Result, Limits], Result]
-AGREE = 1e-6  # relative difference of the optima of two methods: the loosest of their tolerances
-NOTICED = 0.5  # seconds of compiling from which on a result speaks of it
+AGREE = 1e-6  # relative difference within which the optima of two engines agree
+NOTICED = 0.5  # seconds of compiling from which on the result reports them
 OVER, SHARE = 1.0, 0.1
-"""Time that a solve may take beyond its limit: seconds or a share, whichever is more."""
+"""A solve may exceed its time limit by so many seconds or this share, whichever is more."""
 
 BRIEF = 0.25
-"""Seconds that a check has in any case."""
+"""Least seconds for the check."""
 
 CONFIRMED = "confirmed by"
-"""The beginning of the note that a second engine found the same optimum."""
+"""The first words of the note that a second engine found the same optimum."""
 
 
 @report_missing_extras()
@@ -75,63 +75,61 @@ def solve(
     Parameters
     ----------
     what : Instance, Formulation, str or Path
-        What to solve; a path is loaded.
+        An instance, a formulation, or a file, which is loaded.
     formulation : str, optional
-        Which formulation to build from an instance; the problem's first by default.
+        The name of the formulation to build; by default the first of the problem.
     solver : str, optional
-        Which solver; by default the one that suits.
+        The name of an engine, which then runs alone; by default the engines are tried in order.
     constraints : Constraint or path, or iterable of them
         Side constraints beyond those of the instance; a path is loaded.
     time_limit : float, optional
-        Seconds, from a model not yet built to a checked result, within a second or a tenth more;
-        the best so far is kept. Reading and compiling kernels are not counted. What is asked for
-        beyond the search (``confirm``, ``certificate``, ``explain``) has equal shares of it.
+        Seconds for building, solving and checking, exceeded by at most a second or a tenth; the
+        incumbent is kept. Reading files and compiling kernels are not counted. The search and each
+        of ``confirm``, ``certificate`` and ``explain`` have equal shares of the limit.
     gap : float
-        The relative gap that is good enough; 0 asks for a proof.
+        The relative gap at which the search stops; 0 asks for a proof.
     threads : int, optional
-        Threads of the solver.
+        The number of threads; by default the engine chooses.
     seed : int
-        The solver's seed.
+        The random seed.
     options : mapping, optional
-        The formulation's own options, such as ``fill``.
+        Options of the formulation, such as ``fill``.
     risk : str, optional
-        ``mean``, ``cvar:Q`` or ``chance:Q``: what is maximized over scenarios of uncertain run
-        times, which are drawn from the seed; option ``scenarios`` says how many.
+        The objective over scenarios of uncertain run times: ``mean``, ``cvar:Q`` or ``chance:Q``.
+        The option ``scenarios`` sets their number; they are drawn from the seed.
     watch : callable, optional
-        Called with seconds, incumbent and bound while the solver runs. If it returns True, the run
-        ends, keeps the best so far and has the termination ``interrupted``; so it does if
-        ``watch`` raises an exception, which the result's message names.
+        Called with seconds, incumbent and bound while the solver runs. If it returns True or raises
+        an exception, the run ends with the termination ``interrupted`` and keeps the incumbent.
     stop : threading.Event, optional
         Ends the run in the same way once another thread has set it.
     certificate : bool
-        Whether to add what the bound can be re-proved from, and to have the checker do so.
+        Whether to add a certificate of the bound, which the checker verifies.
     confirm : bool
-        Whether to solve again by another method; where the two disagree nothing is optimal.
+        Whether to solve again by another engine. If the two disagree, nothing is optimal.
     explain : bool
-        Whether to add why each job is left out and what each rule costs, by
-        solving again for each.
+        Whether to explain why jobs are left out and what side constraints cost, by further solves.
     many : bool
-        Whether many models are solved in this process: then compiled engines, which take a second
-        to load, pay for small ones too.
+        Whether many models are solved in this process, so that loading compiled engines, which
+        takes a second, pays off for small models too.
     start : solution record, optional
-        What to start from, such as the ``solution`` of a result; it has to keep all rules.
+        A feasible solution to start from, such as the ``solution`` of a result.
     progress : callable, optional
-        Called with further solves done and in all.
+        Called with the number of further solves that are done, and the number of all.
 
     Returns
     -------
     Result
-        Checked; ``violations`` is empty unless solver and checker disagree. Of a formulation it
-        has the type of its solution, such as ``Result[dssp.Selected]`` of a selection.
+        Checked: ``violations`` is empty unless solver and checker disagree. The type of its
+        ``solution`` is that of the formulation, such as ``Result[dssp.Selected]``.
 
     Raises
     ------
     InputError
-        If something given is not right.
+        If a file, a name, an option or a limit is not valid.
     """
     _expect_limits(Limits(time_limit, gap, threads, seed))
     if isinstance(what, str | Path):
-        what = load(what)  # not within the time limit
+        what = load(what)  # does not count to the time limit
     with stoppable(), stoppable_by(stop, watch) as request:
         limits = Limits(time_limit, gap, threads, seed, request.watch, many)
         clock = _Clock(limits, confirm + certificate + explain)
@@ -176,7 +174,7 @@ def _search(
 
 
 class _Clock:
-    """The clock of a solve: each stage beyond the search has an equal share of the limit."""
+    """The clock of a solve: the search and each further stage have equal shares of the limit."""
 
     def __init__(self, limits: Limits, beyond: int) -> None:
         self.limits, self._beyond = limits, beyond
@@ -192,7 +190,7 @@ class _Clock:
         return replace(self.limits, time_limit=remaining / (1 + self._beyond))
 
     def seconds_to_check(self) -> float | None:
-        """Return the seconds that a check may take, None where it may take any."""
+        """Return the seconds that the check may take, or None without a limit."""
         limit = self.limits.time_limit
         if stopped():
             return OVER
@@ -201,7 +199,7 @@ class _Clock:
         return max(BRIEF, limit + max(OVER, SHARE * limit) - (now() - self._began))
 
     def search(self, search: Callable[[Limits], Result]) -> Result:
-        """Return what the first stage finds, after the formulation was built."""
+        """Return the result of the search; the formulation has been built."""
         built = now() - self._began
         result = search(self._limits_left())
         spent = now() - self._began
@@ -211,7 +209,7 @@ class _Clock:
         return msgspec.structs.replace(result, options=with_limit)
 
     def run_stage(self, name: str, result: Result, stage: Stage) -> Result:
-        """Return a result after a stage beyond the search; what was found is never lost."""
+        """Return the result after a further stage, or as it was if the stage is interrupted."""
         began = now()
         self._beyond -= 1
         try:
@@ -227,7 +225,7 @@ class _Clock:
         return result
 
     def run_check(self, model: Formulation, result: Result) -> Result:
-        """Return a result as judged by the checker; an interrupted check judges nothing."""
+        """Return the checked result; a note says so if the check is interrupted."""
         began = now()
         try:
             result = _with_check(model, result, self.seconds_to_check())
@@ -237,7 +235,7 @@ class _Clock:
         return result
 
     def with_seconds(self, result: Result) -> Result:
-        """Return a result with the seconds of each stage; the rest is the search's."""
+        """Return the result with the seconds of each stage; other time counts to the search."""
         spent = self._spent
         spent["solve"] += max(0.0, now() - self._began - sum(spent.values()))
         compiled = compiling.seconds() - self._compiled
@@ -248,13 +246,13 @@ class _Clock:
 
 
 def with_note(result: Result, *notes: str | msgspec.UnsetType) -> Result:
-    """Return a result with a note added to its message."""
+    """Return the result with notes added to its message."""
     said = [str(note) for note in (result.message, *notes) if note]
     return msgspec.structs.replace(result, message="; ".join(said) or msgspec.UNSET)
 
 
 def _against_start(model: Formulation, result: Result, start: object) -> Result:
-    """Return a result, in error if a start that keeps all rules beats its bound."""
+    """Return the result, or an alarm if a feasible start beats its bound."""
     claim = msgspec.structs.replace(
         result,
         termination="completed",
@@ -279,9 +277,9 @@ def _asked(model: Formulation) -> LazyQuestion:
 
 
 def _with_risk_out_of_sample(clock: _Clock, model: Formulation, result: Result) -> Result:
-    """Return a result with its value in fresh scenarios, where it was decided under risk.
+    """Return the result with its value in new scenarios, if it was solved under risk.
 
-    At a time limit it is left out if drawing and judging them would take too long.
+    The value is omitted if the time limit was reached and too little time is left for them.
     """
     estimate = getattr(model, "estimate_risk", None)
     if estimate is None or result.solution is None:
@@ -290,7 +288,7 @@ def _with_risk_out_of_sample(clock: _Clock, model: Formulation, result: Result) 
     if left is not None and result.termination in ("time-limit", "interrupted"):
         sample = getattr(model, "sample", None)
         if sample is not None and left < 2 * sample.seconds_to_judge:
-            return with_note(result, "no value out of sample: the time limit left no time for it")
+            return with_note(result, "no value out of sample: the time limit was reached")
     return result.with_details(risk=estimate(result.solution) or msgspec.UNSET)
 
 
@@ -307,7 +305,7 @@ def _certify(
     *,
     confirm: bool,
 ) -> Result:
-    """Return a result with its certificate.
+    """Return the result with a certificate of its bound.
 
     If the certificate would be too large, a second engine confirms a proven optimum instead.
     """
@@ -325,11 +323,11 @@ def _certify(
 
 
 def _judge(clock: _Clock, model: Formulation, result: Result, why: list[str] | None) -> Result:
-    """Return a result as judged by the checker, without a certificate that proves nothing."""
+    """Return the checked result; a certificate that does not prove the bound is removed."""
     answer, result = result, clock.run_check(model, result)
     if why is None or result.bound is None or result.bound_checked:
         return result
-    if answer.certificate and not stopped():  # it is short of the bound, and of no use
+    if answer.certificate and not stopped():  # it does not prove the bound
         why += [v for v in result.violations if v.startswith("bound: ")]
         result = clock.run_check(model, answer.with_details(certificate=msgspec.UNSET))
         if result.bound_checked:
@@ -347,18 +345,18 @@ def _explain(
     result: Result,
     limits: Limits,
 ) -> Result:
-    """Return a result with its explanation, which says what is not proven."""
+    """Return the result with its explanation."""
     if result.solution is None:
         return with_note(result, "nothing to explain: there is no solution")
     explanation = record.explain(model, result, limits, progress)
     note = ""
     if explanation.unproven:
-        note = f"{explanation.unproven} of the prices are not proven; try a longer --time-limit"
+        note = f"{explanation.unproven} of the prices are not proven; allow a longer time limit"
     return with_note(result.with_details(explanation=as_document(explanation)), note)
 
 
 def with_confirmation(result: Result, other: Result | None) -> Result:
-    """Return a result confirmed by another method, if any; on disagreement nothing is optimal."""
+    """Return the result with a note on a second engine's; an error if the two disagree."""
     if other is None:
         return with_note(result, "not confirmed: there is no second method")
     summary = f"{other.solver}: {other.termination}, objective {other.objective}"
@@ -376,7 +374,7 @@ def with_confirmation(result: Result, other: Result | None) -> Result:
 
 
 def _with_check(model: Formulation, result: Result, seconds: float | None) -> Result:
-    """Return a result as judged by the checker: a faulty one is not called optimal."""
+    """Return the checked result; it is not optimal if there are violations."""
     report = _report(model, result, seconds)
     missing = [*report.unchecked, *report.unjudged]
     faulty = report.violations and result.solution_status == "optimal"
@@ -404,7 +402,7 @@ def _expect_limits(limits: Limits) -> None:
 
 
 def build_formulation(what: What, formulation: str | None, options: Options | None) -> Formulation:
-    """Return a formulation, building it from an instance or a file."""
+    """Return a formulation: the given one, or one built from an instance or a file."""
     if isinstance(what, str | Path):
         what = load(what)
     if is_instance(what):
@@ -415,12 +413,12 @@ def build_formulation(what: What, formulation: str | None, options: Options | No
                 raise InputError(instead, found=kind.name, parameter=key)
         return kind(what, **check_options(options or {}, kind.known_options, kind.name))
     if formulation is not None or options:
-        raise InputError("no formulation and no options beside a model that is built already")
+        raise InputError("no formulation and no options for a model that has been built")
     return what
 
 
 def _report(model: Formulation, result: Result, seconds: float | None) -> Report:
-    """Check a result; say what in the model no checker can see."""
+    """Return the checker's report, which lists native changes as not judged."""
     from schedopt.validation.documents import check
 
     report = check(model.instance, result.written(question=False), model.added, seconds)

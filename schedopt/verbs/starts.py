@@ -1,4 +1,4 @@
-"""Starts of jobs of a log: whether they are a policy's, and when waiting jobs will start."""
+"""Start times of jobs of a log: the verbs that check and predict them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 AS_IT_IS = {"zero": "one", "overrun": "keep"}
-"""How a plain log is read."""
+"""Options with which a plain log is read."""
 
 
 def check_starts(
@@ -35,30 +35,34 @@ def check_starts(
     options: Mapping[str, Any] | None = None,
     policy_files: Iterable[str | Path] = (),
 ) -> WrongStart | None:
-    """Return the first job in time that does not start when a policy starts it, and why.
+    """Return the first job that does not start when a policy starts it, and the reason.
 
     Parameters
     ----------
     queue : Instance
-        Of a log.
+        The instance of a log.
     starts : path or frame
-        A table with the columns ``job``, by name (a job id) where the log has names or by row from
-        0, and ``start``, in the log's unit. Instead of the latter it may have one of the policy's
-        name.
+        A table with the columns ``job`` (the name, or the row from 0 if the log has no names) and
+        ``start``, in the log's unit. The second column may instead have the policy's name.
     policy : str
-        One of those that replay logs.
+        The name of a policy that replays logs.
     tolerance : float or str
-        How far from the policy's a start may be: a number in the log's unit, or a time such as 60s.
+        The largest allowed difference: a number in the log's unit, or a time such as 60s.
     options : mapping, optional
-        The policy's own, such as ``estimates``.
+        Options of the policy, such as ``estimates``.
     policy_files : iterable of paths
         Python files that register policies; they are run.
 
     Returns
     -------
     WrongStart or None
-        None where every start is the policy's, within the tolerance or a millionth of the log's
+        None if every start is that of the policy, within the tolerance or a millionth of the log's
         unit.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read, or the policy or an option is not valid.
     """
     for path in policy_files:
         from_file.load(from_file.read(path))
@@ -67,7 +71,7 @@ def check_starts(
 
 
 def tolerance_of(given: float | str) -> float:
-    """Return a tolerance in a log's unit; a time such as 60s is for logs in seconds."""
+    """Return a tolerance in the log's unit; a time such as 60s is for logs in seconds."""
     expected = "a number of the log's unit, 0 or more, or a time such as 60s or 2m"
     if isinstance(given, str):
         seconds = seconds_of(given.strip())
@@ -82,10 +86,10 @@ def tolerance_of(given: float | str) -> float:
 def log_of(
     path: str | Path, servers: int | None = None, tell: Callable[[str], None] | None = None
 ) -> AnyInstance:
-    """Return the instance in a file, or of a plain log and a number of servers.
+    """Return the instance in a file, or that of a plain log on a number of servers.
 
-    A plain log is taken as it is: a job that cannot be replayed is an error, but for run times of
-    0, which are taken to be 1, and estimates that are too short, which are kept.
+    A job of a plain log that cannot be replayed is an error. Run times of 0 become 1, and estimates
+    that are too short are kept.
     """
     machine = _machine_of(path, servers)
     if machine is None:
@@ -103,10 +107,11 @@ def _machine_of(path: str | Path, servers: int | None) -> dict[str, int] | None:
     is_named = ":" in name and "." not in name.rpartition("/")[2]  # example:small
     if is_named or name.endswith(".json"):
         if servers is not None:
-            raise InputError("none, with an instance", found=str(servers), parameter="servers")
+            expected = "no number of servers: the instance has its own"
+            raise InputError(expected, found=str(servers), parameter="servers")
         return None
-    if servers is None and not name.endswith(".swf"):  # whose header may say it
-        expected = "how many processors the machine of a plain log has"
+    if servers is None and not name.endswith(".swf"):  # the header may have the number
+        expected = "the number of processors of the machine of a plain log"
         raise InputError(expected, found="nothing", parameter="servers")
     return {} if servers is None else {"processors": servers}
 
@@ -136,40 +141,46 @@ def start_times(
     seed: int = 0,
     tell: Callable[[str], None] | None = None,
 ) -> StartTimes:
-    """Return an interval for the start of each job that waits at a time, under a policy.
+    """Return prediction intervals for the starts of the jobs that wait at a time.
 
-    Run times are drawn from how long jobs have run that have ended by then; intervals are
-    calibrated on starts before then. Until then, jobs start as the export of a cluster says in
-    which jobs wait or run, else as the policy starts them.
+    Run times are drawn from those of jobs that have ended by then, and intervals are calibrated on
+    earlier starts. Until then jobs start as in the export, if some jobs of it wait or run, or else
+    as the policy starts them.
 
     Parameters
     ----------
     queue : Instance or path
-        Of a log. A path may be that of a plain log, such as what ``sacct -XP`` prints.
+        The instance of a log. A path may be that of a plain log, such as the output of
+        ``sacct -XP``.
     at : float or str
-        The time, in the log's unit; or a date, by the clock of the log if it has no offset of its
-        own; or ``now``, which is when an export was written.
+        The time, in the log's unit; or a date, in the log's time zone if it has no offset; or
+        ``now``, the time at which the export was written.
     policy : str
-        One of those that replay logs.
+        The name of a policy that replays logs.
     job : str, optional
-        The name of a job that waits: only its start is returned.
+        The name of a waiting job; only its start is predicted.
     servers : int, optional
-        How many processors the machine of a plain log has.
+        The number of processors, for a plain log.
     level : float
-        How probable it is to be that a start lies in its interval, between 0 and 1.
+        The probability that a start lies in its interval, between 0 and 1.
     model : str
-        Of run times: ``history``, or ``requested``.
+        The model of run times: ``history`` or ``requested``.
     options : mapping, optional
-        The policy's own.
+        Options of the policy.
     seed : int
-        Of the scenarios that are drawn.
+        The random seed of the scenarios.
     tell : callable, optional
-        Is called with a line on what became of the rows of a plain log.
+        Called with a line on the rows of a plain log that were read.
 
     Returns
     -------
     StartTimes
-        A row for each waiting job in the order of submission.
+        A row for each waiting job, in the order of submission.
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read, or an argument is not valid.
     """
     observed = Observed()
     if isinstance(queue, str | Path):
@@ -188,9 +199,9 @@ def start_times(
 
 
 def time_of(text: str, dates: Dates | None, until: float | None = None) -> float:
-    """Return a time in a log's unit, of a number or a date; `InputError` if it is neither.
+    """Return a number or a date as a time in the log's unit; `InputError` if it is neither.
 
-    ``until`` is when an export was written, which is ``now``.
+    ``until`` is the time at which an export was written, which ``now`` denotes.
     """
     if text == "now" and until is not None:
         return until
@@ -204,7 +215,6 @@ def time_of(text: str, dates: Dates | None, until: float | None = None) -> float
         expected = "now, a number in the log's unit, or a date such as 2026-11-22T14:00"
         raise InputError(expected, found=quote(text), parameter="at") from None
     if dates is None:
-        sets = "it has no `start`, as `convert --option timezone=ZONE` sets"
-        expected = f"a number in the log's unit: {sets}"
+        expected = "a number in the log's unit: it has no `start`, which the option timezone sets"
         raise InputError(expected, found=quote(text), parameter="at")
     return dates.since(moment if moment.tzinfo else moment.replace(tzinfo=dates.start.tzinfo))

@@ -1,4 +1,4 @@
-"""What if: the optimum for every combination of values at places of an instance."""
+"""The verb whatif: solves an instance for every combination of values at some places."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -42,32 +42,31 @@ def whatif(
     Parameters
     ----------
     what : Instance, str or Path
-        The instance; a path is loaded. Of a plan document the night, under the plan's side
-        constraints, is solved as a schedule.
+        The instance; a path is loaded. The night of a plan document is solved as a schedule, with
+        the side constraints of the plan.
     vary : sequence of str
-        ``PLACE=VALUES``. Places are names with points between: ``processors``, ``deadline``,
-        ``jobs.hero.reward``, ``rules.cap.at_most.fx`` (a side constraint by its name, or by kind
-        and position), ``option.fill``. Values have commas between, or are ``FIRST:LAST:STEP``;
-        times may have units, such as ``12h``, or be by the clock.
+        ``PLACE=VALUES``. A place is a path of names separated by points: ``processors``,
+        ``deadline``, ``jobs.hero.reward``, ``rules.cap.at_most.fx`` (a side constraint by its name,
+        or by kind and position), ``option.fill``. Values are separated by commas, or are
+        ``FIRST:LAST:STEP``; times may have units, such as ``12h``, or be times of day.
     formulation, solver, constraints, time_limit, gap, seed, options
-        As `solve` takes them.
+        See `solve`.
     jobs : int
-        Processes.
+        The number of processes.
     output : path, optional
-        A .jsonl file, to which each row is appended as it is known, and whose rows are not solved
-        again.
+        A .jsonl file, to which rows are appended, and whose rows are not computed again.
     progress : callable, optional
-        Called with combinations done and in all.
+        Called with the number of combinations that are done, and the number of all.
 
     Returns
     -------
     list of Variation
-        One for each combination, the last place changing fastest.
+        A row for each combination; the values of the last place change fastest.
 
     Raises
     ------
     InputError
-        If a place, a value or something else given is not right; before anything is solved.
+        If a place, a value or another argument is not valid, before anything is solved.
     SweepInterrupt
         At Ctrl-C: a `KeyboardInterrupt` with the ``rows`` that are done.
     """
@@ -94,7 +93,7 @@ def whatif(
     variants = []
     for values in combinations(varied):
         source = VariedSource(what.name, document, rules, values)
-        source.read()  # before anything is solved
+        source.read()  # raises errors before anything is solved
         key = digest_of(document, rules, values, how)
         run = PlannedRun(key, "", 0, {})
         variants.append(Variant(source=source, digest=key, runs=(run,), sweep=Sweep(), how=how))
@@ -119,7 +118,7 @@ def whatif(
 def question_of(
     path: str | Path,
 ) -> tuple[AnyInstance, Sequence[Constraint], str | None]:
-    """Return the instance of a file; of a plan also its side constraints and its formulation."""
+    """Return the instance of a file, and the side constraints and formulation if it is a plan."""
     held = load(path)
     if not isinstance(held, Result):
         return held, (), None
@@ -130,7 +129,7 @@ def question_of(
 
 
 class CompleteMessageError(InputError):
-    """An error whose message says all there is to say."""
+    """An error whose message is complete."""
 
     def __str__(self) -> str:
         return self.expected

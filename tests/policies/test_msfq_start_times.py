@@ -136,7 +136,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
         (["--at", "1e7"], "--at: found 10000000; expected a time of the log"),
         (["--at", "nan"], "--at: found nan; expected a time of the log"),
         (["--at", "300", "--job", "x"], "--job: found 'x'; expected a job that waits (one of '"),
-        (["--at", "300", "--servers", "4"], "--servers: found 4; expected none"),
+        (["--at", "300", "--servers", "4"], "--servers: found 4; expected no number of servers"),
         (["--at", "2026-03-29"], "it has no `start`"),
         (["--at", "3", "--policy", "esay"], "esay"),
         (["--at", "3", "--level", "90"], "between 0 and 1"),
@@ -381,7 +381,7 @@ BAD = [
         "",
         "the column user",
     ),
-    (*bad("0,0", ("--servers", "4")), "--servers", "none, with an instance"),
+    (*bad("0,0", ("--servers", "4")), "--servers", "no number of servers"),
     (*bad("0,0", ("--option", "estimates=some")), "estimates", "given or exact"),
 ]
 

@@ -101,12 +101,12 @@ def test_rows_of_another_sweep_are_never_overwritten(nights: Path, tmp_path: Pat
     bench(nights, policies=["greedy"], output=output)
     before = output.read_bytes()
     for other in ({"options": {"fill": 0.5}}, {"time_limit": 5.0}):
-        with pytest.raises(InputError, match="rows of this very sweep"):
+        with pytest.raises(InputError, match="rows of this bench"):
             bench(nights, policies=["greedy"], output=output, **other)  # type: ignore[arg-type]
     assert output.read_bytes() == before
     alien = tmp_path / "rows.csv"
     alien.write_text("a,b\n")
-    with pytest.raises(InputError, match="one of others"):
+    with pytest.raises(InputError, match="found another file"):
         bench(nights, policies=["greedy"], output=alien)
 
 
@@ -259,7 +259,7 @@ def test_a_bench_takes_instances_in_memory_and_policies_are_compared(tmp_path: P
     (pair,) = against(rows, "core")
     assert (pair.compared, pair.worse) == (2, 0)
     assert against(read_rows(tmp_path / "rows.jsonl"), "core") == [pair]
-    with pytest.raises(InputError, match="a name of its own"):
+    with pytest.raises(InputError, match="different names"):
         schedopt.bench([made[0], made[0]], policies=["greedy"])
 
 

@@ -143,8 +143,8 @@ def test_what_is_kept_between_calls_answers_as_a_fresh_call_does() -> None:
         assert sum(jobs[name]["cores"] for name in kept.start) == kept.objectives[1]
         assert sum(jobs[name]["mem"] for name in kept.start) <= 30.5 + 1e-9
     assert len(queue) == len(jobs)
-    assert "that is there" in str(refusal(queue.remove, ["nobody"]))
-    assert "not there yet" in str(refusal(queue.add, [more[0]]))
+    assert "in the queue" in str(refusal(queue.remove, ["nobody"]))
+    assert "not in the queue yet" in str(refusal(queue.add, [more[0]]))
 
 
 def plain_greedy(goals: np.ndarray, uses: np.ndarray, room: np.ndarray) -> tuple[int, ...]:

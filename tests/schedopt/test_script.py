@@ -214,13 +214,13 @@ def test_what_is_not_known_is_left_out_of_a_command_or_refused() -> None:
     [
         ("#: each job\nrun {{jbo}}\n#: end\n", "a field of the plan", "line 2"),
         ("#: each job\nrun {{job\n#: end\n", "on the same line", "line 2"),
-        ("#: each job\nrun {{start_time}}\n#: end\n", "a plan that says `start_time`", "line 2"),
+        ("#: each job\nrun {{start_time}}\n#: end\n", "a plan with `start_time`", "line 2"),
         ("#: end\n#: each job\n", "`#: each job`", "line 1"),
         ("#: each job\n#: each job\n", "`#: end` before it", "line 2"),
-        ("#: each job\n", "one line", "line 1"),
-        ("run\n", "one line", ""),
+        ("#: each job\n", "a line such as", "line 1"),
+        ("run\n", "a line such as", ""),
         ("#: each night\n#: end\n", "`#: each release`", "line 1"),
-        ("run {{job}}\n#: each job\n#: end\n", "fields in blocks alone", "line 1"),
+        ("run {{job}}\n#: each job\n#: end\n", "fields in blocks only", "line 1"),
     ],
 )
 def test_what_is_no_template_is_refused(text: str, says: str, place: str, tmp_path: Path) -> None:
