@@ -11,11 +11,11 @@ import pytest
 from builders.cli import invoked, process, refused
 from builders.dssp import best_exactly
 from builders.effort import ALL
+from builders.effort import examples as seeds
 from builders.refusals import refusal
 
 import schedopt
 from schedopt.instances import files, schema
-from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import GENERATORS, TEAMS, render_season
 from schedopt.instances.examples import examples, find_example, locate, tables
@@ -89,7 +89,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
 @every
 def test_every_seed_makes_an_instance_that_is_read_back(problem: str, name: str) -> None:
     for options in SIZES[f"{problem}/{name}"]:
-        for seed in range(100):
+        for seed in range(seeds(100)):
             made = schedopt.generate(problem, name, seed=seed, options=options)
             assert files.parse(files.encode(made)) == made, (options, seed)
 
@@ -210,9 +210,6 @@ def test_each_is_what_its_name_says(name: str) -> None:
     assert schedopt.load(f"example:{name}") == files.load(example.path) == instance
 
 
-FARM_OPTIONS = {"processors": 6, "start": "20:00", "deadline": "06:00", "seats:houdini": 3}
-
-
 @pytest.mark.parametrize(
     ("name", "options", "count"),
     [
@@ -286,13 +283,3 @@ def test_every_kind_is_in_constraints_and_they_hold_together() -> None:
     assert kinds == set(known["discriminator"]["mapping"])
     allowed = best_exactly(instance)
     assert allowed < (best_exactly(bare(instance)) or 0)
-
-
-def test_the_night_is_a_generated_one_with_a_ceiling_for_each_team() -> None:
-    instance = bundled("night.json.gz")
-    made = GENERATORS["render-night"](89)
-    assert instance.jobs == made.jobs
-    assert (instance.processors, instance.deadline) == (made.processors, made.deadline)
-    (rule,) = instance.constraints
-    assert isinstance(rule, FairShare)
-    assert rule.at_most.keys() == instance.groups["team"].keys()

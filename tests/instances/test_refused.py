@@ -64,18 +64,6 @@ def test_what_is_no_document_is_refused(text: str | bytes, says: str, tmp_path: 
     assert len(said) < 400 + len(str(path))
 
 
-def test_a_path_through_a_file(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("{}")
-    assert refusal(files.load, tmp_path / "a" / "b.json").expected == "a readable file"
-
-
-def test_the_largest_size_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_bytes(b"0" * 100)
-    assert len(files.read_bytes(path, most=100)) == 100
-    assert refusal(files.read_bytes, path, most=99).file == str(path)
-
-
 def fair(**fields: Any) -> dict[str, Any]:
     return {"kind": "fair-share", "by": "team", "at_most": {"fx": 0.2}} | fields
 
