@@ -287,21 +287,6 @@ def test_independent_batches_of_a_known_series(correlation: float) -> None:
     assert np.median(found) == pytest.approx(expected, rel=0.2)
 
 
-def test_what_an_interval_needs() -> None:
-    residuals = series(0.0)
-    assert experiment.interval(residuals, 1.0).half_width == pytest.approx(
-        1.96 / experiment.DEFAULTS.batches**0.5, rel=0.6
-    )
-    assert (
-        experiment.interval(residuals, 1.0, observations=experiment.DEFAULTS.enough - 1).half_width
-        is None
-    )
-    assert experiment.interval(residuals[:-1], 1.0).half_width is None
-    assert experiment.interval(series(0.99), 1.0).half_width is None
-    assert experiment.interval(np.zeros(experiment.DEFAULTS.batches), 1.0).half_width == 0.0
-    assert all(experiment.DEFAULTS.batches % batches == 0 for batches in experiment.T_QUANTILES)
-
-
 def test_observations_are_those_of_an_mm1_in_heavy_traffic() -> None:
     """The integrated autocorrelation time of an M/M/1's sojourn times is known."""
     for load in (0.9, 0.95, 0.99):

@@ -11,7 +11,6 @@ import pytest
 from builders.cli import refused, run
 from builders.effort import examples, tried
 from builders.msfq import queue_of, random_jobs, random_parts, with_releases
-from builders.refusals import refusal
 from hypothesis import strategies as st
 
 import schedopt
@@ -228,11 +227,6 @@ def test_times_are_rounded_to_minutes_by_the_clock() -> None:
     assert found.requested == 90
     unknown = Start(job="a", earliest=None, median=0.0, latest=None, requested=0.0)
     assert unknown.by_minutes(dates).earliest is None
-
-
-def test_classes_have_no_log() -> None:
-    queue: Any = schedopt.example("one-or-all")
-    assert "an instance of a log" in str(refusal(schedopt.start_times, queue, 1.0))
 
 
 JOBS = Jobs.of([0, 0, 1, 2, 2], [2, 3, 1, 4, 1], [10, 4, 8, 3, 20], [10, 4, 10, 3, 20])

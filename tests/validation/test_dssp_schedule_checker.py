@@ -15,7 +15,6 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
-from schedopt.validation.dssp.schedule import earned_interval
 
 
 def a_night(**changes: Any) -> Instance:
@@ -172,13 +171,6 @@ def test_what_takes_no_time_asks_for_no_processor(start: float, told: bool) -> N
     report = check(a_night(), msgspec.convert(given, Document))
     assert any("stages that start before" in line for line in report.violations) == told
     assert told or not report.violations
-
-
-def test_what_is_paid_late_falls_along_its_points() -> None:
-    job = Job(name="a", reward=10, stages=((1.0,),))
-    night = Instance(name="n", processors=1, deadline=10, jobs=(job,), late=((0, 1), (4, 0.2)))
-    for end, paid in ((10, 10.0), (12, 6.0), (13, 4.0), (15, 0.0)):
-        assert earned_interval(night, {"a": float(end)}, 0.0) == pytest.approx((paid, paid))
 
 
 def the_plan(night: Instance) -> dict[str, Any]:

@@ -11,13 +11,12 @@ from builders import forging
 from builders.effort import ALL, examples
 from builders.msfq import at_load
 
-from schedopt import check, generate, solve
+from schedopt import check, solve
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Result
 from schedopt.validation import documents
 from schedopt.validation.msfq import solved
 from schedopt.validation.report import Report
-from schedopt.verbs import solve as solving
 
 
 @pytest.mark.parametrize("row", forging.ROWS)
@@ -181,42 +180,3 @@ def test_what_is_looked_at_first_is_the_threshold_and_beside_it(
     wrong = msgspec.structs.replace(right.solution, curve=tuple(curve))
     report = checked(msgspec.structs.replace(right, solution=wrong), 1.0)
     assert any("curve" in violation for violation in report.violations)
-
-
-def test_seconds_add_up_to_what_a_solve_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = [0.0]
-
-    def now() -> float:
-        ticks[0] += 1
-        return ticks[0]
-
-    monkeypatch.setattr("schedopt.verbs.solve.now", now)
-    seconds = solve(QUEUE, certificate=True, confirm=True).seconds
-    known = msgspec.structs.asdict(seconds)
-    known.pop("compile")
-    assert None not in known.values()
-    assert sum(s for s in known.values() if s) == ticks[0] - 1
-    assert seconds.confirm
-    assert seconds.certify
-    assert not seconds.explain
-
-
-def test_a_large_solution_is_not_checked_where_no_time_is_left_and_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    instance = generate("epoch", seed=1)
-    result = solve(instance)
-    wrong = msgspec.structs.replace(result, objective=1.5 * (result.objective or 1.0))
-    claim = wrong.written(question=False)
-    assert documents.check(instance, claim, [], 0.0).violations != []  # it is small
-    monkeypatch.setattr(documents, "LARGE", 0)
-    report = documents.check(instance, claim, [], 0.0)
-    assert report.unchecked == ["the solution: no time was left; `schedopt check` has its own"]
-    assert (report.late, report.bound) == (True, f"believed, from {result.solver}")
-    assert documents.check(instance, claim, [], 1e9).violations != []
-    monkeypatch.setattr(solving, "OVER", 0.0)
-    monkeypatch.setattr(solving, "BRIEF", 0.0)
-    late = solve(instance, time_limit=0.0)
-    assert not late.checked
-    assert "not checked: the solution" in str(late.message)
-    assert late.solution is not None

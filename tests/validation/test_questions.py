@@ -206,12 +206,3 @@ def test_a_believed_optimum_does_not_hold_it_is_believed(tmp_path: Path) -> None
     assert "that it is optimal is believed" in said
     assert "(solve with --certificate to have it re-proved)" in said
     assert "holds (optimal" not in said
-
-
-def test_check_does_not_advise_a_certificate_that_was_asked_for(tmp_path: Path) -> None:
-    out = tmp_path / "out.json"
-    schedopt.dump(schedopt.solve("example:teams", certificate=True), out)
-    said = invoked("check", "example:teams", str(out))
-    assert "that it is optimal is believed" in said
-    assert "no certificate could be made" in said
-    assert "--certificate" not in said

@@ -32,7 +32,6 @@ LONG = (
     "epoch/figure-18",  # as 14
 )
 """Entries that take half of the time of all: `make test-all`, and `reproduce --quick`."""
-VERDICTS = {True: 237, False: 25, None: 10}
 DRAWN = ("dssp/figure-3", "epoch/figure-9", "msfq/figure-2")
 """Entries of which plots are looked at."""
 LEDGER = [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in ledger()]
@@ -47,15 +46,6 @@ def test_every_claim_is_judged_as_recorded(name: str, tmp_path: Path) -> None:
     assert not (plotted and entry["plot"]) or Path(entry["plot"]).read_bytes()[1:4] == b"PNG"
 
 
-def test_what_differs_and_cannot_be_judged_is_known() -> None:
-    """On the synthetic nights LCPF is second to CPA, for one; a printed formula lacks a factor."""
-    verdicts = dict.fromkeys(VERDICTS, 0)
-    for entry in ledger().values():
-        for holds in entry.verdicts:
-            verdicts[holds] += 1
-    assert verdicts == VERDICTS
-
-
 def test_the_verb() -> None:
     done = CliRunner().invoke(app, ["reproduce", "dssp/theorem-1", "--quick", "--json"])
     assert done.exit_code == 0
@@ -65,13 +55,6 @@ def test_the_verb() -> None:
 
 def test_names_that_are_not_known_are_refused() -> None:
     assert "dssp/figure-3" in str(refusal(reproduce, ["dssp/figure3"]))
-
-
-def test_synthetic_workloads_say_so() -> None:
-    for name, entry in ledger().items():
-        drawn = name in ("dssp/figure-1", "dssp/figure-2")
-        if name.startswith("dssp/") and ("figure" in name or "section" in name) and not drawn:
-            assert "not public" in entry.workload
 
 
 def test_a_wheel_sends_to_a_clone(installed: Path, tmp_path: Path) -> None:
@@ -135,20 +118,6 @@ def test_the_page_is_what_the_record_makes() -> None:
     assert set(re.findall(r"\]\(#([^)]*)\)", page)) == anchors
 
 
-@pytest.mark.parametrize(
-    ("held", "words"),
-    [
-        ([True, True], "holds"),
-        ([True, False, None], "differs in 1 of 3"),
-        ([False], "differs"),
-        ([None, None], "cannot be checked"),
-        ([True, None], "holds as far as it can be checked"),
-    ],
-)
-def test_a_verdict_is_the_worst_of_the_claims(held: list[bool | None], words: str) -> None:
-    assert record.verdict(held) == words
-
-
 def test_every_claim_is_answered_and_nothing_else() -> None:
     entry = ledger()["dssp/theorem-1"]
     answers = run(entry.name, True).answers
@@ -172,16 +141,3 @@ def test_the_verb_without_names_prints_the_table() -> None:
     shown = CliRunner().invoke(app, ["reproduce"])
     assert shown.exit_code == 0
     assert "msfq/lemma-phase-4" in shown.output
-
-
-@pytest.mark.parametrize("words", [["all"], ["--quick"]])
-def test_all_are_run_if_asked(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[object] = []
-
-    def run(names: object, **_: object) -> list[object]:
-        asked.append(names)
-        return []
-
-    monkeypatch.setattr("schedopt.verbs.reproduce.reproduce", run)
-    assert CliRunner().invoke(app, ["reproduce", *words]).exit_code == 0
-    assert asked == [()]
