@@ -58,7 +58,7 @@ def _refuse_repeated_keys(text: bytes) -> None:
             raise InputError("each key of an object once", found=f"{quote(twice)} twice")
 
     with suppress(json.JSONDecodeError, UnicodeDecodeError, RecursionError):  # msgspec has a place
-        json.loads(text, object_pairs_hook=pairs)
+        json.loads(text, object_pairs_hook=pairs, parse_int=str)  # of any number of digits
 
 
 def strip_comments(data: bytes) -> bytes:
