@@ -1,6 +1,7 @@
 """The state of an engine that solves an allocation: incumbent, bound, and the engines of each."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from math import inf
 from typing import Literal, Protocol
 
@@ -26,14 +27,30 @@ from schedopt.solvers.result import Result, Termination, gap, snap_bound
 from schedopt.solvers.running import Run, make_result
 from schedopt.solvers.stopping import stopped
 
-SECONDS_PER_STEP = 0.2
-"""Seconds between two checks of the clock."""
-SECONDS_TO_WRITE = 0.7
-"""Seconds beyond the time limit that writing a solution may take."""
-MOST_PROGRAMS = 2_000
-"""Most orders whose convex programs are solved; the gap that remains is reported."""
-SMALLEST_GAP = 1e-7
-"""Relative gap to the incumbent below which a convex program is not solved."""
+
+@dataclass(frozen=True)
+class AttemptParams:
+    """Parameters of an attempt.
+
+    Attributes
+    ----------
+    step_seconds : float
+        Seconds between two checks of the clock.
+    write_seconds : float
+        Seconds beyond the time limit that writing a solution may take.
+    programs : int
+        Most orders whose convex programs are solved; the gap that remains is reported.
+    smallest_gap : float
+        Relative gap to the incumbent below which a convex program is not solved.
+    """
+
+    step_seconds: float = 0.2
+    write_seconds: float = 0.7
+    programs: int = 2_000
+    smallest_gap: float = 1e-7
+
+
+PARAMS = AttemptParams()
 
 
 class AllocationSearch(Protocol):
@@ -152,7 +169,7 @@ class Attempt:
         try:
             while True:
                 left = self.seconds_left()
-                step = SECONDS_PER_STEP
+                step = PARAMS.step_seconds
                 done = search.advance(step if left is None else max(min(step, left), 0.0))
                 self.raise_bound(search.bound, search.name)
                 self.note(search.value)
@@ -163,7 +180,8 @@ class Attempt:
                     return False
         finally:
             left = self.seconds_left()
-            if search.value < best and (left is None or spare <= max(left, 0.0) + SECONDS_TO_WRITE):
+            late = left is not None and spare > max(left, 0.0) + PARAMS.write_seconds
+            if search.value < best and not late:
                 self.take(search.solution(), search.name)
 
     def take_program(self, order: list[int], arrived: dict[str, int] | None = None) -> float:
@@ -207,8 +225,8 @@ class Attempt:
         self.raise_bound(bound_all, self.name)
         try:
             for tried, (bound, timeline) in enumerate(leaves):
-                over = tried >= MOST_PROGRAMS or self.out_of_time()
-                if over or bound >= self.value * (1 - SMALLEST_GAP):
+                over = tried >= PARAMS.programs or self.out_of_time()
+                if over or bound >= self.value * (1 - PARAMS.smallest_gap):
                     least = min(least, bound)
                     if over:
                         self.message = f"only {tried} completion orders were solved"
@@ -332,7 +350,7 @@ def _feasibility_test(attempt: Attempt) -> Holds:
             key = *order[len(order) - before :], -1, *arrived.values()
             if key in tried:
                 continue
-            if len(tried) >= MOST_PROGRAMS or attempt.out_of_time():
+            if len(tried) >= PARAMS.programs or attempt.out_of_time():
                 raise TimeoutError
             tried.add(key)
             if feasible(model.ordered(order, arrived), some):

@@ -12,7 +12,7 @@ from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers import clarabel
 from schedopt.solvers.conflict import Holds
 from schedopt.solvers.engine import EngineTask
-from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, Attempt, run_attempt
+from schedopt.solvers.hesrpt.attempt import PARAMS, Attempt, run_attempt
 from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.solvers.hesrpt.feasibility import has_few_timelines, possible_timelines
 from schedopt.solvers.hesrpt.order_search import GivenOrder, order_search, plain_timeline
@@ -68,7 +68,7 @@ def _over_timelines(attempt: Attempt) -> Termination:
         if attempt.solution is None or not attempt.out_of_time():
             floor = max(floor, solve_program(program, attempt.seconds_left()).bound or 0.0)
     attempt.raise_bound(floor, attempt.name)
-    if not model.given and not has_few_timelines(model, MOST_PROGRAMS):
+    if not model.given and not has_few_timelines(model, PARAMS.programs):
         attempt.take_program(*plain_timeline(instance))
     every = possible_timelines(model, model.rules.names)
     return attempt.solve_leaves(((floor, timeline) for timeline in every), floor)

@@ -26,12 +26,56 @@ from schedopt.solvers.hesrpt import decision_diagram_kernels as kernels
 from schedopt.solvers.hesrpt.branch_and_bound_kernels import Paths
 from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, slope, speed
 
-LEAST_ELASTICITY = 1e-3
-TAILS = (1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0)
-"""Factors of additional rents below and above the usual ones, for too many or too few servers."""
+
+@dataclass(frozen=True)
+class DiagramParams:
+    """Parameters of the decision diagrams.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of nodes beyond which none is split.
+    gains : int
+        The same limit for nodes times rents, times 16.
+    chunk : int
+        Rents times edges between two checks of the clock.
+    few_paths : int
+        Number of paths at which the passes end.
+    steps : tuple of (int, float)
+        Pairs of a number of remaining edges and the step between logarithms of rents from it on.
+    beyond : float
+        How far above its rent, in logarithms, the gains of a node's paths are compared.
+    kept : float
+        A pass that keeps more than this fraction of the paths has stalled.
+    stalled_passes : int
+        Consecutive stalled passes at which the passes end.
+    growth, few_nodes : float, int
+        A pass has not stalled if it has ``growth`` times more nodes than all before, and fewer than
+        ``few_nodes``.
+    tails : tuple of tuple of float
+        Factors of additional rents below and above the usual ones, for too many or too few servers.
+    least_elasticity : float
+        Smaller elasticities of speedups count as this one.
+    """
+
+    nodes: int = 300_000
+    gains: int = 400_000_000
+    chunk: int = 2_000_000
+    few_paths: int = 100
+    steps: tuple[tuple[int, float], ...] = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
+    beyond: float = 0.7
+    kept: float = 0.8
+    stalled_passes: int = 3
+    growth: float = 1.5
+    few_nodes: int = 100_000
+    tails: tuple[tuple[float, ...], tuple[float, ...]] = ((1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0))
+    least_elasticity: float = 1e-3
 
 
-def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
+DEFAULTS = DiagramParams()
+
+
+def rents_of(c: Curves, costs: Floats, step: float, params: DiagramParams = DEFAULTS) -> Floats:
     """Return increasing rents, from below the rent of any single job to above that of all.
 
     ``step`` is the difference of their logarithms.
@@ -40,34 +84,15 @@ def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
     for j, cost in enumerate(costs.tolist()):
         most = float(c.mosts[j])
         elasticity = most * slope(c, j, most * (1 - 1e-12)) / speed(c, j, most)
-        least = min(least, cost * max(elasticity, LEAST_ELASTICITY) / c.servers)
+        least = min(least, cost * max(elasticity, params.least_elasticity) / c.servers)
     most = 1.02 * float(costs.sum()) / c.servers
     rents = np.geomspace(least, most, int(log(most / least) / step) + 2)
     if c.bounded or not (c.pars > 0).all():
-        few, many = (np.array(tail) for tail in TAILS)
+        few, many = (np.array(tail) for tail in params.tails)
         rents = np.concatenate([least * few, rents, most * many])
     return np.asarray(rents)
 
 
-MOST_NODES = 300_000
-"""Number of nodes beyond which none is split."""
-MOST_GAINS = 400_000_000
-"""The same limit for nodes times rents, times 16."""
-CHUNK = 2_000_000
-"""Rents times edges between two checks of the clock."""
-FEW_PATHS = 100
-"""Number of paths at which the passes end."""
-FINE = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
-"""Pairs of a number of remaining edges and the step between logarithms of rents from it on."""
-BEYOND = 0.7
-"""How far above its rent, in logarithms, the gains of a node's paths are compared."""
-HARDLY, MOST_VAIN = 0.8, 3
-"""A pass that keeps more than this fraction of the paths has stalled; the passes end after so many
-stalled passes.
-"""
-FINER, FEW_NODES = 1.5, 100_000
-"""A pass has not stalled if it has so many times more nodes than all before, but fewer than these.
-"""
 DIGITS = 1e-7
 """Relative difference below which gains count as equal."""
 
@@ -109,6 +134,7 @@ class Diagram:
     sizes, costs : ndarray, shape (M,)
     after : ndarray of int, shape (M,)
         For each job the bit mask of the jobs that complete after it; they are placed first.
+    params : DiagramParams, optional
 
     Attributes
     ----------
@@ -120,7 +146,15 @@ class Diagram:
         Whether the last passes removed hardly any path.
     """
 
-    def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:
+    def __init__(
+        self,
+        c: Curves,
+        sizes: Floats,
+        costs: Floats,
+        after: Ints,
+        params: DiagramParams = DEFAULTS,
+    ) -> None:
+        self.params = params
         teams = np.append(c.team_mosts, c.servers)[c.teams]
         self.c = c._replace(mosts=np.maximum(np.minimum(c.mosts, teams), c.leasts))
         self.sizes, self.costs, self.after = sizes, costs, after
@@ -135,13 +169,13 @@ class Diagram:
 
         The goal must not increase from pass to pass.
         """
-        step = next(step for least, step in FINE if self.edges >= least)
+        step = next(step for least, step in self.params.steps if self.edges >= least)
         grid = self._grid(step)
         parts = 1
         if self.passes > 1:
-            most = min(4 * MOST_NODES, MOST_GAINS // len(grid.rents))
+            most = min(4 * self.params.nodes, self.params.gains // len(grid.rents))
             parts = next((k for k in (4, 2) if k**3 * self.nodes <= most), 1)
-        split = Split(parts, round(BEYOND / step))
+        split = Split(parts, round(self.params.beyond / step))
         layers: list[Layer] = []
         front = _Frontier(
             np.zeros(1, np.int64),
@@ -162,14 +196,15 @@ class Diagram:
         self.nodes = sum(len(layer.base) for layer in layers)
         before = self.paths
         self._remove_costly(goal, len(front.base))
-        finer = FINER * self._widest < self.nodes < FEW_NODES
+        params = self.params
+        finer = params.growth * self._widest < self.nodes < params.few_nodes
         self._widest = max(self._widest, self.nodes)
-        self._vain = self._vain + 1 if self.paths > HARDLY * before and not finer else 0
-        self.stalled = self._vain >= MOST_VAIN
+        self._vain = self._vain + 1 if self.paths > params.kept * before and not finer else 0
+        self.stalled = self._vain >= params.stalled_passes
 
     def _grid(self, step: float) -> kernels.Grid:
         """Return the rents of the next pass, and the gains of plain jobs at them."""
-        rents, jobs = rents_of(self.c, self.costs, step), len(self.sizes)
+        rents, jobs = rents_of(self.c, self.costs, step, self.params), len(self.sizes)
         grid = kernels.Grid(rents, np.zeros((jobs, len(rents))), np.zeros(jobs, dtype=np.bool_))
         kernels.fill_unit_gains(self.c, grid)
         return grid
@@ -191,7 +226,7 @@ class Diagram:
         layer.prices = np.empty(free.shape)
         layer.child = np.full(free.shape, -1, dtype=np.int32)
         rents = len(grid.rents)
-        chunk = max(1, CHUNK // (8 * rents * len(jobs)))
+        chunk = max(1, self.params.chunk // (8 * rents * len(jobs)))
         for first in range(0, len(masks), chunk):
             span = (first, min(first + chunk, len(masks)))
             at = (front.sets, masks, front.gains)
@@ -211,7 +246,7 @@ class Diagram:
         starts = np.searchsorted(edges[:, 2], np.arange(len(old)))
         costs = front.base[edges[:, 0]] + prices * self.sizes[edges[:, 1]]
         gains = np.full((len(old), rents), -inf)
-        chunk = max(1, CHUNK // rents)
+        chunk = max(1, self.params.chunk // rents)
         for first in range(0, len(edges), chunk):
             span = (first, min(first + chunk, len(edges)))
             kernels.merge_gains(self.c, grid, edges, prices, front.gains, span, gains)

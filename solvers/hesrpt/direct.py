@@ -20,11 +20,6 @@ from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints
 
 ROUNDING = 1e-12
 """Relative rounding error of completion times and of remaining sizes."""
-WAVES, WAVES_OF_LARGE = (4, 16, 64), (8,)
-"""Numbers of waves that are tried, and the one number for more than `LARGE` jobs."""
-LARGE = 300_000
-NEWTON_STEPS = 3
-"""Steps that improve the lengths of the waves."""
 
 
 class Optimum(NamedTuple):
@@ -206,18 +201,34 @@ class Waves(NamedTuple):
     cost: float
 
 
-def in_waves(instance: Instance, rules: Rules) -> Allocated | None:
+def in_waves(
+    instance: Instance,
+    rules: Rules,
+    *,
+    counts: Sequence[int] = (4, 16, 64),
+    large: int = 300_000,
+) -> Allocated | None:
     """Return the best allocation in waves, which are groups of jobs that complete together.
 
     It has few epochs, where the shares of all jobs in all epochs would be too many numbers.
     Returns None for few jobs and with side constraints.
+
+    Parameters
+    ----------
+    instance : Instance
+    rules : Rules
+    counts : sequence of int, optional
+        Numbers of waves that are tried, in increasing order.
+    large : int, optional
+        For more jobs than this, only 8 waves are tried.
     """
     order = smiths_order(instance)[::-1]
-    if rules.bounds or len(order) < WAVES[-1]:
+    if rules.bounds or len(order) < counts[-1]:
         return None
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.arange(len(order))
-    counts = WAVES if len(order) <= LARGE else WAVES_OF_LARGE
+    if len(order) > large:
+        counts = (8,)
     waves = (_shortest_waves(instance, ranks * count // len(order), count) for count in counts)
     best = min(waves, key=lambda wave: wave.cost)
     ends = np.cumsum(best.lengths)
@@ -229,11 +240,12 @@ def in_waves(instance: Instance, rules: Rules) -> Allocated | None:
     return allocated(instance, ends[best.of], epochs)
 
 
-def _shortest_waves(instance: Instance, of: Ints, count: int) -> Waves:
+def _shortest_waves(instance: Instance, of: Ints, count: int, steps: int = 3) -> Waves:
     """Return waves that use all servers one after another, with nearly the shortest lengths.
 
     Speedups are concave, so the number of servers that a wave needs is convex in the inverse of
-    its length. Linear interpolation between two lengths gives a feasible length near the shortest.
+    its length. Linear interpolation between two lengths gives a feasible length near the shortest;
+    it is repeated for some ``steps``.
     """
     servers = float(instance.servers)
     even = (servers / np.bincount(of, minlength=count))[of]
@@ -241,7 +253,7 @@ def _shortest_waves(instance: Instance, of: Ints, count: int) -> Waves:
     np.maximum.at(longest, of, instance.sizes / instance.each("at", np.arange(len(of)), even))
     pace = 1.0 / longest
     asked = np.bincount(of, _servers_for_lengths(instance, of, pace))
-    for _ in range(NEWTON_STEPS):
+    for _ in range(steps):
         further = pace * servers / asked
         more = np.bincount(of, _servers_for_lengths(instance, of, further))
         between = np.where(

@@ -8,13 +8,9 @@ from numpy.typing import NDArray
 from schedopt.formulations.hesrpt.epochs import Bound, Rules
 from schedopt.instances.hesrpt import Instance
 
-FEW_SETS = 1 << 8
-"""Sets of last jobs (of eight different jobs) up to which the Lagrangian bound is not needed."""
 Ints = NDArray[np.int64]
 MOST_JOBS = 60
 """Most jobs for which sets are bit masks."""
-MOST_SETS = 1 << 18
-"""Most sets of last jobs for which decision diagrams are built."""
 
 
 def is_one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
@@ -85,7 +81,10 @@ def count_sets(after: Ints, most: int) -> int:
     return total if len(sets) else 0
 
 
-def has_few_orders(instance: Instance, rules: Rules) -> bool:
-    """Return True if branch and bound over the orders needs no Lagrangian bound."""
+def has_few_orders(instance: Instance, rules: Rules, sets: int = 1 << 8) -> bool:
+    """Return True if branch and bound over the orders needs no Lagrangian bound.
+
+    That is so up to a number of ``sets`` of last jobs, by default those of eight different jobs.
+    """
     after = completes_after(instance, rules)
-    return len(after) <= MOST_JOBS and count_sets(after, FEW_SETS) <= FEW_SETS
+    return len(after) <= MOST_JOBS and count_sets(after, sets) <= sets

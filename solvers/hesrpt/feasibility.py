@@ -18,10 +18,6 @@ LEAST_SHARE = Fraction(1, 10**30)
 """The smallest share with which a job counts as served."""
 ROUNDING = 1e-9
 """Relative slack of earliest completion times against rounding."""
-MOST_EPOCHS = 50_000
-"""Most epochs that are visited in the search for feasible timelines."""
-MOST_COUNTED = 12
-"""Most jobs whose timelines are counted."""
 INFEASIBLE = 2
 """scipy's status of a linear program without a solution."""
 Limits = dict[tuple[int, ...], tuple[Fraction, Fraction]]
@@ -146,7 +142,9 @@ def is_possible(
     return state is not None
 
 
-def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[Timeline]:
+def possible_timelines(
+    program: Allocation, asked: Collection[str], most_epochs: int = 50_000
+) -> Iterator[Timeline]:
     """Yield the timelines that are possible (see `is_possible`) under the named rules.
 
     Raises
@@ -164,7 +162,7 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
     def extended_timelines(
         state: TimelineState, first: int, here: list[int], done: list[int], arrived: dict[str, int]
     ) -> Iterator[Timeline]:
-        if next(visited) > MOST_EPOCHS:
+        if next(visited) > most_epochs:
             raise TimeoutError("there are too many possible timelines")
         if first == len(come) and not here:
             yield done[::-1], arrived
@@ -187,9 +185,12 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
     yield from extended_timelines(TimelineState(), 0, here, [], {})
 
 
-def has_few_timelines(program: Allocation, most: int) -> bool:
-    """Return True if at most ``most`` timelines are possible."""
-    if len(program.instance.jobs) > MOST_COUNTED:
+def has_few_timelines(program: Allocation, most: int, most_jobs: int = 12) -> bool:
+    """Return True if at most ``most`` timelines are possible.
+
+    With more than ``most_jobs`` jobs they are not counted.
+    """
+    if len(program.instance.jobs) > most_jobs:
         return program.given and not program.instance.arrivals.any()
     try:
         timelines = possible_timelines(program, program.rules.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -23,23 +24,43 @@ from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import branch_and_bound_kernels as kernels
 from schedopt.solvers.hesrpt import dominance
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
-from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
+from schedopt.solvers.hesrpt.decision_diagram import Diagram
 from schedopt.solvers.hesrpt.direct import Optimum, least_makespan, optimum
 from schedopt.solvers.hesrpt.feasibility import servable
 from schedopt.solvers.hesrpt.price_kernels import Simulation, levels_of, prices_of, simulate
 from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves, speeds
 from schedopt.solvers.result import Result, Termination
 
-MOST_SHARES = 1_000_000
-"""Most shares that a solution lists by epoch; larger solutions have proportions instead."""
-MOST_LEAVES = 20_000
-"""Most leaves that branch and bound keeps for convex programs."""
-REPLAYS = 12
-"""Most times that the order of completions is simulated again with its own prices."""
-WORK, MOST_GROWTH = 200_000, 16
-"""Nodes times jobs cubed between the first checks of the clock, and how far they grow."""
 ROUNDING = 1e-12
 """Relative difference of completion times below which they count as equal."""
+
+
+@dataclass(frozen=True)
+class OrderSearchParams:
+    """Parameters of the search over completion orders.
+
+    Attributes
+    ----------
+    sets : int
+        Most sets of last jobs for which decision diagrams are built.
+    leaves : int
+        Most leaves that branch and bound keeps for convex programs.
+    replays : int
+        Most times that the order of completions is simulated again with its own prices.
+    work : int
+        Nodes times jobs cubed before the first check of the clock.
+    growth : int
+        The number of nodes between two checks grows to at most this multiple of the first.
+    """
+
+    sets: int = 1 << 18
+    leaves: int = 20_000
+    replays: int = 12
+    work: int = 200_000
+    growth: int = 16
+
+
+DEFAULTS = OrderSearchParams()
 
 
 def order_search(
@@ -164,15 +185,18 @@ class GivenOrder(OrderSearch):
                 self.value = self.cost(ends)
         return True
 
-    def solution(self) -> Allocated:
-        """Return the solution of the closed form, or else the simulated one."""
+    def solution(self, listed_shares: int = 1_000_000) -> Allocated:
+        """Return the solution of the closed form, or else the simulated one.
+
+        A solution of more shares than ``listed_shares`` has proportions instead.
+        """
         if self._p is None:
             return self.allocation(self.prices(self.order), self.order)
         solved, order = self.closed_form(), self.order
         count = len(order)
         ends, first_first = np.empty(count), order[::-1].tolist()
         ends[order] = solved.completion
-        if count * (count + 1) // 2 > MOST_SHARES:
+        if count * (count + 1) // 2 > listed_shares:
             names = self.instance.jobs
             pairs = zip(order.tolist(), solved.proportions.tolist(), strict=True)
             logs = {names[j].name: log for j, log in pairs}
@@ -202,6 +226,7 @@ class BestOrder(OrderSearch):
         Only cheaper solutions are searched for.
     after : ndarray of int, shape (M,), optional
         For each job the bit mask of the jobs that complete after it in every cheaper solution.
+    params : OrderSearchParams, optional
 
     Attributes
     ----------
@@ -220,14 +245,17 @@ class BestOrder(OrderSearch):
         order: Sequence[int] | None = None,
         incumbent: float = inf,
         after: Ints | None = None,
+        *,
+        params: OrderSearchParams = DEFAULTS,
     ) -> None:
         super().__init__(instance, rules, order)
+        self.params = params
         count, own = len(self.sizes), dominance.completes_after(instance, rules)
         own |= 0 if after is None else after
         few = count <= dominance.MOST_JOBS and not instance.arrivals.any()
-        self.sets = dominance.count_sets(own, dominance.MOST_SETS) if few else 0
+        self.sets = dominance.count_sets(own, params.sets) if few else 0
         self.diagram: Diagram | None = None
-        if 0 < self.sets <= dominance.MOST_SETS:
+        if 0 < self.sets <= params.sets:
             self.diagram = Diagram(self.curves, self.sizes, self.costs, own)
         self._pass: Iterator[None] | None = None
         self._data = kernels.TimelineData(
@@ -239,7 +267,7 @@ class BestOrder(OrderSearch):
             self.feasible_shares,
             kernels.no_paths(count),
         )
-        self._tree = kernels.new_tree(count, len(self.starts), MOST_LEAVES)
+        self._tree = kernels.new_tree(count, len(self.starts), params.leaves)
         self.value, self.rest = incumbent, inf
         self._replay()
         self.bound = self.cost_each_alone()
@@ -247,7 +275,7 @@ class BestOrder(OrderSearch):
     def _replay(self) -> None:
         """Simulate the prices of an order, then of the order in which jobs complete, and so on."""
         last, order = inf, self.order
-        for _ in range(REPLAYS if self.feasible_shares else 0):
+        for _ in range(self.params.replays if self.feasible_shares else 0):
             prices = self.prices(order)
             ends = self.simulate(prices).ends
             cost = self.cost(ends)
@@ -271,7 +299,7 @@ class BestOrder(OrderSearch):
                     return False
             self._pass = None
             self.bound = max(self.bound, min(self.diagram.bound, self.value))
-            if self.diagram.paths <= FEW_PATHS or self.diagram.stalled:
+            if self.diagram.paths <= self.diagram.params.few_paths or self.diagram.stalled:
                 self._data = self._data._replace(paths=self.diagram.open_paths())
         return self._explore(until)
 
@@ -279,10 +307,10 @@ class BestOrder(OrderSearch):
         """Run branch and bound; return True if it has ended."""
         searched, status = self._tree, kernels.PAUSED
         searched.best[0] = self.value
-        least = nodes = max(1, WORK // len(self.sizes) ** 3)
+        least = nodes = max(1, self.params.work // len(self.sizes) ** 3)
         while status == kernels.PAUSED:
             status = kernels.advance_search(self.curves, self._data, searched, nodes)
-            nodes = min(2 * nodes, MOST_GROWTH * least)  # a long search goes on compiled
+            nodes = min(2 * nodes, self.params.growth * least)  # a long search is compiled
             if now() >= until:
                 break
         if searched.best[0] < self.value:

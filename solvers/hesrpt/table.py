@@ -7,9 +7,6 @@ from schedopt.solvers.hesrpt.dominance import MOST_JOBS, has_few_orders, is_one_
 from schedopt.solvers.hesrpt.feasibility import has_few_timelines
 from schedopt.solvers.result import Limits, Result
 
-MOST_TIMELINES = 720
-"""Most convex programs of the declared model: the orders of 6 jobs without arrivals."""
-
 
 def _counts_flow_times(model: Allocation) -> bool:
     """Return True for an unchanged model whose objective is a flow time."""
@@ -138,7 +135,7 @@ class DeclaredModel(Engine[Allocation]):
 
     def accepts(self, model: Allocation) -> bool:
         """Accept a model whose timelines can be enumerated, or that the user changed."""
-        return model.changed or has_few_timelines(model, MOST_TIMELINES)
+        return model.changed or has_few_timelines(model, 720)  # as for 6 jobs
 
     def solve(self, model: Allocation, task: EngineTask) -> Result | Partial:
         """Solve the declared convex program of each timeline."""
