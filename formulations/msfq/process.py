@@ -31,7 +31,7 @@ class System(NamedTuple):
 
     @property
     def load(self) -> float:
-        """λ_1/(k·μ_1) + λ_k/μ_k: stable below 1 for every threshold (Theorem 1)."""
+        """λ_1/(k·μ_1) + λ_k/μ_k: the system is stable below 1 for every threshold (Theorem 1)."""
         return self.l1 / (self.k * self.m1) + self.lk / self.mk
 
     @property

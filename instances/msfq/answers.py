@@ -1,4 +1,4 @@
-"""Answers for a queue or a log: response times by class, thresholds, replays, bounds."""
+"""Solutions for a queue or a log: response times by class, thresholds, replays, bounds."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 class ClassTime(Record, kw_only=True):
-    """The response time of one class.
+    """The response times of one class.
 
     Attributes
     ----------
     need : int
-        Which class.
+        The class.
     mean_response_time : float
         E[T] of its jobs.
     confidence : float, optional
-        Half-width of the 95% interval, where it was simulated.
+        Half-width of the 95% interval, if simulated.
     percentiles : dict of str to float, optional
-        Such as ``{"50": 1.2, "99": 17.0}``, to within 1%, where each job's time was simulated.
+        Such as ``{"50": 1.2, "99": 17.0}``, with an error of at most 1%, if simulated.
     jobs : int, optional
-        How many jobs were counted.
+        The number of jobs that were counted.
     mean_number : float, optional
-        The mean number in the system, integrated over time.
+        The mean number of jobs in the system.
     arrival_rate : float, optional
-        As it came out in the simulation.
+        The arrival rate observed in the simulation.
     """
 
     need: Integer
@@ -45,14 +45,14 @@ class ClassTime(Record, kw_only=True):
 
 
 class Answer(Record, kw_only=True):
-    """The fields of every answer.
+    """The fields of every solution for classes.
 
     Attributes
     ----------
     mean_response_time : float
-        E[T], over all jobs.
+        E[T] over all jobs.
     weighted_response_time : float
-        E[T^w]: each class weighs as much as its share of the load.
+        E[T^w]: the weight of each class is its part of the load.
     classes : tuple of ClassTime
         By class, in the instance's order.
     """
@@ -68,14 +68,14 @@ class Thresholded(Answer, kw_only=True):
     Attributes
     ----------
     threshold : int
-        The best l that keeps all side constraints.
+        The best l that satisfies all side constraints.
     curve : tuple of float or None
-        The objective at each l from 0; null where it is infinite in floating point.
+        The objective at each l from 0; null where it overflows.
     method, variant : str
-        How it was evaluated, and which reading of the drain.
+        The method of evaluation, and the variant of the drain.
     assumption_ok : bool
-        Whether the approximation's assumption (no phase is skipped) holds at the threshold; true
-        for ``exact``, which needs none.
+        Whether the assumption of an approximation (no phase is skipped) holds at the threshold;
+        true for ``exact``, which has none.
     """
 
     threshold: Integer
@@ -86,21 +86,22 @@ class Thresholded(Answer, kw_only=True):
 
 
 class OptimalTable(Answer, kw_only=True):
-    """The optimal nonpreemptive policy of a one-or-all system, as tables of what to do.
+    """The optimal nonpreemptive policy of a one-or-all system, as tables of decisions.
 
     Attributes
     ----------
     small_most, large_most : int
-        The truncation: how many waiting jobs of each class the chain knows.
+        The largest numbers of waiting jobs in the tables. Beyond them the decision is that at the
+        edge.
     at_empty : tuple of str
-        What to do with empty servers: one row for each number of waiting large jobs, one letter for
-        each number of waiting small jobs: ``L`` start a large job, ``S`` start small ones, ``.``
-        nothing waits.
+        The decisions on empty servers: a row for each number of waiting large jobs, a letter for
+        each number of waiting small jobs. ``L`` starts a large job, ``S`` starts small jobs, ``.``
+        nothing.
     admit : tuple of tuple of str
-        With c = 1..k-1 small jobs in service: ``S`` start one more, ``-`` keep it waiting.
+        The decisions with c = 1..k-1 small jobs in service: ``S`` starts one more, ``-`` does not.
     span, truncation : float
-        The two parts of the gap, in the unit of the objective: what the iteration left open, and
-        what the truncation may have cost.
+        The two parts of the gap, in the unit of the objective: from the iteration, and from the
+        truncation.
     """
 
     small_most: Integer
@@ -117,18 +118,18 @@ class Simulated(Answer, kw_only=True):
     Attributes
     ----------
     arrivals : int
-        How many jobs arrived, the warm-up among them.
+        The number of arrivals, with the warm-up.
     confidence : float or None
-        Half-width of the objective's 95% interval, by batch means; null where the run is too short
-        for one.
+        Half-width of the 95% interval of the objective, by batch means; null where the run is too
+        short for one.
     utilization : float
-        The mean share of the servers that was busy.
+        The mean fraction of busy servers.
     threshold : int, optional
         Of a policy that has one.
     phases : dict of str to float, optional
-        Mean durations, where asked for.
+        Mean lengths of MSFQ's phases.
     note : str, optional
-        What is to be said of the run beside its numbers.
+        Remarks on the run.
     """
 
     arrivals: Integer
@@ -139,24 +140,29 @@ class Simulated(Answer, kw_only=True):
     note: str | UnsetType = UNSET
 
 
-MOST = 10**8  # the most times that are unpacked
-
-
 def pack_starts(starts: Floats) -> bytes:
-    """Return starts as a document holds them: little-endian, the like bytes together, deflated."""
+    """Return starts as a document holds them: little-endian, bytes transposed, deflated."""
     import numpy as np
 
     plain = np.ascontiguousarray(starts, dtype="<f8").view(np.uint8).reshape(-1, 8)
     return zlib.compress(plain.T.tobytes(), 1)
 
 
-def unpack_starts(schedule: bytes, jobs: int) -> Floats:
-    """Unpack starts; `InputError` unless there are exactly so many."""
+def unpack_starts(schedule: bytes, jobs: int, *, most: int = 10**8) -> Floats:
+    """Return the starts of a document, shape (jobs,).
+
+    At most ``most`` are unpacked.
+
+    Raises
+    ------
+    InputError
+        If there are more, or not as many as jobs.
+    """
     import numpy as np
 
     expected = f"the starts of {jobs} jobs, packed"
-    if not 0 <= jobs <= MOST:
-        raise InputError(f"0 to {MOST:,} times, packed", found=quote(jobs), place="schedule")
+    if not 0 <= jobs <= most:
+        raise InputError(f"0 to {most:,} starts, packed", found=quote(jobs), place="schedule")
     try:
         engine = zlib.decompressobj()
         data = engine.decompress(schedule, 8 * jobs + 1)
@@ -169,7 +175,7 @@ def unpack_starts(schedule: bytes, jobs: int) -> Floats:
 
 
 class _Packed:
-    """An answer that holds when each job started, packed."""
+    """A solution that holds the start of each job, packed."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -178,7 +184,7 @@ class _Packed:
 
     @property
     def starts(self) -> Floats:
-        """When each job started, shape (jobs,)."""
+        """The start of each job, shape (jobs,)."""
         return unpack_starts(self.schedule, self.jobs)
 
 
@@ -188,7 +194,7 @@ class Measures(Record, kw_only=True):
     Attributes
     ----------
     jobs : int
-        How many they are.
+        The number of jobs.
     mean_response_time, mean_wait : float
         From submit to end, and from submit to start, in the log's unit.
     mean_bounded_slowdown : float
@@ -202,16 +208,16 @@ class Measures(Record, kw_only=True):
 
 
 class LogAnswer(Record, kw_only=True):
-    """The fields of every answer for a log.
+    """The fields of every solution for a log.
 
     Attributes
     ----------
     jobs : int
-        How many there are.
+        The number of jobs.
     mean_response_time : float
         The mean of end minus submit over all jobs.
     weighted_response_time : float
-        The same, each job weighing its servers times its run time.
+        The same, with weights servers times run time.
     """
 
     jobs: Integer
@@ -231,26 +237,26 @@ class Replayed(_Packed, LogAnswer, kw_only=True):
     slowdown_bound : float
         τ, in the log's unit.
     utilization : float
-        Work done over servers times the time from the first submit to the last end.
+        The work divided by servers times the time from the first submit to the last end.
     loss_of_capacity : float
-        The share of the servers that was idle though waiting jobs could have filled it, were they
+        The fraction of the servers that was idle though waiting jobs could have used it, were they
         divisible: min(idle, waiting need), over time.
     fairness : float or None
-        Jain's index of the users' mean bounded slowdowns, 1 where all are alike; null where the log
-        does not say whose the jobs are.
+        Jain's index of the users' mean bounded slowdowns, 1 where all are equal; null where the log
+        has no users.
     makespan : float
         From the first submit to the last end.
     confidence : float or None
-        Half-width of a 95% interval by batch means, for the mean of the process that the log is a
-        part of: the objective is exact. Null where jobs are too few.
+        Half-width of a 95% interval by batch means, for the mean of the process that produced the
+        log; the objective itself is exact. Null where there are too few jobs.
     estimates : str
-        What the policy took for each job's run time: ``given``, ``exact``, or ``none``.
+        The run times that the policy expected: ``given``, ``exact``, or ``none``.
     by : dict
-        ``user``, ``group``, ``queue`` and ``need``: for each name, what its jobs got.
+        ``user``, ``group``, ``queue``, ``partition`` and ``need``: the measures of each name.
     schedule : bytes
-        When each job started: see `pack_starts`.
+        The start of each job: see `pack_starts`.
     note : str, optional
-        What is to be said beside the numbers.
+        Remarks on the replay.
     """
 
     mean_wait: float
@@ -268,18 +274,18 @@ class Replayed(_Packed, LogAnswer, kw_only=True):
 
 
 class Bracketed(_Packed, LogAnswer, kw_only=True):
-    """The best policy of several on a log, and how much better any schedule could have been.
+    """The best of several policies on a log, and lower bounds on every schedule.
 
     Attributes
     ----------
     policy : str
-        Which policy was best.
+        The best policy.
     policies : dict of str to float
-        The objective of each that was tried.
+        The objective of each policy.
     bounds : dict of str to float
         Lower bounds on the objective by name.
     schedule : bytes
-        When each job started under the best: see `pack_starts`.
+        The start of each job under the best policy: see `pack_starts`.
     """
 
     policy: str

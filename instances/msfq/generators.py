@@ -1,8 +1,8 @@
-"""msfq instances by name: one-or-all systems, random systems of several classes, random logs.
+"""Random instances of msfq: one-or-all systems, systems of several classes, and logs.
 
-Random logs are those of a model of rigid jobs: needs, run times, arrivals by hour. Source: Lublin
-and Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid
-jobs", JPDC 63, 2003; parameters for jobs of all kinds together, as in their program.
+Random logs follow a model of rigid jobs: needs, run times, and arrivals by the hour of the day.
+Source: Lublin and Feitelson, "The workload on parallel supercomputers: modeling the characteristics
+of rigid jobs", JPDC 63, 2003; parameters for jobs of all kinds together, as in their program.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,21 @@ from schedopt.instances.options import Option, is_count, is_number, number, one_
 from schedopt.instances.recipes import Recipe, by_name, stream
 
 SERIAL, POWER_OF_TWO = 0.244, 0.576
-"""Shares of the jobs that need one server, and of those whose need is made a power of 2."""
+"""Fractions of jobs that need one server, and of those whose need is rounded to a power of 2."""
 SMALLEST, BELOW_LARGEST, SMALL = 0.8, 2.5, 0.86
-"""Of the two-stage uniform of log2(need): its least, how far its middle lies below its largest, and
-the share below the middle."""
-SHORT, LONG = (4.2, 0.94), (312.0, 0.03)  # shape and scale of the two gammas of ln(run)
-SLOPE, LEVEL = -0.0054, 0.78  # the chance of the first of them is slope * need + level
+"""The two-stage uniform distribution of log2(need): its minimum, how far its middle is below its
+maximum, and the probability below the middle."""
+SHORT, LONG = (
+    (4.2, 0.94),
+    (312.0, 0.03),
+)  # shape and scale of the two gamma distributions of ln(run)
+SLOPE, LEVEL = -0.0054, 0.78  # probability of the first: slope * need + level
 RUSH, ALL_DAY = (10.2303, 0.4871), 1.0225
-"""Shape and scale of ln(time between arrivals) at rush hour; what the shape is multiplied by."""
+"""Shape and scale of ln(interarrival time) at rush hour; the factor of the shape for all hours."""
 DAY = (8.1737, 3.9631)
-"""Shape and scale of the half hour of the day at which jobs come, from `DAWN` on."""
+"""Shape and scale of the half hour of the day in which jobs arrive, counted from `DAWN`."""
 DAWN, BUCKETS, BUCKET = 11, 48, 1800.0
-LONGEST_RUN, LONGEST_GAP = 12.0, 13.0  # of ln(seconds): what is above is drawn again
+LONGEST_RUN, LONGEST_GAP = 12.0, 13.0  # limits on ln(seconds), above which numbers are drawn again
 
 OPTIONS = {
     "jobs": Option(5000, "a whole number from 1 to 10^7", lambda v: is_count(v, 10**7)),
@@ -45,7 +48,7 @@ OPTIONS = {
 
 
 def make_log(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make a log; times are in seconds from a midnight."""
+    """Return a random log; times are in seconds from midnight."""
     draw = stream(seed)
     count, servers = values["jobs"], values["servers"]
     need = needs(draw, count, servers)
@@ -61,7 +64,7 @@ def make_log(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def needs(draw: np.random.Generator, count: int, servers: int) -> Ints:
-    """Draw needs, shape (count,)."""
+    """Return random needs, shape (count,)."""
     kind = draw.random(count)
     largest = log2(servers)
     middle = max(SMALLEST, largest - BELOW_LARGEST)
@@ -75,7 +78,7 @@ def needs(draw: np.random.Generator, count: int, servers: int) -> Ints:
 
 
 def runs(draw: np.random.Generator, need: Ints) -> Floats:
-    """Draw run times in whole seconds, 1 or more, shape (jobs,)."""
+    """Return random run times in whole seconds, at least 1, shape (jobs,)."""
     first = draw.random(len(need)) <= np.clip(SLOPE * need + LEVEL, 0.0, 1.0)
     logs = np.empty(len(need))
     for chosen, (shape, scale) in ((first, SHORT), (~first, LONG)):
@@ -94,7 +97,7 @@ def weights() -> Floats:
 
 
 def arrivals(gaps: Floats) -> Floats:
-    """Return arrival times, shape (jobs,), from interarrival times without a daily cycle."""
+    """Return arrival times, shape (jobs,), for interarrival times without a daily cycle."""
     passed = np.cumsum(gaps) / BUCKET
     day, left = np.divmod(passed, BUCKETS)
     spent = np.concatenate([[0.0], np.cumsum(weights())])
@@ -106,7 +109,7 @@ def arrivals(gaps: Floats) -> Floats:
 def _truncated_gamma(
     draw: np.random.Generator, shape: float, scale: float, most: float, count: int
 ) -> Floats:
-    """Draw from a gamma distribution cut off above, shape (count,)."""
+    """Return random numbers of a gamma distribution truncated above, shape (count,)."""
     drawn = draw.gamma(shape, scale, count)
     while (over := drawn > most).any():
         drawn[over] = draw.gamma(shape, scale, int(over.sum()))
@@ -114,7 +117,7 @@ def _truncated_gamma(
 
 
 def _one_or_all(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make a one-or-all system; nothing in it is random, so the seed only names it.
+    """Return a one-or-all system; it is not random, so the seed is only a part of its name.
 
     Source: section 6.2, where k = 32, p1 = 0.9 and both mean sizes are 1.
     """
@@ -132,10 +135,11 @@ def _one_or_all(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make a system of random classes: needs divide k, the smaller the likelier.
+    """Return a system of random classes: needs divide k, and small needs are more likely.
 
-    Mean sizes are lognormal with a spread of ``spread``. The paper gives no such family; this one
-    keeps to its remark that needs which divide k can use all servers (section 6.3).
+    Mean sizes are lognormal with standard deviation ``spread`` of the logarithm. The paper gives no
+    such family; this one follows its remark that needs which divide k can use all servers (section
+    6.3).
     """
     draw = stream(seed)
     k, count = values["k"], values["classes"]
@@ -158,6 +162,7 @@ def _multi_class(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def _base_options(k: int) -> dict[str, Option]:
+    """Return the options of systems of classes, with k servers by default."""
     return {
         "k": Option(k, "a whole number from 2 to 10^6", lambda v: is_count(v, 10**6) and v > 1),
         "load": number(0.9, "a number between 0 and 1", lambda v: 0 < v < 1),
@@ -187,14 +192,14 @@ GENERATORS: dict[str, Recipe] = by_name(
             "classes": whole(4, 1, 100),
             "spread": number(0.5, "a number >= 0", lambda v: v >= 0),
         },
-        "several classes whose needs divide k, with random parts and mean sizes",
+        "several classes whose needs divide k, with random rates and mean sizes",
         "our own",
     ),
     Recipe(
         "lublin-feitelson",
         make_log,
         OPTIONS,
-        "a log: needs, run times that go with them, arrivals by the hour of the day",
+        "a log: needs, run times that depend on them, and arrivals by the hour of the day",
         "Lublin and Feitelson, JPDC 63, 2003",
         beside=True,
     ),

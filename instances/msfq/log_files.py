@@ -1,4 +1,4 @@
-"""The table beside an instance file that holds a log's jobs: Parquet or CSV, read strictly."""
+"""The table beside an instance file that holds the jobs of a log: Parquet or CSV."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ UNSURE = ("estimate", "start", "release")  # numbers that may be missing
 COLUMNS = (*NEEDED, *UNSURE, *TEXTS)
 OF = "need:"  # prefix of the titles of resource columns
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
-_CHUNK = 2**18
 
 
 def check_name(name: str) -> None:
-    """Raise `InputError` if a log's name has a folder, or no ending that says what it is."""
+    """Raise `InputError` if a log's name has a folder or an unknown ending."""
     if name != Path(name).name or name in ("", ".", "..") or "\\" in name or "\0" in name:
         expected = "the name of a file beside this one, without a folder"
         raise InputError(expected, found=quote(name), place="log")
@@ -40,9 +39,21 @@ def check_name(name: str) -> None:
 
 
 def read_jobs(path: str | Path, servers: int, digest: str | None = None) -> Jobs:
-    """Read a log's jobs; `InputError` tells what is wrong, how often and where first.
+    """Read the jobs of a log.
 
-    A table with another SHA-256 than ``digest``, if that is given, is refused.
+    Parameters
+    ----------
+    path : path
+        The table.
+    servers : int
+        Of the machine.
+    digest : str, optional
+        The expected SHA-256 of the table.
+
+    Raises
+    ------
+    InputError
+        With the first error, its place, and how often it occurs.
     """
     with at_place(file=path):
         data = read_bytes(path, MOST_TABLE)
@@ -84,7 +95,7 @@ def read_jobs(path: str | Path, servers: int, digest: str | None = None) -> Jobs
 def write_jobs(jobs: Jobs, path: str | Path) -> str:
     """Write jobs as a table, whole or not at all, and return the SHA-256 of the table.
 
-    The ending of its name says in which format; a digest is of the table before compression.
+    The ending of the name determines the format. The digest is of the table before compression.
     """
     name = Path(path).name
     check_name(name)
@@ -101,7 +112,7 @@ def write_jobs(jobs: Jobs, path: str | Path) -> str:
 
 
 def table_of(jobs: Jobs) -> pl.DataFrame:
-    """Return jobs as a table, a row for each."""
+    """Return jobs as a table with a row for each."""
     import polars as pl
 
     columns: dict[str, pl.Series] = {
@@ -125,7 +136,7 @@ def table_of(jobs: Jobs) -> pl.DataFrame:
 
 
 def _whole(name: str, values: Floats) -> pl.Series:
-    """Return a column of whole numbers where all are, unknown ones left empty."""
+    """Return a column of integers if all values are, with unknown ones empty."""
     import polars as pl
 
     finite = np.isfinite(values)
@@ -135,7 +146,7 @@ def _whole(name: str, values: Floats) -> pl.Series:
 
 
 def _table(path: Path, data: bytes) -> pl.DataFrame:
-    """Read a table as it is; those of a CSV are texts."""
+    """Read a table without conversions; the columns of a CSV are texts."""
     if not path.name.lower().removesuffix(".gz").endswith(".csv"):
         return read_parquet(data)
     head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
@@ -145,7 +156,7 @@ def _table(path: Path, data: bytes) -> pl.DataFrame:
 
 
 def _check_columns(columns: Sequence[str]) -> None:
-    """Raise `InputError` about a missing or unknown column."""
+    """Raise `InputError` about a missing, unknown or repeated column."""
     for column in columns:
         if column not in COLUMNS and not (column.startswith(OF) and column != OF):
             hint = suggestion(column, COLUMNS) or f" ({', '.join(COLUMNS)}, {OF}NAME)"
@@ -169,7 +180,7 @@ def _column(table: pl.DataFrame, key: str) -> Floats:
 
 
 UNKNOWN = ("", "unknown", "none", "n/a", "null", "nan", "unlimited", "partition_limit", "invalid")
-"""How logs write what is unknown."""
+"""Texts for unknown values in logs."""
 
 
 def read_numbers(
@@ -178,10 +189,23 @@ def read_numbers(
     read: Callable[[str], float | None] | None = None,
     expected: str = "a number",
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the numbers of a column, NaN where unknown, and which of them ``read`` read.
+    """Return the numbers of a column, NaN where unknown, and a mask of those that ``read`` read.
 
-    ``rows`` is ``row``, from 0, or ``line``, the first under the titles. `InputError` names the
-    first cell that is neither a number nor anything that ``read`` returns a number for.
+    Parameters
+    ----------
+    column : Series
+        Numbers or texts.
+    rows : {"row", "line"}
+        How rows are counted in messages: from 0, or as lines under the titles.
+    read : callable, optional
+        Returns the number of a text that is not one, or None.
+    expected : str
+        The expectation in messages.
+
+    Raises
+    ------
+    InputError
+        With the first cell that is not a number.
     """
     import polars as pl
 
@@ -206,7 +230,7 @@ def read_numbers(
 
 
 def _refuse(column: pl.Series, bad: NDArray[np.bool_], rows: str, expected: str) -> None:
-    """Raise `InputError` about the first of some bad cells, with how many more there are."""
+    """Raise `InputError` about the first of some bad cells, with the number of the others."""
     if not bad.any():
         return
     first, more = int(bad.argmax()), int(bad.sum()) - 1
@@ -218,6 +242,7 @@ def _refuse(column: pl.Series, bad: NDArray[np.bool_], rows: str, expected: str)
 
 
 def _labels(table: pl.DataFrame, key: str) -> Labels:
+    """Return a column of names as labels."""
     import polars as pl
 
     column = table[key]
@@ -228,7 +253,7 @@ def _labels(table: pl.DataFrame, key: str) -> Labels:
 
 
 def labels_of(texts: pl.Series) -> Labels:
-    """Return texts as labels, numbered in the order in which they come; empty is unknown."""
+    """Return texts as labels, numbered in order of appearance; empty texts are unknown."""
     import polars as pl
 
     texts = texts.set(texts == "", None) if (texts == "").any() else texts
@@ -238,8 +263,11 @@ def labels_of(texts: pl.Series) -> Labels:
     return Labels(codes["code"].fill_null(-1).to_numpy(writable=True), tuple(names.to_list()))
 
 
-def names_of(texts: pl.Series) -> Names:
-    """Return texts as an array of names, a slice at a time: objects take ten times the room."""
+def names_of(texts: pl.Series, *, chunk: int = 2**18) -> Names:
+    """Return texts as an array of names.
+
+    They are converted ``chunk`` rows at a time, since Python objects take ten times the memory.
+    """
     column = texts.fill_null("")
-    parts = [column[i : i + _CHUNK].to_list() for i in range(0, len(column), _CHUNK)] or [[]]
+    parts = [column[i : i + chunk].to_list() for i in range(0, len(column), chunk)] or [[]]
     return np.concatenate([np.array(part, dtype=np.dtypes.StringDType()) for part in parts])

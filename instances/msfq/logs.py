@@ -1,6 +1,7 @@
-"""Jobs of a log as columns: submit times, needs, run times, and owners.
+"""The jobs of a log as columns: submits, needs, run times, and owners.
 
-Ten million jobs are a few hundred megabytes this way; as objects they would be tens of gigabytes.
+Ten million jobs take a few hundred megabytes as columns; as objects they would take tens of
+gigabytes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Amounts = NDArray[np.int64]
 Names = NDArray[np.generic]
-"""Texts of any length, 16 bytes each where they are short: numpy's StringDType."""
+"""Texts of numpy's StringDType: any length, 16 bytes each if short."""
 MOST_NEED = 2**31 - 1
 MOST_AMOUNT = 2**53 - 1
 """Largest amount of a resource: JSON numbers and table cells hold it exactly."""
@@ -28,14 +29,14 @@ GROUPINGS = ("user", "group", "queue", "partition")  # columns that name a job's
 
 
 class Labels(NamedTuple):
-    """A column of names: each job's number among the names, -1 where the log does not say."""
+    """A column of names: each job's number among the names, -1 where it is unknown."""
 
     codes: Ints
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, names: Sequence[str | None]) -> Labels:
-        """Make labels of names, numbered in the order in which they come; None is unknown."""
+        """Return labels of names, numbered in order of appearance; None is unknown."""
         numbers: dict[str, int] = {}
         codes = [-1 if name is None else numbers.setdefault(name, len(numbers)) for name in names]
         return cls(np.array(codes, dtype=np.int32), tuple(numbers))
@@ -45,7 +46,7 @@ class Labels(NamedTuple):
         return Labels(self.codes[rows], self.names)
 
     def used(self) -> Labels | None:
-        """Return the same without unused names; None where no name is known."""
+        """Return the labels without unused names; None where no name is known."""
         used, first = np.unique(self.codes, return_index=True)
         order = used[np.argsort(first)]
         order = order[order >= 0]
@@ -57,14 +58,14 @@ class Labels(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What jobs hold beside servers: ``amounts`` of shape (jobs, resources), resources by name."""
+    """What jobs hold beside servers: ``amounts``, shape (jobs, resources), and resource names."""
 
     names: tuple[str, ...]
     amounts: Amounts
 
     @classmethod
     def of(cls, columns: Mapping[str, ArrayLike]) -> Needs:
-        """Make needs of a column for each resource."""
+        """Return needs from a column for each resource."""
         each = [np.asarray(column, dtype=np.int64) for column in columns.values()]
         return cls(tuple(columns), np.ascontiguousarray(np.stack(each, axis=1)))
 
@@ -73,43 +74,42 @@ class Needs(NamedTuple):
         return Needs(self.names, np.ascontiguousarray(self.amounts[rows]))
 
     def columns(self) -> dict[str, Amounts]:
-        """Return each resource's column by its title in a table."""
+        """Return the column of each resource by its title in a table."""
         return {f"need:{name}": self.amounts[:, i] for i, name in enumerate(self.names)}
 
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """The jobs of a log, in the order in which they were submitted.
+    """The jobs of a log, in order of submit.
 
     Attributes
     ----------
     submit : ndarray of float, shape (jobs,)
-        When each was submitted; never going backwards.
+        When each job was submitted, in ascending order.
     need : ndarray of int32, shape (jobs,)
-        Servers that it holds from its start to its end, 1 or more.
+        Servers that it holds from start to end, at least 1.
     run : ndarray of float, shape (jobs,)
-        How long it runs, above 0.
+        Its run time, above 0.
     estimate : ndarray of float, shape (jobs,), optional
-        How long its user said it would run, above 0; NaN where the log does not say.
+        Its user's estimate of the run time, above 0; NaN where unknown.
     user, group, queue : Labels, optional
-        Whose it is.
+        Its owner and queue.
     name : ndarray of str, shape (jobs,), optional
-        Each job's own name, such as its number in the log that it is from.
+        Its name, such as its number in the original log.
     partition : Labels, optional
-        In which part of the machine it is to run.
+        The partition in which it runs.
     start : ndarray of float, shape (jobs,), optional
-        When it started at the site that the log is of, not before its release; NaN where the log
-        does not say.
+        When it started at the site, not before its release; NaN where unknown.
     needs : Needs, optional
-        What else it holds from its start to its end, whole amounts of 0 or more.
+        What else it holds from start to end, integers of at least 0.
     release : ndarray of float, shape (jobs,), optional
-        When it can start and joins the queue, no earlier than its submit: the end of a job that it
-        depends on, for example. By default its submit. Response times count from the submit.
+        When it can start and joins the queue, not before its submit: for example the end of a job
+        on which it depends. By default its submit. Response times count from the submit.
 
     Raises
     ------
     InputError
-        If an array is not of that shape or holds what it must not.
+        If an array has another shape or invalid values.
     """
 
     submit: Floats
@@ -155,7 +155,7 @@ class Jobs:
         start: ArrayLike | None = None,
         release: ArrayLike | None = None,
     ) -> Jobs:
-        """Make jobs of plain sequences; a name that is not known is None."""
+        """Return jobs from plain sequences; an unknown name is None."""
         return cls(
             _floats(submit, "submit"),
             np.asarray(need, dtype=np.int32),
@@ -177,13 +177,13 @@ class Jobs:
 
     @property
     def released(self) -> Floats:
-        """When each job joins the queue: at its release, or its submit if it has none."""
+        """When each job joins the queue: its release, or its submit if it has none."""
         return self.submit if self.release is None else self.release
 
     def as_released(self) -> tuple[Jobs, NDArray[np.intp]]:
-        """Return the jobs as a queue sees them, each submitted at its release, and their rows.
+        """Return the jobs with releases as submits, in order of release, and their rows.
 
-        They are in the order of their releases, ties by row.
+        Ties are in order of row.
         """
         if self.release is None:
             return self, np.arange(len(self))
@@ -193,11 +193,11 @@ class Jobs:
         return Jobs(*take_rows(columns.values(), rows)), rows
 
     def planned(self, estimates: str = "given") -> Floats:
-        """Return each job's planned run time, with estimates as given or exact.
+        """Return the run times that a policy expects, with estimates as given or exact.
 
-        With ``given`` that is the user's estimate, the run time itself where there is none, and
-        never less than the run time: a job that would outrun its estimate is known to be longer, so
-        that no reservation is broken by it.
+        With ``given`` it is the user's estimate, or the run time where there is none, and at least
+        the run time: a job that would exceed its estimate is known to be longer, so that it breaks
+        no reservation.
         """
         if estimates == "exact" or self.estimate is None:
             return self.run
@@ -205,7 +205,7 @@ class Jobs:
 
     @property
     def overrun(self) -> int:
-        """How many jobs ran longer than their estimate."""
+        """The number of jobs that ran longer than their estimates."""
         return 0 if self.estimate is None else int(np.count_nonzero(self.estimate < self.run))
 
     @property
@@ -215,7 +215,7 @@ class Jobs:
 
     @property
     def span(self) -> float:
-        """From the first submit to the last."""
+        """The time from the first submit to the last."""
         return float(self.submit[-1] - self.submit[0])
 
     def called(self) -> list[str]:
@@ -240,7 +240,7 @@ class Jobs:
 
 
 def take_rows(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
-    """Return some rows of columns, each an array, labels, or None where it is not there."""
+    """Return some rows of columns; each is an array, labels, needs, or None."""
     return [
         None if it is None else it.take(rows) if isinstance(it, Labels | Needs) else it[rows]
         for it in columns
@@ -256,7 +256,7 @@ def check_jobs(  # noqa: PLR0917
     start: Floats | None = None,
     release: Floats | None = None,
 ) -> None:
-    """Raise `InputError` about what keeps a log from being replayed: the first, and how many."""
+    """Raise `InputError` with the first invalid value of a log, and the number of others."""
     before = np.concatenate([[-np.inf], submit[:-1]])
     kinds: list[tuple[str, str, NDArray[np.bool_], NDArray[np.generic]]] = [
         ("submit", "a number >= 0", ~np.isfinite(submit) | (submit < 0), submit),
@@ -291,10 +291,12 @@ def check_jobs(  # noqa: PLR0917
 
 
 def _floats(column: ArrayLike, key: str) -> Floats:
+    """Return a column as floats."""
     return np.asarray(column).astype(np.float64)
 
 
 def _length(column: Sized | None) -> int | None:
+    """Return the number of rows of a column, or None."""
     if isinstance(column, Labels | Needs):
         return len(column[0 if isinstance(column, Labels) else 1])
     return None if column is None else len(column)

@@ -1,4 +1,4 @@
-"""Records of a queue of multiserver jobs (msfq): servers, and classes of jobs by server need."""
+"""Records of a queue of multiserver jobs (msfq): servers, and classes of jobs or a log."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ SideConstraint = ResponseTime
 AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
 LEAST, MOST = 1e-30, 1e30  # the range of rates
 Rate = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})]
-PLAIN = re.compile(r"[/\\]")  # what a log's name may not have
+PLAIN = re.compile(r"[/\\]")  # not allowed in the name of a log
 MOST_SERVERS = 10**7
-"""The most servers with classes: formulations and simulators hold an entry for each."""
+"""The most servers with classes: formulations and simulators have an entry for each server."""
 
 
 class JobClass(CheckedRecord, kw_only=True, omit_defaults=True):
-    """All jobs of one server need.
+    """The jobs of one server need.
 
     Attributes
     ----------
     need : int
-        How many servers each of them holds while it runs.
+        Servers that each job holds while it runs.
     arrival_rate : float
         λ, jobs per unit of time; arrivals are Poisson.
     service_rate : float
         μ: the mean size is 1/μ.
     sizes : Shape
-        How sizes spread about their mean; exponential where nothing is said.
+        The distribution of sizes about their mean; by default exponential.
     """
 
     need: Annotated[int, msgspec.Meta(ge=1)]
@@ -69,10 +69,10 @@ class JobClass(CheckedRecord, kw_only=True, omit_defaults=True):
     sizes: AnyShape = Exponential()
 
     def __post_init__(self) -> None:
-        for field in ("arrival_rate", "service_rate"):  # also for classes made in Python
+        for field in ("arrival_rate", "service_rate"):  # classes made in Python are checked, too
             value = getattr(self, field)
             finite = not isinstance(value, bool) and 0 < value < inf
-            if not finite or not LEAST <= value <= MOST:  # where ratios of rates keep their digits
+            if not finite or not LEAST <= value <= MOST:  # ratios of rates stay accurate
                 expected = (
                     f"a number from {LEAST:g} to {MOST:g}" if finite else "a finite number > 0"
                 )
@@ -80,18 +80,19 @@ class JobClass(CheckedRecord, kw_only=True, omit_defaults=True):
 
     @property
     def work(self) -> float:
-        """j·λ_j/μ_j: how many servers the class keeps busy on average."""
+        """j·λ_j/μ_j: the mean number of servers that the class keeps busy."""
         return self.need * self.arrival_rate / self.service_rate
 
 
 class Partition(CheckedRecord, kw_only=True, omit_defaults=True):
-    """A part of a machine on which only jobs of that partition run.
+    """A part of a machine that runs only the jobs of that partition.
 
     Attributes
     ----------
     servers : int
+        Of the partition.
     resources : dict of str to int, optional
-        What it has beside servers, whole amounts by name.
+        Its capacity of other resources by name.
     """
 
     servers: Servers
@@ -101,7 +102,7 @@ class Partition(CheckedRecord, kw_only=True, omit_defaults=True):
 class Part(NamedTuple):
     """A separate machine of a log: a partition with jobs, or the whole machine.
 
-    ``rows`` are its jobs in the whole log, shape (jobs,), and ``queue`` is these alone.
+    ``rows`` are its jobs in the log, shape (jobs,), and ``queue`` is the instance of these.
     """
 
     name: str
@@ -110,33 +111,32 @@ class Part(NamedTuple):
 
 
 class Instance(BaseInstance, kw_only=True, tag="msfq"):
-    """Identical servers, and a stream of jobs that each hold several of them at once.
+    """Identical servers, and a stream of jobs that each hold several of them at the same time.
 
     Attributes
     ----------
     servers : int
         k, at least 1.
     objective : {"mean", "weighted"}
-        E[T], or E[T^w] with each class weighing as much as its load (section 6.1).
+        E[T], or E[T^w], in which the weight of each class is its load (section 6.1).
     classes : tuple of JobClass, optional
-        One for each server need; their order decides where a policy leaves a choice open. Either
-        these or a log.
+        One for each server need; policies break ties in their order. Either these or a log.
     log : str, optional
-        Jobs that came one by one, in place of classes: the name of a table beside this file, in
-        Parquet or CSV, with a row for each and the columns submit, need and run, and perhaps
-        estimate, release (when it can start, if later than its submit), start (when it started at
-        the site), user, group, queue, partition, name, and ``need:NAME`` for each resource.
+        Single jobs in place of classes: the name of a table beside this file, in Parquet or CSV. It
+        has a row for each job and the columns submit, need and run, and perhaps estimate, release
+        (when the job can start, if later than its submit), start (when it started at the site),
+        user, group, queue, partition, name, and ``need:NAME`` for each resource.
     log_digest : str, optional
-        SHA-256 of that table: another table under its name is refused.
+        SHA-256 of that table: another table under its name is an error.
     start : str, optional
-        When time 0 of a log in seconds is: an ISO time with its zone, such as
+        The date of time 0 of a log in seconds: an ISO time with its zone, such as
         ``2026-11-22T20:00+01:00[Europe/Berlin]``.
     resources : dict of str to int, optional
-        Of a log's machine: what it has beside servers, whole amounts by name.
+        Of a log's machine: its capacity of other resources by name.
     partitions : dict of str to Partition, optional
-        Of a log's machine: its parts, which have no servers in common, together all of them.
+        Of a log's machine: its disjoint parts, which together have all servers.
     constraints : tuple of Constraint
-        Bounds on mean response times.
+        Upper bounds on mean response times.
     """
 
     servers: Servers
@@ -173,11 +173,11 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         if not fsum(job.work for job in self.classes) < inf:
             raise InputError("a finite load", found="an overflow", place="classes")
         check_names(self.constraints)
-        if self.log is None:  # the needs of a log are known once it has been read
+        if self.log is None:  # the needs of a log are known after reading
             check_rules(self)
 
     def _check_parts(self) -> None:
-        """Raise `InputError` if resources or partitions are not those of one machine of a log."""
+        """Raise `InputError` unless resources and partitions are those of one machine of a log."""
         parts = self.partitions.values()
         for key in ("resources", "partitions"):
             if getattr(self, key) and self.log is None:
@@ -192,24 +192,28 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         expect(self.servers == total, f"{total}, those of all partitions", self.servers, "servers")
 
     def __reduce__(self) -> tuple[Callable[..., Instance], tuple[object, ...]]:
-        """Pickle the jobs of a log along, for other processes."""
+        """Pickle the instance with the jobs of its log, for other processes."""
         return _restore, (to_json(self), self.__dict__.get("jobs"))
 
     @cached_property
     def jobs(self) -> Jobs:
-        """The log's jobs; `InputError` if there is no log, or it was not read from a file."""
+        """The jobs of the log; raise `InputError` if there is no log, or its table was not read."""
         self._check_log()
         raise InputError("a log that was read: load the instance from its file", place="log")
 
     def _check_log(self) -> None:
+        """Raise `InputError` if there is no log."""
         if self.log is None:
             raise InputError("an instance of a log", found="one of classes", place="log")
 
     def with_jobs(self, jobs: Jobs) -> Instance:
-        """Return the same instance with the jobs of its log.
+        """Return the instance with the jobs of its log.
 
-        `InputError` if there is no log, a job needs what its machine has not, or a side constraint
-        is on a need that no job has.
+        Raises
+        ------
+        InputError
+            If there is no log, a job needs more than its machine has, or a side constraint names a
+            need that no job has.
         """
         self._check_log()
         whole = msgspec.structs.replace(self)
@@ -231,7 +235,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return whole
 
     def as_released(self) -> tuple[Instance, NDArray[np.intp]]:
-        """Return the log as policies see it, each job submitted at its release, and their rows.
+        """Return the log as policies see it, with releases as submits, and the jobs' rows.
 
         Jobs are in the order in which they join the queue.
         """
@@ -240,7 +244,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
 
     @property
     def amounts(self) -> tuple[int, ...]:
-        """How much there is of each resource that its jobs' ``needs`` name, without partitions."""
+        """The capacity of each resource that the jobs' ``needs`` name, without partitions."""
         needs = self.jobs.needs
         return tuple(self.resources.get(name, 0) for name in needs.names) if needs else ()
 
@@ -251,9 +255,12 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
                 raise InputError(f"servers alone for {whose}", found=", ".join(names), place=key)
 
     def parts(self) -> list[Part]:
-        """Return each partition that has jobs as a machine of its own, in the file's order.
+        """Return each partition that has jobs as a separate machine, in the file's order.
 
-        `InputError` if a job is of no partition there is, or needs a resource that is not named.
+        Raises
+        ------
+        InputError
+            If a job has an unknown partition, or needs an unknown resource.
         """
         import numpy as np
 
@@ -298,7 +305,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return sorted(found_parts, key=lambda part: order.index(part.name))
 
     def read_beside(self, file: str) -> Instance:
-        """Return the same instance with its companion file: the jobs of a log."""
+        """Return the instance with the jobs of its log, read from the table beside the file."""
         if self.log is None:
             return self
         require("polars", "log")
@@ -308,13 +315,13 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return self.with_jobs(read_jobs(path, self.servers, self.log_digest))
 
     def companion(self, file: str | Path) -> Path | None:
-        """Return the path of the table that is written with an instance file; None without one."""
+        """Return the path of the table that belongs to an instance file; None without a log."""
         if self.log is None:
             return None
         return Path(file).parent / f"{stem(file)}{self.log.removeprefix(stem(self.log))}"
 
     def write_beside(self, file: str | Path) -> Instance:
-        """Write the jobs of a log beside an instance file; return the instance that names them."""
+        """Write the jobs of a log beside an instance file; return the instance with their table."""
         if (path := self.companion(file)) is None:
             return self
         from schedopt.instances.msfq.log_files import write_jobs
@@ -322,7 +329,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return msgspec.structs.replace(self, log=path.name, log_digest=write_jobs(self.jobs, path))
 
     def as_identified(self) -> Instance:
-        """Return the instance as it is identified: whatever the table of its log is called."""
+        """Return the instance in its identified form, independent of the name of its table."""
         if self.log is None:
             return self
         log = f"{PLAIN.sub('-', self.name)}{self.log.removeprefix(stem(self.log))}"
@@ -330,12 +337,12 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """No side constraint names a single job here."""
+        """Empty: no side constraint names a single job."""
         return {}
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
-        """The classes, by need; those of a log are the needs of its jobs."""
+        """The classes by need; those of a log are the needs of its jobs."""
         if self.log is not None:
             labels = self.jobs.labels("need")
             return {"need": {name: [] for name in labels.names} if labels else {}}
@@ -343,7 +350,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
 
     @property
     def arrival_rate(self) -> float:
-        """λ, of all classes together; of a log, its jobs but the first over its span."""
+        """λ of all classes together; of a log, its jobs but the first over its span."""
         if self.log is not None:
             return (len(self.jobs) - 1) / self.jobs.span if self.jobs.span else inf
         return fsum(job.arrival_rate for job in self.classes)
@@ -352,7 +359,8 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     def load(self) -> float:
         """Σ j·λ_j/(k·μ_j): no policy is stable unless it is below 1 (Theorem 2).
 
-        Of a log: all work over what the servers could do from the first submit to the last.
+        Of a log: the work of all jobs, divided by servers times the time from the first submit to
+        the last.
         """
         if self.log is not None:
             span = self.jobs.span
@@ -361,7 +369,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
 
     @property
     def one_or_all(self) -> tuple[int, int] | None:
-        """Positions of the class that needs one server and of the class that needs all of them."""
+        """The positions of the class of need 1 and of the class of need k, or None."""
         if self.servers < 2 or {job.need for job in self.classes} != {1, self.servers}:
             return None
         small = next(i for i, job in enumerate(self.classes) if job.need == 1)
@@ -391,12 +399,13 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return msgspec.structs.replace(self, classes=classes)
 
     def objective_of(self, solution: Answer | LogAnswer) -> float:
-        """Return E[T] or E[T^w], as the instance asks."""
+        """Return E[T] or E[T^w], the objective of the instance."""
         if self.objective == "mean":
             return solution.mean_response_time
         return solution.weighted_response_time
 
 
 def _restore(data: bytes, jobs: Jobs | None) -> Instance:
+    """Return an instance from its JSON and the jobs of its log."""
     restored = msgspec.json.decode(data, type=Instance)
     return restored if jobs is None else restored.with_jobs(jobs)

@@ -1,4 +1,4 @@
-"""A site's own policy for a log, as its file says it: priorities."""
+"""A site's own priorities of jobs, as its file describes them."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ WEEK = 604800.0
 
 
 class Weights(Record, kw_only=True, omit_defaults=True):
-    """The weight of each factor of a job; a negative one reverses it."""
+    """The weight of each factor of a job's priority; a negative weight reverses the factor."""
 
-    age: float = 0.0  # of the waiting time over ``max_age``, at most 1
-    wait: float = 0.0  # of the waiting time over ``max_age``, however long
-    stretch: float = 0.0  # of the waiting time over the planned run time
-    size: float = 0.0  # of the servers that it needs, as a part of all
+    age: float = 0.0  # of the waiting time divided by ``max_age``, at most 1
+    wait: float = 0.0  # of the waiting time divided by ``max_age``, without a limit
+    stretch: float = 0.0  # of the waiting time divided by the planned run time
+    size: float = 0.0  # of its servers as a fraction of all
     need: float = 0.0  # of the logarithm to base 10 of its servers
-    run: float = 0.0  # of that of its planned run time
-    area: float = 0.0  # of that of their product
-    fair_share: float = 0.0  # of 2 to the power of minus its user's usage over the user's share
-    usage: float = 0.0  # of its user's part in the usage of all
+    run: float = 0.0  # of the logarithm of its planned run time
+    area: float = 0.0  # of the logarithm of their product
+    fair_share: float = 0.0  # of 2^-(usage/share), by its user's parts of all usage and shares
+    usage: float = 0.0  # of its user's part of all usage
     qos: float = 0.0  # of its quality of service
 
 
 class Limit(Record, kw_only=True):
-    """The most of the machine that long jobs may hold together."""
+    """The largest part of the machine that long jobs may hold together."""
 
     # The planned run time beyond which a job is long, in the log's unit.
     longer_than: Annotated[float, msgspec.Meta(ge=0)]
-    # The part of the servers that all those jobs together may hold; one that needs more counts as
-    # if it needed that.
+    # The fraction of the servers that these jobs may hold together; a job that needs more counts
+    # with that fraction.
     most: Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 
@@ -45,29 +45,29 @@ class Priority(Record, kw_only=True, omit_defaults=True):
     """A job's priority, highest first: a weighted sum of factors, recomputed at each event."""
 
     weights: Weights = Weights()
-    # Whether jobs may pass the first that does not fit: if they do not delay it, always, never.
+    # Whether jobs may pass the first that does not fit: if they do not delay it, always, or never.
     backfill: Literal["easy", "skip", "stop"] = "easy"
-    max_age: Positive = WEEK  # the waiting time that counts 1, in the log's unit
-    half_life: Positive = WEEK  # the time after which usage counts half
-    by: Grouping = "user"  # whose usage and shares these are
-    shares: dict[Name, Positive] = msgspec.field(default_factory=dict)  # 1 for whoever is not named
-    # The quality of service of jobs, by the names in a column; 0 for those not named.
+    max_age: Positive = WEEK  # the waiting time at which ``age`` is 1, in the log's unit
+    half_life: Positive = WEEK  # the half-life of usage, in the log's unit
+    by: Grouping = "user"  # the column whose names have usage and shares
+    shares: dict[Name, Positive] = msgspec.field(default_factory=dict)  # 1 for other names
+    # The quality of service of jobs, by the names in a column; 0 for other names.
     qos: dict[Name, float] = msgspec.field(default_factory=dict)
     qos_by: Grouping = "queue"
-    limits: tuple[Limit, ...] = ()  # on long jobs, for each length that matters; EASY obeys them
+    limits: tuple[Limit, ...] = ()  # on long jobs; EASY respects them
 
 
 KINDS = ("priority",)
-"""The options that take a site's own policy."""
+"""The options of policies that take a file of this kind."""
 
 
 def site(given: str) -> Priority:
-    """Read a file, or JSON itself, which begins with a brace."""
+    """Return the priorities in a file, or in JSON itself, which begins with a brace."""
     if given.lstrip().startswith("{"):
         return decode(given.encode(), Priority)
     return decode(read_bytes(given), Priority, file=given)
 
 
 def inline(given: str) -> str:
-    """Return the same as JSON in a line, which needs no file."""
+    """Return the priorities as one line of JSON, which needs no file."""
     return to_json(site(given)).decode()

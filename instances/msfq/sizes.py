@@ -1,7 +1,6 @@
-"""Distributions of job sizes, by shape: the mean is always 1 / service rate.
+"""Distributions of job sizes, by shape; the mean is always 1 / service rate.
 
-A shape says how sizes spread about their mean, and nothing of the mean itself: so a class keeps its
-load whatever its shape.
+A shape does not affect the mean, so the load of a class is the same under each shape.
 """
 
 from math import expm1, inf, log, log1p, sqrt
@@ -15,7 +14,7 @@ from schedopt.instances.declarations import CheckedRecord
 from schedopt.instances.errors import expect
 
 MOST_RATIO = 1e12
-"""For larger ratios the moments of a bounded Pareto distribution lose digits to cancellation."""
+"""For larger ratios the moments of a bounded Pareto distribution are inaccurate (cancellation)."""
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
@@ -25,31 +24,31 @@ class Shape(CheckedRecord, kw_only=True, tag_field="kind"):
     code: ClassVar[int]
 
     def parameters(self) -> tuple[int, float, float, float]:
-        """Return a code and three numbers that fix the quantile function at mean 1."""
+        """Return a code and three numbers that determine the quantile function at mean 1."""
         return self.code, 0.0, 0.0, 0.0
 
     @property
     def second_moment(self) -> float:
-        """E[S²] where E[S] = 1: 1 + scv, the squared coefficient of variation."""
-        return 1.0 + float(getattr(self, "scv"))  # noqa: B009 - a field of some, fixed in others
+        """E[S²] for E[S] = 1: 1 + scv, with the squared coefficient of variation."""
+        return 1.0 + float(getattr(self, "scv"))  # noqa: B009 - a field or a class variable
 
 
 class Exponential(Shape, frozen=True, tag="exponential"):
-    """Memoryless sizes, as the paper analyses them."""
+    """Exponential sizes, which the paper analyses."""
 
     code = 0
     scv: ClassVar[float] = 1.0
 
 
 class Deterministic(Shape, frozen=True, tag="deterministic"):
-    """Every job has the mean size."""
+    """All sizes equal the mean."""
 
     code = 1
     scv: ClassVar[float] = 0.0
 
 
 class Hyperexponential(Shape, frozen=True, tag="hyperexponential"):
-    """Two exponentials with balanced means: more variable than one.
+    """A mixture of two exponential distributions with balanced means.
 
     Attributes
     ----------
@@ -64,7 +63,7 @@ class Hyperexponential(Shape, frozen=True, tag="hyperexponential"):
         expect(1 <= self.scv < inf, "a finite number >= 1", self.scv, "scv")
 
     def parameters(self) -> tuple[int, float, float, float]:
-        """Return the code, the first branch's probability, and both branches' means."""
+        """Return the code, the probability of the first branch, and the means of both branches."""
         p = 0.5 * (1.0 + sqrt((self.scv - 1.0) / (self.scv + 1.0)))
         return self.code, p, 0.5 / p, 0.5 / (1.0 - p)
 
@@ -85,7 +84,7 @@ class Lognormal(Shape, frozen=True, tag="lognormal"):
         expect(0 < self.scv < inf, "a finite number > 0", self.scv, "scv")
 
     def parameters(self) -> tuple[int, float, float, float]:
-        """Return the code, and mean and spread of the logarithm."""
+        """Return the code, and the mean and standard deviation of the logarithm."""
         variance = log1p(self.scv)
         return self.code, -0.5 * variance, sqrt(variance), 0.0
 
@@ -98,7 +97,7 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
     alpha : float
         The exponent of the tail, above 0.
     ratio : float
-        The largest size over the smallest, above 1.
+        The largest size divided by the smallest, above 1.
     """
 
     code = 4
@@ -109,7 +108,7 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
         expect(0 < self.alpha < inf, "a finite number > 0", self.alpha, "alpha")
 
     def _moment(self, order: int) -> float:
-        """E[S^order] where the smallest size is 1."""
+        """Return E[S^order] for the smallest size 1."""
         a, top = self.alpha, log(self.ratio)
         inner = top if a == order else expm1((order - a) * top) / (order - a)
         return a * inner / -expm1(-a * top)
@@ -120,12 +119,12 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
 
     @property
     def second_moment(self) -> float:
-        """E[S²] where E[S] = 1."""
+        """E[S²] for E[S] = 1."""
         return self._moment(2) / self._moment(1) ** 2
 
 
 class Empirical(Shape, frozen=True, tag="empirical"):
-    """Sizes drawn from a list, each as likely as the next, scaled to the class's mean.
+    """Sizes drawn from a list with equal probabilities, scaled to the mean of the class.
 
     Attributes
     ----------
@@ -133,7 +132,7 @@ class Empirical(Shape, frozen=True, tag="empirical"):
         Sizes above 0, in any unit.
     """
 
-    code = 5  # the values go beside it
+    code = 5  # the values are separate
     values: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=1)]
 
     def __post_init__(self) -> None:
@@ -142,11 +141,11 @@ class Empirical(Shape, frozen=True, tag="empirical"):
 
     @property
     def scaled(self) -> NDArray[np.float64]:
-        """The values, at mean 1."""
+        """The values at mean 1."""
         values = np.array(self.values, dtype=np.float64)
         return np.asarray(values / values.mean(), dtype=np.float64)
 
     @property
     def second_moment(self) -> float:
-        """E[S²] where E[S] = 1."""
+        """E[S²] for E[S] = 1."""
         return float(np.mean(self.scaled**2))

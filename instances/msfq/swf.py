@@ -1,4 +1,4 @@
-"""A log as a queue: a class for each need and the trace itself, or all its jobs, one by one."""
+"""Conversion of a log to classes with the trace itself, or to single jobs."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -30,17 +30,17 @@ OPTIONS = OptionsWith(
     {**log_converters.OPTIONS, **CLASSES, "as": KIND},
     dict.fromkeys(log_converters.BESIDE, log_converters.EACH),
 )
-"""The options of `convert`: what the log is to become, and those of either kind."""
+"""The options of `convert`: classes or jobs, and those of either kind."""
 
 
 def convert(
     path: str | Path, *, tell: Callable[[str], None] | None = None, **options: Any
 ) -> Instance:
-    """Make an instance of a log: a class for each need, or with ``as=jobs`` every job.
+    """Return an instance of a log: a class for each need or, with ``as=jobs``, every job.
 
-    As jobs it may also be a CSV. Options are those of `classes`, or of
-    `instances.msfq.log_converters.convert`; errors are those of either. ``tell`` is called with
-    lines on what became of the log.
+    With ``as=jobs`` the log may also be a CSV. Options are those of `classes`, or of
+    `instances.msfq.log_converters.convert`. ``tell`` is called with lines that describe the
+    conversion.
     """
     rest = {key: value for key, value in options.items() if key != "as"}
     check_options({"as": options.get("as", "classes")}, {"as": KIND}, "convert")
@@ -53,15 +53,19 @@ def convert(
 
 
 def classes(path: str | Path, **options: Any) -> Instance:
-    """Make a queue of a log: arrival rates and mean run times of its jobs, by server need.
+    """Return a queue of classes: arrival rates and mean run times of a log's jobs, by need.
 
-    A class's rate is its number of jobs over the time from the first arrival to the last. Poisson
-    arrivals are the model's, not the log's: the trace keeps the log's own.
+    The rate of a class is its number of jobs divided by the time from the first arrival to the
+    last. Poisson arrivals are an assumption of the model; the trace has the arrivals of the log.
 
-    With ``needs=powers`` there is a class for each power of two, to which needs are rounded up
-    (never beyond the machine), rather than for each need. ``sizes=empirical`` keeps the log's run
-    times as the distribution of sizes. ``trace`` is a CSV to write the arrivals to, for the
-    policies' option ``trace``.
+    Parameters
+    ----------
+    path : path
+        A log in the Standard Workload Format.
+    **options
+        ``needs=powers`` rounds needs up to powers of two, but not beyond the machine.
+        ``sizes=empirical`` keeps the run times of the log as the distribution of sizes. ``trace``
+        is a CSV to which the arrivals are written, for the option ``trace`` of policies.
     """
     values = complete(options, CLASSES, "convert to msfq classes")
     powers, trace = values["needs"] == "powers", values["trace"]
@@ -72,8 +76,8 @@ def classes(path: str | Path, **options: Any) -> Instance:
     jobs, _ = log.jobs.as_released()
     span = jobs.span
     if span <= 0:
-        found = f"{len(jobs)} at once"
-        raise InputError("jobs that come at two times or more", found=found, file=str(path))
+        found = f"{len(jobs)} jobs at the same time"
+        raise InputError("jobs with at least two submit times", found=found, file=str(path))
     need, run = jobs.need.tolist(), jobs.run.tolist()
     if powers:
         need = [min(log.servers, 1 << (n - 1).bit_length()) for n in need]
@@ -86,7 +90,7 @@ def classes(path: str | Path, **options: Any) -> Instance:
         shape: AnyShape = Empirical(values=tuple(runs)) if empirical else Exponential()
         rate, mean = len(runs) / span, fsum(runs) / len(runs)
         kinds.append(JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape))
-    if trace is not None:  # the arrivals, in the order and at the times of the log
+    if trace is not None:  # the arrivals at the times of the log
         rows = zip(jobs.submit.tolist(), need, run, strict=True)
         write_bytes(trace, as_csv(COLUMNS, rows).encode())
     words = (log.description or "").removesuffix(".")

@@ -16,7 +16,7 @@ TIME, NEED, SIZE = (Column(name, "number", least=None, needed=True) for name in 
 
 
 class Trace(NamedTuple):
-    """Jobs in the order of their arrival: times, classes (positions in the instance) and sizes."""
+    """Jobs in order of arrival: times, classes (positions in the instance), and sizes."""
 
     times: NDArray[np.float64]
     classes: NDArray[np.int64]
@@ -24,9 +24,12 @@ class Trace(NamedTuple):
 
 
 def read_trace(path: str | Path, queue: Instance) -> Trace:
-    """Read a trace for an instance, whose classes are those of the needs in the trace.
+    """Return the trace in a CSV, whose needs are those of the classes of an instance.
 
-    `InputError` names the file and the line.
+    Raises
+    ------
+    InputError
+        With the file and the line.
     """
     classes = {job.need: c for c, job in enumerate(queue.classes)}
     arrivals: list[tuple[float, int, float]] = []

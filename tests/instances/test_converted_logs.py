@@ -46,7 +46,7 @@ def test_jobs_that_ran_are_taken_and_the_others_counted(tmp_path: Path, name: st
     assert (queue.description or "").startswith(f"4 of 8 jobs of {queue.name} (Toy); ")
     assert accounted(queue, 8) == [
         "1 left out, a part of another",
-        "1 with the processors asked for, since those used are unknown",
+        "1 with the processors requested, since those used are unknown",
         "1 left out, of unknown run time",
         "1 left out, of unknown processors",
         "1 left out, of no run time",
@@ -84,8 +84,8 @@ def test_a_log_of_no_usable_job_says_why(tmp_path: Path) -> None:
     error = refusal(convert, path)
     assert str(error) == (
         f"{path}: found none of 3: 1 left out, of unknown run time; 1 left out, of a submit time "
-        "below 0; 1 left out, wider than the machine's 8 processors; expected a job or more that "
-        "can be replayed"
+        "below 0; 1 left out, wider than the machine's 8 processors; expected at least one job "
+        "that can be replayed"
     )
 
 
@@ -100,7 +100,7 @@ def test_a_start_outside_every_calendar_is_refused_with_the_file(tmp_path: Path)
 
 RULES: list[tuple[dict[str, Any], list[float], list[float], list[float], str]] = [
     ({}, [5, 8], [2, 1], [9, 4], "1 left out, wider than the machine's 8 processors"),
-    ({}, [5, 8], [2, 1], [9, 4], "1 submitted before a job above, put in order"),
+    ({}, [5, 8], [2, 1], [9, 4], "1 submitted before a job above, sorted"),
     ({"zero": "one"}, [5, 8, 9], [2, 1, 1], [9, 4, 1], "1 of no run time, taken to be 1"),
     ({"overrun": "keep"}, [5, 8], [2, 1], [9, 4], "1 that ran longer than their estimate"),
     ({"jobs": 1}, [5], [2], [9], "1 left out, of a run time below 0"),
@@ -263,7 +263,7 @@ def test_a_table_and_a_log_with_memory(tmp_path: Path) -> None:
     assert queue.jobs.partition.names == ("a", "b")
     notes = accounted(queue, 3)
     assert "1 of unknown gpu, taken to need none" in notes
-    assert "1 in need of a part of a memory, taken to need all of it" in notes
+    assert "1 that need a fraction of a memory, rounded up" in notes
     with pytest.raises(InputError, match="disk"):
         convert(path, **given | {"resource:disk": 1})
     more = {"asked": 4, "memory": 1000, "partition": 2}
@@ -280,7 +280,7 @@ def test_real_logs(tmp_path: Path) -> None:
     assert (len(queue.jobs), queue.servers) == (3145, 240)
     assert said(queue) == [
         "25 left out, of unknown run time",
-        "needs not taken, for want of resource:NAME=AMOUNT: memory",
+        "needs ignored without an option resource:NAME=AMOUNT: memory",
         "320 that ran longer than their estimate, which was raised",
     ]
     queue = convert(nasa)

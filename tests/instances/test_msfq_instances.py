@@ -176,7 +176,7 @@ def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
     assert "an option of convert to msfq classes" in str(refusal(queues.convert, path, zero="one"))
     with pytest.raises(InputError, match="an option of convert of swf to jobs"):
         queues.convert(path, **{"as": "jobs", "needs": "exact"})
-    with pytest.raises(InputError, match="at two times or more"):
+    with pytest.raises(InputError, match="at least two submit times"):
         queues.convert(saved(tmp_path, line(1, 5, 1), line(2, 5, 1)))
 
 

@@ -408,7 +408,7 @@ def test_a_plain_log_and_names(tmp_path: Path) -> None:
     run("check-starts", swf, by_name, "--servers", "2")
     table(swf, swf.read_text() + "\n3 4 -1 9 2 -1 -1 2 9" + " -1" * 9)
     said = refused("check-starts", swf, by_name, "--servers", "2")
-    assert "put in order.; expected jobs in order of submit" in said
+    assert "sorted.; expected jobs in order of submit" in said
     wide = table(tmp_path / "wide.swf", ";\n1 0 -1 5 3" + " -1" * 13 + "\n2 0 -1 5 1" + " -1" * 13)
     said = refused("check-starts", wide, by_name, "--servers", "2")
     assert "all of which can be" in said

@@ -1,4 +1,4 @@
-"""Logs of other formats as instances that hold their jobs: SWF, and any CSV."""
+"""Conversion of logs of other formats to instances with single jobs: SWF, and any CSV."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,18 +20,18 @@ READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
     "swf": (swf.read, swf.OPTIONS),
     "csv": (table.read, table.OPTIONS),
 }
-"""How each format is read, and the options that are its own."""
+"""The reader of each format, and its own options."""
 
 
 def _part(key: str, value: Any) -> Partition:
-    """Return a partition of a text such as ``64,gpu=8,memory=512000``."""
+    """Return the partition that a text such as ``64,gpu=8,memory=512000`` describes."""
     servers, *others = str(value).split(",")
     pairs = [other.partition("=") for other in others]
     try:
         resources = {name.strip(): int(amount) for name, _, amount in pairs}
         return Partition(servers=int(servers), resources=resources)
-    except ValueError:  # an `InputError` too
-        expected = "processors from 1 on, and perhaps ,NAME=AMOUNT of each resource"
+    except ValueError:  # or an `InputError`
+        expected = "a number of processors, and perhaps ,NAME=AMOUNT of each resource"
         raise InputError(expected, found=quote(value), place=f"option {key}") from None
 
 
@@ -46,7 +46,7 @@ EACH = Option(
     "title (need:gpu=GPUs)",
     lambda value: type(value) is int or (isinstance(value, str) and bool(value)),
 )
-"""The resources beside processors, and what jobs need of them."""
+"""Options for resources beside processors, and the columns of their needs."""
 
 COMMON = (
     cleaning.BOUNDS
@@ -67,16 +67,16 @@ OPTIONS = OptionsWith(
 
 
 class Reading(NamedTuple):
-    """How the rows of a log were read, and which of its jobs had not started.
+    """How the rows of a log were read, and which of its jobs had not ended.
 
     Attributes
     ----------
     left_out : int
         Rows that cannot be replayed.
     reordered : bool
-        Whether jobs were put in order of submit.
+        Whether jobs were sorted by submit.
     observed : Observed
-        The clock of a log, and its jobs that waited or ran when it was written.
+        The clock of the log, and its jobs that waited or ran when it was written.
     """
 
     left_out: int
@@ -87,7 +87,7 @@ class Reading(NamedTuple):
 def convert(
     path: str | Path, tell: Callable[[str], None] | None = None, **options: Any
 ) -> Instance:
-    """Make an instance of a log that holds its jobs, one by one: see `read_log`."""
+    """Return an instance with the jobs of a log: see `read_log`."""
     return read_log(path, tell, **options)[0]
 
 
@@ -96,12 +96,27 @@ def read_log(
 ) -> tuple[Instance, Reading]:
     """Return an instance with the jobs of a log, and how its rows were read.
 
-    The log is in the Standard Workload Format where its name ends in .swf or ``format`` says so,
-    else a CSV; perhaps gzipped. Options are those of `OPTIONS`: ``processors``
-    where the log does not say how many the machine has; ``resource:NAME`` and ``partition:NAME``
-    for what else it has. The description tells
-    what was left out, cut off or shifted; ``tell`` is called with it, and with a line for each
-    column of a table that says what it is taken for. `InputError` names the file and the line.
+    Parameters
+    ----------
+    path : path
+        A log in the Standard Workload Format if its name ends in .swf or the option ``format`` says
+        so, else a CSV; perhaps gzipped.
+    tell : callable, optional
+        Called with the description of the instance, and with a line for each column of a table that
+        says how it is used.
+    **options
+        See `OPTIONS`. ``processors`` is the size of the machine where the log does not give it;
+        ``resource:NAME`` and ``partition:NAME`` are its other resources and its partitions.
+
+    Returns
+    -------
+    Instance, Reading
+        The description of the instance says which jobs were left out or changed.
+
+    Raises
+    ------
+    InputError
+        With the file and the line.
     """
     require("polars", str(path))
     path = Path(path)
@@ -133,7 +148,7 @@ def read_log(
 
 
 def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:
-    """Return the machine that options and the log tell of, without jobs."""
+    """Return the machine of the options and the log, without jobs."""
     parts = {
         key.removeprefix("partition:"): _part(key, of)
         for key, of in given.items()

@@ -1,4 +1,4 @@
-"""Rules that clean a log into jobs that can be replayed; each notes how often it applied.
+"""Rules that clean a log so that its jobs can be replayed; each notes how often it applied.
 
 Source of most of them: Feitelson, Tsafrir and Krakov, "Experience with using the Parallel Workloads
 Archive", JPDC 74, 2014, section 3.
@@ -23,13 +23,14 @@ RULES = {
     "zero": one_of("drop", ("drop", "one")),
     "overrun": one_of("raise", ("raise", "keep")),
 }
-"""What is done with jobs that ran for no time (``one``: for one unit of it), and that outran their
-estimate (``raise`` the estimate). Jobs whose times or needs are unknown, below 0 or more than the
-machine has are left out, and jobs are put in order.
+"""``zero`` is the rule for jobs with run time 0 (``one`` makes it 1), ``overrun`` the rule for jobs
+that ran longer than their estimate (``raise`` the estimate). Jobs whose times or needs are unknown,
+below 0 or more than the machine has are left out, and jobs are sorted by submit.
 """
 
 
 def _is_time(value: object) -> bool:
+    """Return True if a value is a time of the log or an ISO date."""
     if isinstance(value, str):
         try:
             datetime.fromisoformat(value)
@@ -50,8 +51,8 @@ BOUNDS = {
     "end": _TIME,
     "jobs": Option(None, "a whole number of at least 1", is_count),
 }
-"""The machine, and the window: jobs submitted from ``start`` on and before ``end``, the first
-``jobs`` of those that can be replayed. Dates are on the log's own clock."""
+"""The machine, and the window: the first ``jobs`` that can be replayed of those submitted from
+``start`` on and before ``end``. Dates are on the log's own clock."""
 
 
 @dataclass
@@ -62,7 +63,7 @@ class Raw:
     need: Floats
     run: Floats
     estimate: Floats
-    rows: int  # of the log, with those that its reader left out
+    rows: int  # of the log, with those that the reader left out
     user: Labels | None = None
     group: Labels | None = None
     queue: Labels | None = None
@@ -92,14 +93,14 @@ class Raw:
         self.needs = {name: column[rows] for name, column in self.needs.items()}
 
     def leave_out(self, rows: Mask, words: str) -> Mask:
-        """Leave rows out, and note how many; return those that stay."""
+        """Remove rows, and note how many; return a mask of the rows that stay."""
         if count := int(np.count_nonzero(rows)):
             self.notes.append(f"{count} left out, {words}")
             self.keep(~rows)
         return ~rows
 
     def note(self, rows: Mask, words: str) -> None:
-        """Note how many rows something is true of, if any."""
+        """Note the number of rows to which some words apply, if there are any."""
         if count := int(np.count_nonzero(rows)):
             self.notes.append(f"{count} {words}")
 
@@ -109,7 +110,7 @@ def release(raw: Raw, eligible: Floats | None, began: Floats) -> None:
 
     A job that started was eligible by then, whatever the log says.
     """
-    raw.note(began < raw.submit, "that started before their submit, by the log: start unknown")
+    raw.note(began < raw.submit, "that started before their submit in the log: start unknown")
     raw.start = np.where(began >= raw.submit, began, np.nan)
     if raw.waiting is not None:
         raw.start[raw.waiting] = np.nan
@@ -137,11 +138,14 @@ _WRONG: tuple[tuple[str, Callable[[Raw], Mask]], ...] = (
     ("of no processors", lambda raw: raw.need == 0),
     ("of a part of a processor", lambda raw: raw.need != np.floor(raw.need)),
 )
-"""Defects for which jobs are left out: words of a note, and the rows concerned."""
+"""The defects for which jobs are left out: the words of the note, and the rows."""
 
 
 def clean(raw: Raw, machine: Instance, options: Mapping[str, Any]) -> Jobs:
-    """Apply the rules and bounds of some options, and note what each did; ``raw`` is used up."""
+    """Apply the rules and bounds of the options, note their effects, and return the jobs.
+
+    ``raw`` is modified.
+    """
     _window(raw, _bound(raw, options, "start"), _bound(raw, options, "end"))
     for words, wrong in _WRONG:
         raw.leave_out(wrong(raw), words)
@@ -151,21 +155,23 @@ def clean(raw: Raw, machine: Instance, options: Mapping[str, Any]) -> Jobs:
     raw.leave_out(raw.run == 0, "of no run time")
     _fit_to_machine(raw, machine)
     late = raw.submit < np.maximum.accumulate(raw.submit)
-    raw.note(late, "submitted before a job above, put in order")
+    raw.note(late, "submitted before a job above, sorted")
     if late.any():
         raw.reordered = True
         raw.keep(np.argsort(raw.submit, kind="stable"))
     _clean_estimates(raw, keep=options.get("overrun") == "keep")
     raw.keep(np.arange(len(raw.submit)) < options.get("jobs", np.inf))
     if not len(raw.submit):
-        reasons = "; ".join(raw.notes) or "it has no line of a job"
+        reasons = "; ".join(raw.notes) or "it has no jobs"
         found = f"none of {raw.rows}: {reasons}"
-        raise InputError("a job or more that can be replayed", found=found)
+        raise InputError("at least one job that can be replayed", found=found)
     user, group, queue, partition = (
         None if labels is None else labels.used()
         for labels in (raw.user, raw.group, raw.queue, raw.partition)
     )
-    if partition is not None and not machine.partitions:  # where it says no more than the queues
+    if (
+        partition is not None and not machine.partitions
+    ):  # omitted if it equals the queue or is constant
         same = queue is not None and np.array_equal(partition.codes, queue.codes)
         partition = None if same or len(partition.names) == 1 else partition
     is_at_submit = raw.release is None or np.array_equal(raw.release, raw.submit)
@@ -186,7 +192,7 @@ def clean(raw: Raw, machine: Instance, options: Mapping[str, Any]) -> Jobs:
 
 
 def _fit_to_machine(raw: Raw, machine: Instance) -> None:
-    """Leave out jobs of unknown partitions, and those that need more than theirs has."""
+    """Remove jobs of unknown partitions, and jobs that need more than their partition has."""
     parts: list[Any] = [*machine.partitions.values()] or [machine]
     where = "its partition's" if machine.partitions else "the machine's"
     part = np.zeros(len(raw.submit), dtype=np.int64)
@@ -200,24 +206,26 @@ def _fit_to_machine(raw: Raw, machine: Instance) -> None:
     part = part[raw.leave_out(wide, f"wider than {where}{count} processors")]
     names = sorted({name for one in parts for name in one.resources})
     if missing := [name for name in names if name not in raw.needs]:
-        expected = f"a resource of the log's: {', '.join(raw.needs) or 'it has none'}"
+        expected = f"a resource of the log: {', '.join(raw.needs) or 'it has none'}"
         raise InputError(expected, found=quote(missing[0]), place="option")
     if unused := [name for name in raw.needs if name not in names]:
-        raw.notes.append(f"needs not taken, for want of resource:NAME=AMOUNT: {', '.join(unused)}")
+        raw.notes.append(
+            f"needs ignored without an option resource:NAME=AMOUNT: {', '.join(unused)}"
+        )
     raw.needs = {name: raw.needs[name] for name in names}
     for name in names:
         amounts = raw.needs[name]
         raw.note(np.isnan(amounts), f"of unknown {name}, taken to need none")
         fractional = np.isfinite(amounts) & (amounts != np.ceil(amounts))
-        raw.note(fractional, f"in need of a part of a {name}, taken to need all of it")
+        raw.note(fractional, f"that need a fraction of a {name}, rounded up")
         raw.needs[name] = np.ceil(np.nan_to_num(amounts))
         most = np.array([float(one.resources.get(name, 0)) for one in parts])[part]
         wide = raw.needs[name] > most
-        part = part[raw.leave_out(wide, f"in need of more {name} than {where}")]
+        part = part[raw.leave_out(wide, f"that need more {name} than {where}")]
 
 
 def _bound(raw: Raw, options: Mapping[str, Any], name: str) -> float | None:
-    """Return a window's bound, in the log's time."""
+    """Return a bound of the window, in the log's time."""
     value = options.get(name)
     if value is None or not isinstance(value, str):
         return None if value is None else float(value)
@@ -230,7 +238,7 @@ def _bound(raw: Raw, options: Mapping[str, Any], name: str) -> float | None:
 
 
 def _window(raw: Raw, start: float | None, end: float | None) -> None:
-    """Keep the jobs submitted within a window, and those of unknown submit time, to be counted."""
+    """Keep the jobs submitted within a window, and those of unknown submit."""
     low, high = -np.inf if start is None else start, np.inf if end is None else end
     outside = (raw.submit < low) | (raw.submit >= high)
     times = raw.submit[np.isfinite(raw.submit)]
@@ -243,13 +251,14 @@ def _window(raw: Raw, start: float | None, end: float | None) -> None:
 
 
 def _in_words(raw: Raw, time: float) -> str:
-    """Return a time of the log as its options take it, and its date where that is known."""
+    """Return a time of the log in the format of the options, and its date if known."""
     if raw.zero is None:
         return f"{time:.12g}"
     return f"{time:.12g} ({np.datetime64(int(raw.zero + time), 's')})"
 
 
 def _clean_estimates(raw: Raw, *, keep: bool) -> None:
+    """Note jobs without an estimate, and raise estimates that are too short unless ``keep``."""
     raw.estimate = np.where(raw.estimate > 0, raw.estimate, np.nan)
     unknown = np.isnan(raw.estimate)
     if unknown.all():

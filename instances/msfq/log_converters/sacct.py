@@ -1,4 +1,4 @@
-"""What only Slurm's ``sacct`` has: steps, components, arrays, states, and resources in one cell."""
+"""The columns and rows that only Slurm's ``sacct`` has: steps, components, arrays, states, TRES."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     import polars as pl
 
 UNCOUNTED = ("billing", "cpu", "energy", "node", "pages", "vmem")
-"""Trackable resources that jobs do not wait for, or that other columns tell."""
+"""Trackable resources that do not limit jobs, or that other columns have."""
 
 
 def read_states(raw: Raw, column: pl.Series) -> None:
-    """Note which jobs wait or run; `InputError` names the first state that Slurm does not have."""
+    """Set which jobs wait or run; raise `InputError` for a state that Slurm does not have."""
     texts = [(text or "").strip() for text in column.to_list()]
     statuses = {text: status_of(text) for text in set(texts)}
     for row, text in enumerate(texts):
         if text and statuses[text] is None:
             _refuse(column, row, "a state of Slurm's, such as COMPLETED")
     of = np.array([statuses[text] or "" for text in texts], dtype=np.dtypes.StringDType())
-    # an attempt that ended before its job was put back into the queue has a run time
+    # an attempt that ended before its job was requeued has a run time
     raw.waiting, raw.running = (of == "waiting") & ~(raw.run > 0), of == "running"
 
 
 def add_needs(raw: Raw, table: pl.DataFrame) -> dict[str, str]:
-    """Add what jobs need beside processors, and return what each column was taken for.
+    """Add the needs of jobs beside processors, and return the use of each column.
 
-    Memory is in megabytes. Of jobs that wait, the processors are those requested.
+    Memory is in megabytes. The processors of waiting jobs are those requested.
     """
     plain = {title.lower(): title for title in table.columns}
     taken: dict[str, str] = {}
@@ -65,7 +65,7 @@ def add_needs(raw: Raw, table: pl.DataFrame) -> dict[str, str]:
 
 
 def _tres(column: pl.Series) -> dict[str, Floats]:
-    """Return the amounts of each resource, NaN where the log lists none."""
+    """Return the amounts of each trackable resource, NaN where the log lists none."""
     texts = [(text or "").strip() for text in column.to_list()]
     amounts = {text: parse_tres(text) for text in dict.fromkeys(texts)}
     for row, text in enumerate(texts):
@@ -80,7 +80,7 @@ def _tres(column: pl.Series) -> dict[str, Floats]:
 
 
 def _memory(column: pl.Series, need: Floats, nodes: Floats) -> Floats:
-    """Return megabytes of requests such as ``4096Mc`` (a cpu), ``128Gn`` (a node) and ``16G``."""
+    """Return the megabytes of requests such as ``4096Mc`` (a cpu), ``128Gn`` (a node), ``16G``."""
     memory = np.full(len(column), np.nan)
     for row, cell in enumerate(column.to_list()):
         if text := (cell or "").strip():
@@ -92,12 +92,14 @@ def _memory(column: pl.Series, need: Floats, nodes: Floats) -> Floats:
 
 
 def _numbers(column: pl.Series) -> Floats:
+    """Return a column as numbers, NaN where it has none."""
     import polars as pl
 
     return column.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy(writable=True)
 
 
 def _refuse(column: pl.Series, row: int, expected: str) -> None:
+    """Raise `InputError` about a cell."""
     place = f"line {row + 2}, column {column.name!r}"
     raise InputError(expected, found=quote(column[row]), place=place)
 
@@ -118,9 +120,9 @@ def rows_to_jobs(raw: Raw, *, is_slurm: bool, drop: bool) -> None:
 
 
 def take_limits(raw: Raw, *, drop: bool) -> None:
-    """Take the time limits of jobs that have not ended for their run times, or leave them out.
+    """Set the run times of jobs that have not ended to their time limits, or remove these jobs.
 
-    A job that has run for as long as its limit, or has none, is taken to run as long again.
+    A job that has run for its limit, or has no limit, is assumed to run as long again.
     """
     if raw.waiting is None or raw.running is None:
         return
@@ -141,7 +143,7 @@ def take_limits(raw: Raw, *, drop: bool) -> None:
 
 
 def leave_out_steps(raw: Raw) -> None:
-    """Leave out steps such as ``7.batch``: their processors are those of their jobs."""
+    """Remove steps such as ``7.batch``; their processors are those of their jobs."""
     raw.leave_out(_has(raw, "."), "steps of other jobs")
 
 
@@ -168,7 +170,7 @@ def join_components(raw: Raw) -> None:
 
 
 def list_tasks(raw: Raw) -> None:
-    """Make a job of each task of an array that waits, such as ``7_[1-3%2]``."""
+    """Make a job of each task of a waiting array, such as ``7_[1-3%2]``."""
     if raw.waiting is None or raw.name is None:
         return
     arrays = _has(raw, "[") & raw.waiting & (raw.estimate > 0) & (raw.need > 0)
@@ -213,7 +215,7 @@ def leave_out_earlier_states(raw: Raw) -> None:
 
 
 def _has(raw: Raw, mark: str) -> Mask:
-    """Return whether each job's id has a mark."""
+    """Return a mask of the jobs whose id contains a mark."""
     if raw.name is None:
         return np.zeros(len(raw.submit), dtype=bool)
     return np.array(np.strings.find(raw.name.astype(np.dtypes.StringDType()), mark) >= 0)

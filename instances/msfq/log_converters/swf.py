@@ -1,10 +1,10 @@
 """Logs in the Standard Workload Format (SWF).
 
-A log has a line for each job, of 18 numbers; -1 says that one is not known. Lines that begin with a
-semicolon are remarks, some of which (``; MaxProcs: 128``) say what the machine is.
+A log has a line of 18 numbers for each job; -1 is unknown. Lines that begin with a semicolon are
+comments, some of which (``; MaxProcs: 128``) describe the machine.
 
-Source: Feitelson, Tsafrir and Krakov, "Experience with using the Parallel Workloads Archive",
-JPDC 74, 2014.
+Source: Feitelson, Tsafrir and Krakov, "Experience with using the Parallel Workloads Archive", JPDC
+74, 2014.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ PARTIAL = (2.0, 3.0, 4.0)  # statuses of lines for parts of a job, which also ha
 _REMARK = re.compile(r"^[ \t]*;\s*(\w+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _DESCRIPTOR = re.compile(r"[^:\s]+:\w+:(\d+)x\d+", re.ASCII)  # of nodes: frontier:excl:4x112
 OPTIONS = {"need": one_of(None, ("used", "asked", "nodes"))}
-"""What a job needs: processors used (those asked for where they are not known) or asked for, or the
+"""The needs of jobs: processors used (requested ones where unknown), processors requested, or the
 nodes of a descriptor after the 18 fields, which are the default where all lines have one."""
 
 
 def read(path: str | Path, need: str | None = None) -> Raw:
-    """Read a log; `InputError` names a malformed line."""
+    """Read a log; raise `InputError` with the line if it is malformed."""
     import polars as pl
 
     data = read_bytes(path, MOST_TABLE)
     check_rows(data.count(b"\n"), 8 * FIELDS)
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    header = dict(reversed(_REMARK.findall(text)))  # the first of each word
+    header = dict(reversed(_REMARK.findall(text)))  # the first value of each word
     extra = _extra_fields(text)
     width = FIELDS + len(extra[0] if extra else ())
     even = all(len(fields) == width - FIELDS for fields in extra)
@@ -70,10 +70,10 @@ def read(path: str | Path, need: str | None = None) -> Raw:
     elif need == "asked":
         used = asked
     if count := int((np.isnan(used) & ~np.isnan(asked)).sum()):
-        notes.append(f"{count} with the processors asked for, since those used are unknown")
+        notes.append(f"{count} with the processors requested, since those used are unknown")
     numbers = pl.Series(cells[NUMBER]).cast(pl.Int64)
     if count := len(numbers) - numbers.n_unique():
-        notes.append(f"{count} of a number that another job has, too")
+        notes.append(f"{count} with the number of another job")
     user, group, queue, partition = (
         labels_of(
             pl.Series(_without_marks(cells[row]), nan_to_null=True).cast(pl.Int64).cast(pl.String)
@@ -112,7 +112,7 @@ def read(path: str | Path, need: str | None = None) -> Raw:
 
 
 def _after_preceding(cells: Floats, ends: Floats) -> Floats | None:
-    """Return when the job before each had ended in the log, and its user had thought (field 18)."""
+    """Return when the preceding job of each had ended and its user's think time had passed."""
     preceding = _without_marks(cells[PRECEDING], zero=False)
     if not np.isfinite(preceding).any():
         return None
@@ -123,7 +123,7 @@ def _after_preceding(cells: Floats, ends: Floats) -> Floats | None:
 
 
 def _extra_fields(text: str) -> list[list[str]]:
-    """Return the fields after the 18 of each line, where the first line has more."""
+    """Return the fields of each line after the 18, if the first line has any."""
     first = re.search(r"^[ \t]*[^;\s].*$", text, re.MULTILINE)
     if first is None or len(first[0].partition(";")[0].split()) <= FIELDS:
         return []
@@ -132,7 +132,7 @@ def _extra_fields(text: str) -> list[list[str]]:
 
 
 def _nodes(extra: list[list[str]], need: str | None) -> Floats | None:
-    """Return the nodes of descriptors, if they are the need; `InputError` if there are none."""
+    """Return the nodes of descriptors if these are the needs; raise `InputError` if missing."""
     if need not in (None, "nodes"):
         return None
     found = [next(filter(None, map(_DESCRIPTOR.fullmatch, fields)), None) for fields in extra]
@@ -145,12 +145,13 @@ def _nodes(extra: list[list[str]], need: str | None) -> Floats | None:
 
 
 def _without_marks(values: Floats, *, zero: bool = True) -> Floats:
+    """Return numbers with NaN for -1, and for 0 unless ``zero``."""
     unknown = (values == -1) | (False if zero else values == 0)
     return np.where(unknown, np.nan, values)
 
 
 def _from_header(header: dict[str, str], *words: str, most: float = np.inf) -> int | None:
-    """Return the number from 1 that the header gives under the first of some words."""
+    """Return the number of at least 1 that the header has under the first of some words."""
     for word in words:
         digits = header.get(word, "").split()[:1]
         if digits and digits[0].isdecimal() and 1 <= int(digits[0]) <= most:
@@ -159,9 +160,9 @@ def _from_header(header: dict[str, str], *words: str, most: float = np.inf) -> i
 
 
 def _cells(text: str, width: int, *, even: bool) -> NDArray[np.float64]:
-    """Return the numbers of a log, shape (18, lines), of lines of so many fields.
+    """Return the numbers of a log, shape (18, lines).
 
-    ``even`` says that all lines have so many fields.
+    ``even`` tells whether all lines have ``width`` fields.
     """
     if not re.search(r"^\s*[^;\s]", text, re.MULTILINE):
         return np.empty((FIELDS, 0))
@@ -176,7 +177,7 @@ def _cells(text: str, width: int, *, even: bool) -> NDArray[np.float64]:
 
 
 def _expect_numbers(text: str, width: int) -> None:
-    """Raise `InputError` about the first line without 18 numbers, or too long."""
+    """Raise `InputError` about the first line that is not 18 numbers or has another width."""
     for row, line in enumerate(text.split("\n"), 1):
         words = line.partition(";")[0].split()
         for field, word in enumerate(words[:FIELDS], 1):

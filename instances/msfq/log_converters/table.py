@@ -1,7 +1,7 @@
-"""Any table of jobs in CSV as a log, its columns named by options; a delimiter of its own choice.
+"""Any table of jobs in CSV as a log, with columns named by options and any delimiter.
 
-What Slurm's ``sacct -XP`` prints is such a table: its titles are known, and `sacct` reads what only
-Slurm has.
+The output of Slurm's ``sacct -XP`` is such a table: its titles are known, and `sacct` reads what
+only Slurm has.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _POINT = "a number or a date such as 2024-03-31T02:30:00"
 
 
 def is_zone(value: object) -> bool:
-    """Tell whether a value is the name of a time zone."""
+    """Return True if a value is the name of a time zone."""
     try:
         return isinstance(value, str) and bool(ZoneInfo(value))
     except (KeyError, ValueError, OSError):
@@ -46,9 +46,10 @@ ZONE = Option(None, "a time zone, such as Europe/Stockholm", is_zone)
 
 
 def points(column: pl.Series, zone: str | None = None, fold: int = 0) -> tuple[Floats, bool]:
-    """Return numbers, or dates in seconds since 1970, and which; of dates the zone is, or UTC.
+    """Return times as numbers, and whether they were dates: then in seconds since 1970.
 
-    ``fold`` is 1 for the second of two times that clocks show alike when they are put back.
+    Dates without an offset are in ``zone``, or UTC. ``fold`` is 1 for the second of two equal local
+    times when clocks are put back.
     """
     local = UTC if zone is None else ZoneInfo(zone)
 
@@ -70,10 +71,11 @@ def points(column: pl.Series, zone: str | None = None, fold: int = 0) -> tuple[F
 def read_points(
     columns: Mapping[str, pl.Series], zone: str | None, run: Floats | None
 ) -> tuple[dict[str, Floats], set[str], bool, list[str]]:
-    """Return the times in columns, the roles on the clock of ``submit``, if those are dates, notes.
+    """Return the times of columns by role, the roles with the clock of ``submit``, and notes.
 
-    Where clocks are put back, a time may be one of two. The earliest reading is taken in which the
-    times of the row are in order and the job runs as long as it did.
+    The third value tells whether that clock has dates. Where clocks are put back, a local time may
+    be one of two. The earliest reading is taken in which the times of the row are in order and the
+    job runs as long as it did.
     """
     read = {role: points(column, zone) for role, column in columns.items()}
     early = {role: times for role, (times, _) in read.items()}
@@ -106,7 +108,7 @@ def _is_possible(times: Mapping[str, float], length: float) -> bool:
 
 
 def lengths(column: pl.Series, unit: float = 1.0) -> Floats:
-    """Return durations: numbers of a unit, or [[days-]hours:]minutes:seconds."""
+    """Return durations: numbers times a unit, or [[days-]hours:]minutes:seconds."""
 
     def seconds(text: str) -> float | None:
         if not (match := _ELAPSED.fullmatch(text)):
@@ -120,6 +122,7 @@ def lengths(column: pl.Series, unit: float = 1.0) -> Floats:
 
 
 def _finite(numbers: Floats) -> Floats:
+    """Return numbers with NaN for infinite ones."""
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
@@ -139,14 +142,14 @@ ROLES: Roles = {
     "job": ("jobid", "jobidraw", "name"),
     "state": (),
 }
-"""The roles of columns, and what ``sacct`` calls them, in lower case."""
+"""The roles of columns, and their titles in ``sacct``, in lower case."""
 OPTIONS = dict.fromkeys(ROLES, text("the title of a column")) | {
     "timezone": ZONE,
     "unfinished": one_of("limit", ("limit", "drop")),
 }
-"""Which column is which; those not named are looked for under the role's own name, or that of
-``sacct``. ``run`` may be left out where there are ``began`` and ``ended``. Of jobs that wait or run
-by their ``state``, the time limit is taken for the run time, or they are left out."""
+"""The titles of columns by role; by default the role's own name, or that of ``sacct``. ``run`` is
+optional with ``began`` and ``ended``. Jobs that wait or run by their ``state`` get their time limit
+as run time, or are left out."""
 TIMES = ("submit", "eligible", "began", "ended")
 HOUR = 3600.0
 
@@ -158,7 +161,7 @@ def read(
     unfinished: str = "limit",
     **columns: str | None,
 ) -> Raw:
-    """Read a table; ``columns``: titles by role; ``timezone``: of dates without an offset."""
+    """Read a table; ``columns`` are titles by role, ``timezone`` is for dates without an offset."""
     data = read_bytes(path, MOST_TABLE)
     expect_cells(data)
     table = read_frame(data)
@@ -220,7 +223,10 @@ def read(
 
 
 def _without_repeated_titles(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-    """Return a table with empty rows in place of repeated titles, as joined exports have them."""
+    """Return a table with empty rows in place of repeated titles, and a mask of these.
+
+    Joined exports have such rows.
+    """
     import polars as pl
 
     first, *others = (table[title] == title for title in table.columns)
@@ -235,9 +241,9 @@ def _without_repeated_titles(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray
 
 
 def _without_rows_again(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-    """Return an export of sacct in which rows that repeat an earlier row are empty.
+    """Return an export of sacct with empty rows in place of repeated rows, and a mask of these.
 
-    Exports whose windows overlap, when joined, have some jobs twice.
+    Joined exports whose windows overlap have such rows.
     """
     import polars as pl
 
@@ -253,13 +259,14 @@ def _without_rows_again(table: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.b
 
 
 def _is_need(role: str) -> bool:
+    """Return True if a role is the need of a resource."""
     return role.startswith(OF)
 
 
 def _titles_of(
     table: pl.DataFrame, roles: Roles, columns: Mapping[str, str | None]
 ) -> dict[str, str]:
-    """Return the title of each role's column: one that an option names, or that is known."""
+    """Return the title of each role's column: one that an option names, or a known one."""
     plain = {title.lower(): title for title in table.columns}
     titles: dict[str, str] = {}
     for role, aliases in roles.items():
