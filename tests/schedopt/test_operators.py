@@ -22,7 +22,6 @@ from schedopt.instances.dssp import Instance, Job, Selected, selected_nights
 from schedopt.instances.errors import InputError
 from schedopt.planning.reasons import left_out, reasons
 from schedopt.solvers.result import Result
-from schedopt.verbs import solve as solving
 from tests.builders.dssp import best
 from tests.builders.effort import examples
 
@@ -34,11 +33,8 @@ def crowded() -> Instance:
 
 
 def test_a_further_stage_that_is_refused_loses_nothing(monkeypatch: MonkeyPatch) -> None:
-
-    record = solving.problem("dssp")
-    monkeypatch.setattr(
-        record, "confirm", raising(InputError("the extra `schedule`", found="none")), raising=False
-    )
+    refused = raising(InputError("the extra `schedule`", found="none"))
+    monkeypatch.setattr("schedopt.solvers.portfolio.confirm", refused)
     result = schedopt.solve(crowded(), confirm=True)
     assert result.objective == 3
     assert "confirm: found none; expected the extra `schedule`" in str(result.message)
