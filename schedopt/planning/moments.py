@@ -14,6 +14,16 @@ def moment(night: Instance, time: float) -> str:
     return dates_of(night.start, night.unit).clock(time) if night.start else number(time)
 
 
+def time_of_day(night: Instance, time: float) -> str:
+    """Return a time of day, with the date if it is not a day of the night."""
+    text = moment(night, time)
+    if not night.start:
+        return text
+    days = {moment(night, at)[:10] for at in (0.0, night.deadline)}
+    of_day = text[11:19].removesuffix(":00")
+    return of_day if text[:10] in days else f"{text[:10]} {of_day}"
+
+
 def clock(night: Instance, **times: float | None) -> dict[str, str | None]:
     """Return times by the clock, under their names; empty if the night has no start."""
     if night.start is None or night.nights > 1:

@@ -19,6 +19,7 @@ from schedopt.planning.history import (
     Waiting,
     expect_task,
 )
+from schedopt.planning.moments import time_of_day
 from schedopt.planning.release import list_schedule, most_at_once
 from schedopt.problems.summary import same_time
 
@@ -127,15 +128,17 @@ def _check_report(night: Instance, one: Observed, now: float) -> None:
         if one.pool:
             job = night.jobs[night.index[one.job]]
             pick_name(one.pool, night.machine.of_job(job), f"a pool of {one.job}")
+        at, ended = time_of_day(night, now), one.status in ("done", "failed", "cancelled")
+        start = "" if one.start is None else time_of_day(night, one.start)
+        end = "" if one.end is None else time_of_day(night, one.end)
         if one.start is not None and one.start > now and not same_time(one.start, now):
-            raise InputError(f"a start by now, {now:g}", found=f"{one.start:g}")
+            raise InputError(f"a start up to {at}, the time of the state", found=start)
         if one.end is not None and one.status == "running" and one.end < now:
-            raise InputError(f"an end from now on, {now:g}", found=f"{one.end:g}")
-        ended = one.status in ("done", "failed", "cancelled")
+            raise InputError(f"an end from {at} on, the time of the state", found=end)
         if one.end is not None and ended and one.end > now and not same_time(one.end, now):
-            raise InputError(f"an end by now, {now:g}", found=f"{one.end:g}")
+            raise InputError(f"an end up to {at}, the time of the state", found=end)
         if one.start is not None and one.end is not None and one.end < one.start:
-            raise InputError(f"an end after the start, {one.start:g}", found=f"{one.end:g}")
+            raise InputError(f"an end after the start, {start}", found=end)
 
 
 class _ReportsOfJob:
@@ -152,6 +155,7 @@ class _ReportsOfJob:
         numbers: Mapping[str, range],
     ) -> None:
         self.job, self.now, self.notes, self.numbers = job, now, notes, numbers
+        self.night = night_state.night
         self.before = night_state.progress[job.name]
         pools = [*night_state.night.machine.of_job(job)]
         self.home = pools[0] if len(pools) == 1 else ""
@@ -267,12 +271,12 @@ class _ReportsOfJob:
             yield self._started(key, run, one.pool)
 
     def _overdue(self, end: float) -> float:
-        planned = f"{self.job.name} was expected to end at {end:g}"
+        planned = f"{self.job.name} was expected to end at {time_of_day(self.night, end)}"
         self.notes.append(f"{planned}; it is assumed to end now")
         return self.now
 
     def _now(self, what: str) -> float:
-        self.notes.append(f"{what}: the start is not known, and is assumed to be now")
+        self.notes.append(f"{what}: the start is unknown, and is assumed to be now")
         return self.now
 
     def _starting(self, one: Observed) -> dict[Key, Run]:

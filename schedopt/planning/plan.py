@@ -187,7 +187,7 @@ def _with_cloud(
     """Return the night and its rules with cloud processors; report jobs that stay."""
     going = [job.name for job in night.jobs if "cloud" in job.labels]
     if not going:
-        expected = "a column 'cloud' that says yes for the jobs that may go"
+        expected = "a column 'cloud' with yes for the jobs that may run there"
         raise InputError(expected, found="none", place=names.place("cloud"))
     with at_place(names.place("cloud")):
         night, changed, notes = cloud.with_cloud(night, rules, offer, going)
@@ -256,6 +256,9 @@ def shares(night: Instance, whole: Farm, given: Farm, names: OptionNames) -> lis
             by, _, group = key.partition(":")
             if key in own_tonight:
                 with at_place(names.place(flag)):
+                    if not night.groups:
+                        expected = f"jobs with a grouping; {names.place('groups')} names its column"
+                        raise InputError(expected, found="none")
                     pick_name(by, night.groups, "GROUPING:GROUP=SHARE of a grouping")
                     if group != EACH:
                         pick_name(group, night.groups[by], f"a group of {quote(by)}")
@@ -366,7 +369,9 @@ def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
     """Return the quality of a plan in words, with its bound."""
     if run is None or run.solution is None:
         if result.conflict:
-            return f"no plan: these rules cannot hold together: {', '.join(result.conflict)}"
+            one = len(result.conflict) == 1
+            what = "this rule cannot hold" if one else "these rules cannot hold together"
+            return f"no plan: {what}: {', '.join(result.conflict)}"
         return f"no plan ({result.termination})"
     value = float(run.objective or 0.0)
     jobs = len(instance.jobs) - len(cloud.twins_of(instance))

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formats import number
+from schedopt.formats import count_of, number
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.errors import quote
 from schedopt.planning.cloud import hidden
 from schedopt.planning.document import rest_of
-from schedopt.planning.moments import moment
+from schedopt.planning.moments import time_of_day
 
 if TYPE_CHECKING:
     from schedopt.formulations.program import IntegerProgram
@@ -142,15 +142,15 @@ def _never_in_time(night: Instance, j: int) -> Reason:
     where = "from its release to its deadline" if job.release else "until its deadline"
     most = max(int(night.machine.pools[name].most) for name in night.machine.of_job(job))
     if job.processors > most:
-        words = f"it needs {job.processors} processors; the machine never has more than {most}"
+        needs = count_of(job.processors, "processor")
+        words = f"it needs {needs}; the machine never has more than {most}"
         return Reason("never", words=words)
     if night.features:
-        due, waits = moment(night, float(night.deadlines[j])), ", ".join(job.after)
-        alone = f"only it and {waits} ran" if waits else "it ran alone"
-        words = f"even if {alone}, it would end after its deadline, {due}"
+        due = time_of_day(night, float(night.deadlines[j]))
+        words = f"even without other jobs, it would end after its deadline, {due}"
         return Reason("never", words=words)
     if window <= 0:
-        times = (moment(night, float(x[j])) for x in (night.releases, night.deadlines))
+        times = (time_of_day(night, float(x[j])) for x in (night.releases, night.deadlines))
         words = "it is released at {}, not before its deadline, {}".format(*times)
     elif path > window:
         words = f"its critical path takes {number(float(path))}; "

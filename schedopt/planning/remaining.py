@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict, replace
 
+from schedopt.formats import count_of
 from schedopt.instances import constraints as kinds
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled, scheduled
@@ -310,11 +311,12 @@ class RemainingNight:
         """Return the reason why a job cannot run any more; empty if it can."""
         most = max(count for name in self.night.machine.of_job(job) for _, count in pools[name])
         if job.processors > most:
-            return f"it needs {job.processors} processors; there are {int(most)} from now on"
+            needs = count_of(job.processors, "processor")
+            return f"it needs {needs}; from now on there are {int(most)}"
         for name, amount in holds.items():
             there = max(amount for _, amount in self._resources[name])
             if amount > there:
-                return f"it needs {amount:g} of {name}; there is {there:g} from now on"
+                return f"it needs {amount:g} of {name}; from now on there are {there:g}"
         late = [n for n in job.after if not self.progress[job.name].runs and self._is_unpaid(n)]
         return f"it waits for {late[0]}, which ends too late" if late else ""
 

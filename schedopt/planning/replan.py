@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.worth import level_of
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, at_place
 from schedopt.instances.extras import installed
 from schedopt.planning.changes import PlanComparison, Span, objective_values, spans
 from schedopt.planning.document import PlanInHand
@@ -105,7 +106,8 @@ def replan(
     added = read_jobs(before, add, now, table or {})
     night_state = NightState.of(plan.night, (*plan.history, *added))
     machine = machine_as_known(before).machine
-    events, notes = observe(night_state, plan.tasks(), now, said.reports, machine=machine)
+    with at_place(file=str(state) if isinstance(state, str | Path) else None):
+        events, notes = observe(night_state, plan.tasks(), now, said.reports, machine=machine)
     expected, _ = observe(night_state, plan.tasks(), now, machine=machine)
     so_far = [*plan.history, *added, *events, *said.machine]
     old = list(plan.result.constraints)

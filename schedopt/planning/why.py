@@ -29,7 +29,7 @@ from schedopt.instances.dssp.worth import (
     levels_of,
     priority_of,
 )
-from schedopt.planning.moments import moment
+from schedopt.planning.moments import time_of_day
 from schedopt.problems.summary import SmallestChange, Solve
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Result
@@ -328,24 +328,14 @@ def _later_deadline(night: Instance, rules: Sequence[Constraint], j: int) -> Lev
 
     return Lever(
         "deadline",
-        _clock(night, float(today)),
+        time_of_day(night, float(today)),
         max(1, ceil((latest + work) / unit) - first + 1),
         change,
-        lambda c: _clock(night, float((first + c) * unit)),
+        lambda c: time_of_day(night, float((first + c) * unit)),
         lambda c: float((first + c) * unit),
         is_own=not night.late,
         is_exact=grid.exact,
     )
-
-
-def _clock(night: Instance, time: float) -> str:
-    """Return a time of day, with the date if it is another day."""
-    text = moment(night, time)
-    if not night.start:
-        return text
-    days = {moment(night, at)[:10] for at in (0.0, night.deadline)}
-    of_day = text[11:19].removesuffix(":00")
-    return of_day if text[:10] in days else f"{text[:10]} {of_day}"
 
 
 def _more_processors(night: Instance, rules: Sequence[Constraint], j: int) -> Iterator[Lever]:

@@ -35,7 +35,9 @@ def say(words: str, style: str = "") -> None:
 
 
 def show(shown: Table, styles: Sequence[str] = ()) -> None:
-    """Print a table."""
+    """Print a table below its title."""
+    if shown.title:
+        say(shown.title, "italic")
     out.print(table(shown, styles))
 
 
@@ -45,12 +47,12 @@ def table(
     *,
     longest: int = 40,  # characters of the longest word that is not broken if there is room
 ) -> Rendered:
-    """Return a table for a console, without empty columns."""
+    """Return a table for a console, without its title and empty columns."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as Rendered
 
     shown = shown.without_empty_columns()
-    rendered = Rendered(title=text(shown.title) if shown.title else None, title_justify="left")
+    rendered = Rendered()
     rows = shown.texts()
     cells = [
         [printable(cell) for cell in (column.title, *texts)]

@@ -350,6 +350,8 @@ def _instance_or_table(table: object) -> tuple[object, Problem]:
     """Return an instance, or a table, and the problem that takes it."""
     if isinstance(table, str | Path):
         path = locate(table)
+        if not path.exists():
+            raise InputError("a file that exists", found="nothing", file=str(table))
         table = load(table) if path.name.lower().endswith(INSTANCES) else path
         if isinstance(table, Result | list):
             expected = "a table of jobs or an instance; `schedopt replan` takes a plan document"

@@ -93,9 +93,9 @@ def test_task_that_should_have_ended_is_taken_to_end_now() -> None:
         (Observed("a", status="broken"), "a status"),
         (Observed("a", 1, 0, status="done"), "a stage from 0 to 0"),
         (Observed("b", 0, 2, status="done"), "a task from 0 to 1"),
-        (Observed("a", status="running", start=3.0), "a start by now"),
-        (Observed("a", status="running", end=1.0), "an end from now on"),
-        (Observed("a", status="done", end=3.0), "an end by now"),
+        (Observed("a", status="running", start=3.0), "a start up to"),
+        (Observed("a", status="running", end=1.0), "the time of the state"),
+        (Observed("a", status="done", end=3.0), "an end up to"),
     ],
 )
 def test_report_that_cannot_be_names_its_place(report: Observed, says: str) -> None:
