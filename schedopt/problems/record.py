@@ -16,7 +16,7 @@ from typing_extensions import TypeVar
 
 from schedopt.formats import percent
 from schedopt.instances import plugins
-from schedopt.instances.errors import InputError, quote
+from schedopt.instances.errors import InputError, at_parameter, quote
 from schedopt.instances.files import module_path
 from schedopt.instances.naming import pick_name
 from schedopt.instances.options import Options
@@ -84,7 +84,8 @@ class Problem(Generic[I]):
     def formulation(self, name: str | None = None) -> FormulationType:
         """Return a formulation by name, the default without one; `InputError` if there is none."""
         names = self.formulation_names
-        chosen = pick_name(name, names, f"a formulation of {self.name}") if name else names[0]
+        with at_parameter("formulation"):
+            chosen = pick_name(name, names, f"a formulation of {self.name}") if name else names[0]
         kind: FormulationType = self.formulation_class(chosen)
         return kind
 
@@ -111,7 +112,8 @@ class Problem(Generic[I]):
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name, given additional side constraints."""
         policies = self.policies()
-        return policies[pick_name(name, policies, f"a policy of {self.name}")]
+        with at_parameter("policy"):
+            return policies[pick_name(name, policies, f"a policy of {self.name}")]
 
     def generators(self) -> Mapping[str, Recipe]:
         """Return the generators of random instances by name; the first is the default."""
@@ -125,7 +127,8 @@ class Problem(Generic[I]):
         kinds = self.generators()
         if not kinds:
             raise InputError(f"a problem with generators: {self.name} has none")
-        return kinds[pick_name(name or next(iter(kinds)), kinds, f"a generator of {self.name}")]
+        with at_parameter("generator"):
+            return kinds[pick_name(name or next(iter(kinds)), kinds, f"a generator of {self.name}")]
 
     def known_converters(self) -> Mapping[str, Converter]:
         """Return the converters by format; those of plug-ins by the ending of the file."""

@@ -15,7 +15,7 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.encoding import to_json
-from schedopt.instances.errors import InputError, listing, quote, suggestion
+from schedopt.instances.errors import InputError, at_parameter, listing, quote, suggestion
 from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem as record_of
@@ -74,8 +74,9 @@ class VariedSource(Source):
     def read(self) -> tuple[AnyInstance, list[Constraint], dict[str, Value]]:
         """Decode and return the instance, further rules, and options."""
         own, more, options = with_values(self.document, self.rules, self.values)
-        instance = parse(encode(own))
-        return instance, _rules_from(encode(more), problem_name(instance)), options
+        with at_parameter("vary"):
+            instance = parse(encode(own))
+            return instance, _rules_from(encode(more), problem_name(instance)), options
 
 
 @dataclass(frozen=True, kw_only=True)

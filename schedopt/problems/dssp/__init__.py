@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from schedopt.instances.errors import InputError, quote
+from schedopt.instances.errors import InputError, at_parameter, quote
 from schedopt.instances.options import Options
 from schedopt.problems.record import Converter, Problem, Question
 
@@ -87,7 +87,8 @@ class DsspProblem(Problem["Instance"]):
         from schedopt.problems.dssp.two_phase import two_phase, with_seats
 
         if "+" in name:
-            return two_phase(self, name, constraints)
+            with at_parameter("policy"):
+                return two_phase(self, name, constraints)
         return with_seats(super().policy(name), constraints)
 
     def quantity(self, text: str, instance: Instance) -> float:

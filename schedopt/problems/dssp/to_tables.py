@@ -116,7 +116,11 @@ def left_out_table(
     if not out:
         return None
     left_out = reasons(night, result, few if len(night.jobs) > large else most)
-    kinds = Counter(f"by rule '{one.rule}'" if one.rule else one.kind for one in left_out.values())
+    words = {"never": "never on time"}
+    kinds = Counter(
+        f"by rule '{one.rule}'" if one.rule else words.get(one.kind, one.kind)
+        for one in left_out.values()
+    )
     counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     jobs = sorted((night.jobs[night.index[name]] for name in left_out), key=lambda job: -job.reward)
     some = f"of the first {len(left_out):,}: " if len(left_out) < out else ""
