@@ -31,7 +31,7 @@ from schedopt.solvers.hesrpt import dominance
 from schedopt.solvers.hesrpt import lagrangian_kernels as kernels
 from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.hesrpt.direct import in_waves
-from schedopt.solvers.hesrpt.order_search import BestOrder, OrderSearch
+from schedopt.solvers.hesrpt.order_search import OrderSearch
 from schedopt.solvers.hesrpt.speedup_kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
 from schedopt.solvers.result import Result, Termination
 
@@ -62,13 +62,12 @@ class LagrangianParams:
         The step is multiplied by ``step_decay`` after ``stall_limit`` steps without a better bound.
     steps, least_step : int, float
         An ascent ends after ``steps`` steps, or when the step is shorter than ``least_step``.
-    cells, initial_cells : int
-        Cells of constant rent: of the ascent, and of the first guess.
+    cells : int
+        Number of cells of constant rent.
     least_improvement : float
         Ascents are repeated while each reduces the gap by more than this fraction of the cost.
-    replay_improvement, final_replay_improvement : float
-        Orders are replayed while each replay reduces the cost by more than this fraction: before
-        the first ascent, and after each.
+    replay_improvement : float
+        After an ascent, orders are replayed while each reduces the cost by more than this fraction.
     replays : int
         Most replays in a row.
     most_simulated : int
@@ -90,10 +89,8 @@ class LagrangianParams:
     steps: int = 60
     least_step: float = 0.03
     cells: int = 400
-    initial_cells: int = 400
     least_improvement: float = 1e-5
-    replay_improvement: float = 1e-2
-    final_replay_improvement: float = 1e-5
+    replay_improvement: float = 1e-5
     replays: int = 12
     most_simulated: int = 2_000
     team_jobs_per_step: int = 50
@@ -347,8 +344,7 @@ class LagrangianSearch(OrderSearch):
 
     An order has prices, and simulating the policy of these prices completes jobs in another,
     usually better order, which is tried next. The rents of the best simulation start the ascent,
-    and the work prices that the ascent finds are simulated too. If there are few orders, branch
-    and bound over the orders that the bound does not exclude follows.
+    and the work prices that the ascent finds are simulated too.
 
     The search can be interrupted: ``value`` and ``order`` are those of the best simulation so far,
     and ``rents`` proves ``bound``.
@@ -378,14 +374,14 @@ class LagrangianSearch(OrderSearch):
         self.best = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
         self.rents = LagrangianBound(self.curves, self.sizes, self.costs, params)
-        self.bound = self._least = self.cost_each_alone()
+        self.bound = self._alone = self.cost_each_alone()
         self._steps = self._search()
 
     def advance(self, seconds: float) -> bool:
         """Work for about ``seconds``; return True when the search has ended."""
         until = now() + seconds
         ended = all(now() < until for _ in self._steps)
-        self.bound = min(max(self.rents.bound, self._least), self.value)
+        self.bound = min(max(self.rents.bound, self._alone), self.value)
         return ended
 
     def _search(self) -> Iterator[None]:
@@ -398,29 +394,11 @@ class LagrangianSearch(OrderSearch):
         smiths = self.order
         self._simulate_prices(self.costs / self.tops)
         yield from self._replay_until_stable(smiths, 1.0)
-        teams = len(self.rents.servers) > 1
-        if self.value < inf and not teams:  # without teams a replay is fast
-            yield from SubgradientAscent(self.rents, *self._path).step(self.value)
-            yield from self._replay_until_stable(self.order, self.params.replay_improvement)
         gap = inf
         while self.value - self.rents.bound < gap - self.params.least_improvement * self.value:
             gap = self.value - self.rents.bound
             yield from self._ascend_rents(*self._path, self.value)
-            if teams:
-                yield from self._ascend_rents(self.rents.times, self.rents.rents, self.value)
-            yield from self._replay_until_stable(self.order, self.params.final_replay_improvement)
-        if dominance.has_few_orders(self.instance, self.rules):
-            yield from self._search_orders()
-
-    def _search_orders(self) -> Iterator[None]:
-        """Search the orders that the bound does not exclude, and keep the best order and bound."""
-        after = self.rents.precedences(self.value)
-        tree = BestOrder(self.instance, self.rules, self.order.tolist(), self.value, after)
-        while not tree.advance(0.0):
-            yield
-        self._least = tree.bound
-        if tree.value < self.value:
-            self.value, self.best, self.order = tree.value, tree.best_prices, tree.order
+            yield from self._replay_until_stable(self.order, self.params.replay_improvement)
 
     def _replay_until_stable(self, order: Order, improvement: float) -> Iterator[None]:
         """Simulate the prices of an order, then those of its order of completions, and so on.
@@ -454,7 +432,7 @@ class LagrangianSearch(OrderSearch):
         """Return rents from completion times, at which the rent is half of the cost of waiting."""
         order, lagrangian = np.argsort(known), self.rents
         cells = np.unique(
-            np.linspace(0, len(known), self.params.initial_cells + 1).round().astype(np.int64)
+            np.linspace(0, len(known), self.params.cells + 1).round().astype(np.int64)
         )
         times = np.append(0.0, known[order])[cells]
         grown = np.append(True, np.diff(times) > 0)
@@ -465,7 +443,7 @@ class LagrangianSearch(OrderSearch):
         servers = lagrangian.servers
         if len(rows) > 1 and lagrangian.payers.all() and servers[1:].sum() < servers[0]:
             rents[0] *= LEAST_RENT  # the teams cannot use all servers
-        return resample(times[grown], rents[:, cells[:-1]][:, grown[1:]], self.params.initial_cells)
+        return resample(times[grown], rents[:, cells[:-1]][:, grown[1:]], self.params.cells)
 
     def _ascend_rents(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
         """Improve the bound from these rents, and simulate the work prices that they imply."""

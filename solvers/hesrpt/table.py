@@ -50,10 +50,7 @@ class Lagrangian(Engine[Allocation]):
         "jobs and of disjoint teams; by default from 9 jobs on. Up to 60 jobs, branch-and-bound "
         "goes on"
     )
-    proves = (
-        "a bound over all orders, about 0.5% below the cost; it ignores floors of teams. "
-        "The optimum for up to 8 jobs"
-    )
+    proves = "a bound over all orders, about 0.5% below the cost; it ignores floors of teams"
     confirmed_by = "model"
 
     def accepts(self, model: Allocation) -> bool:
