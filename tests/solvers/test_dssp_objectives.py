@@ -25,10 +25,10 @@ from schedopt.instances.constraints import Apart, AtLeast, AtMost, FairShare, Re
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.clock import now
+from schedopt.solvers.dssp.greedy import greedy_solution
 from schedopt.solvers.dssp.selection import BuildLimits
 from schedopt.solvers.dssp.selection.scenario_search import SHORT, ScenarioSearch
 from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
-from schedopt.solvers.dssp.trivial import trivial
 from schedopt.solvers.portfolio import TRIVIAL
 from schedopt.solvers.priced_core.dominance import DominanceParams
 from schedopt.solvers.priced_core.in_order import best_in_order
@@ -237,7 +237,7 @@ def test_it_keeps_the_rules_and_bounds_the_optimum(name: str) -> None:
     for seed in range(examples(40)):
         model = DRAWN[name](Random(seed))  # noqa: S311
         best = solve(DRAWN[name](Random(seed)), threads=1)  # noqa: S311
-        solution, bound = trivial(model)
+        solution, bound = greedy_solution(model)
         if best.proven:
             assert best.objective <= bound, seed
         if solution is not None and "risk" not in model.options:  # which it need not keep
@@ -269,7 +269,7 @@ def test_greedy_selection_keeps_every_rule(nights: int) -> None:
             night = files.parse(json.dumps(file).encode())
         except InputError:
             continue  # a job is after itself
-        solution, _ = trivial((Season if nights > 1 else Selection)(night))
+        solution, _ = greedy_solution((Season if nights > 1 else Selection)(night))
         if solution is not None:
             found += 1
             run = [solution] if nights == 1 else solution.nights

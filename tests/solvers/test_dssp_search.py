@@ -24,10 +24,10 @@ from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.planning import plan_rows
+from schedopt.solvers.dssp.greedy import greedy_solution
 from schedopt.solvers.dssp.schedule import solving
 from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
 from schedopt.solvers.dssp.schedule.dispatch_search import DispatchSearch, search
-from schedopt.solvers.dssp.trivial import trivial
 from schedopt.solvers.result import Limits
 from schedopt.solvers.running import Run
 from schedopt.validation.dssp.schedule import check
@@ -98,7 +98,7 @@ def test_bound_without_time_for_the_relaxation_is_not_below_the_optimum(seed: in
 def test_bound_beside_the_greedy_selection_is_not_below_the_optimum(seed: int) -> None:
     model = contract.selection(Random(seed))  # noqa: S311
     best = solve(model, threads=1)
-    _, bound = trivial(model)
+    _, bound = greedy_solution(model)
     if best.objective is not None and bound is not None:
         assert best.objective <= bound * (1 + 1e-12)
 

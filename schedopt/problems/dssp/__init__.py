@@ -58,10 +58,10 @@ class DsspProblem(Problem["Instance"]):
 
     def trivial(self, model: Any) -> tuple[Any | None, float | None]:
         """Return a greedy selection by reward per demand, and a weak bound."""
-        from schedopt.solvers.dssp.trivial import trivial
+        from schedopt.solvers.dssp.greedy import greedy_solution
 
         chooses = model.name in ("selection", "season") and not getattr(model, "sample", None)
-        return trivial(model) if chooses else (None, None)
+        return greedy_solution(model) if chooses else (None, None)
 
     def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if a formulation cannot be explained, such as one under risk."""

@@ -15,7 +15,7 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding, bounding_rules, selected
 from schedopt.solvers import portfolio
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.trivial import knapsack_bound, trivial
+from schedopt.solvers.dssp.greedy import greedy_solution, knapsack_bound
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result, version
@@ -170,7 +170,7 @@ def solve_relaxation(model: Schedule, limits: Limits) -> Result:
     if limits.time_limit is not None:
         seconds = PARAMS.bound_share * limits.time_limit
     limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
-    return portfolio.solve(selection, limits, trivial=lambda: trivial(selection))
+    return portfolio.solve(selection, limits, trivial=lambda: greedy_solution(selection))
 
 
 def _is_short(model: Schedule, limits: Limits) -> bool:

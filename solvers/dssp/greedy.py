@@ -1,8 +1,8 @@
-"""A greedy selection or season, for where no search has time.
+"""A greedy selection or season, for time limits that leave no time for a search.
 
-Columns are taken by reward over demand, night after night, as long as every row has room. Those
-that a floor needs come first, and the predecessors of a job come before the job. Then columns are
-dropped until the rows with negative coefficients hold. A selection that breaks a row is not
+Columns are selected by reward over demand, night after night, as long as every row has room.
+Columns that meet a minimum come first, and predecessors come before their jobs. Then columns are
+dropped until the rows with negative coefficients are satisfied. An infeasible selection is not
 returned. The bound is the LP bound of a knapsack with the capacity of all nights.
 """
 
@@ -29,8 +29,8 @@ Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
-def trivial(model: Selection | Season) -> tuple[Any | None, float | None]:
-    """Return a solution or None, and a bound, for a model without native changes."""
+def greedy_solution(model: Selection | Season) -> tuple[Any | None, float | None]:
+    """Return a greedy solution or None, and an upper bound, for an unchanged model."""
     taken = _GreedyFilling(model)
     columns = taken.columns()
     return None if columns is None else model.selected(columns), _bound(model)
@@ -44,7 +44,7 @@ def _bound(model: Selection | Season) -> float:
 
 
 def knapsack_bound(night: Instance, able: Mask, fill: float = 1.0) -> float:
-    """Return the LP bound of the knapsack: the reward of a greedy filling whose last job is cut."""
+    """Return the LP bound of the knapsack of some jobs."""
     jobs = np.flatnonzero(able)
     rewards = night.rewards[jobs]
     demands = night.planned.demands.floats[jobs]
@@ -58,7 +58,7 @@ def knapsack_bound(night: Instance, able: Mask, fill: float = 1.0) -> float:
 
 
 def _capacity(night: Instance, fill: float) -> Fraction | float:
-    """Return the capacity until the last deadline, which bounds the demand of all jobs."""
+    """Return the capacity until the last deadline."""
     if not night.windowed:
         return night.exact_capacity(fill) * night.nights
     if night.nights > 1:
@@ -89,19 +89,19 @@ class _FloatRow(NamedTuple):
         return cls(columns, parts, float(row.lower), float(row.upper), slip)
 
     @property
-    def mixed(self) -> bool:
-        """Whether dropping a column can break the upper bound."""
+    def has_negative(self) -> bool:
+        """Whether a coefficient is negative, so that dropping a column can violate the row."""
         return bool((self.parts < 0).any())
 
     def excess(self, chosen: Mask) -> float:
-        """Return by how much a selection exceeds the upper bound, or, negative, the lower one."""
+        """Return the violation: positive above the upper bound, negative below the lower one."""
         used = self.parts[chosen[self.columns]]
         total, near = float(used.sum()), self.slip * float(np.abs(used).sum())
         return max(0.0, total + near - self.high) or min(0.0, total - near - self.low)
 
 
 class _GreedyFilling:
-    """Takes columns one night after the other."""
+    """Selects columns greedily, one night after the other."""
 
     def __init__(self, model: Selection | Season) -> None:
         self.model, self.jobs = model, _jobs(model)
@@ -115,15 +115,15 @@ class _GreedyFilling:
         self.rank[order] = np.arange(model.width)
         several = model.capacity if isinstance(model, Season) else model.own_rows
         self.rows = [_FloatRow.of(row) for row in [*several, *(row for _, row in model.stated)]]
-        self.mixed = [row for row in self.rows if row.mixed]
-        self.plain = [row for row in self.rows if not row.mixed]
+        self.mixed = [row for row in self.rows if row.has_negative]
+        self.plain = [row for row in self.rows if not row.has_negative]
         for row in self.plain:
             if row.low > 0:
                 self._prioritize_floor(row)
         self._prioritize_predecessors()
 
     def _prioritize_floor(self, row: _FloatRow) -> None:
-        """Put the jobs that help meet a floor before all others."""
+        """Rank the columns that meet a minimum before all others."""
         here = np.flatnonzero(self.model.open[row.columns] & (row.parts > 0))
         here = here[np.argsort(self.rank[row.columns[here]], kind="stable")]
         many = int(np.searchsorted(np.cumsum(row.parts[here]), row.low * (1 + row.slip))) + 1
@@ -132,7 +132,7 @@ class _GreedyFilling:
         self.rank[first] = np.minimum(self.rank[first], self.rank[first] - self.model.width)
 
     def _prioritize_predecessors(self) -> None:
-        """Put what a column requires, by a row of two columns, no later than the column."""
+        """Rank a column that another one requires, by a row of two columns, before that column."""
         needs: dict[int, list[int]] = {}
         for row in self.mixed:
             if len(row.columns) == 2:
@@ -152,14 +152,14 @@ class _GreedyFilling:
                             waiting.append(other)
 
     def columns(self) -> Sequence[int] | None:
-        """Return the columns that are 1; None where a row is violated."""
+        """Return the columns that are 1, or None if a row is violated."""
         chosen = self._fill()
         self._drop(chosen)
         kept = all(not row.excess(chosen) for row in self.rows)
         return np.flatnonzero(chosen).tolist() if kept else None
 
     def _fill(self) -> Mask:
-        """Return the columns for which the rows without negative coefficients have room."""
+        """Return columns that satisfy the rows without negative coefficients."""
         parts: dict[int, list[tuple[int, Places, Floats]]] = {}
         rows = [row for row in self.plain if row.high < inf]
         for i, row in enumerate(rows):
@@ -186,7 +186,7 @@ class _GreedyFilling:
         return wanted
 
     def _drop(self, chosen: Mask) -> None:
-        """Drop columns, the last by rank first, until the rows with negative coefficients hold."""
+        """Drop columns of the worst rank until the rows with negative coefficients hold."""
         sizes = [len(row.columns) for row in self.mixed]
         every = np.concatenate([row.columns for row in self.mixed] or [self.jobs[:0]])
         by_column = np.argsort(every, kind="stable")
