@@ -1,8 +1,9 @@
-"""Disjoint rows as knapsacks of their own: what each loses at least, and choices that lose little.
+"""Blocks: disjoint rows as separate knapsacks.
 
-The prices prefer a value of each column. In whole numbers a priced row cannot be filled exactly by
-these values, so that each block, a row over columns of its own, loses something in every solution.
-The least losses of all blocks lower the bound.
+A block is a row with columns that are in no other block. The prices prefer a value of each column,
+but integer columns rarely fill a priced row exactly. So each block has a least loss in every
+solution, and the sum of the least losses lowers the Lagrangian bound. Symbols are in the docstring
+of the package.
 """
 
 from __future__ import annotations
@@ -23,14 +24,20 @@ from schedopt.solvers.priced_core.combinations import (
 )
 
 Change = tuple[int, int]
-"""A column, and by how much it changes."""
+"""A column, and the change of its value."""
 
 
 class Choices(NamedTuple):
     """Choices relative to a base point, in increasing order of loss.
 
-    ``table`` has a row for the loss, one for each row of the program in ``rows``, and one for the
-    reward; ``changes`` returns the columns that a choice changes.
+    Attributes
+    ----------
+    table : ndarray of int, shape (2 + len(rows), choices)
+        The loss, the change of each row, and the reward.
+    rows : ndarray of int
+        Rows of the program.
+    changes : callable
+        Returns the changes of columns of a choice.
     """
 
     table: IntArray
@@ -50,7 +57,7 @@ class Choices(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """Changes of columns from the values that the prices prefer, by rising loss."""
+    """Changes of columns from the values that the prices prefer, in increasing order of loss."""
 
     columns: IntArray
     amounts: IntArray
@@ -60,7 +67,7 @@ class Moves(NamedTuple):
     def of(
         cls, program: IntegerProgram, bound: PricedBound, budget: int, columns: IntArray
     ) -> Moves:
-        """Return the moves of columns that lose no more than a budget.
+        """Return the moves of columns whose loss is at most a budget.
 
         A column that can move by several units moves by 1, 2, 4, ... of them at once.
         """
@@ -82,7 +89,7 @@ class Moves(NamedTuple):
         return cls(columns, np.where(prefers_high, -amounts, amounts), losses[order])
 
     def added(self, program: IntegerProgram, row: int) -> tuple[IntArray, IntArray]:
-        """Return the change of a row and of the other rows that the moves touch, and these rows."""
+        """Return the changes of a row and of the other rows of the moves, and these other rows."""
         order, first = program.by_column
         counts = np.diff(first)[self.columns]
         start = np.repeat(first[self.columns] - (np.cumsum(counts) - counts), counts)
@@ -99,9 +106,9 @@ class Moves(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Choices of a block that lose at most ``complete_to``, computed for a ``budget`` of loss.
+    """The choices of a block with a loss of at most ``complete_to``, of a search up to ``budget``.
 
-    The columns of ``table`` are as in `Choices`; ``changes`` takes the number of a choice.
+    ``table`` is as in `Choices`; ``changes`` takes the number of a choice.
     """
 
     table: IntArray
@@ -123,13 +130,13 @@ class Block(NamedTuple):
 
     @property
     def cheapest_changes(self) -> list[Change]:
-        """The changes of the choice that loses least."""
+        """The changes of the choice of least loss."""
         return self.changes(int(self.numbers[self.table[LOSS].argmin()]))
 
     def alternatives(self, limit: int) -> tuple[Choices, int]:
-        """Return other choices as changes of the cheapest one, and up to which loss they are all.
+        """Return the other choices relative to the cheapest one, and the loss they are complete to.
 
-        Their losses are in addition to the least.
+        Their losses are in addition to the least loss.
         """
         order, complete_to = np.argsort(self.table[LOSS], kind="stable"), self.complete_to
         if len(order) > limit:
@@ -152,7 +159,7 @@ class BlockSolver:
     program : IntegerProgram
     bound : PricedBound
     limit : int
-        How many choices of a block to keep.
+        Most choices of a block.
     until : float
         When to stop, by `clock.now`.
     """
@@ -168,7 +175,7 @@ class BlockSolver:
     def rows(self, widest: int) -> list[int]:
         """Return priced knapsack rows over disjoint columns, the shortest first.
 
-        Rows over more than half of the columns, and more than ``widest``, link the others.
+        Rows over more than half of the columns, and over more than ``widest``, are no blocks.
         """
         program, taken = self.program, np.zeros(self.program.n_columns, dtype=np.bool_)
         rows, ends = list[int](), program.first.tolist()
@@ -184,7 +191,7 @@ class BlockSolver:
         return rows
 
     def cheapest(self, row: int, budget: int, parts: int) -> Block:
-        """Return choices of a block within a budget that grows until there is one."""
+        """Return the choices of a block within a budget that grows until there is a choice."""
         part = max(budget // (8 * parts), 1)
         while True:
             block = self.choices(row, min(part, budget))
@@ -193,7 +200,7 @@ class BlockSolver:
             part *= 4
 
     def choices(self, row: int, budget: int) -> Block:
-        """Return the choices of a block that lose no more than a budget."""
+        """Return the choices of a block whose loss is at most a budget."""
         program, bound = self.program, self.bound
         entries = slice(int(program.first[row]), int(program.first[row + 1]))
         columns, price = program.column[entries], int(bound.multipliers[row])
@@ -210,11 +217,11 @@ class BlockSolver:
         found = listed.table
         found = found[:, (found[1] >= lower) & (found[1] <= upper)]
         unused = upper - found[1] if price > 0 else found[1] - lower
-        near = unused.astype(float) * abs(price) <= 2.0 * budget + 1  # so that nothing overflows
+        near = unused.astype(float) * abs(price) <= 2.0 * budget + 1  # against overflow
         found, unused = found[:, near], unused[near]
         found[LOSS] += abs(price) * unused
         found = np.delete(found[:, found[LOSS] <= listed.complete_to], 1, axis=0)
-        # Where another row has a floor, using less of it is not better.
+        # If another row has a lower bound, using less of it is not better.
         found = undominated(found, only_equal=bool(self._has_floor[others].any()))
 
         def changes(number: int) -> list[Change]:
@@ -228,7 +235,7 @@ class BlockSolver:
 def single_choices(
     program: IntegerProgram, bound: PricedBound, budget: int, columns: IntArray, most: int
 ) -> list[Choices]:
-    """Return single moves of columns outside of blocks as sets of choices, in order of loss."""
+    """Return each move of columns outside blocks as a set of one choice, by loss."""
     moves, sets = Moves.of(program, bound, budget, columns), list[Choices]()
     for j, amount, loss in zip(*(part[:most].tolist() for part in moves), strict=True):
         at = program.entries_of(j)
@@ -244,9 +251,9 @@ def _always(changes: list[Change]) -> Callable[[int], Sequence[Change]]:
 
 
 class Linking(NamedTuple):
-    """The sides of rows that combinations of the first sets of choices can violate.
+    """The sides of rows that combinations of some sets of choices can violate.
 
-    Combinations of later sets lose at least ``complete_to`` + 1.
+    A combination with another set has a loss of more than ``complete_to``.
     """
 
     sets: list[Choices]
@@ -266,7 +273,7 @@ def linking_rows(
     most_sets: int,
     most_rows: int,
 ) -> Linking:
-    """Return the first sets of choices that can violate few rows together, and these rows."""
+    """Return sets of choices, in order, that can violate at most some rows, and these rows."""
     n, used = program.n_rows, program.activities(base)
     least, most = program.activity_range()
     room = np.concatenate((program.upper - used, used - program.lower))

@@ -1,4 +1,4 @@
-"""Bounds from integer multipliers of the rows, and what columns lose by them, without rounding."""
+"""Lagrangian bounds and reduced costs from integer multipliers of the rows, without rounding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.priced_core.open_part import OpenPart
 
 LARGEST = 1 << 61
-"""Losses are compared up to this."""
+"""Larger losses count as this one, so that sums fit 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class PricedBound:
         )
 
     def slack(self, target: int) -> int:
-        """Return how much a solution may lose that is worth the target."""
+        """Return the largest loss of a solution whose reward is the target or more."""
         return self.total - self.scale * target
 
     def preferred(self, program: IntegerProgram) -> IntArray:
@@ -93,7 +93,7 @@ class PricedBound:
         return np.where((self.reduced > 0).astype(bool), program.high, program.low)
 
     def fix(self, program: IntegerProgram, slack: int | IntArray) -> IntegerProgram:
-        """Return the program with columns fixed that would lose more than the slack."""
+        """Return the program with the bounds of columns tightened by reduced-cost fixing."""
         loss = np.abs(self.reduced)
         if loss.dtype != object and isinstance(slack, int):
             slack = min(slack, LARGEST)

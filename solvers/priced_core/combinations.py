@@ -1,9 +1,9 @@
-"""Enumerate combinations of choices that lose little, and find the best pair of two halves.
+"""Enumerate combinations of choices with small losses, and find the best pair of two halves.
 
-A choice is a column of a table: its loss, how much it adds to some rows, and its reward. The
-combinations of all choices are enumerated in two halves; of these the best pair that satisfies the
-rows is found. What exceeds a limit is cut off by loss, so that it is known up to which loss all
-combinations were considered.
+A choice is a column of a table: its loss, its change of some rows, and its reward. Combinations are
+enumerated for two halves of the sets of choices, and the best pair that satisfies the rows is
+found. If there are too many combinations, those of the largest loss are dropped; all combinations
+up to the loss ``complete_to`` are kept.
 
 Source: E. Horowitz, S. Sahni, "Computing partitions with applications to the knapsack problem",
 Journal of the ACM 21, 1974.
@@ -21,27 +21,27 @@ from schedopt.formulations.program import IntArray
 from schedopt.solvers.clock import expired
 
 LOSS, REWARD, NUMBER = 0, -2, -1
-"""Rows of the table of combinations; those between are what they add to rows of the program."""
+"""Rows of the table of combinations; the rows between are changes of rows of the program."""
 
 
 class Step(NamedTuple):
-    """Combinations that a choice was added to, numbered from ``first`` on."""
+    """Combinations to which a choice was added, numbered from ``first`` on."""
 
     first: int
     place: int  # of the set of choices
     choice: int
-    origin: IntArray  # the combinations that it was added to
+    origin: IntArray  # the combinations without the choice
 
 
 class Combinations(NamedTuple):
-    """All combinations that lose at most ``complete_to``, without dominated ones."""
+    """All combinations with a loss of at most ``complete_to``, without dominated ones."""
 
     table: IntArray
     complete_to: int
     trail: Sequence[Step]
 
     def choices(self, number: int) -> list[tuple[int, int]]:
-        """Return the choices of a combination, each with the place of its set."""
+        """Return the choices of a combination, each with the position of its set."""
         firsts, made = [step.first for step in self.trail], []
         while number:
             step = self.trail[bisect_right(firsts, number) - 1]
@@ -59,20 +59,21 @@ def enumerate_combinations(
     *,
     only_equal: bool = False,
 ) -> Combinations:
-    """Return the combinations that take at most one choice of each set, the cheapest if too many.
+    """Return combinations of at most one choice from each set.
 
     Parameters
     ----------
     choices : sequence of ndarray, shape (n_rows + 2, choices)
-        Sets of choices by rising loss; taking none loses, adds and earns nothing.
+        Sets of choices in increasing order of loss.
     n_rows : int
         The rows that the choices add to.
     budget, limit : int
-        The largest loss, and about how many combinations to keep.
+        The largest loss, and about the largest number of combinations; if there are more, those
+        of the largest loss are dropped.
     until : float
-        When to stop, by `clock.now`; then nothing is complete.
+        When to stop, by `clock.now`; then ``complete_to`` is -1.
     only_equal : bool
-        Whether to leave out only combinations that equal another, not all that are dominated.
+        Whether to drop only combinations that equal another one, not all dominated ones.
     """
     table = np.zeros((n_rows + 3, 1), dtype=np.int64)
     trail: list[Step] = []
@@ -104,7 +105,7 @@ def enumerate_combinations(
 
 
 def _cheapest(table: IntArray, limit: int, complete_to: int) -> tuple[IntArray, int]:
-    """Return the combinations that lose least, and up to which loss they are all there."""
+    """Return the combinations of least loss, and the loss up to which they are complete."""
     order = np.argpartition(table[LOSS], limit)
     complete_to = min(complete_to, int(table[LOSS, order[limit]]) - 1)
     if complete_to < 0:
@@ -113,9 +114,9 @@ def _cheapest(table: IntArray, limit: int, complete_to: int) -> tuple[IntArray, 
 
 
 def undominated(table: IntArray, *, only_equal: bool = False) -> IntArray:
-    """Leave out combinations that add no less to all rows, and earn no more, than another one.
+    """Drop dominated combinations: another one uses no more of all rows and has no less reward.
 
-    With several rows only those are compared that differ in the first row alone.
+    With several rows, combinations are compared that differ in the first row only.
     """
     if table.shape[1] < 2:
         return table
@@ -127,7 +128,7 @@ def undominated(table: IntArray, *, only_equal: bool = False) -> IntArray:
         return table[:, order[better]]
     key = np.zeros(table.shape[1], dtype=np.int64)
     for i, values in enumerate(table[2:NUMBER]):
-        key = (key + values) * (0x9E3779B97F4A7C1 + 2 * i)  # a hash; overflow does no harm
+        key = (key + values) * (0x9E3779B97F4A7C1 + 2 * i)  # a hash, which may overflow
     order = np.lexsort((table[1], key))
     compared = table[(1 if only_equal else 2) : NUMBER, order]
     same = (compared[:, 1:] == compared[:, :-1]).all(axis=0)
@@ -137,8 +138,8 @@ def undominated(table: IntArray, *, only_equal: bool = False) -> IntArray:
 class Pairing(NamedTuple):
     """The rows that pairs of combinations must satisfy.
 
-    Of row i at most ``room[i]`` may be used; what is left unused loses ``prices[i]`` a unit; pairs
-    may lose no more than ``budget``.
+    Row i has room for ``room[i]``; each unit that a pair leaves unused adds ``prices[i]`` to its
+    loss. The loss of a pair is at most ``budget``.
     """
 
     room: IntArray
@@ -178,7 +179,7 @@ class Pairing(NamedTuple):
         return numbers, considered == len(order)
 
     def _best_by_one_row(self, one: IntArray, two: IntArray, worth: int) -> tuple[int, int] | None:
-        """Return the best pair under at most one row; both halves rise in use and reward."""
+        """Return the best pair under at most one row; both halves are sorted by use and reward."""
         if len(self.room):
             place = np.searchsorted(two[1], self.room[0] - one[1], side="right") - 1
         else:
@@ -190,10 +191,10 @@ class Pairing(NamedTuple):
         return int(one[NUMBER, i]), int(two[NUMBER, place[i]])
 
     def _windows(self, one: IntArray, two: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return which stretch of the second half can match each of the first, and that half.
+        """Return the range of the sorted second half that can match each combination of the first.
 
-        A pair that leaves much of a priced row unused loses too much. The second half is sorted by
-        the row that leaves the fewest pairs.
+        The loss of a pair that leaves too much of a priced row unused exceeds the budget. The
+        second half is sorted by the row with the fewest pairs, and is returned too.
         """
         sample = one[:, :: one.shape[1] // 256 + 1]
         sizes = {}
@@ -208,7 +209,7 @@ class Pairing(NamedTuple):
         return *self._window(one, two[row + 1], row), two
 
     def _window(self, one: IntArray, used: IntArray, row: int) -> tuple[IntArray, IntArray]:
-        """Return where sorted uses of a priced row begin and end that match each combination."""
+        """Return the range of sorted uses of a priced row that can match each combination."""
         most = self.room[row] - one[row + 1]
         unused = np.maximum(self.budget - one[LOSS], -1) // int(self.prices[row])
         start = np.searchsorted(used, most - unused, side="left")

@@ -1,10 +1,10 @@
-"""How often each column is taken at most in some best choice, beside the columns that dominate it.
+"""Dominated columns of packing problems.
 
-A column dominates another if its objectives are no worse, one after another, and it uses no more of
-any row. A dominated column can be replaced by the column that dominates it. So a column is useful
-only if it fits beside all columns that dominate it. The uses of these are summed in a table over a
-few levels of the objectives and of each row; a column is compared with the columns on levels that
-are certainly no worse.
+A column dominates another if its objectives are no worse, in order, and it uses no more of any row.
+A dominated column can be replaced by the column that dominates it. So some optimal solution has a
+column only together with all columns that dominate it, and it is useful only if it fits beside
+them. The uses of these columns are summed in a table over a few levels of the objectives and of
+each row. A column is compared with the columns on levels that are certainly no worse.
 
 Source: G. Ingargiola, J. Korsh, "Reduction algorithm for zero-one single knapsack problems",
 Management Science 20, 1973, for several rows, and for as many as fit.
@@ -64,7 +64,7 @@ def useful_counts(
     counts: Integers,
     params: DominanceParams = DEFAULTS,
 ) -> Integers:
-    """Return how often each column is taken at most in some best choice.
+    """Return an upper bound on each column in some optimal solution.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from schedopt.solvers.result import Limits
 from schedopt.solvers.running import Run
 
 COEFFICIENT_BITS = 31
-"""CP-SAT is given no larger coefficients: OR-Tools issue 5293."""
+"""CP-SAT gets no larger coefficients: OR-Tools issue 5293."""
 
 
 class CpSatAnswer(NamedTuple):
@@ -93,7 +93,7 @@ def solve_by_cp_sat(
 
 
 class Branching(NamedTuple):
-    """Where a node is split: column j is at most ``at`` in one branch, and more in the other."""
+    """A branching: the column is at most ``at`` in one branch, and more in the other."""
 
     program: IntegerProgram
     column: int
@@ -110,14 +110,14 @@ class Node(NamedTuple):
 
 
 class BranchAndBound:
-    """Branch and bound in integers, depth first; every branch is closed by integer multipliers.
+    """Depth-first branch and bound; each node is pruned by the exact bound of integer multipliers.
 
     Parameters
     ----------
     offer : callable
-        Called with each point that may be a solution.
+        Called with each integer point.
     target : callable
-        Returns the reward that a better solution has at least.
+        Returns the least reward of a better solution.
     until : float
         When to stop, by `clock.now`.
     relaxations : int
@@ -135,7 +135,7 @@ class BranchAndBound:
         self.relaxations = relaxations
 
     def run(self, program: IntegerProgram) -> bool:
-        """Search; return True if no better solution is left."""
+        """Search; return True if the tree is complete."""
         waiting = [(program.low, program.high)]
         while waiting:
             if expired(self.until):
@@ -150,7 +150,7 @@ class BranchAndBound:
         return True
 
     def _process_node(self, program: IntegerProgram) -> Branching | None:
-        """Close a node, or return how to split it."""
+        """Return the branching of a node, or None if it is pruned."""
         node: Node | Branching | None = None
         for _ in range(self.relaxations):
             node = self._bound(program)
@@ -162,7 +162,7 @@ class BranchAndBound:
         return None if not isinstance(node, Node) else self._split(node)
 
     def _bound(self, program: IntegerProgram) -> Node | Branching | None:
-        """Bound a node by its relaxation, and fix columns; None if that closes it."""
+        """Bound a node by its relaxation, and fix columns; None if the node is pruned."""
         tightened = propagate(program)
         if tightened is None:
             return None
@@ -187,7 +187,7 @@ class BranchAndBound:
         return Node(fixed_program, part, optimum.values)
 
     def _split(self, node: Node) -> Branching | None:
-        """Return how to split a node: by the column whose relaxed value is most fractional."""
+        """Return a branching on the most fractional column."""
         program, part, values = node
         places = np.flatnonzero((program.high > program.low)[part.columns])
         if not len(places):
@@ -202,6 +202,6 @@ class BranchAndBound:
 
     @staticmethod
     def _split_first(program: IntegerProgram, part: OpenPart) -> Branching:
-        """Return a split by the first open column, where the relaxation has no answer."""
+        """Return a branching on the first open column, if the relaxation was not solved."""
         column = int(part.columns[0])
         return Branching(program, column, int(program.low[column]), False)

@@ -1,4 +1,4 @@
-"""Greedy choices of columns under rows that bound their uses from above."""
+"""Greedy solutions of packing problems."""
 
 import numpy as np
 
@@ -14,9 +14,10 @@ CERTAIN = 1 - 1e-9
 def greedy_choice(
     objectives: IntArray, uses: IntArray, room: IntArray, counts: IntArray
 ) -> IntArray:
-    """Return the better of two greedy choices, by several objectives in order.
+    """Return the better of two greedy solutions, by several objectives in order.
 
-    One takes columns by all objectives, the other by the first objective for what they use.
+    One takes columns by all objectives in order, the other by the ratio of the first objective to
+    the use of the rows.
     """
     columns = np.flatnonzero(objectives[0] >= 0)
     use = (uses[:, columns] / np.maximum(room, 1)[:, None]).sum(axis=0) + TINY

@@ -1,4 +1,4 @@
-"""Maximize several objectives one after another: each among the optima of those before it."""
+"""Maximize several objectives in order (lexicographically)."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ def best_in_order(
     many_columns: int = 2_000,
     dominance: DominanceParams = DOMINANCE,
 ) -> OrderedOptimum:
-    """Choose how often to take each column, under ``uses @ x <= room`` and ``0 <= x <= counts``.
+    """Return the lexicographic optimum under ``uses @ x <= room`` and ``0 <= x <= counts``.
 
     Parameters
     ----------
     objectives, uses : ndarray of int64, shape (objectives or rows, n)
-        Uses are at least 0.
+        Uses are not negative.
     room : ndarray of int64, shape (rows,)
     counts : ndarray of int64, shape (n,)
     until : float, optional
-        When to return the best so far, by `clock.now`.
+        When to return the incumbent, by `clock.now`.
     start : sequence of ndarray, optional
         Prices of a similar program.
     many_columns : int, optional
@@ -104,7 +104,7 @@ def best_in_order(
 
 
 def _equal_columns(keys: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return columns sorted by some keys, and where each stretch of equal columns begins."""
+    """Return columns sorted by some keys, and the first of each group of equal columns."""
     order = np.lexsort(keys)
     new = np.zeros(len(order), dtype=np.bool_)
     new[:1] = True
@@ -156,20 +156,22 @@ def maximize_in_order(
         if not k and search.price is not None:
             prices.append(search.price.multipliers / search.price.scale * step)
         if search.proven and x is not None and k + 1 < len(objectives):
-            program = _holding(program, search, values[-1] // step)
+            program = _with_fixed_value(program, search, values[-1] // step)
     point = program.low if x is None else x
     return OrderedOptimum(point, values, bounds, values == bounds, prices, x is not None)
 
 
 def _value(objective: IntArray, x: IntArray | None) -> int:
-    """Return the value of an objective; without a point, less than the value of any point."""
+    """Return the value of an objective; without a point, less than every value."""
     if x is None:
         return -exact_sum(np.abs(objective)) - 1
     return exact_sum(objective * x)
 
 
-def _holding(program: IntegerProgram, search: PricedCoreSearch, value: int) -> IntegerProgram:
-    """Return the program in which the objective keeps its value, with columns fixed by it."""
+def _with_fixed_value(
+    program: IntegerProgram, search: PricedCoreSearch, value: int
+) -> IntegerProgram:
+    """Return the program with a row for the objective's value, and columns fixed by it."""
     if search.price is not None and search.price.reduced.dtype != object:
         fixed = search.price.on(search.program)
         slack = fixed.slack(value)

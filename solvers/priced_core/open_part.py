@@ -1,4 +1,4 @@
-"""The part of an integer program that is still open: its free columns and the rows over them."""
+"""The open part of an integer program: its columns that are not fixed, and the rows over them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OpenPart:
 def open_part(
     program: IntegerProgram, *, keep: IntArray | None = None, divisor: int = 1
 ) -> OpenPart:
-    """Return the open part of a program, without rows that no point can violate.
+    """Return the open part of a program, without redundant rows.
 
     Parameters
     ----------

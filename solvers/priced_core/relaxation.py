@@ -1,11 +1,11 @@
 """The linear relaxation of an integer program in HiGHS, and the program in floating point.
 
-HiGHS's tolerances are absolute: 1e-8 on rows, on columns and on the reward alike. So rows and
-rewards are scaled by powers of two to sums of about a million. A row of larger numbers is
-*blurred*: HiGHS may not tell its two sides apart. So is a row whose coefficients are nearly
-multiples of one number: HiGHS takes their ratios for integers and was seen to cut off optima, and
-to report contradictions, where coefficients differ by 1e-11 to 1e-7 of themselves. Blurred rows are
-solved without presolve, with bounds that are moved outwards by more than can be mistaken.
+HiGHS's tolerances are absolute: 1e-8 for rows, columns and rewards. So rows and rewards are scaled
+by powers of two to sums of about a million. A row is *blurred* if its numbers are too large for
+these tolerances, or if its coefficients are nearly multiples of one number. In the second case
+HiGHS treats their ratios as integers: wrong optima and wrong claims of infeasibility were observed
+for relative differences of 1e-11 to 1e-7. Programs with blurred rows are solved without presolve,
+and the bounds of these rows are relaxed by more than the possible error.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Floats = NDArray[np.float64]
 SUM_BITS = 20
 """Rows and rewards are scaled to sums of about 2^20."""
 LARGEST_SHARP = 2**38
-"""Row sums whose unit, scaled, is 400 times HiGHS's tolerance."""
+"""Row sums up to which a scaled unit is at least 400 times HiGHS's tolerance."""
 OUTWARDS = 1e-2
-"""How far the bounds of a blurred row are moved: more than columns 1e-8 off can cause."""
+"""By how much the bounds of a blurred row are relaxed: more than errors of 1e-8 can cause."""
 ALWAYS_SHARP = 10**7
-"""Integer coefficients up to this never differ by less than 1e-7 of themselves."""
+"""Different integers up to this differ by at least 1e-7 of themselves."""
 REWARD_TOLERANCE = 9e-4
-"""By how much bounds of scaled rewards may be off."""
+"""Largest error of a bound, in scaled rewards."""
 
 
 class LinearOptimum(NamedTuple):
@@ -76,7 +76,7 @@ class ScaledProgram:
 
     @cached_property
     def blurred(self) -> NDArray[np.bool_]:
-        """Rows that HiGHS may confuse with others close by, shape (m,)."""
+        """Rows that are too close to others for HiGHS's tolerances, shape (m,)."""
         ends = self.program.first.tolist()
         parts = zip(self.program.reach.tolist(), ends, ends[1:], strict=False)
         values = self.program.coefficient
@@ -85,7 +85,7 @@ class ScaledProgram:
 
     @property
     def reward_tolerance(self) -> Fraction:
-        """How far bounds of MIP solvers may be off, in units: thousands of their tolerances."""
+        """Largest error of bounds of MIP solvers, in units: thousands of their tolerances."""
         scaled = max(REWARD_TOLERANCE, 4e-7 * self.program.n_columns)
         return Fraction(scaled) * (1 << self.reward_shift)
 
@@ -95,7 +95,7 @@ class ScaledProgram:
         Parameters
         ----------
         inwards : bool
-            Whether to move the bounds of blurred rows inwards, so that solutions keep the rows.
+            Whether to tighten the bounds of blurred rows instead, so that solutions are feasible.
         """
         program = self.program
         away = np.where(self.blurred, -OUTWARDS / 10 if inwards else OUTWARDS, 0.0)
@@ -156,8 +156,8 @@ def _shifted(numbers: IntArray, shifts: IntArray | int) -> Floats:
 def nearly_multiples(coefficients: IntArray) -> bool:
     """Return True if coefficients are nearly, but not exactly, multiples of one number.
 
-    That is so where a tenth of them have ratios to another coefficient that differ from simple
-    fractions by a millionth or less.
+    The test: for a tenth of them, the ratio to another coefficient differs from a simple fraction
+    by at most 1e-6.
     """
     sizes = np.abs(coefficients)
     if len(sizes) < 2 or int(sizes.max()) <= ALWAYS_SHARP:
@@ -209,7 +209,7 @@ class Relaxation:
 
 
 def relax(program: IntegerProgram, seconds: float = inf) -> LinearOptimum | None:
-    """Solve the linear relaxation; None where HiGHS has no answer."""
+    """Solve the linear relaxation; None if HiGHS does not solve it."""
     if not program.n_rows:
         values = np.where(program.rewards > 0, program.high, program.low).astype(float)
         return LinearOptimum(True, np.zeros(0), values)
@@ -219,11 +219,11 @@ def relax(program: IntegerProgram, seconds: float = inf) -> LinearOptimum | None
 def relax_by_samples(
     program: IntegerProgram, until: float, size: int, start: Floats | None = None
 ) -> LinearOptimum | None:
-    """Solve the relaxation of many columns over few rows by parts of about ``size`` columns.
+    """Solve the relaxation of many columns over few rows by samples of about ``size`` columns.
 
-    Prices of a sample, or ``start``, say which columns are undecided; the relaxation over these
-    gives better prices, until they are optimal for all columns. If they do not become optimal, the
-    whole relaxation is solved.
+    The prices of a sample, or ``start``, give reduced costs. The relaxation over the columns of the
+    smallest reduced costs gives better prices. This is repeated until the prices are optimal for
+    all columns. If they do not become optimal, the whole relaxation is solved.
     """
     every = np.ones(program.n_rows, dtype=np.bool_)
     prices = start

@@ -1,4 +1,4 @@
-"""Solve an integer program by prices, fixing and a growing core, and prove what is left."""
+"""Solve an integer program by row prices, reduced-cost fixing, a growing core, and exact search."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from schedopt.solvers.priced_core.relaxation import (
 from schedopt.solvers.result import Limits
 
 Note = Callable[[float | None, float | None], None]
-"""Takes note of the best reward and of the bound; None where there is none."""
+"""Called with the reward of the incumbent and the bound; None if there is none."""
 
 
 def ignore(value: float | None, bound: float | None) -> None:
-    """Take no note of progress."""
+    """Ignore progress."""
 
 
 class Look(NamedTuple):
-    """How many combinations to keep of each half, and how many unpriced rows they may violate."""
+    """Most combinations of each half, and most rows that combinations can violate."""
 
     limit: int
     rows: int
@@ -62,33 +62,33 @@ class PricedCoreParams:
     Attributes
     ----------
     core_sizes : tuple of int
-        Columns of the cores, one after another.
+        Numbers of columns of the cores, one after another.
     core_share, core_seconds : float
-        The part of the time limit, and the most seconds, for each core.
+        The fraction of the time limit, and the most seconds, for each core.
     sample_columns : int
-        Columns of a part of the relaxation, where there are many columns and few rows.
+        Columns of a sample of the relaxation, if there are many columns and few rows.
     sample_rows : int
-        Rows up to which the relaxation is solved by parts.
+        Most rows for which the relaxation is solved by samples.
     block_choices : int
-        Choices that are kept of each block.
+        Most choices of a block.
     widest_block : int
-        Columns up to which any row is a block.
+        A row over at most so many columns can be a block, whatever its share of all columns.
     looks : tuple of Look
-        Enumerations, one after another.
+        Limits of the enumerations, one after another.
     recentrings : int
-        How often prices are moved to where the blocks leave the other rows.
+        Most updates of the prices of other rows by the solutions of the blocks.
     pairs : int
-        Pairs of combinations that are considered.
+        Most pairs of combinations.
     branching_columns, branching_seconds : int, float
-        Open columns up to which branch and bound goes first, and for how long.
+        With at most so many open columns, branch and bound runs first, for so many seconds.
     cp_sat_columns : int
-        Open columns up to which CP-SAT goes before HiGHS.
+        With at most so many open columns, CP-SAT runs before HiGHS.
     cp_sat_share, cp_sat_seconds : float
-        The part of the time left for CP-SAT then, and the seconds without a time limit.
+        The fraction of the remaining time for CP-SAT then, and the seconds without a time limit.
     filling_rounds, filled_at_once : int
         Rounds of filling a rounded relaxation, and columns that are tried in each.
     sets_per_combination : int
-        Sets of choices for each combination that is kept.
+        Most sets of choices for each combination.
     blurred_seconds : float
         Seconds for a first solution of a program with blurred rows.
     """
@@ -121,7 +121,7 @@ DEFAULTS = PricedCoreParams()
 
 
 class PricedBlocks(NamedTuple):
-    """The blocks of an open part at some prices, and the point of their cheapest choices."""
+    """The blocks of an open part at some prices; ``base`` has the cheapest choice of each."""
 
     part: OpenPart
     bound: PricedBound
@@ -136,38 +136,38 @@ class PricedBlocks(NamedTuple):
 
 
 class PricedCoreSearch:
-    """Search for the best integer point of a program.
+    """Search for an optimal solution of an integer program.
 
     Parameters
     ----------
     program : IntegerProgram
     limits : Limits
-        The time limit, the gap that is good enough, threads and seed.
+        The time limit, the requested gap, threads and seed.
     x : ndarray of int, optional
-        A known point; it is used if it satisfies the program.
+        A warm start; it is used if it is feasible.
     bound : int, optional
-        A known bound, in units.
+        A known upper bound, in units.
     start : ndarray of float, optional
-        Prices close to those of the relaxation, such as those of a similar program.
+        Prices for a warm start of the relaxation, such as those of a similar program.
     params : PricedCoreParams
     note : callable
-        Called with the best reward and the bound when one of them may be new.
+        Called with the reward of the incumbent and the bound when one of them may have changed.
 
     Attributes
     ----------
     x : ndarray or None
         The incumbent.
     value : int
-        Its reward; without an incumbent less than any.
+        Its reward; without an incumbent, less than every reward.
     bound : int or None
-        No solution is worth more.
+        The upper bound.
     proven : bool
-        Whether the incumbent is optimal, or, without an incumbent, the program infeasible.
+        Whether the incumbent is optimal or, without an incumbent, the program is infeasible.
     interrupted : bool
     found_by, proved_by : str
-        Which step found the incumbent, and which proved it.
+        The steps that found the incumbent and proved it.
     price : PricedBound or None
-        The bound by prices of the rows of `program`, with equal rows merged.
+        The Lagrangian bound of `program`, where equal rows are merged.
     """
 
     def __init__(
@@ -196,10 +196,10 @@ class PricedCoreSearch:
         if x is not None:
             self.offer(x, "")
 
-    # --- what is known
+    # --- incumbent and bound
 
     def offer(self, x: IntArray, found_by: str) -> bool:
-        """Keep a point if it satisfies the program and is better; return True if it satisfies."""
+        """Make a point the incumbent if it is feasible and better; return True if feasible."""
         if not self.program.satisfied_by(x):
             return False
         value = self.program.reward_of(x)
@@ -209,12 +209,12 @@ class PricedCoreSearch:
         return True
 
     def close(self, proved_by: str) -> None:
-        """Note that no better solution exists."""
+        """Record that no better solution exists."""
         self.proven, self.proved_by = True, proved_by
         self.bound = None if self.x is None else self.value
 
     def tighten(self, bound: int, proved_by: str) -> None:
-        """Note a bound, in units."""
+        """Lower the bound, in units."""
         bound = bound // self.step * self.step
         if self.bound is None or bound < self.bound:
             self.bound = bound
@@ -225,7 +225,7 @@ class PricedCoreSearch:
     def report(
         self, value: Fraction | int | None = None, bound: Fraction | int | None = None
     ) -> None:
-        """Report the better of the known values and those that a solver found, in units."""
+        """Report incumbent and bound, or better ones that a solver has found, in units."""
         scale = self.whole.scale
         values = [v for v in (value, None if self.x is None else self.value) if v is not None]
         bounds = [b for b in (bound, self.bound) if b is not None]
@@ -237,17 +237,17 @@ class PricedCoreSearch:
 
     @property
     def target(self) -> int:
-        """The reward that a better solution has at least."""
+        """The least reward of a better solution."""
         return self.value + self.step
 
     @property
     def is_over(self) -> bool:
-        """Whether there is a proof, the gap is small enough, or time is over."""
+        """Whether the incumbent is proven or within the gap, or the time limit is reached."""
         return self.proven or self.interrupted or expired(self.until) or self.is_near
 
     @property
     def is_near(self) -> bool:
-        """Whether the incumbent is within the gap that is good enough."""
+        """Whether the incumbent is within the requested gap."""
         if self.x is None or self.bound is None or self.limits.gap <= 0:
             return False
         return self.bound - self.value <= Fraction(self.limits.gap) * max(1, abs(self.value))
@@ -271,7 +271,7 @@ class PricedCoreSearch:
         return self
 
     def run_mip(self, name: str = "highs") -> PricedCoreSearch:
-        """Solve the program with a MIP solver, and decide in integers what it leaves open."""
+        """Solve the program with a MIP solver, and prove the result in integers."""
         self._take_steps(lambda: self._solve_by_mip(name), self._prove_exactly)
         return self
 
@@ -292,7 +292,7 @@ class PricedCoreSearch:
             self.interrupted = True
 
     def _propagate(self) -> bool:
-        """Fix columns by single rows; return True if some are still open."""
+        """Tighten bounds of columns by single rows; return True if some columns are open."""
         tightened = propagate(self.open)
         if tightened is None:
             self.close("rows" if self.price is None else "prices")
@@ -305,7 +305,7 @@ class PricedCoreSearch:
         return False
 
     def _branch_at_once(self) -> None:
-        """Branch where few columns are open, or where numbers need more than 64 bits."""
+        """Run branch and bound if few columns are open or numbers exceed 64 bits."""
         few = (self.open.high > self.open.low).sum() <= self.params.branching_columns
         if few or self.open.exceeds_64_bits:
             self._branch(self.params.branching_seconds)
@@ -321,7 +321,7 @@ class PricedCoreSearch:
     # --- prices
 
     def _price(self) -> None:
-        """Bound the program by prices, round the relaxation, and fix columns."""
+        """Solve the relaxation, compute its exact bound, round it, and fix columns."""
         part = open_part(self.open)
         own, params = part.program, self.params
         if own.n_columns > 2 * params.sample_columns and own.n_rows <= params.sample_rows:
@@ -344,7 +344,7 @@ class PricedCoreSearch:
             self._fix()
 
     def _round(self, part: OpenPart, optimum: LinearOptimum, reduced: IntArray) -> None:
-        """Offer the relaxation's point, rounded down and filled by rising reduced cost."""
+        """Offer the solution of the relaxation, rounded down and then filled by reduced cost."""
         own = part.program
         order, first = own.by_column
         if optimum.values is None:
@@ -378,9 +378,10 @@ class PricedCoreSearch:
         self.offer(part.whole(x), "prices")
 
     def _fix(self, lost: int = 0, own: IntArray | int = 0) -> None:
-        """Fix the columns that would lose more than bound and incumbent leave.
+        """Fix columns by their reduced costs.
 
-        Every solution loses ``lost`` at least, of which ``own`` is in the block of each column.
+        Every solution has a loss of at least ``lost``, of which ``own`` is in the block of each
+        column.
         """
         if self.x is None or self.price is None or self.proven:
             return
@@ -395,7 +396,7 @@ class PricedCoreSearch:
     # --- blocks
 
     def _combine_blocks(self) -> None:
-        """Bound by the knapsacks of disjoint rows, and combine choices that lose little."""
+        """Solve the blocks, and enumerate combinations of choices with small losses."""
         if self.price is None or self.price.reduced.dtype == object:
             return
         for look in self.params.looks:
@@ -406,10 +407,10 @@ class PricedCoreSearch:
                 if self.is_over:
                     return
             if look.rows > 1 and complete_to < slack // 16:
-                return  # too much is left to be enumerated
+                return  # there are too many combinations
 
     def _combine(self, look: Look) -> tuple[int, int]:
-        """Combine choices once; return up to which loss this was complete, and the slack."""
+        """Enumerate combinations; return the loss up to which they are complete, and the slack."""
         if self.price is None:
             return 0, 0
         priced = self._price_blocks(self.price)
@@ -467,7 +468,7 @@ class PricedCoreSearch:
     ) -> tuple[list[Choices], IntArray, int]:
         """Return choices of blocks and of single columns, and their base point.
 
-        The last value is the loss up to which the blocks' choices are complete.
+        The last value is the loss up to which the choices of the blocks are complete.
         """
         own, bound = priced.part.program, priced.bound
         solver = BlockSolver(own, bound, self.params.block_choices, self.until)
@@ -490,7 +491,7 @@ class PricedCoreSearch:
         return sets, base, complete_to
 
     def _price_blocks(self, price: PricedBound) -> PricedBlocks | None:
-        """Solve the blocks at some prices; None where nothing is left."""
+        """Solve the blocks at some prices; None if that ends the search."""
         part = open_part(self.open, keep=(price.multipliers != 0).astype(bool))
         own = part.program
         bound = price.of_part(part)
@@ -519,7 +520,11 @@ class PricedCoreSearch:
         return None if self.proven else priced
 
     def _recentre(self, priced: PricedBlocks) -> PricedBlocks | None:
-        """Move the prices of other rows to where the blocks leave them, if that is better."""
+        """Update the prices of rows outside the blocks while the bound improves.
+
+        The updated prices are those of a relaxation in which the blocks use what they use in their
+        cheapest choices.
+        """
         for _ in range(self.params.recentrings):
             bound, own = priced.bound, priced.part.program
             others = np.setdiff1d(np.flatnonzero(bound.multipliers), priced.rows)
@@ -563,12 +568,12 @@ class PricedCoreSearch:
     # --- cores
 
     def _search_cores_for_solution(self) -> None:
-        """Find a first solution in a core, where rounding does not."""
+        """Find a first solution in a core if rounding has found none."""
         if self.x is None:
             self._search_cores()
 
     def _search_cores(self) -> None:
-        """Let HiGHS choose among the columns that lose least, and then among more of them."""
+        """Solve cores of increasing size with HiGHS: columns of the smallest reduced costs."""
         has_solution = self.x is not None
         for size in self.params.core_sizes:
             if self.price is None or self.is_over or (self.x is not None) > has_solution:
@@ -590,10 +595,10 @@ class PricedCoreSearch:
             self._run_mip("highs", self.open.with_bounds(low, high), seconds, is_core=True)
             self._fix()
 
-    # --- the rest
+    # --- remaining columns
 
     def _prove_rest(self) -> None:
-        """Solve the remaining columns: few by CP-SAT, else by HiGHS, then by an exact search."""
+        """Solve for the remaining columns: few with CP-SAT, many with HiGHS, then exactly."""
         if not self._propagate():
             return
         part = open_part(self.open)
@@ -609,7 +614,7 @@ class PricedCoreSearch:
             self._prove_exactly()
 
     def _prove_exactly(self) -> None:
-        """Decide in integers what the tolerances of a MIP solver leave open."""
+        """Prove in integers what the tolerances of a MIP solver leave open."""
         if not self._propagate():
             return
         part = open_part(self.open)
@@ -622,7 +627,7 @@ class PricedCoreSearch:
             self._branch()
 
     def _run_cp_sat(self, part: OpenPart, seconds: float) -> None:
-        """Let CP-SAT solve the open part."""
+        """Solve the open part with CP-SAT."""
 
         def note(value: int | None, bound: int | None) -> None:
             found = (None if one is None else one + part.reward for one in (value, bound))
@@ -639,10 +644,10 @@ class PricedCoreSearch:
             self.tighten(answer.bound + part.reward, "cp-sat")
 
     def _solve_by_mip(self, name: str) -> None:
-        """Let a MIP solver search the open part, and accept its bound where it cannot be wrong.
+        """Solve the open part with a MIP solver, and use its bound unless it may be wrong.
 
-        A bound of blurred rows counts only if the solver finds it with and without presolve: it was
-        seen to be wrong with either, never with both.
+        With blurred rows, the bound is used only if the solver finds it with and without presolve:
+        wrong bounds were observed with one of the settings, but never with both.
         """
         scaled = ScaledProgram(open_part(self.open).program)
         is_blurred = bool(scaled.blurred.any())
@@ -665,9 +670,9 @@ class PricedCoreSearch:
         inwards: bool = False,
         is_core: bool = False,
     ) -> int | None:
-        """Let a MIP solver choose among the open columns; return its bound, in units.
+        """Solve for the open columns with a MIP solver; return its bound, in units.
 
-        Of a core, a part of the open columns, the bound is not reported.
+        The bound of a core is not reported.
         """
         part, engine = open_part(program), engine_of(name)
         own = part.program
