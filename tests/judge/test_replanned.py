@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from builders.effort import ALL, examples
+from builders.effort import examples, tried
+from hypothesis import strategies as st
 
 import schedopt
 from judge.brute import Night
@@ -17,7 +18,7 @@ from schedopt.instances.dssp.worth import by_level, level_name
 from schedopt.instances.errors import InputError
 from schedopt.verbs.check import judged
 
-PART = 25
+SEEDS = st.integers(0, 2**31)
 TITLES = ("job", "status", "start", "processors", "end", "pool")
 HOW: dict[str, Any] = {"threads": 1, "time_limit": 20.0}
 
@@ -36,10 +37,10 @@ def planned_spans(plan: Any) -> dict[str, tuple[int, int]]:
     return {r["job"]: (int(r["start"]), int(r["end"])) for r in plan.rows if r["run"]}
 
 
-@pytest.mark.parametrize("part", range(examples(4000) // PART))
-def test_chains_of_replanning_are_the_best_that_can_still_be_done(part: int) -> None:
-    for seed in range(PART * part, PART * (part + 1)):
-        judge_chain(seed)
+@pytest.mark.parametrize("part", range(8))
+@tried(500, seed=st.integers(0, 10**6 - 1))
+def test_chains_of_replanning_are_the_best_that_can_still_be_done(part: int, seed: int) -> None:
+    judge_chain(10**6 * part + seed)
 
 
 @pytest.mark.parametrize("seed", [3470, 12282])
@@ -76,7 +77,7 @@ def judge_chain(seed: int) -> int:
         plan = schedopt.replan(plan, at=now, state=state(rows), **HOW)
         best = world.best(was)
         if best is None:
-            assert any("cannot be satisfied" in note for note in plan.notes), seed
+            assert any("can no longer hold" in note for note in plan.notes), seed
             return done
         reward, changes = best
         assert plan.result.termination == "optimal", (seed, now)
@@ -89,23 +90,23 @@ def judge_chain(seed: int) -> int:
     return done
 
 
-def test_where_nothing_is_new_nothing_changes() -> None:
-    for seed in range(examples(4000)):
-        draw = Random(seed)  # noqa: S311
-        night = drawn_night(draw)
-        try:
-            instance = files.parse(json.dumps(night).encode())
-        except InputError:
-            continue
-        plan: Any = schedopt.plan(instance, **HOW)
-        if plan.run is None:
-            continue
-        now, before = 0, tasks_of(plan)
-        for _ in range(draw.choice((1, 2, 3))):
-            now = draw.randint(now, int(night["deadline"]) - 1)
-            plan = schedopt.replan(plan, at=now, **HOW)
-            assert {change.change for change in plan.changes} <= {"kept"}, seed
-            assert tasks_of(plan) == before, seed
+@tried(2000, seed=SEEDS)
+def test_where_nothing_is_new_nothing_changes(seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    night = drawn_night(draw)
+    try:
+        instance = files.parse(json.dumps(night).encode())
+    except InputError:
+        return
+    plan: Any = schedopt.plan(instance, **HOW)
+    if plan.run is None:
+        return
+    now, before = 0, tasks_of(plan)
+    for _ in range(draw.choice((1, 2, 3))):
+        now = draw.randint(now, int(night["deadline"]) - 1)
+        plan = schedopt.replan(plan, at=now, **HOW)
+        assert {change.change for change in plan.changes} <= {"kept"}
+        assert tasks_of(plan) == before
 
 
 @pytest.mark.parametrize("seed", range(examples(160)))
@@ -130,7 +131,3 @@ def test_replanning_keeps_the_order_of_several_objectives(seed: int) -> None:
     best = Night(files.encode(plan.replanning.rest.instance)).best_in_order()
     solution = plan.result.solution
     assert (solution.objectives or (plan.result.objective,)) == best
-
-
-if not ALL:
-    assert examples(4000) == 1000

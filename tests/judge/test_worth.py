@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from builders.effort import examples, tried
+from builders.effort import tried
 from hypothesis import strategies as st
 
 import schedopt
@@ -18,7 +18,7 @@ from judge.nights import drawn
 from schedopt.instances import files
 from schedopt.planning.why import smallest_changes
 
-PART = 25
+SEEDS = st.integers(0, 2**31)
 
 
 def with_objectives(seed: int) -> Any:
@@ -35,19 +35,18 @@ def with_objectives(seed: int) -> Any:
     return file
 
 
-@pytest.mark.parametrize("part", range(examples(40)))
-def test_schedule_is_best_for_objectives_in_order(part: int) -> None:
-    for seed in range(PART * part, PART * (part + 1)):
-        text = json.dumps(with_objectives(seed)).encode()
-        truth = Night(text).best_in_order()
-        result = schedopt.solve(files.parse(text), formulation="schedule", threads=1)
-        if truth is None:
-            assert result.termination == "infeasible", seed
-            continue
-        assert result.proven, (seed, result.message)
-        assert not result.violations, (seed, result.violations)
-        objectives = result.solution.objectives or (result.objective,)
-        assert tuple(map(float, truth)) == pytest.approx(objectives), seed
+@tried(1000, seed=SEEDS)
+def test_schedule_is_best_for_objectives_in_order(seed: int) -> None:
+    text = json.dumps(with_objectives(seed)).encode()
+    truth = Night(text).best_in_order()
+    result = schedopt.solve(files.parse(text), formulation="schedule", threads=1)
+    if truth is None:
+        assert result.termination == "infeasible"
+        return
+    assert result.proven, result.message
+    assert not result.violations, result.violations
+    objectives = result.solution.objectives or (result.objective,)
+    assert tuple(map(float, truth)) == pytest.approx(objectives)
 
 
 def small_night(seed: int) -> Any:
@@ -138,39 +137,38 @@ def smallest_step(file: Any, name: str, lever: str) -> int | None:
     return None
 
 
-@pytest.mark.parametrize("part", range(examples(24)))
-def test_why_finds_the_smallest_change(part: int) -> None:
+@tried(96, seed=SEEDS)
+def test_why_finds_the_smallest_change(seed: int) -> None:
     solve = partial(schedopt.solve, threads=1)
-    for seed in range(4 * part, 4 * part + 4):
-        file = small_night(seed)
-        night = files.parse(json.dumps(file).encode())
-        plan = solve(night, formulation="schedule")
-        left_out = [job.name for job in night.jobs if job.name not in plan.solution.completion]
-        for name in left_out[:2]:
-            for found in smallest_changes(night, (), name, plan, solve=solve):
-                assert found.proven, (seed, found)
-                if found.change == "none":
-                    assert smallest_step(file, name, "reward") == 0, (seed, found)
-                    continue
-                step = smallest_step(file, name, found.change)
-                assert (found.value is None) == (step is None), (seed, found, step)
-                if step is None:
-                    continue
-                told = changed(file, name, found.change, step)
-                job = next(job for job in told["jobs"] if job["name"] == name)
-                expected = {
-                    "deadline": job.get("deadline"),
-                    "processors": told["processors"],
-                    "cap team fx": told["constraints"] and told["constraints"][0]["at_most"]["fx"],
-                    "reward": job["reward"],
-                }
-                if found.change == "priority":
-                    (level,) = job["values"]
-                    needed = f"above {levels_of(file['jobs'])[-1].removeprefix('priority ')}"
-                    needed = level.removeprefix("priority ") if level[-1] != "9" else needed
-                    assert found.needed == needed, (seed, found, step)
-                    continue
-                assert found.value == pytest.approx(expected[found.change]), (seed, found, step)
+    file = small_night(seed)
+    night = files.parse(json.dumps(file).encode())
+    plan = solve(night, formulation="schedule")
+    left_out = [job.name for job in night.jobs if job.name not in plan.solution.completion]
+    for name in left_out[:2]:
+        for found in smallest_changes(night, (), name, plan, solve=solve):
+            assert found.proven, found
+            if found.change == "none":
+                assert smallest_step(file, name, "reward") == 0, found
+                continue
+            step = smallest_step(file, name, found.change)
+            assert (found.value is None) == (step is None), (found, step)
+            if step is None:
+                continue
+            told = changed(file, name, found.change, step)
+            job = next(job for job in told["jobs"] if job["name"] == name)
+            expected = {
+                "deadline": job.get("deadline"),
+                "processors": told["processors"],
+                "cap team fx": told["constraints"] and told["constraints"][0]["at_most"]["fx"],
+                "reward": job["reward"],
+            }
+            if found.change == "priority":
+                (level,) = job["values"]
+                needed = f"above {levels_of(file['jobs'])[-1].removeprefix('priority ')}"
+                needed = level.removeprefix("priority ") if level[-1] != "9" else needed
+                assert found.needed == needed, (found, step)
+                continue
+            assert found.value == pytest.approx(expected[found.change]), (found, step)
 
 
 # --- tables: what docs/howto/jobs.md says that a job is worth ----------------------------------
