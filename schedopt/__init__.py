@@ -1,8 +1,8 @@
 """schedopt: optimization models for cluster scheduling, and heuristics measured against them.
 
-The verbs of the command line are functions of the same names here. Each problem is a module, such
-as `schedopt.dssp`, with its instances, formulations and solution records; side constraints, such as
-`schedopt.FairShare`, are here. Everything is imported when it is first used.
+The verbs of the command line are functions of this package. Each problem is a module, such as
+`schedopt.dssp`, with its instances, formulations and solution records. Side constraints, such as
+`schedopt.FairShare`, are here too. Names are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ _MODULES = {
     "start_times": "schedopt.verbs.starts",
     "summary": "schedopt.analysis.statistics",
 }
-"""Modules of the names that are neither side constraints nor verbs in a module of their name."""
+"""Modules of names that are neither side constraints nor verbs with their own module."""
 
 
 def _import(name: str) -> Any:

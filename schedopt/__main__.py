@@ -1,4 +1,4 @@
-"""The command line: ``python -m schedopt`` and ``schedopt`` are the same."""
+"""The command line, ``schedopt`` or ``python -m schedopt``."""
 
 import gc
 import sys
@@ -7,14 +7,14 @@ from errno import ENOSPC
 
 
 def main() -> None:
-    """Run the command line; what a signal ended has its status, whatever came of it."""
+    """Run the command line; a signal that ends it sets the exit status."""
     from schedopt.solvers.stopping import ENDING, stoppable
 
     with stoppable(*ENDING) as stop:
         try:
             try:
                 _run()
-            finally:  # the rest takes no time, and is done whatever comes
+            finally:  # signals are ignored from here on
                 stop.held = True
         except BaseException as ended:
             stop.held = True
@@ -36,7 +36,7 @@ def _run() -> None:
     from schedopt.solvers.clock import compiling
 
     output.prepare()
-    gc.set_threshold(100_000, 20, 20)  # reading a large instance takes half as long
+    gc.set_threshold(100_000, 20, 20)  # halves the time to read a large instance
     tables.around_polars = output.standard_error_off
     compiling.tell = lambda: print("compiling, once", file=sys.stderr)
     try:

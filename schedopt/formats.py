@@ -3,7 +3,7 @@
 import re
 from math import floor, log10
 
-ROUNDING = 1e-9  # a fraction below this is rounding error, and is written as 0
+ROUNDING = 1e-9  # fractions below this are rounding errors and are written as 0
 
 
 def number(value: float | None) -> str:

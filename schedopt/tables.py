@@ -36,7 +36,7 @@ class Column:
 
 
 def text(title: str) -> Column:
-    """Return a column of texts."""
+    """Return a left-aligned column of texts."""
     return Column(title, right=False)
 
 

@@ -1,4 +1,11 @@
-"""Standings, pairs and profiles of the contenders of a bench, with bootstrap intervals."""
+"""Standings, pairs and profiles of the contenders of a bench, with bootstrap intervals.
+
+A *contender* is a policy, or a policy with options if the rows have it with several. Its *score* on
+an instance is the mean of its objectives over seeds. A run counts if it has an objective, violates
+no side constraint, and answers the same question as its reference. The instances of a problem are
+those on which some contender has a score. Wins are by score, not by gap, since gaps to different
+references cannot be compared.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,17 +20,29 @@ from schedopt.instances.extras import report_missing_extras
 from schedopt.problems import problem as record_of
 from schedopt.sweep.rows import NOTHING, BenchRow
 
-FEW = 10  # instances below which a bootstrap interval is rough: it then covers less than it aims at
+FEW = 10  # least instances for a bootstrap interval; on fewer its coverage is too low
 
 
 def interval(
     groups: Sequence[Sequence[float]], *, level: float = 0.95, resamples: int = 2_000, seed: int = 0
 ) -> tuple[float, float]:
-    """Return an interval that aims to cover the mean of values in groups, such as runs by instance.
+    """Return a bootstrap confidence interval of the mean of values in groups.
 
-    Whole groups are resampled, since runs on one instance are not independent, and the percentiles
-    of the means are read off (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section
-    13.3). No group may be empty; the same seed gives the same interval.
+    Whole groups are resampled, since values of one group, such as the runs on one instance, are not
+    independent. The interval consists of percentiles of the means.
+
+    Parameters
+    ----------
+    groups : sequence of sequence of float
+        Values by group; no group is empty.
+    level : float
+        The confidence level.
+    resamples : int
+    seed : int
+
+    Notes
+    -----
+    Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3.
     """
     import numpy as np
 
@@ -31,7 +50,7 @@ def interval(
     sums = np.array([fsum(group) for group in groups])
     draw = np.random.Generator(np.random.PCG64(seed))
     means = np.empty(resamples)
-    step = max(1, 5_000_000 // len(groups))  # memory for so many at a time
+    step = max(1, 5_000_000 // len(groups))  # limits memory
     for start in range(0, resamples, step):
         count = min(step, resamples - start)
         picked = draw.integers(len(groups), size=(count, len(groups)))
@@ -40,11 +59,11 @@ def interval(
     return float(low), float(high)
 
 
-SAME = 1e-9  # numbers that differ by less than this, relatively, are the same
+SAME = 1e-9  # relative difference below which two numbers are the same
 
 
 def contenders(rows: Iterable[BenchRow]) -> dict[str, str]:
-    """Return the contender of each row, by its key: the policy, with options where these differ."""
+    """Return the contender of each row by its key: the policy, with its options if these vary."""
     rows = list(rows)
     options = {
         row.key: " ".join(f"{key}={value}" for key, value in sorted(row.options.items()))
@@ -64,7 +83,7 @@ def contenders(rows: Iterable[BenchRow]) -> dict[str, str]:
 def group_rows(
     rows: Iterable[BenchRow], by: Literal["problem", "file"]
 ) -> dict[str, list[BenchRow]]:
-    """Return the rows of each problem, or of each instance's file, in their order."""
+    """Return the rows by problem or by instance file, in their order."""
     groups: dict[str, list[BenchRow]] = {}
     for row in rows:
         groups.setdefault(getattr(row, by), []).append(row)
@@ -72,17 +91,17 @@ def group_rows(
 
 
 def from_bound(row: BenchRow) -> bool:
-    """Tell whether a row's gap is from the reference's bound, not from its solution."""
+    """Return True if a row's gap is to the reference's bound instead of its solution."""
     return row.reference_formulation in record_of(row.problem).from_bounds
 
 
 def reference_is_zero(row: BenchRow) -> bool:
-    """Tell whether a row's reference is 0, of which nothing is a fraction."""
+    """Return True if a row's reference is 0, so that there is no relative gap."""
     return row.reference is not None and abs(row.reference) < NOTHING
 
 
 def better(a: float, b: float, sign: float) -> bool:
-    """Tell whether a is better than b, beyond rounding."""
+    """Return True if a is better than b by more than rounding."""
     return sign * (a - b) > SAME * max(abs(a), abs(b))
 
 
@@ -90,10 +109,10 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """The scores of a problem's contenders on each instance: means over seeds."""
 
     problem: str
-    sign: float  # 1 where more is better, -1 where less is
-    rows: Mapping[str, list[BenchRow]]  # each contender's
-    of: Mapping[str, Mapping[str, float]]  # by contender and file
-    best: Mapping[str, float]  # the best score on each file. Its files are the problem's instances
+    sign: float  # 1 if the objective is maximized, -1 if it is minimized
+    rows: Mapping[str, list[BenchRow]]  # by contender
+    of: Mapping[str, Mapping[str, float]]  # scores by contender and file
+    best: Mapping[str, float]  # the best score by file, for all instances of the problem
 
 
 def scores_by_problem(rows: Iterable[BenchRow]) -> list[Scores]:
@@ -118,7 +137,7 @@ def scores_by_problem(rows: Iterable[BenchRow]) -> list[Scores]:
 
 
 def _scores(rows: Iterable[BenchRow]) -> dict[str, float]:
-    """Return a contender's score on each file on which all of its runs count."""
+    """Return a contender's score by file, for the files on which all of its runs count."""
     return {
         file: fmean(row.objective or 0.0 for row in runs)
         for file, runs in group_rows(rows, "file").items()
@@ -127,33 +146,39 @@ def _scores(rows: Iterable[BenchRow]) -> dict[str, float]:
 
 
 def _counts(row: BenchRow) -> bool:
-    """Tell whether a run counts: it breaks nothing, and answers the reference's question."""
+    """Return True if a run counts: it is feasible, and comparable with its reference."""
     comparable = row.gap is not None or row.reference is None or reference_is_zero(row)
     return row.objective is not None and not row.violations and comparable
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two contenders on the instances on which both have a score.
+    """A comparison of two contenders on the instances on which both have a score.
 
-    The advantage of a on an instance is the difference of the two scores, in a's favour, as a
-    fraction of the larger of the two in absolute value: between -1 and 1 for scores of one sign.
-    On one instance alone, seeds that both have stand for instances.
+    The advantage of a on an instance is the difference of the two scores, positive if a is better,
+    divided by the larger absolute value. If there is only one instance, common seeds are compared
+    instead of instances.
     """
 
     problem: str
     a: str
     b: str
-    compared: int  # instances, or seeds of the only one
-    better: int  # of them, on which a is better than b
+    compared: int  # the number of instances, or of seeds of the only instance
+    better: int  # on which a is better than b
     same: int
     worse: int
-    mean: float  # of a's advantage
-    low: float  # the 95% bootstrap interval of the mean: see `schedopt.analysis.statistics`
+    mean: float  # the mean advantage of a
+    low: float  # the 95% bootstrap interval of the mean
     high: float
 
 
 def against(rows: Iterable[BenchRow], a: str) -> list[Pair]:
-    """Compare one contender with every other on each problem; `InputError` if it has no rows."""
+    """Return the comparisons of one contender with every other, by problem.
+
+    Raises
+    ------
+    InputError
+        If the contender has no rows.
+    """
     problems = scores_by_problem(rows)
     compared = dict.fromkeys(name for scores in problems for name in scores.of)
     if a not in compared:
@@ -169,7 +194,7 @@ def against(rows: Iterable[BenchRow], a: str) -> list[Pair]:
 
 
 def _compare_pair(scores: Scores, a: str, b: str) -> Pair | None:
-    """Return the pair of two contenders, if some instance has a score of both."""
+    """Return the comparison of two contenders, or None if no instance has a score of both."""
     values = _common_scores(scores, a, b)
     if not values:
         return None
@@ -192,7 +217,7 @@ def _compare_pair(scores: Scores, a: str, b: str) -> Pair | None:
 
 
 def _common_scores(scores: Scores, a: str, b: str) -> list[tuple[float, float]]:
-    """Return both scores on each instance that has both; of one alone, both values at each seed."""
+    """Return both scores by common instance or, of a single instance, both values by seed."""
     x, y = scores.of[a], scores.of[b]
     files = [file for file in x if file in y]
     if len(files) != 1:
@@ -201,7 +226,7 @@ def _common_scores(scores: Scores, a: str, b: str) -> list[tuple[float, float]]:
         {row.seed: row.objective or 0.0 for row in scores.rows[name] if row.file == files[0]}
         for name in (a, b)
     )
-    return [  # who draws nothing has one run, and the same value at each seed
+    return [  # a deterministic policy has one run, whose value counts for each seed
         (mine.get(seed, x[files[0]]), others.get(seed, y[files[0]]))
         for seed in max(mine, others, key=len)
         if (seed in mine or len(mine) == 1) and (seed in others or len(others) == 1)
@@ -212,14 +237,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """A performance profile after Dolan and Moré (Mathematical Programming 91, 2002).
 
     The profile of a contender s is the function ρ_s(τ) = |{p : r_ps ≤ τ}| / |P| over the instances
-    P, where the ratio r_ps says how many times worse than the best score on p that of s is: 1 for
-    the best itself, and infinite where s has no score.
+    P, where r_ps is the ratio of the score of s to the best score on p: 1 for the best, and
+    infinite if s has no score.
     """
 
     problem: str
     contender: str
-    instances: int  # |P|: instances on which any contender has a score
-    ratios: tuple[float, ...]  # r_ps for each instance on which this one has a score, ascending
+    instances: int  # |P|
+    ratios: tuple[float, ...]  # r_ps of the instances on which s has a score, ascending
 
 
 def profiles(rows: Iterable[BenchRow]) -> list[Profile]:
@@ -253,42 +278,42 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
     contender: str
     runs: int
-    counted: int  # runs that have a gap
-    mean: float | None  # of the gaps, as the median; None where there are none
+    counted: int  # runs with a gap
+    mean: float | None  # mean and median gap; None without gaps
     median: float | None
-    # The 95% bootstrap interval of the mean gap over instances, of one alone over replications;
-    # None on fewer than ten, where it would be rough: see `schedopt.analysis.statistics`.
+    # The 95% bootstrap interval of the mean gap over instances or, of a single instance, over
+    # replications; None if there are fewer than ten.
     low: float | None
     high: float | None
-    # The half-width of the mean gap's 95% interval that comes from simulation, were runs
-    # independent; 0 where none was simulated.
+    # The half-width of the 95% interval of the mean gap that is due to simulation, for independent
+    # runs; 0 without simulation.
     noise: float
-    worst: float | None  # the largest gap, and the instance that shows it
+    worst: float | None  # the largest gap, and its instance
     worst_instance: str | None
     instances: int  # on which any contender has a score
-    scored: int  # on which this one has
-    wins: int  # on which none has a better score; several can be the best of one instance
-    at_optimum: int  # runs that meet a proven optimum; simulated ones, which are inexact, do not
-    seconds: float  # its own mean time
-    # Why rows have no gap: ``violations``, ``no reference``, ``not comparable`` where the policy
-    # answers another question, ``reference 0``, or the run's end: ``time-limit``, ...
+    scored: int  # on which this contender has a score
+    wins: int  # on which no contender has a better score
+    at_optimum: int  # runs that meet a proven optimum; simulated runs do not count
+    seconds: float  # the mean time of a run
+    # Runs without a gap by reason: ``violations``, ``no reference``, ``not comparable`` (the policy
+    # answers another question), ``reference 0``, or the termination, such as ``time-limit``.
     endings: Mapping[str, int]
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a problem's rows are about."""
+    """The numbers of runs and instances of a problem."""
 
     problem: str
     runs: int
     instances: int
     proven: int  # instances whose references are all proven optimal
-    re_proved: int  # those of them whose bound the checker has re-proved from a certificate
-    from_bounds: bool  # whether gaps are from bounds, not from solutions
-    reference_seconds: float  # what the references took together, each counted once
+    re_proved: int  # of these, instances whose bound was proved again from a certificate
+    from_bounds: bool  # whether gaps are to bounds instead of solutions
+    reference_seconds: float  # the time of all references
 
 
 def overview(rows: Iterable[BenchRow]) -> list[Overview]:
-    """Return what the rows of each problem are about, in the order of the rows."""
+    """Return the overview of each problem, in the order of the rows."""
     overviews = []
     for problem, mine in group_rows(rows, "problem").items():
         files = {row.file for row in mine}
@@ -312,7 +337,13 @@ def overview(rows: Iterable[BenchRow]) -> list[Overview]:
 
 @report_missing_extras()
 def summary(rows: Iterable[BenchRow]) -> list[Standing]:
-    """Summarize rows by problem and contender, in the order of the rows."""
+    """Return the standing of each contender by problem, in the order of the rows.
+
+    Parameters
+    ----------
+    rows : iterable of BenchRow
+        The rows of a bench.
+    """
     return [_standing(scores, name) for scores in scores_by_problem(rows) for name in scores.of]
 
 
@@ -323,7 +354,7 @@ def _standing(scores: Scores, name: str) -> Standing:
     worst = max(gaps, key=lambda pair: pair[0])[1] if gaps else None
     by_file = group_rows((row for _, row in gaps), "file")
     of_files = [[row.gap or 0.0 for row in mine] for mine in by_file.values()]
-    if len(of_files) == 1:  # then runs are replications of it, each with a stream of its own
+    if len(of_files) == 1:  # runs on one instance are independent replications
         of_files = [[gap] for gap in of_files[0]]
     low, high = (None, None) if len(of_files) < FEW else interval(of_files)
     return Standing(
@@ -350,7 +381,7 @@ def _standing(scores: Scores, name: str) -> Standing:
 
 
 def _noise(rows: Sequence[BenchRow]) -> float:
-    """Return the half-width of the 95% interval that simulation adds to a mean gap."""
+    """Return the half-width of the 95% interval of a mean gap that is due to simulation."""
     shares = [
         (row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) if _is_sample(row) else 0.0
         for row in rows
@@ -359,12 +390,12 @@ def _noise(rows: Sequence[BenchRow]) -> float:
 
 
 def _is_sample(row: BenchRow) -> bool:
-    """Tell whether a run is a random sample; the replay of a log is deterministic."""
+    """Return True if the objective of a run is a random sample; replayed logs are exact."""
     return (row.sampled or bool(row.confidence)) and not row.measures
 
 
 def rank(standings: Iterable[Standing]) -> list[Standing]:
-    """Return standings, the best first: by instances with a score, mean gap, then wins."""
+    """Return standings from best to worst: by instances with a score, mean gap, and wins."""
     return sorted(
         standings,
         key=lambda s: (-s.scored, s.mean is None, s.mean or 0.0, -s.wins),
@@ -372,7 +403,7 @@ def rank(standings: Iterable[Standing]) -> list[Standing]:
 
 
 def _why(row: BenchRow) -> str:
-    """Return a word on why a row has no gap."""
+    """Return the reason why a row has no gap, for `Standing.endings`."""
     if row.violations:
         return "violations"
     if row.termination != "completed":

@@ -1,4 +1,4 @@
-"""The rows of a bench as tables and in a line, for a terminal, a page and a file."""
+"""Tables and summaries of the rows of a bench."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ STANDING = (
     column.duration("time"),
     column.text("no gap"),
 )
-ALONE = (STANDING[0], column.percent("gap"), *STANDING[6:])  # where each policy has one run
+ALONE = (STANDING[0], column.percent("gap"), *STANDING[6:])  # if each policy has one run
 
 MISSING = Cell("–", None)
-MOST_MEASURED = 12  # measured instances that have a table of their own
-MOST_SHARES = 6  # groups whose shares a terminal shows
+MOST_MEASURED = 12  # most instances with a table of measures
+MOST_SHARES = 6  # most groups whose shares are shown
 
 
 def standings(
@@ -56,7 +56,7 @@ def standings(
 
 
 def standing_table(ranked: Sequence[statistics.Standing], title: str = "") -> Table:
-    """Return the table of some contenders; one run of each needs no averages."""
+    """Return the table of contenders; without averages if each has one run."""
     alone = title and all(of.runs <= 1 for of in ranked)
     columns = ALONE if alone else STANDING
     lines = map(_standing, ranked)
@@ -64,7 +64,7 @@ def standing_table(ranked: Sequence[statistics.Standing], title: str = "") -> Ta
 
 
 def _standing(of: statistics.Standing) -> dict[str, Value]:
-    """Return a contender's cells by heading."""
+    """Return the cells of a contender by heading."""
     mean: Value = MISSING if of.mean is None else of.mean
     if of.mean is not None and of.noise > statistics.SAME:  # of simulated runs
         mean = Cell(f"{percent(of.mean)} ± {percent(of.noise)}", of.mean)
@@ -85,7 +85,7 @@ def _standing(of: statistics.Standing) -> dict[str, Value]:
 
 
 def leader(ranked: Iterable[statistics.Standing], what: statistics.Overview) -> str:
-    """Say which contender of a problem is best, and how far from the references it is."""
+    """Return the best contender of a problem and its mean gap, in words."""
     best, *others = statistics.rank(of for of in ranked if of.problem == what.problem)
     if not best.scored:
         return "No policy has a result that counts."
@@ -110,7 +110,7 @@ PAIR = (
 
 
 def pairs(compared: Iterable[statistics.Pair]) -> Table:
-    """Return contenders beside others; of few instances no interval is shown."""
+    """Return the table of comparisons; intervals are omitted on few instances."""
     return Table.of(
         "instance by instance",
         PAIR,
@@ -128,7 +128,7 @@ def pairs(compared: Iterable[statistics.Pair]) -> Table:
 
 
 def measured_tables(rows: Iterable[BenchRow]) -> Iterator[Table]:
-    """Yield for each measured instance the policies' measures, the best policy first."""
+    """Yield a table of measures for each measured instance, the best policy first."""
     rows = [row for row in rows if row.measures and row.objective is not None]
     names = statistics.contenders(rows)
     for mine in list(statistics.group_rows(rows, "file").values())[:MOST_MEASURED]:
@@ -136,12 +136,12 @@ def measured_tables(rows: Iterable[BenchRow]) -> Iterator[Table]:
 
 
 def _place(row: BenchRow) -> tuple[bool, float]:
-    """Return a key that has the best first, and last what preempts where the bound does not."""
+    """Return a sort key: the best first, and policies that are not comparable last."""
     return row.reference is not None and row.gap is None, row.objective or 0.0
 
 
 def _measures(rows: Sequence[BenchRow], names: dict[str, str]) -> Table:
-    """Return each contender's measures on one instance."""
+    """Return the table of the contenders' measures on one instance."""
     first, *others = dict.fromkeys(key for row in rows for key in row.measures)
     title, bound = rows[0].instance, rows[0].reference_bound
     if bound is not None:
@@ -170,7 +170,7 @@ def _short(value: float) -> str:
 
 
 def variations(rows: Sequence[Variation]) -> Table:
-    """Return each combination's optimum, and the shares of few groups."""
+    """Return the table of the optima of a what-if, with the shares of groups if these are few."""
     groups = list(
         dict.fromkeys((by, group) for row in rows for by in row.shares for group in row.shares[by])
     )
@@ -201,23 +201,20 @@ def variations(rows: Sequence[Variation]) -> Table:
 
 
 class RowTable(list[BenchRow]):
-    """A list of the rows of a bench that is shown as a summary.
-
-    In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame.
-    """
+    """The rows of a bench, a list that a notebook shows as tables of the summary."""
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the rows as a frame of polars: a column for each field, options as JSON."""
+        """Return the rows as a frame of polars, with options as JSON."""
         return to_frame(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the same as a pandas frame; pandas has to be installed."""
+        """Return the rows as a frame of pandas, which must be installed."""
         import pandas as pd
 
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def __repr__(self) -> str:
-        """Return how many rows there are of what; `list(rows)` shows each."""
+        """Return the numbers of rows and instances; `list(rows)` shows the rows."""
         about = (
             f"; {of.problem}: {count_of(of.instances, 'instance')}"
             for of in statistics.overview(self)

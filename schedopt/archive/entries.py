@@ -1,4 +1,4 @@
-"""Entries: a frozen instance, its best known objective and bound, and their sources."""
+"""Entries of the archive: instances with their best known objective and bound."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,17 +19,17 @@ Status = Literal["proven", "open"]
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The origin of an instance before it was frozen.
+    """How an instance was generated.
 
     Attributes
     ----------
     generator : str
-        As ``schedopt generate`` takes it.
+        The name for ``schedopt generate``.
     seed : int
     options : dict
-        Those of the generator that are not at their default.
+        Options of the generator other than the defaults.
     rules : bool
-        Whether side constraints were added to what the generator made.
+        Whether side constraints were added to the generated instance.
     """
 
     generator: str
@@ -39,7 +39,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who or what found a result, when, and with which version.
+    """The origin of a result: who or what found it, when, and with which version.
 
     Attributes
     ----------
@@ -61,25 +61,26 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     Attributes
     ----------
     name : str
-        The instance's, and that of its files ``instances/NAME.json`` and ``results/NAME.json``.
+        The name of the instance and of its files ``instances/NAME.json`` and ``results/NAME.json``.
     problem, formulation : str
     options : dict
-        The formulation's.
+        The options of the formulation.
     sense : str
     status : str
-        ``proven``: the objective is the optimum. ``open``: nobody knows yet.
+        ``proven`` if the objective is the optimum, else ``open``.
     objective, bound, gap : float, optional
-        The best that are known; the gap is that of result documents.
+        The best known values; the gap is that of result documents.
     certificate : str
-        The kind of certificate from which `verify` re-proves the bound; empty where the solver is
-        believed. ``none needed`` where the checker finds the bound by itself.
+        The kind of certificate by which `verify` proves the bound; empty if the solver is believed,
+        and ``none needed`` if the checker computes the bound itself.
     confirmed_by : str
-        The second engine that found the same optimum, where a certificate would be too large.
+        The second engine that found the same optimum, if a certificate would be too large.
     objective_by, bound_by : Provenance
-    made : Made, optional
-        Absent where the instance is given by hand.
+        The origin of the solution and of the bound.
+    made : Origin, optional
+        How the instance was generated; absent if it was written by hand.
     instance, result : str
-        SHA-256 of the two files' text.
+        The SHA-256 digests of the texts of the two files.
     """
 
     name: str
@@ -101,19 +102,19 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A group's ``group.json``: what a paper cites.
+    """The ``group.json`` of a group of instances, which papers cite.
 
     Attributes
     ----------
     name : str
     version : str
-        Of the set: a change to any instance is another version.
+        The version of the group; a change of any instance makes another version.
     title : str
-        What it is, in a line.
+        One line on the group.
     source : str
-        Where the instances are from.
+        The origin of the instances.
     licence : str
-        Under which they may be used.
+        The licence of the instances.
     """
 
     name: str
@@ -124,13 +125,13 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def group(name: str) -> Group:
-    """Return a group's description of itself."""
+    """Return the description of a group."""
     text = packed.read(packed_group(name), "group.json")
     return decode(text, Group, file=f"{name}/group.json")
 
 
 def entries(name: str) -> list[Entry]:
-    """Return a group's entries, in the order of its file."""
+    """Return the entries of a group, in the order of its file."""
     lines = packed.read(packed_group(name), "entries.jsonl").splitlines()
     return [
         decode(line, Entry, file=f"{name}/entries.jsonl, line {number}")
@@ -139,24 +140,24 @@ def entries(name: str) -> list[Entry]:
 
 
 def instance_of_entry(group_name: str, entry: Entry) -> AnyInstance:
-    """Return an entry's instance."""
+    """Return the instance of an entry."""
     return load(instance_path(f"{group_name}/{entry.name}"))
 
 
 def document(group_name: str, entry: Entry) -> Document:
-    """Return an entry's result, with its solution and its certificate."""
+    """Return the result of an entry, with its solution and its certificate."""
     name = f"{group_name}/{entry.name}"
     return decode(read_result(name), Document, file=f"{name}: the result")
 
 
 def digests(group_name: str, entry: Entry) -> tuple[str, str]:
-    """Return the SHA-256 of an entry's instance (with its table, if any) and of its result."""
+    """Return the SHA-256 digests of an entry's instance (with its table) and of its result."""
     name = f"{group_name}/{entry.name}"
     instance = FileSource(instance_path(name)).facts().digest
     return instance, hashlib.sha256(read_result(name)).hexdigest()
 
 
 def asking(problem: str, formulation: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that change a formulation's question."""
+    """Return the options that change the question of a formulation."""
     supported = record_of(problem).formulation(formulation).known_options
     return {name: options[name] for name in options if name in supported and supported[name].asks}

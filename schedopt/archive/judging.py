@@ -1,4 +1,4 @@
-"""Verify entries without a solver."""
+"""Verification of entries of the archive, without a solver."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from schedopt.problems import problem as record_of
 from schedopt.solvers.result import Document, gap
 from schedopt.validation.documents import as_record, check
 
-NEEDS_NONE = "none needed"  # the proof named by an entry whose bound the checker finds by itself
-NO_POLICIES = ("job", "best_wait", "best_makespan")  # columns of a table of starts
+NEEDS_NONE = "none needed"  # the certificate of entries whose bound the checker computes itself
+NO_POLICIES = ("job", "best_wait", "best_makespan")  # columns of starts that are not of policies
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of an entry."""
+    """The verdict on an entry."""
 
     group: str
     name: str
-    status: str  # the entry's; a proven one that is not re-proved is ``confirmed`` or ``believed``
+    status: str  # that of the entry, or ``confirmed`` or ``believed`` if it is not proved again
     bound: str  # ``re-proved``, ``confirmed by`` or ``believed, from`` an engine; empty if none
-    wrong: list[str]  # what does not hold, a line each
+    wrong: list[str]  # a line for each error
 
 
 def verify(group: str, entry: entries.Entry) -> Verdict:
-    """Recompute an entry from its files: the digests, the solution, the bound, the numbers."""
+    """Verify the digests, the solution, the bound and the numbers of an entry."""
     wrong: list[str] = []
     bound = ""
     try:
@@ -56,7 +56,7 @@ def verify(group: str, entry: entries.Entry) -> Verdict:
 
 
 def _wrong_starts(group: str, entry: entries.Entry) -> Iterator[str]:
-    """Yield what is wrong with the starts that a group holds, in a column for each policy."""
+    """Yield the errors in the table of an entry's starts, which has a column for each policy."""
     name = f"starts/{entry.name}.csv"
     if name not in packed.names(packed_group(group)):
         return

@@ -1,4 +1,4 @@
-"""Plan: from a table of jobs to a plan that holds, and to what no plan can exceed."""
+"""The verb plan: plans the jobs of a table or an instance."""
 
 from __future__ import annotations
 
@@ -33,43 +33,49 @@ if TYPE_CHECKING:
     from schedopt.instances.tables import Source
 
 INSTANCES = (".json", ".json.gz")
-TIME_LIMIT = 10.0  # seconds of solving, unless told
+TIME_LIMIT = 10.0  # seconds of solving by default
 
 
 class NightPlan(Tonight):
-    """A night's plan: what runs and when, in which nobody selected is late.
+    """The plan of a night, in which every selected job finishes on time.
 
-    It has ``instance``, ``result``, ``run`` (the same with times, or None) and ``line``: how good
-    it is, and how good any plan can be, in words.
+    Attributes
+    ----------
+    instance : Instance
+    result : Result
+    run : Result or None
+        The result with times; None without a solution.
+    line : str
+        The objective and the bound in words.
     """
 
     @cached_property
     def whole(self) -> Plan:
-        """The plan; `InputError` where there is none."""
+        """The plan; `InputError` if there is none."""
         if self.run is None:
             raise InputError("a plan", found=quote(self.result.termination))
         return problem_of(self.instance).plan(self.instance, self.result, self.run)
 
     @property
     def rows(self) -> list[PlanRow]:
-        """A row for each job, as in the CSV; none where there is no plan."""
+        """A row for each job, as in the CSV; empty if there is no plan."""
         return [] if self.run is None else [*self.whole.rows]
 
     @property
     def released(self) -> str:
-        """How many jobs would be late if a farm manager releases the plan, in words."""
+        """The number of jobs that are late if a farm manager releases the plan, in words."""
         if self.run is None or self.whole.carried is None:
             return ""
         return problem_of(self.instance).released(self.instance, self.run)
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """Parts of the page beside those of the result."""
+        """The parts of the page in addition to those of the result."""
         return ()
 
     @property
     def replanned_at(self) -> float:
-        """The time at which the rest of the night was planned again; 0 where it was not."""
+        """The time from which on the night was planned again; 0 for a first plan."""
         return 0.0
 
     def frame(self) -> pl.DataFrame:
@@ -81,13 +87,13 @@ class NightPlan(Tonight):
         return script.script(self.whole, template or self.template or script.PLAIN)
 
     def document(self) -> Document:
-        """Return the result document with the night, and the rows as ``plan``."""
+        """Return the plan document: the result with its night, and the rows as ``plan``."""
         return replace(as_plan(self.result, self.instance).written(), plan=tuple(self.rows))
 
     def write(self, path: str | Path, template: str | Path | None = None) -> None:
-        """Write the plan: .csv, .parquet, .sh, the plan document .json, or a picture .png.
+        """Write the plan as .csv, .parquet, .sh or .json, or its picture as .png.
 
-        A pipe or a device takes the plan document.
+        A pipe or a device gets the JSON document.
         """
         path = Path(path)
         name = path.name.lower()
@@ -149,93 +155,100 @@ def plan(
     stop: Event | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> NightPlan:
-    """Plan a night: which jobs run when, so that nobody selected is late and all rules hold.
+    """Plan a night: choose jobs and their times, so that each selected job finishes on time.
+
+    Where a mapping is accepted, such as ``seats={"houdini": 8}``, so are texts of the form that
+    the command line has, such as ``["houdini=8"]``.
 
     Parameters
     ----------
     table : path, frame or Instance
-        A table of jobs (CSV, Parquet, a frame of pandas or polars), or an instance or the
-        path of its .json.
+        A table of jobs (CSV, Parquet, a frame of pandas or polars), or an instance or the path of
+        its .json.
     processors : int, optional
-        How many there are.
+        The number of processors.
     from_ : str or number, optional
-        When the night starts.
+        The start of the night.
     until : str or number, optional
-        When jobs are due, after which nothing runs.
+        The end of the night, at which jobs are due by default.
     capacity : mapping, or texts, optional
-        TIME=N: from then on there are N processors, repeatable. In Python a mapping as well, as of
-        all that follows: ``seats={"houdini": 8}``.
+        TIME=N: there are N processors from this time on.
     seats : mapping, or texts, optional
-        NAME=N: how many seats there are of what a column seats:NAME counts, repeatable.
+        NAME=N: the number of seats; the column seats:NAME of the table counts their use.
     resources : mapping, or texts, optional
-        NAME=N, or NAME=TIME=N,...: how much there is of a column holds:NAME, repeatable.
+        NAME=N, or NAME=TIME=N,...: the amount of a resource; the column holds:NAME has its use.
     pools : mapping, or texts, optional
-        NAME=N, or NAME=TIME=N,...: processors of a pool, repeatable.
+        NAME=N, or NAME=TIME=N,...: the processors of a pool.
     cap : mapping, or texts, optional
-        GROUPING:GROUP=SHARE: the most of the machine that the group gets, such as team:fx=40%;
-        ``*`` is each group, repeatable.
+        GROUPING:GROUP=SHARE: the maximum share of a group, such as team:fx=40%; ``*`` stands for
+        each group.
     floor : mapping, or texts, optional
-        GROUPING:GROUP=SHARE: the least that it gets, or all that it asks for, repeatable.
+        GROUPING:GROUP=SHARE: the minimum share of a group, or of its demand if that is less.
     must : str or sequence of str, optional
-        A job that has to run, repeatable.
+        Jobs that must run.
     forbid : str or sequence of str, optional
-        A job that must not run, repeatable.
+        Jobs that must not run.
     column : mapping, or texts, optional
-        FIELD=TITLE: which column of the table is a field; see `schedopt explain table`; repeatable.
+        FIELD=TITLE: the column of a field; see `schedopt explain table`.
     keep : str, or sequence of them, optional
-        TITLE: a column to carry through to the plan and the script, such as an id; repeatable.
+        Titles of columns to copy to the plan and the script, such as an id.
     where : mapping, or texts, optional
-        COLUMN=VALUE,...: only rows with one of these values, repeatable.
+        COLUMN=VALUE,...: read only rows with one of these values.
     duplicates : str, optional
-        Of jobs of the same name: refuse (the default), or number them.
+        Jobs of the same name are an error with refuse (the default), or get numbers with number.
     missing : mapping, or texts, optional
-        FIELD=VALUE: what an empty cell means, or FIELD=leave-out to leave out the job; repeatable.
+        FIELD=VALUE: the meaning of an empty cell; FIELD=leave-out omits the job.
     reward : str, or mapping of priorities, optional
-        priority (a job is worth its priority), strict (as many jobs as possible of each priority,
-        level after level), or priority:urgent=8,high=4,normal=2,low=1 for words.
+        priority (the reward is the priority), strict (as many jobs as possible of each priority,
+        in lexicographic order), or rewards of words: priority:urgent=8,high=4,normal=2,low=1.
     priority : str, optional
-        Which are more important: higher (the default) or lower.
+        Whether higher (the default) or lower priorities are more important.
     groups : str, optional
-        Columns that are groupings, with commas between.
+        Titles of columns that are groupings, separated by commas.
     unit : str, optional
-        What plain numbers are in: s, m, h or d.
+        The unit of plain numbers: s, m, h or d.
     overhead : str or number, optional
-        What starting a task costs, such as 30s: each planned length includes it.
+        The time to start a task, such as 30s, which is added to each planned length.
     cloud : str, optional
-        PROCESSORS@PRICE: processors that can be rented, such as 200@0.05 for a processor-hour. A
-        column cloud says which jobs may go there.
+        PROCESSORS@PRICE: processors to rent, such as 200@0.05 per processor-hour. The column cloud
+        of the table names the jobs that may use them.
     budget : str or number, optional
-        The most that rented processors may cost.
+        The maximum cost of rented processors.
     all_ : bool, optional
-        Run every job on time, at the least bill.
+        Whether to run every job on time, at minimum cost.
     template : str or path, optional
-        What writes the plan as a script.
+        The template of the script.
     farm : path, optional
-        A JSON file of what is the same every night; what is given beside it goes before it.
+        A JSON file of settings; arguments override it.
     save_farm : path, optional
-        Where to write that file.
+        The file to which the settings are written.
     constraints : Constraint or path, or iterable of them
         Side constraints beyond those of the farm.
     past : Constraint or path, or iterable of them
-        What `carry` wrote of earlier nights: the rules of the same name remember what was used.
+        Side constraints from `carry`, with the use of earlier nights.
     risk : str, optional
-        Choose under risk: mean, cvar:Q or chance:Q. That is maximized over scenarios of run times,
-        where they are uncertain, and what is chosen is dispatched.
+        The objective over scenarios of uncertain run times: mean, cvar:Q or chance:Q. The selection
+        is dispatched.
     explain : bool
-        Whether to find what each rule costs and what each job that is left out lacks.
+        Whether to explain the cost of side constraints and why jobs are left out.
     why : str or sequence of str, optional
-        A job for which the smallest changes are found that would let it run, repeatable.
+        Jobs for which the smallest changes are found that would let them run.
     time_limit : float, optional
-        Seconds, or a time such as 10m; none waits for the proof.
+        Seconds, or a time such as 10m; None for no limit.
     seed, threads, watch, stop
-        As `solve` has them.
+        See `solve`.
     tell : callable, optional
-        Called with lines on what became of the table.
+        Called with lines on how the table was read.
 
     Returns
     -------
     NightPlan
         With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
+
+    Raises
+    ------
+    InputError
+        If the table or an argument is not valid.
     """
     settings = farms.Settings(
         processors=processors,
@@ -301,7 +314,7 @@ def plan_night(
     time_limit: float | None,
     tell: Callable[[str], None] | None,
 ) -> NightPlan:
-    """Return what `plan` does; ``names`` is how messages name the settings."""
+    """Return the plan of `plan`; ``names`` has the names of settings in messages."""
     what, record = _instance_or_table(table)
     filed = farms.read(farm)
     if template is not None:
@@ -326,14 +339,14 @@ def plan_night(
 
 
 def _read_past(past: Rules, problem: str) -> list[Constraint]:
-    """Return the rules that `carry` wrote; `InputError` explains how to make them from a plan."""
+    """Return the side constraints of `carry`; `InputError` if a file holds a plan instead."""
     try:
         return read_rules(past, problem)
     except InputError as error:
         if not error.file or not _holds_results(error.file):
             raise
         command = f"schedopt carry {shlex.quote(error.file)} --half-life 7d --output usage.json"
-        expected = f"the file for --past that `{command}` writes"
+        expected = f"side constraints, as `{command}` writes them"
         found = "a plan document or a result"
         raise InputError(expected, found=found, file=error.file) from None
 
@@ -347,7 +360,7 @@ def _holds_results(file: str) -> bool:
 
 
 def _instance_or_table(table: object) -> tuple[object, Problem]:
-    """Return an instance, or a table, and the problem that takes it."""
+    """Return an instance or a table, and the problem that reads it."""
     if isinstance(table, str | Path):
         path = locate(table)
         if not path.exists():

@@ -1,4 +1,4 @@
-"""Replan: the rest of a night from what has happened, near what was planned."""
+"""The verb replan: plans the rest of a night again."""
 
 from __future__ import annotations
 
@@ -36,17 +36,16 @@ CHANGES = ("kept", "earlier", "later", "added", "dropped")
 
 @dataclass(frozen=True, eq=False)
 class Replanned(NightPlan):
-    """The plan of a whole night whose rest was planned again; `replan` takes it the next time.
+    """The plan of a night whose rest was planned again; it can be replanned in turn.
 
-    It is a plan as `schedopt.plan` returns one, with ``was`` (when a job was to start) and
-    ``change`` in its rows.
+    It is a `NightPlan` with the columns ``was`` (the previous start of a job) and ``change``.
 
     Attributes
     ----------
     changes : tuple of Change
-        Each job that ran in the plan before or runs in this one, and why it is changed.
+        The jobs of the previous plan and of this one, with the reasons of changes.
     notes : tuple of str
-        What had to be taken for granted or left out.
+        Assumptions about the state, and rows that were ignored.
     """
 
     replanning: Replanning
@@ -55,7 +54,7 @@ class Replanned(NightPlan):
 
     @cached_property
     def whole(self) -> Plan:
-        """The plan; `InputError` where there is none."""
+        """The plan; `InputError` if there is none."""
         from schedopt.planning.changes import change, spans, time_tolerance
 
         plan, night = super().whole, self.replanning.night
@@ -68,7 +67,7 @@ class Replanned(NightPlan):
             before = was[name][0] if name in was else None
             times = clock(night, was_time=before)
             begun = bool(rest.progress[name].runs)
-            rank = None if begun else row["rank"]  # nobody has to release it
+            rank = None if begun else row["rank"]  # a job that has begun is not released again
             rows.append({**row, "rank": rank, "was": before, **times, "change": kind})
         waiting = [row for row in rows if row["rank"] is not None]
         for rank, row in enumerate(sorted(waiting, key=lambda row: row["rank"]), start=1):
@@ -87,7 +86,7 @@ class Replanned(NightPlan):
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """What became of each job that runs in one of the two plans."""
+        """The change of each job that runs in one of the two plans."""
         return tuple(
             self._change(row)
             for row in (self.whole.rows if self.run is not None else ())
@@ -102,7 +101,7 @@ class Replanned(NightPlan):
         return Change(row["job"], row["change"], was, now, self._why(row), *times)
 
     def _clock(self, span: tuple[float, float] | None) -> tuple[str, str] | None:
-        """Return a start and an end by the clock, where it is known."""
+        """Return the times of day of a start and an end, if the night has a start."""
         night = self.replanning.night
         if span is None or night.start is None:
             return None
@@ -111,7 +110,7 @@ class Replanned(NightPlan):
 
     @property
     def tally(self) -> str:
-        """How many jobs are kept, earlier, later, added and dropped, in words."""
+        """The numbers of jobs that are kept, earlier, later, added and dropped, in words."""
         count = Counter(change.change for change in self.changes)
         return ", ".join(f"{count[what]:,} {what}" for what in CHANGES if count[what])
 
@@ -123,7 +122,7 @@ class Replanned(NightPlan):
         return (Section("Changes", words, tables=(changed,) if changed.rows else ()),)
 
     def _why(self, row: Mapping[str, Any]) -> str:
-        """Say why a job is planned otherwise than before."""
+        """Return the reason why a job is planned otherwise than before."""
         said = self.replanning.said.get(row["job"], "")
         if row["change"] == "kept":
             return ""
@@ -162,38 +161,37 @@ def replan(
     watch: Watch | None = None,
     stop: Event | None = None,
 ) -> Replanned:
-    """Plan the rest of a night again, from what has happened, near what was planned.
+    """Plan the rest of a night again, with few changes of the plan.
 
-    The new plan earns no less than the plan in hand, continued; with nothing new it is the same
-    plan. Among plans that are as good it changes the fewest jobs.
+    The new plan earns no less than the current plan, continued, and is the same if nothing has
+    changed. Among plans of the same reward it changes the fewest jobs.
 
     Parameters
     ----------
     plan : NightPlan, Result, str or Path
-        The plan in hand: what `plan` or `replan` returned, or the file of a plan document.
+        The current plan, from `plan` or `replan`, or the file of a plan document.
     at : str or float
         The time of the state: ``now``, a number in the night's unit, a duration such as ``6h``, or
-        a time such as ``02:00``.
+        a time of day such as ``02:00``.
     state : str, Path or frame, optional
         A row for each job that is not as planned: ``job``, ``status`` (done, running, failed,
-        waiting, cancelled), and where they are known ``start``, ``processors``, ``end``, ``pool``,
-        ``done``. A row without a job says how many processors there are, or how many more or fewer
-        (``-4``), from its ``start`` on or from now. Or what ``sacct -XP`` prints of a plan that was
-        submitted by the template ``slurm``: then the script changes Slurm's queue.
+        waiting, cancelled), and if known ``start``, ``processors``, ``end``, ``pool``, ``done``. A
+        row without a job sets the number of processors, or changes it (``-4``), from its ``start``
+        on or from now. Or the output of ``sacct -XP`` for a plan that was submitted by the template
+        ``slurm``; then the script changes Slurm's queue.
     add : str, Path or frame, optional
-        A table of jobs that are new, in the columns of the night's own.
+        A table of new jobs, with the columns of the night's table.
     column, missing, duplicates
-        Which column of this table is which, what empty cells mean, and what becomes of names that
-        occur twice, as `plan` has them. Of a plan that `plan` returned in this process they are
-        its own by default.
+        How this table is read; see `plan`. The default is that of the plan, if `plan` made it in
+        this process.
     stay : float
-        The part of the reward still to be earned that may be given up for fewer changes.
+        The fraction of the remaining reward that may be given up for fewer changes.
     instance : Instance, str or Path, optional
-        The night of a result that does not hold it.
+        The instance of a result that does not hold it.
     constraints : Constraint or path, or iterable of them
-        Side constraints beyond those of the plan, which are kept.
+        Side constraints beyond those of the plan.
     time_limit, gap, threads, seed, watch, stop
-        As `solve` has them.
+        See `solve`.
 
     Returns
     -------
@@ -202,12 +200,14 @@ def replan(
     Raises
     ------
     InputError
-        If the plan, the time or the state cannot be.
+        If the plan, the time, the state or the table is not valid.
     """
     from schedopt.planning.replan import replan as run
 
     if not 0 <= stay <= 1:
-        raise InputError("a part of the reward, from 0 to 1", found=quote(stay), parameter="stay")
+        raise InputError(
+            "a fraction of the reward, from 0 to 1", found=quote(stay), parameter="stay"
+        )
     in_hand = plan_in_hand(plan, instance)
     rules = read_rules(constraints, "dssp", in_hand.night)
     given = plan if isinstance(plan, NightPlan) else None
@@ -243,7 +243,7 @@ def replan(
 
 
 def _queue(plan: PlanInHand, made: Replanning, state: Source | None) -> Queue:
-    """Return what is in a farm manager's queue, as far as the state says."""
+    """Return the queue of the farm manager, as far as the state tells."""
     from schedopt.planning.sacct import Attempt, is_sacct, read_sacct
 
     begun = {(name, *key) for name, one in made.rest.progress.items() for key in one.runs}
@@ -257,7 +257,7 @@ def _queue(plan: PlanInHand, made: Replanning, state: Source | None) -> Queue:
 def plan_in_hand(
     plan: NightPlan | Result | str | Path, instance: AnyInstance | str | Path | None = None
 ) -> PlanInHand:
-    """Return the plan in hand; `InputError` where its night is not known."""
+    """Return the current plan with its night; `InputError` if the night is not known."""
     if isinstance(instance, str | Path):
         instance = load(instance)
     file = plan if isinstance(plan, str | Path) else None
@@ -274,7 +274,7 @@ def plan_in_hand(
                 raise InputError(expected, found=quote(Path(plan).name))
             held = read(plan)
         if not isinstance(held, Result):
-            raise InputError("a plan, or one result", found="something else")
+            raise InputError("a plan, or one result", found=quote(type(held).__name__))
         night: Any = instance
         if night is None and held.asked is not None:
             night = held.asked.instance or instance_of_result(held, file)
