@@ -39,7 +39,7 @@ POLICIES = (
     "static-quickswap",
     "fcfs",
 )
-ON_PAGE = ("saf", "sjf", "easy", "conservative", "fcfs")
+ON_PAGE = ("saf", "easy", "fcfs")
 """The policies in the table of docs/logs.md; its picture has all of them."""
 SWF = {"HPC2N": "hpc2n-2002-part", "NASA": "nasa-ipsc-1993"}
 FEW = 100  # jobs up to which a cluster is left out
