@@ -299,7 +299,7 @@ def test_job_that_is_too_wide_never_runs_in_a_plan(tmp_path: Path) -> None:
     for way in ({"must": "wide"}, {"pools": {"x": 1, "y": 2}, "must": "wide"}):
         asked: Any = {"processors": None if "pools" in way else 2, "until": "2h", **way}
         said = str(refusal(schedopt.plan, file, **asked))
-        assert "must: found wide, which takes 3 processors; expected a job of at most 2" in said
+        assert "must: found wide, which needs 3; expected a job of at most 2" in said
 
 
 def test_a_job_that_is_too_wide_is_named_by_its_row(tmp_path: Path) -> None:
