@@ -2,7 +2,6 @@
 
 from schedopt.policies import registry
 from schedopt.policies.msfq import quickswap, rules
-from schedopt.policies.msfq.logs import log_policy
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import FlatRule, FlatState, Job, Rule, Running, State
 
@@ -14,7 +13,6 @@ __all__ = [
     "Running",
     "State",
     "admission_rule",
-    "log_policy",
     "quickswap",
     "rules",
 ]

@@ -185,7 +185,7 @@ def _run(
     **own: Any,
 ) -> Simulated | Replayed:
     """Simulate a rule on classes, or replay a log under it."""
-    from schedopt.policies.msfq.logs import registration, rules
+    from schedopt.policies.msfq.logs import by_class, registration
 
     if queue.log is None:
         chosen = plan(queue, name, **own)
@@ -197,8 +197,8 @@ def _run(
         )
     if name in registration.LOG_POLICIES:
         return registration.run(name, queue, starts=starts, slowdown_bound=slowdown_bound, **own)
-    chosen = plan(rules.classes(queue), name, **own)
-    times = rules.replay_classes(queue, chosen, estimates=estimates == "exact")
+    chosen = plan(by_class.classes(queue), name, **own)
+    times = by_class.replay_classes(queue, chosen, estimates=estimates == "exact")
     registration.write_starts(times, starts, queue)
     note = "" if _RULES[name].flat else "replayed in plain Python"
     return measure(queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note)

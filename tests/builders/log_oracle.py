@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from math import exp, inf, log, log10
 from typing import Any
 
+from builders.log_machine import Key, Machine, Rule, order_rule, run_to_end
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.site import Priority
 from schedopt.policies.msfq.logs import registration
-from schedopt.policies.msfq.logs.machine import Machine, Rule, run_to_end, with_limits
-from schedopt.policies.msfq.logs.replay import Order
-from schedopt.policies.msfq.logs.rules import Key, order_rule
+from schedopt.policies.msfq.logs.replay import Order, with_limits
 
 
 def played(
@@ -19,7 +18,6 @@ def played(
 ) -> Machine:
     """Return a machine without partitions that has played a log under a policy's definition."""
     policy = registration.LOG_POLICIES[name]
-    assert policy.order is not None
     order = policy.order(**(own or {}))
     site, planned = order.priority, queue.jobs.planned(estimates if policy.plans else "exact")
     jobs, amounts = with_limits(queue.jobs, queue.servers, planned, queue.amounts, site.limits)

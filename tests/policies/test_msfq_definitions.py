@@ -11,7 +11,7 @@ from builders.msfq import of_classes, queue_of, random_jobs
 from hypothesis import strategies as st
 
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.logs import rules as log_rules
+from schedopt.policies.msfq.logs import by_class
 from schedopt.policies.msfq.logs.registration import replay_log
 from schedopt.policies.msfq.registration import plan, rules
 from schedopt.policies.msfq.simulation import simulate
@@ -237,5 +237,5 @@ def test_a_rule_is_its_definition(
 @tried(40, seed=st.integers(0, 2**32 - 1))
 def test_a_rule_by_class_replays_a_log_as_job_by_job(name: str, seed: int) -> None:
     log = queue_of(*random_jobs(seed))
-    chosen = plan(log_rules.classes(log), name)
-    assert log_rules.replay_classes(log, chosen).tolist() == replay_log(log, name).tolist()
+    chosen = plan(by_class.classes(log), name)
+    assert by_class.replay_classes(log, chosen).tolist() == replay_log(log, name).tolist()

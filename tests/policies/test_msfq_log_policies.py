@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from builders import log_oracle
 from builders.effort import tried
+from builders.log_machine import Machine, order_rule, run_to_end
 from builders.msfq import queue_of, random_jobs, random_parts, with_releases
 from hypothesis import strategies as st
 from msgspec.structs import replace as replace_record
@@ -22,8 +23,7 @@ from schedopt.instances.msfq.log_files import write_jobs
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
-from schedopt.policies.msfq.logs import registration, rules
-from schedopt.policies.msfq.logs.machine import Machine, run_to_end
+from schedopt.policies.msfq.logs import registration
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measure
 from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.registry import NotApplicableError, forget, registered
@@ -128,7 +128,7 @@ def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     needs = {"gpu": draw.integers(0, 3, n)} if gpus else None
     jobs = Jobs.of(submit, draw.geometric(0.5, n), run, estimate, needs=needs)
     planned = jobs.planned()
-    rule = rules.order_rule(log_oracle.KEYS[key], "easy")
+    rule = order_rule(log_oracle.KEYS[key], "easy")
     machine = run_to_end(Machine(jobs, servers, planned, 1.0, amounts), rule)
     starts = replay(jobs, servers, Order(key, "easy"), planned, amounts)
     assert starts.tolist() == machine.starts
@@ -267,13 +267,8 @@ def test_recorded_says_why_it_does_not_apply_or_what_is_odd() -> None:
 
 
 OWN = '''
-"""Two policies of somebody's own."""
-from schedopt.policies.msfq import admission_rule, log_policy
-from schedopt.policies.msfq.logs import rules
-
-@log_policy("widest-last", source="here", summary="the narrowest first")
-def widest_last():
-    return rules.order_rule(lambda machine, job: machine.need[job])
+"""A policy of a user's own."""
+from schedopt.policies.msfq import admission_rule
 
 @admission_rule("biggest", source="here", summary="the largest class that fits")
 def biggest(state):
@@ -286,7 +281,6 @@ def test_a_policy_of_ones_own(tmp_path: Path) -> None:
     path.write_text(OWN)
     own = {policy.name: policy for policy in load_policies(read(path))}
     queue = queue_of(SMALL, 4)
-    assert own["widest-last"].run(queue).starts.tolist() == [0, 10, 1, 22, 2]
     biggest = own["biggest"].run(queue)
     assert biggest.starts.tolist() == STARTS["msf"]
     assert biggest.note == "replayed in plain Python"

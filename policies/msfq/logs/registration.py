@@ -1,4 +1,4 @@
-"""The registration of policies for logs: a decorator for rules, and the policies of the project."""
+"""Policies for logs: their registration, and replays under them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +13,9 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import write_bytes
 from schedopt.instances.msfq import Instance, Replayed
 from schedopt.instances.msfq.logs import Floats, Jobs
-from schedopt.instances.msfq.site import WEEK, Priority
+from schedopt.instances.msfq.site import Priority
 from schedopt.instances.msfq.site import site as read_site
 from schedopt.instances.options import Option, is_number, one_of, text
-from schedopt.policies.msfq.logs.machine import Machine, Rule, run_to_end
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.replay import FILLS, Order, replay
 from schedopt.policies.registry import NotApplicableError, Policy, register
@@ -40,62 +39,17 @@ ESTIMATES = Option(None, "given or exact", lambda v: v in ("given", "exact"))
 class LogPolicy:
     """A policy for logs.
 
-    ``order`` returns the compiled order from the policy's options. Without it, ``make`` returns a
-    new rule in plain Python for each replay. ``plans`` tells whether the policy uses estimates.
+    ``order`` returns the order of a replay from the policy's options. ``plans`` tells whether the
+    policy uses estimates.
     """
 
     name: str
-    make: Callable[..., Rule] | None
-    order: Callable[..., Order] | None
+    order: Callable[..., Order]
     plans: bool
 
 
 LOG_POLICIES: dict[str, LogPolicy] = {}
 """All policies for logs by name."""
-
-
-def log_policy(
-    name: str,
-    *,
-    source: str,
-    summary: str,
-    order: Callable[..., Order] | None = None,
-    plans: bool = True,
-    listed: bool = True,
-    **options: Option,
-) -> Callable[[Callable[..., Rule]], Callable[..., Rule]]:
-    """Register a policy for logs.
-
-    Parameters
-    ----------
-    name : str
-        The policy's name.
-    source : str
-        Where it is defined: paper and section, or manual.
-    summary : str
-        What it does, in one line.
-    order : callable, optional
-        Returns the compiled order for the same options. Without it, the rule runs in plain Python,
-        about a thousand times slower.
-    plans : bool
-        Whether it plans with estimates of run times.
-    listed : bool
-        Whether it is a separate policy; otherwise a policy for classes has the same name.
-    **options : Option
-        The policy's own.
-
-    Returns
-    -------
-    callable
-        Takes the maker of the rule: a function of the options, or a class.
-    """
-
-    def decorate(make: Callable[..., Rule]) -> Callable[..., Rule]:
-        policy = LogPolicy(name, make, order, plans)
-        _add(policy, options, source=source, summary=summary, listed=listed)
-        return make
-
-    return decorate
 
 
 def _add(
@@ -166,39 +120,29 @@ def applicable(name: str, queue: Instance, own: Mapping[str, Any]) -> LogPolicy:
     if queue.log is None:
         raise NotApplicableError(f"{name} replays logs, but this instance has classes of jobs")
     policy = LOG_POLICIES[name]
-    order = policy.order(**own) if policy.order is not None else None
-    if order is not None:
-        order.expect_suits(queue)
+    policy.order(**own).expect_suits(queue)
     return policy
 
 
 def replay_log(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
     """Return the start of each job of a log under a policy, shape (jobs,)."""
     policy = LOG_POLICIES[name]
-    order = policy.order(**own) if policy.order is not None else None
     released, rows = queue.as_released()
     starts = np.empty(len(rows))
-    starts[rows] = replay_under(released, policy, order, estimates, own)
+    starts[rows] = _replay_parts(
+        released, policy.order(**own), estimates if policy.plans else "exact"
+    )
     return starts
 
 
-def replay_under(
-    queue: Instance, policy: LogPolicy, order: Order | None, estimates: str, own: Mapping[str, Any]
-) -> Floats:
-    """Return the start of each job under an order, or without one under a plain rule."""
-    if order is not None:
-        order.expect_suits(queue)
-    if queue.partitions:
-        starts = np.empty(len(queue.jobs))
-        for part in queue.parts():
-            starts[part.rows] = replay_under(part.queue, policy, order, estimates, own)
-        return starts
-    planned = queue.jobs.planned(estimates if policy.plans else "exact")
-    if order is None:
-        assert policy.make is not None  # noqa: S101
-        machine = Machine(queue.jobs, queue.servers, planned, WEEK, queue.amounts)
-        return np.array(run_to_end(machine, policy.make(**own)).starts)
-    return replay(queue.jobs, queue.servers, order, planned, queue.amounts)
+def _replay_parts(queue: Instance, order: Order, estimates: str) -> Floats:
+    """Return the start of each job under an order; partitions are replayed one by one."""
+    order.expect_suits(queue)
+    starts = np.empty(len(queue.jobs))
+    for _, rows, part in queue.parts():
+        jobs = part.jobs
+        starts[rows] = replay(jobs, part.servers, order, jobs.planned(estimates), part.amounts)
+    return starts
 
 
 def recorded(
@@ -373,8 +317,8 @@ register(
 )
 for _name, _key, _fill, _summary, _section in _CLASSES:
     _source = f"{PAPER}, section {_section}"
-    _policy = LogPolicy(_name, None, partial(Order, _key, _fill), plans=False)
+    _policy = LogPolicy(_name, partial(Order, _key, _fill), plans=False)
     _add(_policy, {}, source=_source, summary=_summary, listed=False)
 for _name, _order, _summary, _source, _options in _LOGS:
-    _policy = LogPolicy(_name, None, _order, plans=True)
+    _policy = LogPolicy(_name, _order, plans=True)
     _add(_policy, _options, source=_source, summary=_summary)

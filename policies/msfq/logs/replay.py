@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,9 +11,8 @@ import numpy as np
 from msgspec.structs import astuple
 
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.logs import Floats, Ints, Jobs
-from schedopt.instances.msfq.site import Priority
-from schedopt.policies.msfq.logs.machine import accounts, sizes, with_limits
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Needs
+from schedopt.instances.msfq.site import Limit, Priority
 from schedopt.policies.registry import NotApplicableError
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 FILLS = ("stop", "skip", "easy")
 """Numbered in this order in `discipline_kernels`."""
+
+
+LONG = "long jobs' servers, limit "
+"""The beginning of the names of resources that represent limits."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,43 @@ class Replay:
         if whole[RUNNING]:
             times.append(float(self.machine.ends[0]))
         return min(times)
+
+
+def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
+    """Return each job's user by number, and the users' names; the last stands for unknown users."""
+    labels = jobs.labels(by)
+    if labels is None:
+        return np.zeros(len(jobs), np.int32), [None]
+    count = len(labels.names)
+    return np.where(labels.codes < 0, count, labels.codes), [*labels.names, None]
+
+
+def with_limits(
+    jobs: Jobs, servers: int, planned: Floats, amounts: Sequence[int], limits: Sequence[Limit]
+) -> tuple[Jobs, Sequence[int]]:
+    """Return jobs and capacities with a resource for each limit: servers of its long jobs."""
+    if not limits:
+        return jobs, amounts
+    columns = dict(zip(jobs.needs.names, jobs.needs.amounts.T, strict=True)) if jobs.needs else {}
+    most = [max(1, int(limit.most * servers)) for limit in limits]
+    for number, (limit, few) in enumerate(zip(limits, most, strict=True)):
+        held = np.where(planned > limit.longer_than, np.minimum(jobs.need, few), 0)
+        columns[f"{LONG}{number}"] = held.astype(np.int64)
+    return dataclasses.replace(jobs, needs=Needs.of(columns)), (*amounts, *most)
+
+
+def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats:
+    """Return the servers of each job; with other resources, its dominant share in servers.
+
+    Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011.
+    """
+    largest: Floats = jobs.need.astype(np.float64)
+    if jobs.needs is not None:
+        for name, column, most in zip(jobs.needs.names, jobs.needs.amounts.T, amounts, strict=True):
+            if name.startswith(LONG):
+                continue
+            largest = np.maximum(largest, column * (servers / max(most, 1)))
+    return largest
 
 
 def log_of(

@@ -189,8 +189,6 @@ def first_wrong_start(
     row = min(at)
     if now < float(queue.jobs.submit[row]):
         why = f"it is submitted at {float(queue.jobs.submit[row]):.12g}"
-    elif policy.order is None:
-        why = f"the policy's rule {'starts it' if expected[row] == now else 'does not start it'}"
     else:
         found = instant(prepared(part.queue, policy, estimates, own), expected[part.rows], now)
         considered = {job: place for place, job in enumerate(found.idle)}
@@ -207,8 +205,7 @@ def first_wrong_start(
 
 
 def prepared(queue: Instance, policy: LogPolicy, estimates: str, own: Mapping[str, Any]) -> Replay:
-    """Return the replay of a machine without partitions under a policy with an order."""
-    assert policy.order is not None  # noqa: S101
+    """Return the replay of a machine without partitions under a policy."""
     planned = queue.jobs.planned(estimates if policy.plans else "exact")
     return prepare(queue.jobs, queue.servers, policy.order(**own), planned, queue.amounts)
 

@@ -1,17 +1,17 @@
-"""A machine and its queue in plain Python, for users' own rules.
+"""A machine and its queue in plain Python, and rules for it: the definitions of the disciplines.
 
-At each time, ends precede releases in the order of the log; then the rule is called.
+At each time, ends precede releases in the order of the log; then the rule is called. An order and
+a way of backfilling make a rule: start jobs in order until one does not fit (``stop``); skip jobs
+that do not fit (``skip``); or reserve servers for the first that does not fit, and let others pass
+if they do not delay it (``easy``).
 """
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import exp, inf, log
 
-import numpy as np
-
-from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Needs
-from schedopt.instances.msfq.site import Limit
+from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.policies.msfq.logs.replay import accounts, sizes
 
 
 class Machine:
@@ -151,9 +151,6 @@ class Machine:
 Rule = Callable[[Machine], None]
 """A rule: it starts jobs of the machine."""
 
-LONG = "long jobs' servers, limit "
-"""The beginning of the names of resources that represent limits."""
-
 
 def run_to_end(machine: Machine, rule: Rule) -> Machine:
     """Replay a log from its first job to its last, and return the machine with all starts.
@@ -175,38 +172,55 @@ def run_to_end(machine: Machine, rule: Rule) -> Machine:
     return machine
 
 
-def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
-    """Return each job's user by number, and the users' names; the last stands for unknown users."""
-    labels = jobs.labels(by)
-    if labels is None:
-        return np.zeros(len(jobs), np.int32), [None]
-    count = len(labels.names)
-    return np.where(labels.codes < 0, count, labels.codes), [*labels.names, None]
+Key = Callable[[Machine, int], float]
+"""The sort key of a job; the least goes first, ties in order of submit."""
 
 
-def with_limits(
-    jobs: Jobs, servers: int, planned: Floats, amounts: Sequence[int], limits: Sequence[Limit]
-) -> tuple[Jobs, Sequence[int]]:
-    """Return jobs and capacities with a resource for each limit: servers of its long jobs."""
-    if not limits:
-        return jobs, amounts
-    columns = dict(zip(jobs.needs.names, jobs.needs.amounts.T, strict=True)) if jobs.needs else {}
-    most = [max(1, int(limit.most * servers)) for limit in limits]
-    for number, (limit, few) in enumerate(zip(limits, most, strict=True)):
-        held = np.where(planned > limit.longer_than, np.minimum(jobs.need, few), 0)
-        columns[f"{LONG}{number}"] = held.astype(np.int64)
-    return dataclasses.replace(jobs, needs=Needs.of(columns)), (*amounts, *most)
+def order_rule(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
+    """Return the rule that starts jobs in the order of a key, and fills as in `FILLS`.
 
-
-def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats:
-    """Return the servers of each job; with other resources, its dominant share in servers.
-
-    Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011.
+    Others pass the first job that does not fit in the order of ``fill_key``, by default the same.
     """
-    largest: Floats = jobs.need.astype(np.float64)
-    if jobs.needs is not None:
-        for name, column, most in zip(jobs.needs.names, jobs.needs.amounts.T, amounts, strict=True):
-            if name.startswith(LONG):
+
+    def rule(machine: Machine) -> None:
+        line = _sort_waiting(machine, key)
+        while line and machine.fits(line[0]):
+            machine.start(line.pop(0))
+        if not line or fill == "stop":
+            return
+        head = line[0]
+        time, spare, left = inf, machine.servers, machine.amounts
+        if fill == "easy":
+            time, spare, left = reservation(machine, head)
+            machine.promise(head, time)
+        for job in _sort_waiting(machine, fill_key or key):
+            if job == head or not machine.fits(job):
                 continue
-            largest = np.maximum(largest, column * (servers / max(most, 1)))
-    return largest
+            if machine.now + machine.planned[job] <= time:
+                machine.start(job)
+            elif machine.fits(job, spare, left):
+                machine.start(job)
+                spare -= machine.need[job]
+                left = [over - need for over, need in zip(left, machine.more[job], strict=True)]
+
+    return rule
+
+
+def _sort_waiting(machine: Machine, key: Key) -> list[int]:
+    """Return the waiting jobs in the order of a key; ties in order of submit."""
+    return sorted(machine.waiting, key=lambda job: (key(machine, job), job))
+
+
+def reservation(machine: Machine, head: int) -> tuple[float, int, list[int]]:
+    """Return the shadow time of a job that does not fit, the spare servers then, and the rest.
+
+    All jobs with a planned end at that time count.
+    """
+    free, left, time = machine.free, machine.left, inf
+    for end, job in sorted((end, job) for job, end in machine.running.items()):
+        if machine.fits(head, free, left) and end > time:
+            break
+        free, time = free + machine.need[job], end
+        left = [over + need for over, need in zip(left, machine.more[job], strict=True)]
+    over = [idle - need for idle, need in zip(left, machine.more[head], strict=True)]
+    return time, free - machine.need[head], over
