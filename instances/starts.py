@@ -88,15 +88,16 @@ class StartTimes(msgspec.Struct, frozen=True):
 
     def in_words(self) -> str:
         """Return a sentence on the number of waiting jobs, the time and the calibration."""
-        head = f"{self.waiting:,} wait at {self._written(self.time)}"
+        waits = "1 job waits" if self.waiting == 1 else f"{self.waiting:,} jobs wait"
+        head = f"{waits} at {self._written(self.time)}"
         if not self.waiting:
             return head
         if self.judged < self.needed:
             return (
-                f"{head}; no intervals, which take {self.needed:,} starts of jobs that waited "
-                f"before then: there are {self.judged:,}"
+                f"{head}; no intervals, which need {self.needed:,} earlier starts of jobs that "
+                f"waited: there are {self.judged:,}"
             )
-        return f"{head}; intervals calibrated on {self.judged:,} starts before then"
+        return f"{head}; intervals are calibrated on {self.judged:,} earlier starts"
 
     def _written(self, time: float) -> str:
         return f"{time:.12g}" if self.dates is None else f"{self.dates.at(time):%Y-%m-%dT%H:%M}"

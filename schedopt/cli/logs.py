@@ -79,10 +79,10 @@ def start_times(
         write_bytes(output, as_csv(COLUMNS, cells).encode())
     if json:
         out.print_json(rows)
-    elif output is None:
+    elif output is None and rows:
         shown = ([row[name] for name in COLUMNS] for row in by_clock[: MOST.table])
-        words = f", at {level:.0%}" if answer.judged >= answer.needed else ""
-        show(tables.Table.of(f"starts{words}", map(tables.text, COLUMNS), shown))
+        words = f", with {level:.0%} intervals" if answer.judged >= answer.needed else ""
+        show(tables.Table.of(f"predicted starts{words}", map(tables.text, COLUMNS), shown))
         if len(rows) > MOST.table:
             out.say(f"... and {len(rows) - MOST.table:,} more; --output starts.csv has all")
     out.say(answer.in_words())

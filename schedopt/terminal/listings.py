@@ -121,7 +121,8 @@ def _field(field: Document) -> tuple[str, str, str]:
     """Return the name of a field, its default or that it is required, and its type."""
     default = field.get("default")
     need = "optional" if default in (None, {}, [], ()) else f"default {_json(default)}"
-    takes = "; ".join(filter(None, (field["takes"], field.get("says", ""))))
+    says = field.get("says", "")
+    takes = f"{field['takes']}. {says}" if says else field["takes"]
     return field["name"], "required" if field.get("required") else need, takes
 
 

@@ -118,7 +118,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     run("start-times", file, "--at", "300", "--policy", "fcfs", "--level", "0.5", "-o", told)
     assert told.read_text().splitlines()[0] == "job,earliest,median,latest,requested"
     first = int(schedopt.load(file).jobs.submit[0])
-    assert "0 wait" in run("start-times", file, "--at", first).stderr
+    assert "0 jobs wait" in run("start-times", file, "--at", first).stderr
     plain, start = schedopt.load(file), "2026-03-29T01:00[Europe/Berlin]"
     dated = msgspec.structs.replace(plain, start=start).with_jobs(plain.jobs)
     schedopt.dump(dated, tmp_path / "dated.json")
@@ -162,7 +162,10 @@ def test_an_export_of_waiting_jobs_without_a_past_has_no_intervals(tmp_path: Pat
     ]
     shown = run(*asked, "--job", "3")
     assert "2026-11-28T14:00" in shown.stdout and "earliest" not in shown.stdout
-    assert "2 wait at 2026-11-28T09:00; no intervals, which take 100 starts" in shown.stderr
+    assert (
+        "2 jobs wait at 2026-11-28T09:00; no intervals, which need 100 earlier starts"
+        in shown.stderr
+    )
     earlier = run("start-times", export, "--at", "2026-11-28T08:40", "--servers", "8", "--json")
     assert [row["job"] for row in json.loads(earlier.stdout)] == ["2"]
     run(*asked, "--output", tmp_path / "starts.csv")
