@@ -34,7 +34,7 @@ def accounted(queue: Instance, lines: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["toy.swf.gz", "TOY.SWF"])
-def test_jobs_that_ran_are_taken_and_the_others_counted(tmp_path: Path, name: str) -> None:
+def test_convert_swf_takes_jobs_that_ran_and_counts_the_others(tmp_path: Path, name: str) -> None:
     queue = convert(saved(tmp_path, *LINES, name=name))
     jobs = queue.jobs
     assert (queue.name, queue.servers) == (name.split(".", maxsplit=1)[0], 8)
@@ -71,7 +71,9 @@ def test_jobs_that_ran_are_taken_and_the_others_counted(tmp_path: Path, name: st
         ],
     ],
 )
-def test_a_broken_line_is_named(tmp_path: Path, bad: str, found: str, expected: str) -> None:
+def test_convert_swf_names_a_broken_line(
+    tmp_path: Path, bad: str, found: str, expected: str
+) -> None:
     path = saved(tmp_path, LINES[0], bad)
     error = refusal(convert, path)
     assert (error.file, error.place) == (str(path), "line 7")
@@ -79,7 +81,7 @@ def test_a_broken_line_is_named(tmp_path: Path, bad: str, found: str, expected: 
     assert expected in error.expected
 
 
-def test_a_log_of_no_usable_job_says_why(tmp_path: Path) -> None:
+def test_convert_swf_without_a_usable_job_says_why(tmp_path: Path) -> None:
     path = saved(tmp_path, line(1, 0, -1), line(2, 5, 10, 9), line(3, -4, 1))
     error = refusal(convert, path)
     assert str(error) == (
@@ -89,7 +91,7 @@ def test_a_log_of_no_usable_job_says_why(tmp_path: Path) -> None:
     )
 
 
-def test_a_start_outside_every_calendar_is_refused_with_the_file(tmp_path: Path) -> None:
+def test_convert_swf_refuses_a_start_outside_the_calendar(tmp_path: Path) -> None:
     path = saved(tmp_path, "; UnixStartTime: 99999999999999999999", line(1, 0, 10))
     error = refusal(convert, path)
     assert error.file == str(path)
@@ -110,7 +112,7 @@ RULES: list[tuple[dict[str, Any], list[float], list[float], list[float], str]] =
 
 
 @pytest.mark.parametrize(("options", "submit", "need", "run", "words"), RULES)
-def test_a_rule_does_what_it_says(  # noqa: PLR0917
+def test_convert_options_clean_jobs_as_documented(  # noqa: PLR0917
     tmp_path: Path,
     options: dict[str, Any],
     submit: list[float],
@@ -131,7 +133,7 @@ def test_a_rule_does_what_it_says(  # noqa: PLR0917
 
 
 @tried(60, st.lists(st.tuples(*[st.integers(-2, 9)] * 4), min_size=1, max_size=12))
-def test_every_job_is_taken_or_counted(
+def test_convert_swf_takes_or_counts_every_job(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, int, int, int]]
 ) -> None:
     lines = [
@@ -160,7 +162,7 @@ SACCT = """JobID|User|Account|Partition|Submit|Start|ElapsedRaw|AllocCPUS|Timeli
 """
 
 
-def test_every_line_of_a_dump_of_sacct_is_accounted_for(tmp_path: Path) -> None:
+def test_convert_sacct_accounts_for_every_line(tmp_path: Path) -> None:
     path, told = tmp_path / "dump.csv", list[str]()
     path.write_text(SACCT)
     queue = convert(path, told.append, processors=32)
@@ -189,7 +191,7 @@ def test_every_line_of_a_dump_of_sacct_is_accounted_for(tmp_path: Path) -> None:
     assert load(tmp_path / "dump.json").jobs.run.tolist() == jobs.run.tolist()
 
 
-def test_clocks_that_change(tmp_path: Path) -> None:
+def test_convert_follows_clock_changes(tmp_path: Path) -> None:
     times = ("2024-03-31T01:30:00", "2024-03-31T02:30:00", "2024-03-31T03:30:00")
     times += ("2024-10-27T02:30:00", "2024-10-27T03:30:00")
     path = tmp_path / "dump.txt"
@@ -209,7 +211,7 @@ def test_clocks_that_change(tmp_path: Path) -> None:
 NAMED = {"submit": "When", "need": "Cores", "began": "From", "ended": "To", "user": "Who"}
 
 
-def test_columns_are_named_by_options(tmp_path: Path) -> None:
+def test_convert_takes_columns_by_options(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text(
         'Id;When;Cores;From;To;Who\n7;2024-01-01 00:00:00Z;4;10;30.5;"a;b"\n'
@@ -245,14 +247,14 @@ def test_columns_are_named_by_options(tmp_path: Path) -> None:
         ({"processors": 4, "text": "submit,need,run\n1,2,3\nx,1,1\n"}, "line 3, column 'submit'"),
     ],
 )
-def test_options_are_checked(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+def test_convert_refuses_wrong_options(tmp_path: Path, options: dict[str, Any], words: str) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text(options.pop("text", "submit,need,run\n0,1,1\n"))
     with pytest.raises(InputError, match=words):
         convert(path, **options)
 
 
-def test_a_table_and_a_log_with_memory(tmp_path: Path) -> None:
+def test_convert_takes_resources_and_partitions(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text(
         "submit,need,run,need:gpu,GB,partition\n0,1,5,2,1.5,a\n1,2,5,,1,b\n2,1,5,9,1,a\n"
@@ -274,7 +276,7 @@ def test_a_table_and_a_log_with_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the archive's logs are not here")
-def test_real_logs(tmp_path: Path) -> None:
+def test_convert_real_logs(tmp_path: Path) -> None:
     nasa, hpc2n = REAL / "nasa-ipsc-1993.swf.gz", REAL / "hpc2n-2002-part.swf.gz"
     queue = convert(hpc2n)
     assert (len(queue.jobs), queue.servers) == (3145, 240)
@@ -326,7 +328,7 @@ def swf_of(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("options", [{}, {"processors": 9408}, {"need": "nodes"}])
-def test_descriptors_of_nodes_are_the_needs(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_convert_swf_reads_descriptors_of_nodes(tmp_path: Path, options: dict[str, Any]) -> None:
     queue = convert(swf_of(tmp_path, FRONTIER), **options)
     assert (queue.servers, queue.jobs.need.tolist()) == (9408, [2500, 4])
     words = "fields after the 18 of the format, up to 21: '20000', '-1', 'frontier:excl:2500x112'"
@@ -334,19 +336,21 @@ def test_descriptors_of_nodes_are_the_needs(tmp_path: Path, options: dict[str, A
 
 
 @pytest.mark.parametrize(("need", "expected"), [("used", [2500, 589824]), ("asked", [2500, 4])])
-def test_need_says_which_processors_count(tmp_path: Path, need: str, expected: list[int]) -> None:
+def test_convert_swf_option_need_selects_processors(
+    tmp_path: Path, need: str, expected: list[int]
+) -> None:
     queue = convert(swf_of(tmp_path, FRONTIER), need=need, processors=10**6)
     assert queue.jobs.need.tolist() == expected
 
 
-def test_lines_of_unequal_length_are_named(tmp_path: Path) -> None:
+def test_convert_swf_names_lines_of_unequal_length(tmp_path: Path) -> None:
     path = swf_of(tmp_path, FRONTIER.replace(" 32 -1 ", " 32 "))
     words = "line 6: found 20: .*18 fields of the Standard Workload Format and 3 more"
     with pytest.raises(InputError, match=words):
         convert(path)
 
 
-def test_nodes_are_not_taken_for_processors(tmp_path: Path) -> None:
+def test_convert_swf_does_not_take_nodes_for_processors(tmp_path: Path) -> None:
     path = swf_of(tmp_path, NODES_ALONE)
     assert "MaxNodes: 4, but no MaxProcs" in str(refusal(convert, path))
     assert convert(path, processors=64).jobs.need.tolist() == [2, 4]
@@ -354,7 +358,7 @@ def test_nodes_are_not_taken_for_processors(tmp_path: Path) -> None:
     assert words in str(refusal(convert, path, processors=64, need="nodes"))
 
 
-def test_a_job_is_released_after_the_one_before_it_and_its_think_time(tmp_path: Path) -> None:
+def test_convert_swf_releases_jobs_after_think_times(tmp_path: Path) -> None:
     first = line(1, 0, 60, 2, wait=5).split()
     second, third = line(2, 10, 30, 2, wait=100).split(), line(3, 20, 30, 2).split()
     second[16:], third[16:] = ["1", "7"], ["9", "-1"]  # 9 is not in the log

@@ -75,7 +75,7 @@ def test_decode_refuses_a_number_out_of_range_in_a_result(number: str) -> None:
 # --- messages --------------------------------------------------------------------------------
 
 
-def test_a_long_key_and_a_long_value_do_not_make_a_long_message() -> None:
+def test_decode_errors_of_long_values_are_short() -> None:
     long = "k" * 100_000
     refused(f'{{{HEAD},"{long}":1,"jobs":[]}}')
     refused(f'{{{HEAD},"jobs":[{{"name":"a","reward":1,"stages":[[1]],"groups":{{"{long}":1}}}}]}}')
@@ -83,7 +83,7 @@ def test_a_long_key_and_a_long_value_do_not_make_a_long_message() -> None:
     refused(f'{{"problem":"{long}"}}')
 
 
-def test_no_message_carries_what_a_terminal_acts_on() -> None:
+def test_decode_errors_escape_control_characters() -> None:
     evil = "\\u001b[31m\\u202e\\n\\u009b"
     for text in (
         f'{{{HEAD},"{evil}":1,"jobs":[]}}',
@@ -172,7 +172,7 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("dialect", SAME | EITHER)
 @pytest.mark.parametrize("what", READERS)
-def test_a_table_is_read_the_same_in_every_dialect(
+def test_tables_are_read_the_same_in_every_dialect(
     what: str, dialect: str, right: dict[str, Any], tmp_path: Path
 ) -> None:
     file = tmp_path / "table.csv"
@@ -186,9 +186,7 @@ def test_a_table_is_read_the_same_in_every_dialect(
 
 @pytest.mark.parametrize("dialect", REFUSED)
 @pytest.mark.parametrize("what", READERS)
-def test_a_table_in_another_dialect_is_refused_with_its_file(
-    what: str, dialect: str, tmp_path: Path
-) -> None:
+def test_tables_in_an_unknown_encoding_are_refused(what: str, dialect: str, tmp_path: Path) -> None:
     if (what, dialect) == ("state", "Latin 1"):
         pytest.skip("it is read, and names a job of another night")
     file = tmp_path / "table.csv"

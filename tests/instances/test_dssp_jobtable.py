@@ -32,7 +32,7 @@ from schedopt.instances.dssp.jobtable import convert
 from schedopt.instances.errors import InputError
 
 
-def test_a_table(tmp_path: Path) -> None:
+def test_job_table_becomes_an_instance(tmp_path: Path) -> None:
     night = table(tmp_path, HEADER + "ä,5,-120,9,7,lighting\nb,4.5,,1e1,.5,\n")
     given = {"reward": 5.0, "priority": 0.0, "demand": 9.0, "critical_path": 7.0}
     a = Job(name="ä", groups={"team": "lighting"}, **given)
@@ -63,12 +63,12 @@ def test_a_table(tmp_path: Path) -> None:
     ],
     ids=range(12),
 )
-def test_the_same_table_in_other_dress(tmp_path: Path, text: str | bytes) -> None:
+def test_job_table_is_read_in_many_dialects(tmp_path: Path, text: str | bytes) -> None:
     (job,) = table(tmp_path, text).jobs
     assert job == Job(name="a", reward=1.0, demand=2.0, critical_path=3.0)
 
 
-def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) -> None:
+def test_job_table_takes_text_columns_as_groupings(tmp_path: Path) -> None:
     night, lines = told(tmp_path, MIXED)
     assert night.groups == {"team": {"fx": [0]}, "code": {"1": [0], "x2": [1]}}
     assert lines == [
@@ -87,7 +87,7 @@ def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "field", ["due", "end", "late", "stages", "constraints", "arrival", "Due Date", "description"]
 )
-def test_a_field_of_any_name_is_a_grouping_only_if_asked(tmp_path: Path, field: str) -> None:
+def test_job_table_takes_field_names_as_groupings_only_if_asked(tmp_path: Path, field: str) -> None:
     for cell in ("5", "tonight"):
         text = f"name,reward,demand,critical_path,{field}\na,5,1,1,{cell}\n"
         assert table(tmp_path, text).groups == {}
@@ -104,7 +104,7 @@ def test_a_field_of_any_name_is_a_grouping_only_if_asked(tmp_path: Path, field: 
     ],
     ids=["higher", "lower", "strict", "strict lower"],
 )
-def test_priority_is_what_a_job_is_worth(
+def test_job_table_priority_becomes_the_reward(
     tmp_path: Path, options: dict[str, str], rewards: list[float], ranks: list[float]
 ) -> None:
     """The priorities of an instance are ranks, of which 0 is the first."""
@@ -113,7 +113,7 @@ def test_priority_is_what_a_job_is_worth(
     assert [job.priority for job in night.jobs] == ranks
 
 
-def test_column_of_rewards_goes_before_priorities_unless_asked(tmp_path: Path) -> None:
+def test_job_table_reward_column_precedes_priorities(tmp_path: Path) -> None:
     text = HEADER + LINE
     assert table(tmp_path, text).rewards.tolist() == [5.0]
     night, lines = told(tmp_path, text, reward="priority")
@@ -121,7 +121,7 @@ def test_column_of_rewards_goes_before_priorities_unless_asked(tmp_path: Path) -
     assert lines[0] == "column 'reward': not used: the reward is priority, as asked"
 
 
-def test_strict_levels_are_objectives_where_rewards_would_be_too_large(tmp_path: Path) -> None:
+def test_job_table_strict_priorities_become_objectives(tmp_path: Path) -> None:
     rows = "".join(f"j{i},{i},1h\n" for i in range(40))
     night = table(tmp_path, f"name,priority,tasks\n{rows}", reward="strict")
     assert night.objectives[:2] == ("reward", "priority 38")
@@ -129,7 +129,7 @@ def test_strict_levels_are_objectives_where_rewards_would_be_too_large(tmp_path:
     assert night.rewards.tolist() == [0.0] * 39 + [1.0]
 
 
-def test_columns_must_and_forbid_are_side_constraints(tmp_path: Path) -> None:
+def test_job_table_must_and_forbid_become_side_constraints(tmp_path: Path) -> None:
     text = "name,reward,tasks,must,forbid\na,1,1h,yes,\nb,1,1h,,X\nc,1,1h,no,0\n"
     night = table(tmp_path, text)
     kinds = [(rule.kind(), rule.name) for rule in night.constraints]
@@ -141,7 +141,7 @@ def test_columns_must_and_forbid_are_side_constraints(tmp_path: Path) -> None:
 # --- times, seats and machines ----------------------------------------------------------------
 
 
-def test_tasks_times_and_seats(tmp_path: Path) -> None:
+def test_job_table_reads_tasks_times_and_seats(tmp_path: Path) -> None:
     night, lines = told(tmp_path, FARM, **EVENING)
     a, b, c = night.jobs
     assert (a.stages, a.deadline) == (((1800.0,) * 12, (7200.0,)), 36000.0)
@@ -174,7 +174,7 @@ TWO_AT_ONCE = ((60.0, 60.0),)
         (",2x1m,3m,1m\nb,1,2x1m,,\nc,1,,3m,1m", {}, "stages", [TWO_AT_ONCE, TWO_AT_ONCE, None]),
     ],
 )
-def test_what_is_read(
+def test_job_table_fields(
     tmp_path: Path, text: str, options: dict[str, Any], fields: str, expected: list[Any]
 ) -> None:
     heads = {
@@ -187,7 +187,7 @@ def test_what_is_read(
     assert (taken in lines) == ("unit" in options)
 
 
-def test_times_of_day_are_those_of_the_zone(tmp_path: Path) -> None:
+def test_job_table_times_of_day_follow_the_zone(tmp_path: Path) -> None:
     start = "2026-03-28T22:00[Europe/Berlin]"  # clocks go forward at two
     text = "name,reward,tasks,release\na,1,1h,04:00\n"
     night = table(tmp_path, text, start=start, deadline="2026-03-29T08:00+02:00", unit="h")
@@ -195,7 +195,7 @@ def test_times_of_day_are_those_of_the_zone(tmp_path: Path) -> None:
     assert night.start == "2026-03-28T22:00:00+01:00[Europe/Berlin]"
 
 
-def test_a_job_whose_deadline_is_over_is_left_out_and_said_to_be(tmp_path: Path) -> None:
+def test_job_table_leaves_out_jobs_whose_deadline_is_over(tmp_path: Path) -> None:
     text = "name,reward,tasks,deadline,release\nlate,1,1h,2026-11-22T19:59,\nb,1,1h,2026-11-23,\n"
     text += "back,1,1h,23:00,23:30\n"
     night, lines = told(tmp_path, text, start="2026-11-22T20:00", deadline="10h")
@@ -224,20 +224,20 @@ def test_a_job_whose_deadline_is_over_is_left_out_and_said_to_be(tmp_path: Path)
         ("1e2", None, 100.0),
     ],
 )
-def test_points_in_time(text: str, start: str | None, after: float) -> None:
+def test_clock_reads_points_in_time(text: str, start: str | None, after: float) -> None:
     clock = Clock.of("s", start)
     assert clock.point(text) == after
     assert clock.end(text) == (after or 86400.0)
 
 
-def test_a_spread_is_a_number_or_a_distribution(tmp_path: Path) -> None:
+def test_job_table_reads_spreads(tmp_path: Path) -> None:
     text = "name,reward,estimate,spread\na,5,2h,0.5\nb,4,30m,\nc,3,1h,lognormal 0.5\n"
     night = table(tmp_path, text, deadline="10h")
     assert [job.stages for job in night.jobs] == [((7200.0,),), ((1800.0,),), ((3600.0,),)]
     assert [job.spread for job in night.jobs] == [0.5, None, Lognormal(sigma=0.5)]
 
 
-def test_a_frame_and_a_parquet_file_say_what_the_csv_says(tmp_path: Path) -> None:
+def test_job_table_as_frame_and_parquet_equals_csv(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text(FARM.replace("22:30", "2026-11-22T22:30").replace("06:00", "10h"))
     asked: dict[str, Any] = {"processors": 2, **EVENING}
@@ -257,7 +257,7 @@ def test_a_frame_and_a_parquet_file_say_what_the_csv_says(tmp_path: Path) -> Non
 
 
 @given(st.binary(max_size=80) | st.text("0123456789:-+TZxhmsd.; eE,×", max_size=30).map(str.encode))
-def test_no_cell_does_more_than_be_refused(cell: bytes) -> None:
+def test_clock_refuses_or_reads_any_cell(cell: bytes) -> None:
     text = cell.decode("utf-8", "replace")
     clock = Clock.of("h", "2026-11-22T20:00")
     for read in (
@@ -271,7 +271,7 @@ def test_no_cell_does_more_than_be_refused(cell: bytes) -> None:
             continue
 
 
-def test_a_machine_that_changes(tmp_path: Path) -> None:
+def test_job_table_reads_a_changing_machine(tmp_path: Path) -> None:
     night = table(tmp_path, MACHINE, **CHANGES)
     assert (night.changes, night.end, night.deadline) == (((2.0, 4), (12.0, 1)), 13.5, 14.0)
     assert (night.start, night.unit) == ("2026-11-22T18:00:00+01:00", "h")
@@ -284,7 +284,7 @@ def test_a_machine_that_changes(tmp_path: Path) -> None:
     assert table(tmp_path, MACHINE, **varied).resources == {"gpu": ((0.0, 16.0), (8.0, 8.0))}
 
 
-def test_pools(tmp_path: Path) -> None:
+def test_job_table_reads_pools(tmp_path: Path) -> None:
     text = MACHINE.replace("processors,holds", "pools,holds").replace(",2,,1", ",2,cpu;gpu,1")
     pools = {"processors": None, "capacity": None, "pool:cpu": "18:00=4,02:00=2", "pool:gpu": 3}
     asked = CHANGES | pools
@@ -317,7 +317,7 @@ WRONG: list[tuple[str | bytes, str]] = [
 
 
 @pytest.mark.parametrize(("text", "says"), WRONG, ids=range(len(WRONG)))
-def test_refused(text: str | bytes, says: str, tmp_path: Path) -> None:
+def test_job_table_refuses_bad_tables(text: str | bytes, says: str, tmp_path: Path) -> None:
     said = str(refusal(table, tmp_path, text))
     assert said.startswith(f"{tmp_path / 'jobs.csv'}: ")
     assert says in said
@@ -328,7 +328,7 @@ NUMBERS = ["", "x", "nan", "inf", "-Infinity", "1e999", "1_000", "1,5", "0x10", 
 
 @pytest.mark.parametrize("text", NUMBERS)
 @pytest.mark.parametrize("column", ["reward", "demand", "critical_path"])
-def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
+def test_job_table_refuses_bad_numbers(tmp_path: Path, text: str, column: str) -> None:
     cells = {"name": "a", "reward": "1", "demand": "1", "critical_path": "1", column: f'"{text}"'}
     lines = [",".join(cells), "b,1,1,1", ",".join(cells.values())]
     error = refusal(table, tmp_path, "\n".join(lines))
@@ -356,7 +356,9 @@ def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
         ("seats:houdini", "1.5", "a whole number"),
     ],
 )
-def test_times_and_seats(tmp_path: Path, column: str, text: str, expected: str | None) -> None:
+def test_job_table_refuses_bad_times_and_seats(
+    tmp_path: Path, column: str, text: str, expected: str | None
+) -> None:
     cells = {"name": "a", "reward": "1", "tasks": "1h", column: text}
     lines = "\n".join([",".join(cells), ",".join(cells.values())])
     asked: dict[str, Any] = {"start": "2026-11-22T20:00"}
@@ -442,7 +444,7 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
     [({"text": text} | own | more, says) for text, own, rows in OPTIONS for more, says in rows],
     ids=[says for _, _, rows in OPTIONS for _, says in rows],
 )
-def test_wrong_options(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
+def test_job_table_refuses_wrong_options(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
     assert says in str(refusal(table, tmp_path, **asked))
 
 
@@ -458,7 +460,7 @@ def test_wrong_options(tmp_path: Path, asked: dict[str, Any], says: str) -> None
         ("2026-03-28T20:00", "2026-03-29T03:00", 6),
     ],
 )
-def test_a_night_ends_by_the_clock_of_its_zone(
+def test_job_table_deadline_follows_clock_changes(
     start: str, until: str, hours: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "name,reward,tasks\na,5,1h\n"
@@ -468,7 +470,7 @@ def test_a_night_ends_by_the_clock_of_its_zone(
     assert table(tmp_path, text, start=start, deadline=until, unit="h") == zoned
 
 
-def test_a_time_that_clocks_skip_is_an_error_of_whoever_gave_it(tmp_path: Path) -> None:
+def test_job_table_refuses_a_time_that_clocks_skip(tmp_path: Path) -> None:
     text = "name,reward,tasks,deadline\na,1,1x1h,02:30\n"
     skipped = "found '02:30'; expected a time that exists: clocks in Europe/Berlin are put forward"
     start = "2027-03-28T02:30[Europe/Berlin]"

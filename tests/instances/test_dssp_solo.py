@@ -36,7 +36,7 @@ def ends_in_time(night: Instance, factors: list[int]) -> list[bool]:
 
 
 @tried(200, seed=st.integers(0, 2**31))
-def test_many_scenarios_equal_single_ones_in_fractions(seed: int) -> None:
+def test_solo_feasibility_equals_single_scenarios_in_fractions(seed: int) -> None:
     """Factors are simple, so that completions and deadlines often coincide."""
     draw = Random(seed)  # noqa: S311
     night = files.parse(drawn_night(draw.randrange(10**9), UNSURE))

@@ -38,7 +38,7 @@ def saved(tmp_path: Path, content: dict[str, Any], name: str = "flow.json") -> P
     return path
 
 
-def test_a_diamond_has_three_stages(tmp_path: Path) -> None:
+def test_wfformat_diamond_has_three_stages(tmp_path: Path) -> None:
     path = saved(tmp_path, document(DIAMOND, runtimeSystem={"name": "Pegasus", "version": "5"}))
     instance = wfformat.convert(path, processors=4, deadline=60)
     (job,) = instance.jobs
@@ -49,7 +49,7 @@ def test_a_diamond_has_three_stages(tmp_path: Path) -> None:
     assert "1 workflow with 4 tasks" in (instance.description or "")
 
 
-def test_parents_and_children_are_united(tmp_path: Path) -> None:
+def test_wfformat_unites_parents_and_children(tmp_path: Path) -> None:
     content = document({"a": (1.0, ["b"]), "b": (1.0, []), "c": (1.0, [])})
     content["workflow"]["specification"]["tasks"][2]["parents"] = ["b", "a"]
     flow = wfformat.load(saved(tmp_path, content))
@@ -57,7 +57,7 @@ def test_parents_and_children_are_united(tmp_path: Path) -> None:
     assert flow.parents == ((), (0,), (1, 0))
 
 
-def test_several_files_make_one_night_with_names_of_their_own(tmp_path: Path) -> None:
+def test_wfformat_files_become_one_instance(tmp_path: Path) -> None:
     paths = [
         saved(tmp_path / str(k), document(DIAMOND), name)
         for k, name in enumerate(["a.json", "a.json.gz", "a-2.json", "b.json"])
@@ -90,7 +90,9 @@ WRONG: list[tuple[dict[str, Any], Change | None, str]] = [  # tasks more, what i
 
 
 @pytest.mark.parametrize(("tasks", "change", "says"), WRONG, ids=range(len(WRONG)))
-def test_refused(tasks: dict[str, Any], change: Change | None, says: str, tmp_path: Path) -> None:
+def test_wfformat_refuses_bad_documents(
+    tasks: dict[str, Any], change: Change | None, says: str, tmp_path: Path
+) -> None:
     content = document({**DIAMOND, **tasks})
     workflow: Any = content["workflow"]
     if change:
@@ -110,7 +112,9 @@ def test_refused(tasks: dict[str, Any], change: Change | None, says: str, tmp_pa
         ({"reward": "best"}, "option reward", "one of linear, size, banded"),
     ],
 )
-def test_wrong_options(tmp_path: Path, options: dict[str, Any], place: str, words: str) -> None:
+def test_wfformat_refuses_wrong_options(
+    tmp_path: Path, options: dict[str, Any], place: str, words: str
+) -> None:
     path = saved(tmp_path, document(DIAMOND))
     with pytest.raises(InputError, match=words) as caught:
         wfformat.convert(path, **{"processors": 1, "deadline": 1, **options})
@@ -119,7 +123,7 @@ def test_wrong_options(tmp_path: Path, options: dict[str, Any], place: str, word
 
 @given(st.data())
 @settings(max_examples=examples(80), deadline=None)
-def test_levels_keep_every_dependency(data: st.DataObject) -> None:
+def test_wfformat_levels_keep_every_dependency(data: st.DataObject) -> None:
     """A random graph: no edge inside a level or back."""
     count = data.draw(st.integers(1, 12))
     edges = data.draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))))
@@ -132,7 +136,7 @@ def test_levels_keep_every_dependency(data: st.DataObject) -> None:
 
 
 @pytest.mark.skipif(not REAL, reason="the real traces are not here")
-def test_real_workflows() -> None:
+def test_wfformat_real_workflows() -> None:
     instance = wfformat.convert(REAL, name="real", processors=100, deadline=3600)
     assert len(instance.jobs) == len(REAL)
     flows = [wfformat.load(path) for path in REAL]

@@ -60,7 +60,7 @@ def test_frame_count_refuses_what_is_no_range(text: str) -> None:
     assert repr(text)[:3] in str(refusal(frame_count, text))
 
 
-def test_frames_are_cut_into_chunks_and_what_is_done_is_left_out(tmp_path: Path) -> None:
+def test_export_frames_are_cut_into_chunks_without_done_ones(tmp_path: Path) -> None:
     assert stages(FRAMES + "a,1,1-10,2m,4,\n", tmp_path) == ((480.0, 480.0, 240.0),)
     assert stages(FRAMES + "a,1,1-10,2m,4,50 %\n", tmp_path) == ((480.0, 120.0),)
     assert stages(FRAMES + "a,1,1-10,2m,,9\n", tmp_path) == ((120.0,),)
@@ -74,7 +74,7 @@ def test_frames_are_cut_into_chunks_and_what_is_done_is_left_out(tmp_path: Path)
         max_size=4,
     )
 )
-def test_an_export_and_the_same_tasks_written_out_are_the_same_night(
+def test_export_equals_the_same_tasks_written_out(
     jobs: list[tuple[int, int, int, int]],
 ) -> None:
     export, plain = [], []
@@ -101,30 +101,30 @@ def test_an_export_and_the_same_tasks_written_out_are_the_same_night(
     assert [job.name for job in nights[0].jobs] == [job.name for job in nights[1].jobs]
 
 
-def test_plain_numbers_beside_ranges_are_single_frames(tmp_path: Path) -> None:
+def test_export_numbers_beside_ranges_are_single_frames(tmp_path: Path) -> None:
     night = table(tmp_path, FRAMES + "a,1,1150,2m,,\nb,1,1-3,2m,,\n")
     assert [len(job.stages[0]) for job in night.jobs if job.stages] == [1, 3]
     assert len(table(tmp_path, FRAMES + "a,1,1150,2m,,\n").jobs[0].stages[0]) == 1150  # type: ignore[index]
 
 
 @pytest.mark.parametrize("text", ["101 %", "-1 %", "12.5", "half", "%", "-3"])
-def test_done_refuses_what_is_neither_frames_nor_a_percentage(text: str) -> None:
+def test_done_of_refuses_bad_progress(text: str) -> None:
     assert "how many frames are done" in refusal(done_of, text).expected
 
 
 @pytest.mark.parametrize("title", ["AvgFrameSec", "Frame Time (s)", "frame_time_seconds"])
-def test_a_title_says_the_unit_of_plain_numbers(tmp_path: Path, title: str) -> None:
+def test_export_title_gives_the_unit_of_numbers(tmp_path: Path, title: str) -> None:
     text = f"Job,Pri,Pend,{title}\na,51,3,90.5\n"
     assert stages(text, tmp_path, unit="h")[0] == pytest.approx((90.5 / 3600,) * 3, rel=1e-15)
 
 
-def test_plain_numbers_are_in_the_unit_of_the_night(tmp_path: Path) -> None:
+def test_export_numbers_are_in_the_unit_of_the_instance(tmp_path: Path) -> None:
     text = "name,reward,n,t\na,1,3,2\n"
     asked = {"column:frames": "N", "column:frame_time": "T"}
     assert stages(text, tmp_path, unit="m", **asked) == ((2.0, 2.0, 2.0),)
 
 
-def test_an_export_is_read_without_a_word_on_its_columns(tmp_path: Path) -> None:
+def test_export_titles_are_recognized(tmp_path: Path) -> None:
     night, lines = told(tmp_path, DEADLINE, keep="Task Count", **{"seats:houdini": 3})
     a, b = night.jobs
     assert a.stages == ((1557.0,) * 126,)
@@ -139,7 +139,7 @@ def test_an_export_is_read_without_a_word_on_its_columns(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["export-deadline", "export-opencue"])
-def test_the_exports_of_two_managers_are_read(name: str, tmp_path: Path) -> None:
+def test_export_examples_are_read(name: str, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"missing:frame_time": "15m", "duplicates": "number"}
     path, at = EXPORTS / f"{name}.csv", {"processors": 60, "deadline": "10h"}
     night = convert(path, **at, **asked)
@@ -151,7 +151,7 @@ def test_the_exports_of_two_managers_are_read(name: str, tmp_path: Path) -> None
         assert convert(tmp_path / f"{name}.parquet", **at, **asked) == night
 
 
-def test_where_keeps_rows_and_jobs_that_wait_for_others_go_with_them(tmp_path: Path) -> None:
+def test_export_where_drops_dependent_jobs(tmp_path: Path) -> None:
     night, lines = told(tmp_path, DEADLINE, **{"where:status": "rendering,completed"})
     assert night.jobs == ()
     assert "1 job left out: they wait for a job that is left out: 'b' (line 3)" in lines
@@ -161,7 +161,7 @@ def test_where_keeps_rows_and_jobs_that_wait_for_others_go_with_them(tmp_path: P
     assert "found 'queud'; expected a value of the column (one of 'Queued', " in said
 
 
-def test_jobs_that_wait_for_one_that_is_completed_need_not_wait(tmp_path: Path) -> None:
+def test_export_job_does_not_wait_for_a_completed_one(tmp_path: Path) -> None:
     text = "name,reward,tasks,status,after,seats\na,1,1m,Completed,,\nb,1,1m,queued,a,x\n"
     text += "c,1,1m,paused,,x\nd,1,1m,queued,c,x\n"
     night = table(tmp_path, text, **{"where:status": "queued", "seats:x": 2})
@@ -169,13 +169,13 @@ def test_jobs_that_wait_for_one_that_is_completed_need_not_wait(tmp_path: Path) 
     assert night.constraints == (Seats(name="x", capacity=2, use={"b": 1}),)
 
 
-def test_jobs_that_wait_for_one_that_is_done_need_not_wait(tmp_path: Path) -> None:
+def test_export_job_does_not_wait_for_a_done_one(tmp_path: Path) -> None:
     text = "name,reward,tasks,done,after\na,1,2x1m,2,\nb,1,1m,,a\n"
     (job,) = table(tmp_path, text).jobs
     assert (job.name, job.after) == ("b", ())
 
 
-def test_duplicates_are_numbered_and_jobs_wait_for_all_of_them(tmp_path: Path) -> None:
+def test_export_duplicates_are_numbered(tmp_path: Path) -> None:
     text = "name,reward,tasks,after\na,1,1m,\na,1,1m,\na_2,1,1m,\nb,1,1m,a\n"
     assert "--option duplicates=number numbers them" in str(refusal(table, tmp_path, text))
     night, lines = told(tmp_path, text, duplicates="number")
@@ -184,7 +184,7 @@ def test_duplicates_are_numbered_and_jobs_wait_for_all_of_them(tmp_path: Path) -
     assert "1 job renamed: 'a_3'" in lines
 
 
-def test_missing_cells_have_a_value_or_leave_their_job_out(tmp_path: Path) -> None:
+def test_export_missing_cells_have_a_value_or_drop_the_job(tmp_path: Path) -> None:
     text = "name,reward,frames,frame_time\na,1,2,-\nb,1,2,1m\n"
     said = str(refusal(table, tmp_path, text))
     assert "line 2, column 'frame_time': found '-', which counts as empty" in said
@@ -199,7 +199,7 @@ def test_missing_cells_have_a_value_or_leave_their_job_out(tmp_path: Path) -> No
     assert table(tmp_path, "name,frames\na,2\n", **asked).jobs[0].reward == 3
 
 
-def test_all_wrong_cells_are_told_at_once_by_the_titles_of_the_table(tmp_path: Path) -> None:
+def test_export_reports_all_wrong_cells_at_once(tmp_path: Path) -> None:
     rows = "".join(f"j{n};x{n};1001-;0:61:00\n" for n in range(6)) + "ok;1;3;00:01:00\n"
     error = refusal(table, tmp_path, f"Job Name;Prio;Frame List;Avg Frame Time\n{rows}")
     assert isinstance(error, TableError)
@@ -233,19 +233,17 @@ def test_all_wrong_cells_are_told_at_once_by_the_titles_of_the_table(tmp_path: P
         ("2026-11-22 20:00", ",", "2026-11-22 20:00"),
     ],
 )
-def test_numbers_are_read_as_the_delimiter_of_the_table_has_them(
-    text: str, delimiter: str, read: str
-) -> None:
+def test_with_points_reads_numbers_by_the_delimiter(text: str, delimiter: str, read: str) -> None:
     assert with_points([text], delimiter) == [read]
 
 
-def test_points_separate_thousands_only_beside_decimal_commas() -> None:
+def test_with_points_reads_thousands_beside_decimal_commas() -> None:
     assert with_points(["1.234", "0,5"], ";") == ["1234", "0.5"]
     assert with_points(["1.234", "0.5"], ";") == ["1.234", "0.5"]
     assert with_points(["4x1,5h", "1x2,3x4,5"], ";", stages=True) == ["4x1.5h", "1x2,3x4.5"]
 
 
-def test_a_list_of_slurm_is_read(tmp_path: Path) -> None:
+def test_export_of_squeue_is_read(tmp_path: Path) -> None:
     text = "NAME|CPUS|TIME_LIMIT|PRIORITY|STATE\nsim|2|1-02:00:00|4294|PENDING\n"
     text += "mesh|1|00:30:00|17|RUNNING\n"
     sim, mesh = table(tmp_path, text, unit="h", deadline="2d").jobs
@@ -261,7 +259,7 @@ def test_a_list_of_slurm_is_read(tmp_path: Path) -> None:
         (("1:30:00", "90m"), (5400.0, 5400.0)),
     ],
 )
-def test_frame_times_are_minutes_and_seconds_where_one_cannot_be_hours_and_minutes(
+def test_export_frame_times_are_minutes_where_one_cannot_be_hours(
     times: tuple[str, str], seconds: tuple[float, float], tmp_path: Path
 ) -> None:
     text = "name,reward,frames,frame_time\n"
@@ -271,7 +269,7 @@ def test_frame_times_are_minutes_and_seconds_where_one_cannot_be_hours_and_minut
     )
 
 
-def test_frame_time_that_may_be_either_is_refused_once(tmp_path: Path) -> None:
+def test_export_refuses_an_ambiguous_frame_time(tmp_path: Path) -> None:
     text = "name,reward,frames,frame_time\na,1,1,15:30\n"
     said = str(refusal(table, tmp_path, text))
     assert "expected 0:15:30 for minutes and seconds, or 15:30:00 for hours and minutes" in said
@@ -279,7 +277,7 @@ def test_frame_time_that_may_be_either_is_refused_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "SEP=;\n\n"])
-def test_first_line_of_excel_names_the_delimiter(first: str, tmp_path: Path) -> None:
+def test_export_first_line_of_excel_names_the_delimiter(first: str, tmp_path: Path) -> None:
     rows = "name;reward;tasks\na,b;1,5;2x1h\n"
     (job,) = table(tmp_path, first + rows).jobs
     assert (job.name, job.reward) == ("a,b", 1.5)
@@ -288,7 +286,7 @@ def test_first_line_of_excel_names_the_delimiter(first: str, tmp_path: Path) -> 
     assert f"line {4 + first.count(chr(10)) - 1}, column 'reward'" in wrong
 
 
-def test_job_that_is_too_wide_never_runs_in_a_plan(tmp_path: Path) -> None:
+def test_plan_never_runs_a_job_that_is_too_wide(tmp_path: Path) -> None:
     file = tmp_path / "jobs.csv"
     file.write_text("name,reward,tasks,processors\na,2,1h,2\nwide,9,1h,3\n")
     plan = schedopt.plan(file, processors=2, until="2h")
@@ -302,20 +300,22 @@ def test_job_that_is_too_wide_never_runs_in_a_plan(tmp_path: Path) -> None:
         assert "must: found wide, which needs 3; expected a job of at most 2" in said
 
 
-def test_a_job_that_is_too_wide_is_named_by_its_row(tmp_path: Path) -> None:
+def test_export_names_the_row_of_a_job_that_is_too_wide(tmp_path: Path) -> None:
     text = "NAME,CPUS,TIME_LIMIT,PRIORITY\na,2,1h,1\na,9,1h,1\n"
     said = str(refusal(table, tmp_path, text, duplicates="number"))
     assert "line 3, column 'CPUS': found 9; expected at most 2" in said
 
 
-def test_a_table_is_read_without_polars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_is_read_without_polars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     night = table(tmp_path, DEADLINE, **{"seats:houdini": 3})
     monkeypatch.setitem(sys.modules, "polars", None)
     assert table(tmp_path, DEADLINE, **{"seats:houdini": 3}) == night
 
 
 @pytest.mark.parametrize(("encoding", "name"), [("cp1252", "cp1252"), ("utf-16", "UTF-16")])
-def test_a_table_of_windows_is_read_with_a_note(tmp_path: Path, encoding: str, name: str) -> None:
+def test_export_in_an_encoding_of_windows_is_read_with_a_note(
+    tmp_path: Path, encoding: str, name: str
+) -> None:
     path = tmp_path / "jobs.csv"
     path.write_bytes("name;reward;tasks;team\nStürmisch;5;4x1h;fx\n".encode(encoding))
     lines: list[str] = []
@@ -325,7 +325,7 @@ def test_a_table_of_windows_is_read_with_a_note(tmp_path: Path, encoding: str, n
 
 
 @given(st.text("0123456789-+x:,;. %/ah\u00a0'é", max_size=20), st.sampled_from(",;"))
-def test_no_cell_of_an_export_does_more_than_be_refused(text: str, delimiter: str) -> None:
+def test_export_cells_are_read_or_refused(text: str, delimiter: str) -> None:
     (cell,) = with_points([text], delimiter)
     for read in (frame_count, done_of, licences_of):
         try:
@@ -343,7 +343,7 @@ def test_no_cell_of_an_export_does_more_than_be_refused(text: str, delimiter: st
         ("nuke:0", {}),
     ],
 )
-def test_licences_of_a_cell(text: str, held: dict[str, int]) -> None:
+def test_licences_of_reads_a_cell(text: str, held: dict[str, int]) -> None:
     assert licences_of(text) == held
 
 
@@ -363,13 +363,13 @@ def test_licences_of_a_cell(text: str, held: dict[str, int]) -> None:
     ],
     ids=str,
 )
-def test_wrong_options_name_themselves(options: dict[str, str], said: str, tmp_path: Path) -> None:
+def test_export_refuses_wrong_options(options: dict[str, str], said: str, tmp_path: Path) -> None:
     text = "name,reward,Frames,frame_time\na,1,2,\n"
     assert said in str(refusal(table, tmp_path, text, **options))
 
 
 @pytest.mark.parametrize("field", [*FIELDS.values(), *PREFIXED.values()], ids=lambda f: f.name)
-def test_the_example_of_a_field_is_read(field: Any, tmp_path: Path) -> None:
+def test_export_reads_the_documented_example_of_each_field(field: Any, tmp_path: Path) -> None:
     name = field.name.replace("NAME", "gpu")
     cells = {"name": "a", "reward": "1", "tasks": "1h", name: field.example}
     if name in ("frames", "frame_time", "chunk", "done"):

@@ -87,7 +87,7 @@ def instances(draw: st.DrawFn) -> Instance:
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_round_trips_are_exact(
+def test_files_round_trip_byte_for_byte(
     tmp_path: Path, instance: Instance, ending: str, indent: int
 ) -> None:
     first, second = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
@@ -100,7 +100,7 @@ def test_round_trips_are_exact(
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_equal_tasks_are_written_as_their_number_and_have_one_digest() -> None:
+def test_files_write_equal_tasks_as_a_count() -> None:
     job = Job(name="a", reward=1.0, stages=({"tasks": 120, "time": 120}, (1, 2)))
     assert job.stages == ((120.0,) * 120, (1.0, 2.0))
     night = msgspec.structs.replace(small(), jobs=(job,), deadline=999.0)
@@ -117,7 +117,7 @@ def small() -> Instance:
 
 
 @pytest.mark.parametrize("broken", ["fsync", "open", "replace"])
-def test_a_failed_write_is_undone(
+def test_failed_write_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     path = tmp_path / "a.json"
@@ -132,7 +132,7 @@ def test_a_failed_write_is_undone(
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_writing_keeps_a_file_private(tmp_path: Path) -> None:
+def test_dump_keeps_file_permissions(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
     path.chmod(0o600)
@@ -140,7 +140,7 @@ def test_writing_keeps_a_file_private(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path: Path) -> None:
+def test_dump_follows_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         files.dump(small(), tmp_path / "a.json")
@@ -156,14 +156,14 @@ ODD = "=+-@\t\r'a1 x5c\\\x1b\x07\u202e\u2028\uff1d"
 
 
 @given(st.text(ODD, max_size=8) | st.text(max_size=6))
-def test_there_and_back(text: str) -> None:
+def test_escape_cell_round_trip(text: str) -> None:
     cell = escape_cell(text)
     assert unescape_cell(cell) == text
     assert not cell.strip().startswith((*FORMULA, "\uff1d"))
     assert printable(cell) == cell
 
 
-def test_what_a_spreadsheet_and_a_terminal_see() -> None:
+def test_escape_cell_disarms_formulas_and_control_characters() -> None:
     assert escape_cell(" =1+1") == "' =1+1"
     assert escape_cell("\uff1d1+1") == "'\uff1d1+1"
     assert escape_cell("a\x1b[31m\u202e\u2028\r\x07") == r"a\x1b[31m\u202e\u2028\x0d\x07"
@@ -171,7 +171,7 @@ def test_what_a_spreadsheet_and_a_terminal_see() -> None:
 
 
 @given(st.lists(st.none() | st.text(f"{ODD}\n", max_size=4), max_size=5))
-def test_columns_are_as_single_texts(texts: list[str | None]) -> None:
+def test_escape_columns_equals_escape_cell(texts: list[str | None]) -> None:
     table = pl.DataFrame({"a": texts, "b": texts}, schema={"a": pl.String, "b": pl.String})
     cells = escape_columns(table, ["a"])
     assert cells["a"].to_list() == [text if text is None else escape_cell(text) for text in texts]
@@ -198,7 +198,7 @@ READERS: list[tuple[str, bytes, Callable[[Path], object]]] = [
 
 
 @pytest.mark.parametrize(("name", "data", "read"), READERS, ids=[name for name, _, _ in READERS])
-def test_what_unpacks_to_too_much(
+def test_readers_refuse_what_unpacks_to_too_much(
     name: str,
     data: bytes,
     read: Callable[[Path], object],
@@ -213,7 +213,7 @@ def test_what_unpacks_to_too_much(
         assert MOST_READ in error.expected
 
 
-def test_parquet_is_measured_before_unpacking(
+def test_readers_measure_parquet_before_unpacking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "bomb.parquet"
@@ -230,7 +230,7 @@ def test_parquet_is_measured_before_unpacking(
     assert "10 MiB" in str(refusal(TextTable.read, path))
 
 
-def test_a_bomb_takes_no_more_memory_than_may_be_read(tmp_path: Path) -> None:
+def test_read_bytes_of_a_bomb_takes_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "bomb.json.gz"
     path.write_bytes(gzip.compress(b" " * 2**19) * 128)  # pieces, of which only the last is told
     most = 2**20
@@ -245,7 +245,9 @@ def test_a_bomb_takes_no_more_memory_than_may_be_read(tmp_path: Path) -> None:
     assert "1 MiB" in str(refusal(read_bytes, path, most))
 
 
-def test_how_much_is_read_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_limit_is_an_environment_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "n.json"
     path.write_bytes(files.encode(example("two-shots")) + b" " * 2**21)
     assert load(path) == example("two-shots")
@@ -257,7 +259,7 @@ def test_how_much_is_read_can_be_said(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "MiB" in str(refusal(load, path))
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_readers_refuse_what_is_no_regular_file(tmp_path: Path) -> None:
     fifo, folder, door = tmp_path / "fifo.json", tmp_path / "folder.json", tmp_path / "s.json"
     os.mkfifo(fifo)
     folder.mkdir()
@@ -281,7 +283,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     assert said.count("\n") == 1
 
 
-def test_a_pipe_of_the_shell_is_read() -> None:
+def test_load_reads_a_pipe_of_the_shell() -> None:
     there, here = os.pipe()
     os.write(here, (ROOT / "instances/dssp/two-shots.json").read_bytes())
     os.close(here)

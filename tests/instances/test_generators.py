@@ -36,7 +36,7 @@ every = pytest.mark.parametrize(
 
 
 @every
-def test_a_seed_fixes_the_instance_which_can_be_read_back(problem: str, name: str) -> None:
+def test_generators_are_reproducible(problem: str, name: str) -> None:
     made, again, other = (schedopt.generate(problem, name, seed=seed) for seed in (7, 7, 8))
     assert made == again
     assert files.encode(made) == files.encode(again) != files.encode(other)
@@ -87,7 +87,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
 
 
 @every
-def test_every_seed_makes_an_instance_that_is_read_back(problem: str, name: str) -> None:
+def test_generators_of_smallest_sizes_round_trip(problem: str, name: str) -> None:
     for options in SIZES[f"{problem}/{name}"]:
         for seed in range(seeds(100)):
             made = schedopt.generate(problem, name, seed=seed, options=options)
@@ -110,14 +110,16 @@ def test_every_seed_makes_an_instance_that_is_read_back(problem: str, name: str)
         ("msfq/lublin-feitelson", {"jobs": 0}, "option jobs", "from 1 to 10^7"),
     ],
 )
-def test_wrong_options(recipe: str, options: dict[str, Any], place: str, words: str) -> None:
+def test_generators_refuse_wrong_options(
+    recipe: str, options: dict[str, Any], place: str, words: str
+) -> None:
     problem, name = recipe.split("/")
     error = refusal(RECIPES[problem][name], 1, **options)
     assert error.place == place
     assert words in error.expected
 
 
-def test_a_season_is_the_instance_of_56_nights_cut_up() -> None:
+def test_render_season_is_render_night_of_56_nights() -> None:
     whole = GENERATORS["render-night"](11, nights=56)
     assert whole.processors == 56_000
     assert [job for night in render_season(11) for job in night.jobs] == list(whole.jobs)
@@ -128,7 +130,7 @@ def seasons() -> list[list[Instance]]:
     return [render_season(seed) for seed in range(8 if ALL else 4)]
 
 
-def test_the_season_fits_the_stated_facts(seasons: list[list[Instance]]) -> None:
+def test_render_season_fits_the_facts_of_the_paper(seasons: list[list[Instance]]) -> None:
     """The paper's section 5 beside averages over seeds; the margins are about what seeds vary."""
     tasks = [
         sum(len(stage) for night in season for job in night.jobs for stage in job.stages or ())
@@ -145,7 +147,7 @@ def test_the_season_fits_the_stated_facts(seasons: list[list[Instance]]) -> None
     assert 20 <= (hours > 13_000).sum(axis=1).mean() <= 32
 
 
-def test_priorities_and_teams(seasons: list[list[Instance]]) -> None:
+def test_render_season_priorities_and_teams(seasons: list[list[Instance]]) -> None:
     jobs = [job for season in seasons for night in season for job in night.jobs]
     priorities = np.array([job.priority for job in jobs])
     assert priorities.min() == 0
@@ -159,7 +161,7 @@ def test_priorities_and_teams(seasons: list[list[Instance]]) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_knapsack_is_a_night_of_one_processor(name: str) -> None:
+def test_knapsack_generators_have_one_processor(name: str) -> None:
     instance = GENERATORS[name](6, jobs=400, range=100, fraction=0.3)
     weights = instance.demands
     assert instance.processors == 1
@@ -172,7 +174,7 @@ def test_a_knapsack_is_a_night_of_one_processor(name: str) -> None:
     assert sorted(grouped.groups["team"]) == [f"team-{k:02d}" for k in range(1, 6)]
 
 
-def test_the_families_differ_as_pisinger_defines_them() -> None:
+def test_knapsack_generators_follow_pisinger() -> None:
     made = {name: GENERATORS[name](6, jobs=3000, range=1000) for name in FAMILIES}
     gap = {name: made[name].rewards - made[name].demands for name in FAMILIES}
     assert (gap["subset-sum"] == 0).all()
@@ -194,13 +196,13 @@ BUNDLED = sorted(
 )
 
 
-def test_every_bundled_instance_has_a_name_of_its_own() -> None:
+def test_examples_list_every_bundled_instance() -> None:
     assert sorted(example.path for example in examples().values()) == BUNDLED
     assert {example.problem for example in examples().values()} == set(PROBLEMS)
 
 
 @pytest.mark.parametrize("name", examples())
-def test_each_is_what_its_name_says(name: str) -> None:
+def test_examples_load_by_name(name: str) -> None:
     instance, example = schedopt.example(name), find_example(name)
     assert instance.name == name
     assert problem_name(instance) == example.problem
@@ -223,20 +225,20 @@ def test_each_is_what_its_name_says(name: str) -> None:
         ("sacct-XP.txt", {"as": "jobs", "problem": "msfq", "processors": 64}, 167),
     ],
 )
-def test_bundled_table_is_converted_by_its_name(
-    name: str, options: dict[str, Any], count: int
-) -> None:
+def test_example_table_is_converted_by_name(name: str, options: dict[str, Any], count: int) -> None:
     assert name in tables()
     assert len(schedopt.convert(f"example:{name}", options=options).jobs) == count
 
 
-def test_a_name_that_there_is_not() -> None:
+def test_example_suggests_names() -> None:
     assert "did you mean 'night'" in str(refusal(schedopt.example, "nihgt"))
     assert "an example" in str(refusal(schedopt.load, "example:../../etc/passwd"))
     assert locate("examples/night.json") == Path("examples/night.json")
 
 
-def test_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_are_found_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     invoked("solve", "example:two-shots", "-o", "r.json")
     assert "holds" in invoked("check", "example:two-shots", "r.json")
@@ -251,7 +253,7 @@ def test_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "another file" in refused("solve", "example:two-shots", "-o", "link.json")
 
 
-def test_a_wheel_has_them(installed: Path, tmp_path: Path) -> None:
+def test_wheel_contains_the_examples(installed: Path, tmp_path: Path) -> None:
     code = (
         "import schedopt; from schedopt import instances;"
         "from schedopt.instances.examples import examples;"
@@ -276,7 +278,7 @@ def bare(instance: Instance) -> Instance:
     return msgspec.structs.replace(instance, constraints=())
 
 
-def test_every_kind_is_in_constraints_and_they_hold_together() -> None:
+def test_example_of_constraints_has_every_kind() -> None:
     instance = bundled("constraints.json")
     kinds = {rule.kind() for rule in instance.constraints}
     known = schema.schema("dssp")["$defs"]["Instance"]["properties"]["constraints"]["items"]

@@ -27,7 +27,7 @@ from schedopt.instances.msfq.traces import read_trace
 FOLDER = Path(files.__file__).parent / "msfq"
 
 
-def test_loads_and_weights() -> None:
+def test_msfq_load_and_weights() -> None:
     queue = of_classes(4, (1, 1.0), (4, 0.25))
     assert queue.load == pytest.approx(1 / 4 + 1 / 4)
     assert queue.weights("mean") == pytest.approx((0.8, 0.2))
@@ -48,7 +48,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: str(s.__struct_config__.tag))
-def test_drawn_sizes_have_mean_one_and_the_stated_spread(shape: Any) -> None:
+def test_msfq_sizes_have_the_stated_moments(shape: Any) -> None:
     from schedopt.policies.msfq.simulation import draw
 
     job = msfq.JobClass(need=1, arrival_rate=0.5, service_rate=1.0, sizes=shape)
@@ -59,7 +59,7 @@ def test_drawn_sizes_have_mean_one_and_the_stated_spread(shape: Any) -> None:
     assert sizes.min() > 0
 
 
-def test_generators_keep_load_and_seed() -> None:
+def test_msfq_generators_keep_load_and_seed() -> None:
     make = GENERATORS["one-or-all"]
     queue = make(0, k=8, load=0.7, p1=0.5)
     assert queue.load == pytest.approx(0.7)
@@ -70,7 +70,7 @@ def test_generators_keep_load_and_seed() -> None:
     assert all(24 % job.need == 0 for job in several(5).classes)
 
 
-def test_borg_is_the_26_classes_stable_below_4_96() -> None:
+def test_msfq_borg_example_is_stable_below_4_96() -> None:
     borg: msfq.Instance = files.load(FOLDER / "borg-cell-b.json")
     assert len(borg.classes) == 26
     assert borg.servers == 2048
@@ -78,7 +78,7 @@ def test_borg_is_the_26_classes_stable_below_4_96() -> None:
     assert borg.arrival_rate == pytest.approx(4.0, rel=1e-4)
 
 
-def test_traces_are_read_in_order(tmp_path: Path) -> None:
+def test_read_trace_keeps_the_order(tmp_path: Path) -> None:
     queue = one_or_all(4)
     (tmp_path / "t.csv").write_text("need,time,size\n1,0,2\n4,0,1\n1,1.5,3\n")
     trace = read_trace(tmp_path / "t.csv", queue)
@@ -104,7 +104,7 @@ def test_traces_are_read_in_order(tmp_path: Path) -> None:
         ("", "a header"),
     ],
 )
-def test_bad_traces_are_refused_with_their_line(tmp_path: Path, text: str, says: str) -> None:
+def test_read_trace_refuses_bad_lines(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
     error = refusal(read_trace, path, at_load(4, 0.5))
@@ -121,7 +121,7 @@ def queue() -> Any:
     return drawn()
 
 
-def test_needs(queue: Any) -> None:
+def test_lublin_feitelson_needs(queue: Any) -> None:
     need = queue.jobs.need
     assert need.min() == 1
     assert need.max() == 128
@@ -135,7 +135,7 @@ def test_needs(queue: Any) -> None:
     assert (powers > 4.5).mean() == pytest.approx(0.14, abs=0.012)
 
 
-def test_run_times_go_with_needs(queue: Any) -> None:
+def test_lublin_feitelson_run_times_grow_with_needs(queue: Any) -> None:
     need, run = queue.jobs.need, queue.jobs.run
     assert run.min() >= 1
     assert np.log(run).max() <= 12
@@ -154,13 +154,13 @@ def test_run_times_go_with_needs(queue: Any) -> None:
 
 
 @pytest.mark.parametrize("wanted", [0.5, 0.9])
-def test_a_load_is_approached(wanted: float) -> None:
+def test_lublin_feitelson_approaches_the_load(wanted: float) -> None:
     queue = drawn(20_000, load=wanted, servers=64)
     assert queue.servers == 64
     assert queue.load == pytest.approx(wanted, rel=0.02)
 
 
-def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
+def test_convert_swf_to_classes_or_jobs(tmp_path: Path) -> None:
     path = saved(tmp_path, *LINES)
     queue = queues.convert(path, name="queue")
     assert (queue.name, queue.servers) == ("queue", 8)
@@ -180,7 +180,7 @@ def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
         queues.convert(saved(tmp_path, line(1, 5, 1), line(2, 5, 1)))
 
 
-def test_needs_in_powers_sizes_as_they_are_and_a_trace_that_is_played(tmp_path: Path) -> None:
+def test_convert_swf_rounds_needs_and_writes_a_trace(tmp_path: Path) -> None:
     queue = queues.convert(saved(tmp_path, *LINES), needs="powers", sizes="empirical", processors=6)
     assert [job.need for job in queue.classes] == [2, 4]
     assert queue.classes[1].sizes.values == (30.0, 25.0)  # type: ignore[union-attr]
@@ -198,7 +198,7 @@ def test_needs_in_powers_sizes_as_they_are_and_a_trace_that_is_played(tmp_path: 
     assert result.objective == pytest.approx((60 + 30 + 25 + 10) / 4)  # nobody has to wait
 
 
-def test_a_night_of_single_stages(tmp_path: Path) -> None:
+def test_convert_swf_to_a_night(tmp_path: Path) -> None:
     path = saved(tmp_path, *LINES)
     night = nights.convert(path, deadline=100, reward="linear")
     assert [job.name for job in night.jobs] == ["1", "2", "6", "7"]
@@ -215,7 +215,7 @@ def test_a_night_of_single_stages(tmp_path: Path) -> None:
     assert "2 planned by the time" in (planned.description or "")
 
 
-def test_days_become_nights(tmp_path: Path) -> None:
+def test_convert_swf_to_a_season(tmp_path: Path) -> None:
     jobs = ((0, 60, 3), (90_000, 50, 4), (180_000, 40, 3), (300_000, 30, 4))
     lines = [line(i + 1, submit, run, user=user) for i, (submit, run, user) in enumerate(jobs)]
     path = saved(tmp_path, *lines)
@@ -244,14 +244,16 @@ def test_days_become_nights(tmp_path: Path) -> None:
         ({"problem": "msfq", "start": 20, "end": 30}, "a window with jobs in it"),
     ],
 )
-def test_wrong_options(tmp_path: Path, options: dict[str, Any], says: str) -> None:
+def test_convert_swf_refuses_wrong_options(
+    tmp_path: Path, options: dict[str, Any], says: str
+) -> None:
     path = saved(tmp_path, LINES[0], LINES[1], LINES[-1])
     assert says in str(refusal(schedopt.convert, [path], options=options))
 
 
 @given(at=st.integers(0, 2_000), what=st.binary(max_size=4), cut=st.integers(0, 6))
 @settings(max_examples=examples(300), deadline=None)
-def test_a_mutated_log_is_read_or_refused(at: int, what: bytes, cut: int) -> None:
+def test_convert_swf_reads_or_refuses_mutated_logs(at: int, what: bytes, cut: int) -> None:
     data = (HEADER + "\n".join(LINES) + "\n").encode()
     at %= len(data)
     with TemporaryDirectory() as folder:

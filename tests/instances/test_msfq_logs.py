@@ -36,7 +36,7 @@ def logged(folder: Path, text: str = TABLE, servers: int = 4, log: str = "toy.cs
 
 
 @pytest.mark.parametrize("log", ["toy.csv", "toy.csv.gz"])
-def test_a_log_is_found_beside_its_instance(tmp_path: Path, log: str) -> None:
+def test_load_finds_the_log_beside_its_instance(tmp_path: Path, log: str) -> None:
     queue = load(logged(tmp_path, log=log))
     jobs = queue.jobs
     assert jobs.submit.tolist() == [0, 0, 7]
@@ -56,7 +56,7 @@ def test_a_log_is_found_beside_its_instance(tmp_path: Path, log: str) -> None:
 
 
 @pytest.mark.parametrize("log", ["a.parquet", "a.csv", "a.csv.gz", "a.parquet.gz"])
-def test_what_is_written_is_read_back(tmp_path: Path, log: str) -> None:
+def test_dump_and_load_of_a_log_round_trip(tmp_path: Path, log: str) -> None:
     jobs = Jobs.of(
         [0, 0.5, 0.5],
         [1, 2, 3],
@@ -141,7 +141,7 @@ def test_read_jobs_returns_what_write_jobs_wrote(
         ("submit,need,run\n0,1,2,3\n", "line 2: found 4; expected 3 cells"),
     ],
 )
-def test_what_is_wrong_is_counted_and_named(tmp_path: Path, text: str, words: str) -> None:
+def test_load_names_wrong_cells_of_a_log(tmp_path: Path, text: str, words: str) -> None:
     error = refusal(load, logged(tmp_path, text))
     assert words in str(error)
     assert str(error).startswith(str(tmp_path / "toy.csv"))
@@ -159,7 +159,9 @@ def test_what_is_wrong_is_counted_and_named(tmp_path: Path, text: str, words: st
         ({"log": None}, "a class or more, or a log"),
     ],
 )
-def test_an_instance_of_a_log_is_valid(tmp_path: Path, keys: dict[str, object], words: str) -> None:
+def test_load_refuses_invalid_instances_of_a_log(
+    tmp_path: Path, keys: dict[str, object], words: str
+) -> None:
     path = logged(tmp_path)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     document = msgspec.json.decode(path.read_bytes()) | keys
@@ -198,7 +200,7 @@ VECTORS = "submit,need,run,partition,need:gpu\n0,2,5,a,2\n1,1,5,b,0\n"
         (TABLE, {"partitions": {"b": {"servers": 4}}}, "a column 'partition'"),
     ],
 )
-def test_resources_and_partitions(
+def test_load_checks_resources_and_partitions(
     tmp_path: Path, text: str, keys: dict[str, object], words: str
 ) -> None:
     path = logged(tmp_path, text)
@@ -222,7 +224,7 @@ def test_resources_and_partitions(
     assert identity(queue).log != identity(queue.with_jobs(other)).log
 
 
-def test_a_machine_of_a_log_may_be_large(tmp_path: Path) -> None:
+def test_load_takes_a_large_machine(tmp_path: Path) -> None:
     text = "submit,need,run\n0,2000000000,1\n"
     assert load(logged(tmp_path, text, servers=2_000_000_000)).jobs.need[0] == 2_000_000_000
     with pytest.raises(InputError, match="at most 10000000, with classes"):
@@ -233,7 +235,7 @@ def test_a_machine_of_a_log_may_be_large(tmp_path: Path) -> None:
         )
 
 
-def test_jobs_are_only_there_where_they_were_read() -> None:
+def test_instance_of_a_log_without_jobs_is_refused() -> None:
     bare = Instance(name="x", servers=1, log="x.csv")
     with pytest.raises(InputError, match="load the instance from its file"):
         _ = bare.jobs

@@ -40,13 +40,13 @@ def test_as_written_keeps_a_decimal_of_17_digits_that_is_near_no_fraction() -> N
 
 
 @given(st.lists(st.fractions(0, 100, max_denominator=10), min_size=1), st.floats(0, 10))
-def test_whole_numbers_are_those_that_are_written(numbers: list[Fraction], other: float) -> None:
+def test_whole_equals_numbers_as_written(numbers: list[Fraction], other: float) -> None:
     given_numbers = np.array([*map(float, numbers), other])
     assert [*Whole.of(given_numbers)] == [*map(as_written, given_numbers.tolist())]
 
 
 @given(st.lists(st.fractions(max_denominator=1000), max_size=8))
-def test_fractions_in_lowest_terms(fractions: list[Fraction]) -> None:
+def test_lowest_gives_fractions_in_lowest_terms(fractions: list[Fraction]) -> None:
     whole, scale = lowest(fractions)
     assert [Fraction(number) / scale for number in whole] == fractions
     assert gcd(*whole) in (0, 1)
@@ -57,7 +57,7 @@ NIGHT = """{"problem": "dssp", "name": "n", "processors": 1, "deadline": 9, "job
 
 
 @pytest.mark.parametrize("text", ["0.1", "9007199254740993", "0.12345678901234567890", "1e-400"])
-def test_a_number_is_read_as_python_reads_it(text: str) -> None:
+def test_parse_reads_numbers_as_python(text: str) -> None:
     night = files.parse(NIGHT.replace("@", text).encode())
     assert isinstance(night, Instance)
     assert night.jobs[0].stages is not None
@@ -65,5 +65,5 @@ def test_a_number_is_read_as_python_reads_it(text: str) -> None:
     assert files.parse(files.encode(night)) == night
 
 
-def test_a_whole_number_of_python_becomes_a_float() -> None:
+def test_job_size_becomes_a_float() -> None:
     assert Job(name="a", size=2**53 + 1).size == float(2**53 + 1)

@@ -30,14 +30,12 @@ def night(*jobs: Job, processors: int = 2, deadline: float = 10.0, **more: objec
 
 
 @pytest.mark.parametrize(("demand", "expected"), [(None, 9.0), (20.0, 20.0)])
-def test_demand_and_critical_path_follow_section_2_or_a_prediction(
-    demand: float | None, expected: float
-) -> None:
+def test_job_demand_and_critical_path(demand: float | None, expected: float) -> None:
     staged = job("a", (2.0, 3.0), (4.0,), demand=demand)
     assert (staged.planned_demand, staged.planned_critical_path) == (expected, 7.0)
 
 
-def test_arrays_and_groups_of_an_instance() -> None:
+def test_instance_arrays_and_groups() -> None:
     fx, light = {"team": "fx"}, {"team": "light", "show": "s"}
     instance = night(job("a", (2.0, 3.0), (4.0,), groups=fx), job("b", (11.0,), groups=light))
     assert instance.rewards.tolist() == [1.0, 1.0]
@@ -51,7 +49,7 @@ def test_arrays_and_groups_of_an_instance() -> None:
     assert (nothing.demands.shape, nothing.guaranteed_fill(), nothing.groups) == ((0,), 1.0, {})
 
 
-def test_room_is_exact_for_whole_demands() -> None:
+def test_instance_room_is_exact_for_integers() -> None:
     whole = night(job("a", (3.0,)), processors=1, deadline=10.0)
     assert whole.room() == 10.0
     assert whole.room(0.35) == 3.0  # 0.35 * 10 = 3.5, and no whole demand lies between
@@ -59,7 +57,7 @@ def test_room_is_exact_for_whole_demands() -> None:
     assert broken.room() == pytest.approx(10.0, abs=1e-7)
 
 
-def test_guaranteed_fill_is_theorem_4() -> None:
+def test_instance_guaranteed_fill_is_theorem_4() -> None:
     instance = night(job("a", (4.0,)), job("late", (99.0,)), processors=4, deadline=10.0)
     assert instance.guaranteed_fill() == 1 - (1 - 1 / 4) * 4 / 10
 
@@ -75,7 +73,7 @@ def test_selected_counts_shares_of_the_capacity(chosen: object) -> None:
     assert selected.shares == {"team": {"fx": 0.25, "light": 0.0}}
 
 
-def test_a_default_name_may_not_be_taken_either() -> None:
+def test_instance_refuses_a_default_constraint_name() -> None:
     with pytest.raises(InputError) as caught:
         night(job("a"), constraints=(Require(name="require[1]", jobs=("a",)), Require(jobs=("a",))))
     assert caught.value.place == "constraints[1].name"
@@ -88,7 +86,7 @@ LINEAR = [(0, 500), (120, 380), (500, 0), (777, 0)]
 BANDED = [(0, 1e5), (99, 1e5), (100, 1e3), (199.5, 1e3), (200, 10), (299, 10), (300, 1), (499, 1)]
 
 
-def test_rewards_of_priorities_or_of_sizes() -> None:
+def test_reward_functions_of_priorities_and_sizes() -> None:
     assert [linear(priority, 3.0) for priority, _ in LINEAR] == [reward for _, reward in LINEAR]
     assert [banded_reward(priority, 3.0) for priority, _ in BANDED] == [
         reward for _, reward in BANDED
@@ -99,7 +97,7 @@ def test_rewards_of_priorities_or_of_sizes() -> None:
 
 
 @given(st.integers(1, 14), st.lists(st.integers(1, 14), min_size=1, max_size=5), st.integers(0, 6))
-def test_what_fits_is_what_can_be_shared(nodes: int, minima: list[int], inequity: int) -> None:
+def test_epoch_fits_equals_brute_force(nodes: int, minima: list[int], inequity: int) -> None:
     able = next(shares(minima, nodes, inequity), None) is not None
     assert fits(minima, nodes, inequity) is able
     if not able:
@@ -113,7 +111,7 @@ def test_what_fits_is_what_can_be_shared(nodes: int, minima: list[int], inequity
     assert not fits([], nodes, inequity)
 
 
-def test_the_objective_counts_reallocations() -> None:
+def test_epoch_objective_counts_reallocations() -> None:
     instance = packing([3, 2, 8], 8, 1)
     solution = partitioned(instance, [[2], [0, 1]])
     assert solution == Partitioned(
@@ -127,7 +125,7 @@ def test_the_objective_counts_reallocations() -> None:
 
 @pytest.mark.parametrize(("jobs", "load"), [(8, 1.0), (15, 2.0), (100, 1.0)])
 @pytest.mark.parametrize("name", ["uniform", "binomial"])
-def test_minima_have_the_mean_of_the_load(name: str, jobs: int, load: float) -> None:
+def test_epoch_generators_have_the_mean_load(name: str, jobs: int, load: float) -> None:
     minima = [GENERATORS[name](seed, jobs=jobs, load=load).minima for seed in range(4000 // jobs)]
     mean = sum(m.sum() for m in minima) / sum(map(len, minima))
     assert mean == pytest.approx(128 * load / jobs, rel=0.05)
@@ -135,14 +133,14 @@ def test_minima_have_the_mean_of_the_load(name: str, jobs: int, load: float) -> 
 
 
 @pytest.mark.parametrize("inequity", range(7))
-def test_planted_jobs_fill_their_epochs(inequity: int) -> None:
+def test_epoch_planted_jobs_fill_their_epochs(inequity: int) -> None:
     instance = GENERATORS["planted"](5, nodes=24, epochs=6, inequity=inequity, most=8)
     assert instance.minima.sum() == 24 * 6
     assert str(24 * 6) in (instance.description or "")
 
 
 @given(st.one_of(speedups, tables), st.floats(0.01, 40), st.floats(0.01, 40))
-def test_speedups_rise_are_concave_and_can_be_turned_round(kind: Any, a: float, b: float) -> None:
+def test_speedups_are_increasing_concave_and_invertible(kind: Any, a: float, b: float) -> None:
     for speedup in (kind, Whole(kind)):
         low, high = speedup.at(min(a, b)), speedup.at(max(a, b))
         assert low <= high * (1 + 1e-12)
@@ -155,7 +153,7 @@ def test_speedups_rise_are_concave_and_can_be_turned_round(kind: Any, a: float, 
 
 
 @pytest.mark.parametrize("name", ["night", "teams", "fig7", "small", "twins"])
-def test_a_result_and_an_instance_equal_their_pickles(name: str) -> None:
+def test_results_and_instances_equal_their_pickles(name: str) -> None:
     instance = schedopt.example(name)
     result = schedopt.solve(instance, certificate=True)
     restored = pickle.loads(pickle.dumps(result))  # noqa: S301

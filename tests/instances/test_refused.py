@@ -54,7 +54,7 @@ TEXTS: list[tuple[str | bytes, str]] = [
 
 
 @mark.parametrize(("text", "says"), TEXTS, ids=range(len(TEXTS)))
-def test_what_is_no_document_is_refused(text: str | bytes, says: str, tmp_path: Path) -> None:
+def test_load_refuses_malformed_documents(text: str | bytes, says: str, tmp_path: Path) -> None:
     path = tmp_path / "night.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     said = str(refusal(files.load, path))
@@ -162,7 +162,9 @@ BAD: dict[str, list[tuple[str, Any, str]]] = {
 @mark.parametrize(
     ("problem", "key", "value", "says"), [(name, *row) for name in BAD for row in BAD[name]]
 )
-def test_bad_input_is_refused_with_its_place(problem: str, key: str, value: Any, says: str) -> None:
+def test_parse_refuses_bad_fields_with_their_place(
+    problem: str, key: str, value: Any, says: str
+) -> None:
     error = refusal(files.parse, changed(problem, key, value), file="i.json")
     assert str(error).startswith("i.json: ")
     assert says.replace("@", place_of(key)) in str(error)
@@ -187,7 +189,7 @@ WRONG: list[tuple[type, dict[str, Any]]] = [
 @mark.parametrize(
     ("kind", "given"), WRONG, ids=[f"{k.__name__}-{i}" for i, (k, _) in enumerate(WRONG)]
 )
-def test_wrong_fields_are_told_as_of_a_file(kind: Any, given: dict[str, Any]) -> None:
+def test_records_refuse_wrong_fields_like_files(kind: Any, given: dict[str, Any]) -> None:
     with raises(InputError) as of_file:
         convert(given, kind, "")
     with raises(InputError) as of_record:
@@ -196,11 +198,11 @@ def test_wrong_fields_are_told_as_of_a_file(kind: Any, given: dict[str, Any]) ->
 
 
 @mark.parametrize("rate", [inf, nan])
-def test_what_is_no_number_in_python_is_refused(rate: float) -> None:
+def test_records_refuse_infinite_numbers(rate: float) -> None:
     assert refusal(JobClass, need=1, arrival_rate=1.0, service_rate=rate).place == "service_rate"
 
 
-def test_numbers_of_numpy_and_lists_are_taken_as_python_has_them() -> None:
+def test_records_take_numpy_numbers_and_lists() -> None:
     job = Job(name="a", reward=np.int64(3), stages=[[np.float64(1.5)], np.array([2.0, 1.0])])  # type: ignore[arg-type]
     assert (type(job.reward), job.reward) == (float, 3.0)  # as a file gives it
     assert job.stages == ((1.5,), (2.0, 1.0))
@@ -208,7 +210,7 @@ def test_numbers_of_numpy_and_lists_are_taken_as_python_has_them() -> None:
     assert night.jobs[0] is job
 
 
-def test_records_within_may_be_written_as_json_has_them() -> None:
+def test_records_take_nested_dictionaries() -> None:
     rules: Any = [{"kind": "forbid", "jobs": ["a"]}]
     jobs: Any = [{**JOB, "reward": 2}]
     night = Instance(name="n", processors=2, deadline=10, jobs=jobs, constraints=rules)
@@ -216,7 +218,7 @@ def test_records_within_may_be_written_as_json_has_them() -> None:
     assert night.jobs == (Job(**JOB, reward=2),)
 
 
-def test_a_kind_of_ones_own_is_taken_and_checked() -> None:
+def test_constraint_kind_of_a_user_is_checked() -> None:
     class Budget(Constraint, frozen=True, kw_only=True, tag="budget of mine"):
         money: float
 
@@ -227,7 +229,7 @@ def test_a_kind_of_ones_own_is_taken_and_checked() -> None:
     assert refusal(Budget, money="3").place == "money"
 
 
-def test_what_no_file_can_hold_is_refused() -> None:
+def test_records_refuse_objects() -> None:
     with raises(InputError, match="reward: Expected `float`, got `object`"):
         Job(**JOB, reward=object())  # type: ignore[arg-type]
     with raises(TypeError, match="rewar"):

@@ -50,20 +50,20 @@ def converted(folder: Path, text: str, **options: Any) -> Instance:
     return convert(path, **{"processors": 16} | options)
 
 
-def test_steps_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_convert_sacct_leaves_out_steps(tmp_path: Path) -> None:
     queue = converted(tmp_path, STEPS)
     assert (queue.jobs.name.tolist(), queue.jobs.need.tolist()) == (["1043166"], [4])
     assert "3 left out, steps of other jobs" in said(queue)
 
 
-def test_components_of_a_heterogeneous_job_are_one_job(tmp_path: Path) -> None:
+def test_convert_sacct_joins_heterogeneous_components(tmp_path: Path) -> None:
     jobs = converted(tmp_path, MIXED).jobs
     assert jobs.name.tolist() == ["1043074_91", "1043075", "1043080", "1043081"]
     assert (jobs.need.tolist(), jobs.run.tolist()) == ([4, 4, 1, 1], [3600, 1800, 600, 600])
     assert jobs.planned().tolist() == [86400, 7200, 600, 600]
 
 
-def test_jobs_that_wait_or_run_take_their_time_limits(tmp_path: Path) -> None:
+def test_convert_sacct_takes_time_limits_of_unfinished_jobs(tmp_path: Path) -> None:
     queue = converted(tmp_path, NOW)
     assert queue.jobs.need.tolist() == [8, 8, 4]
     assert queue.jobs.run.tolist() == [4 * 3600, 2 * 3600, 3600]
@@ -74,7 +74,7 @@ def test_jobs_that_wait_or_run_take_their_time_limits(tmp_path: Path) -> None:
     assert "3 left out, that have not ended" in str(error)
 
 
-def test_a_waiting_array_is_listed_task_by_task(tmp_path: Path) -> None:
+def test_convert_sacct_lists_a_waiting_array_by_task(tmp_path: Path) -> None:
     rows = (
         "5_[1-3,7%2]|2026-01-01T00:00:00|0|0|2|TITLE\n6_[0-4:2]|2026-01-01T00:00:09|0|0|1|TITLE\n"
     )
@@ -85,12 +85,12 @@ def test_a_waiting_array_is_listed_task_by_task(tmp_path: Path) -> None:
     assert "2 rows of arrays that wait, counted as their 7 tasks" in said(queue)
 
 
-def test_a_requeued_attempt_that_ended_is_a_job(tmp_path: Path) -> None:
+def test_convert_sacct_takes_a_requeued_attempt(tmp_path: Path) -> None:
     text = "JobID|Submit|ElapsedRaw|AllocCPUS|State\n1|2026-01-01T00:00:00|60|2|REQUEUED\n"
     assert converted(tmp_path, text).jobs.run.tolist() == [60]
 
 
-def test_jobs_are_released_when_they_are_eligible(tmp_path: Path) -> None:
+def test_convert_sacct_releases_jobs_when_eligible(tmp_path: Path) -> None:
     date = "2026-01-01T00:00:"
     rows = [
         f"1|{date}00|{date}00|{date}00|60|1",
@@ -115,7 +115,7 @@ def test_jobs_are_released_when_they_are_eligible(tmp_path: Path) -> None:
     assert again.jobs.release.tolist() == [0, 15, 20, 4]
 
 
-def test_a_job_that_waits_and_is_not_eligible_is_left_out(tmp_path: Path) -> None:
+def test_convert_sacct_leaves_out_ineligible_jobs(tmp_path: Path) -> None:
     text = NOW.replace("ReqCPUS", "ReqCPUS|Eligible")
     lines = text.splitlines()
     eligible = ["", "2026-11-28T08:00:00", "Unknown", "2026-11-28T08:45:00"]
@@ -128,7 +128,7 @@ def test_a_job_that_waits_and_is_not_eligible_is_left_out(tmp_path: Path) -> Non
     assert "1 that wait and are not eligible yet" in said(queue)
 
 
-def test_resources_and_memory_are_needs(tmp_path: Path) -> None:
+def test_convert_sacct_reads_resources_and_memory(tmp_path: Path) -> None:
     head = "JobID|Submit|ElapsedRaw|AllocCPUS|NNodes|ReqMem|ReqTRES|AllocTRES\n"
     rows = [
         "1|0|60|4|1|1G|cpu=4,mem=1G|billing=4,cpu=4,gres/gpu=4,mem=128G,node=1",
@@ -144,13 +144,13 @@ def test_resources_and_memory_are_needs(tmp_path: Path) -> None:
     assert needs["need:memory"].tolist() == [131072, 2048, 16384, 2048, 1]
 
 
-def test_a_raw_time_limit_is_in_minutes(tmp_path: Path) -> None:
+def test_convert_sacct_reads_raw_time_limits_in_minutes(tmp_path: Path) -> None:
     text = "JobID|Submit|ElapsedRaw|AllocCPUS|TimelimitRaw\n1|0|60|1|10\n"
     assert converted(tmp_path, text).jobs.planned().tolist() == [600]
 
 
 @pytest.mark.parametrize(("elapsed", "run"), [(None, 1200), (1200, 1200), (4800, 4800)])
-def test_a_time_that_clocks_show_twice_takes_its_possible_reading(
+def test_convert_sacct_resolves_ambiguous_times(
     tmp_path: Path, elapsed: int | None, run: int
 ) -> None:
     text, options = CLOCKS, dict(TITLES)
@@ -181,7 +181,7 @@ def test_a_time_that_clocks_show_twice_takes_its_possible_reading(
         (NOW.replace("User", "ReqMem"), "line 2, column 'ReqMem': found 'ada'"),
     ],
 )
-def test_a_hostile_export_gets_one_message(tmp_path: Path, text: str, words: str) -> None:
+def test_convert_sacct_refuses_damaged_exports(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "sacct.txt"
     path.write_text(text)
     error = str(refusal(convert, path, processors=16))
@@ -200,14 +200,14 @@ def test_a_hostile_export_has_exit_status_2(tmp_path: Path) -> None:
     assert not made.exists()
 
 
-def test_titles_of_joined_exports_are_no_jobs(tmp_path: Path) -> None:
+def test_convert_sacct_skips_titles_of_joined_exports(tmp_path: Path) -> None:
     later = NOW.replace("\n1|", "\n4|").replace("\n2|", "\n5|").replace("\n3|", "\n6|")
     queue = converted(tmp_path, NOW + later)
     assert len(queue.jobs) == 6
     assert (queue.description or "").startswith("6 of 6 jobs")
 
 
-def test_jobs_in_two_exports_that_are_joined_are_counted_once(tmp_path: Path) -> None:
+def test_convert_sacct_counts_repeated_jobs_once(tmp_path: Path) -> None:
     later = NOW.replace("\n1|", "\n4|")  # its jobs 2 and 3 are those of NOW
     queue = converted(tmp_path, NOW + later)
     assert queue.jobs.name.tolist() == ["1", "4", "2", "3"]
@@ -215,7 +215,7 @@ def test_jobs_in_two_exports_that_are_joined_are_counted_once(tmp_path: Path) ->
     assert "2 left out, the same as a row above" in said(queue)
 
 
-def test_a_job_in_two_joined_exports_has_its_last_state(tmp_path: Path) -> None:
+def test_convert_sacct_takes_the_last_state_of_a_repeated_job(tmp_path: Path) -> None:
     later = NOW.replace("|3600|8|8|04:00:00|RUNNING", "|5400|8|8|04:00:00|COMPLETED")
     later = later.replace(
         "Unknown|0|0|8|02:00:00|PENDING", "2026-11-28T09:30:00|600|8|8|02:00:00|RUNNING"
@@ -228,7 +228,7 @@ def test_a_job_in_two_joined_exports_has_its_last_state(tmp_path: Path) -> None:
         assert "1 that run, taken to run for their time limits" in said(queue)
 
 
-def test_a_task_that_ran_is_no_longer_one_of_its_waiting_array(tmp_path: Path) -> None:
+def test_convert_sacct_takes_a_task_that_ran_out_of_its_array(tmp_path: Path) -> None:
     head = "JobID|Submit|ElapsedRaw|AllocCPUS|ReqCPUS|Timelimit|State\n"
     rows = [
         "5_[1-3]|2026-01-01T00:00:00|0|0|2|10:00|PENDING",
@@ -240,14 +240,14 @@ def test_a_task_that_ran_is_no_longer_one_of_its_waiting_array(tmp_path: Path) -
     assert queue.jobs.run.tolist() == [600, 60, 600]
 
 
-def test_the_attempts_of_a_requeued_job_are_different_jobs(tmp_path: Path) -> None:
+def test_convert_sacct_keeps_attempts_of_a_requeued_job(tmp_path: Path) -> None:
     head = "JobID|Submit|ElapsedRaw|AllocCPUS|Timelimit|State\n"
     rows = ["1|2026-01-01T00:00:00|60|2|10:00|NODE_FAIL", "1|2026-01-01T00:05:00|9|2|10:00|RUNNING"]
     queue = converted(tmp_path, head + "\n".join(rows))
     assert queue.jobs.run.tolist() == [60, 600]
 
 
-def test_equal_rows_of_a_table_without_job_ids_are_different_jobs(tmp_path: Path) -> None:
+def test_convert_csv_keeps_equal_rows_without_job_ids(tmp_path: Path) -> None:
     queue = converted(tmp_path, "submit,need,run\n0,2,9\n0,2,9\n")
     assert len(queue.jobs) == 2
 
@@ -261,7 +261,7 @@ def test_equal_rows_of_a_table_without_job_ids_are_different_jobs(tmp_path: Path
         ("reports/sacct-400.txt", 512, 450, 460, "1 that run beyond their time limits, or without"),
     ],
 )
-def test_an_export_of_a_cluster_is_accounted_for(
+def test_convert_sacct_accounts_for_real_exports(
     name: str, processors: int, kept: int, of: int, words: str
 ) -> None:
     queue = convert(SHARED / name, processors=processors)

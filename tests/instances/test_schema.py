@@ -19,7 +19,7 @@ from schedopt.instances.files import PROBLEMS
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_the_kept_file_is_what_the_types_give(problem: str) -> None:
+def test_schema_file_equals_the_types(problem: str) -> None:
     kept = schema.path(problem).read_bytes()
     assert kept == schema.schema_text(problem), "run `python -m schedopt.instances.schema`"
 
@@ -99,7 +99,7 @@ def mutated(seed: int) -> tuple[str, Any]:
     return problem, document
 
 
-def test_they_agree_on_mutated_instances() -> None:
+def test_schema_agrees_with_the_loader_on_mutated_instances() -> None:
     assert all(agrees(problem, document) for problem, document in sources())
     many = effort.examples(1500)
     taken = sum(agrees(*mutated(seed)) for seed in range(many))

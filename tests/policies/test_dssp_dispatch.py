@@ -62,7 +62,7 @@ def expect_alike(instance: Instance, run: np.ndarray, compiled: bool) -> None:
 
 @pytest.mark.parametrize("compiled", [False, True])
 @given(jobs=st.lists(STAGES, min_size=1, max_size=8), processors=st.integers(1, 6), data=st.data())
-def test_simulator_agrees_with_the_oracle_to_the_last_bit(
+def test_simulate_equals_the_oracle_bit_for_bit(
     compiled: bool, jobs: list[list[list[float]]], processors: int, data: st.DataObject
 ) -> None:
     run = np.array(sorted(data.draw(st.sets(st.integers(0, len(jobs) - 1)))), dtype=np.int64)
@@ -71,7 +71,7 @@ def test_simulator_agrees_with_the_oracle_to_the_last_bit(
 
 @pytest.mark.parametrize("compiled", [False, True])
 @given(seed=st.integers(0, 10_000))
-def test_simulator_agrees_with_the_oracle_on_every_machine(compiled: bool, seed: int) -> None:
+def test_simulate_equals_the_oracle_on_changing_machines(compiled: bool, seed: int) -> None:
     instance = files.parse(drawn(seed, most=30))
     some = np.flatnonzero(np.random.default_rng(seed).random(len(instance.jobs)) < 0.9)
     expect_alike(instance, some, compiled)
@@ -91,7 +91,7 @@ def test_edf_and_least_slack_by_hand() -> None:
     assert evaluate(instance, "least-slack").objective == 2  # c was not there when b started
 
 
-def test_a_task_without_a_seat_waits_and_the_next_one_goes() -> None:
+def test_dispatch_passes_over_a_task_without_a_seat() -> None:
     jobs = tuple(Job(name=n, reward=1, stages=((3.0, 3.0),)) for n in "abc")
     seats = Seats(capacity=1, use={"a": 1, "b": 2})
     instance = Instance(name="p", processors=2, deadline=10, jobs=jobs, constraints=(seats,))
@@ -116,7 +116,7 @@ def test_lcpf_stays_with_a_job_and_cpa_alternates() -> None:
     assert cpa["j1"] - cpa["j0"] <= 4 or cpa["j0"] > 12
 
 
-def test_static_keys_by_hand() -> None:
+def test_dispatch_keys_by_hand() -> None:
     instance = night([[[2.0]], [[1.0], [3.0]], [[3.0]]], 1)
     order = {
         "first": ["j0", "j1", "j2"],
@@ -131,7 +131,7 @@ def test_static_keys_by_hand() -> None:
         assert sorted(completion, key=completion.__getitem__) == expected, name
 
 
-def test_planning_uses_predictions_and_what_happens_uses_the_tasks() -> None:
+def test_dispatch_orders_by_predictions_and_runs_tasks() -> None:
     jobs = (
         Job(name="a", reward=1, stages=((5.0,),), demand=1, critical_path=1),
         Job(name="b", reward=1, stages=((1.0,),), demand=9, critical_path=9),
@@ -141,7 +141,7 @@ def test_planning_uses_predictions_and_what_happens_uses_the_tasks() -> None:
     assert evaluate(instance, "stcpu").solution.completion == {"a": 5.0, "b": 6.0}
 
 
-def test_a_job_without_stages_cannot_be_dispatched() -> None:
+def test_dispatch_refuses_a_job_without_stages() -> None:
     jobs = (Job(name="a", reward=1, demand=1, critical_path=1),)
     instance = Instance(name="p", processors=1, deadline=10, jobs=jobs)
     for name in ("lcpf", "greedy+lcpf", "maxk"):
@@ -179,7 +179,7 @@ def test_maxk_takes_all_that_fit_in_order(jobs: list[list[list[float]]], process
                 assert np.nanmax(played.completion) > instance.deadline
 
 
-def test_two_phases_with_the_optimum_keep_its_side_constraints() -> None:
+def test_selection_then_dispatch_keeps_side_constraints() -> None:
     result = evaluate("instances/dssp/night.json.gz", "selection+lcpf", options={"fill": 0.9})
     assert result.violations == ()
     assert max(result.solution.shares["team"].values()) <= 0.3 * 1.0 / 1.0
@@ -188,7 +188,7 @@ def test_two_phases_with_the_optimum_keep_its_side_constraints() -> None:
     assert result.objective <= optimum.objective
 
 
-def test_names_of_two_phases() -> None:
+def test_two_phase_policy_names() -> None:
     from schedopt.instances.errors import InputError
 
     assert problem("dssp").policy("greedy+lcpf").phase == "both"
@@ -197,7 +197,7 @@ def test_names_of_two_phases() -> None:
             problem("dssp").policy(wrong)
 
 
-def test_the_bounding_night() -> None:
+def test_bounding_instance_uses_tasks() -> None:
     jobs = (Job(name="a", reward=1, stages=((5.0,),), demand=1, critical_path=1),)
     planned = Instance(name="p", processors=1, deadline=4, jobs=jobs)
     late = Instance(name="p", processors=1, deadline=4, jobs=jobs, late=((0, 0.5), (2, 0.0)))

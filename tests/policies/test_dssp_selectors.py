@@ -117,7 +117,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("numbers", NUMBERS)
 @tried(200, st.data())
-def test_guarantees_hold(numbers: str, data: st.DataObject) -> None:
+def test_selectors_keep_their_guarantees(numbers: str, data: st.DataObject) -> None:
     fill = data.draw(st.sampled_from([0.5, 1, 1.25])) if numbers == "sixteenths" else 1
     holds_guarantees(data.draw(instances(NUMBERS[numbers])), fill)
 
@@ -144,20 +144,20 @@ def test_greedy_is_the_plain_definition(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("name", GUARANTEE)
-def test_what_asks_for_nothing_is_taken_even_into_no_room(name: str) -> None:
+def test_selectors_take_jobs_without_demand(name: str) -> None:
     selection = select(name, instance_of([(1, 0), (5, 1), (2, 0)], 0.5, frozenset()))
     assert selection.selected == ("j0", "j2")
     assert selection.demand == 0
 
 
-def test_room_that_is_filled_to_the_last_bit() -> None:
+def test_selectors_fill_the_room_despite_rounding() -> None:
     tenths = instance_of([(1, 0.1), (1, 0.2), (1, 0.3)], 0.6, frozenset())
     assert tenths.capacity() < 0.1 + 0.2 + 0.3  # by rounding alone
     for name in GUARANTEE:
         assert len(select(name, tenths).selected) == 3
 
 
-def test_large_whole_numbers_are_compared_exactly() -> None:
+def test_selectors_compare_large_integers_exactly() -> None:
     large = 2.0**53 - 1
     rewards, demands = np.array([1.0, 2.0, 2.0]), np.array([large - 1, 2.0, 1.0])
     items = Items.of(rewards, demands, large)
@@ -198,7 +198,7 @@ def test_selectors_say_when_they_do_not_apply(
         select(name, instance_of(jobs, 2 if name == "core" else 5, frozenset()))
 
 
-def test_rooms_next_to_a_whole_number() -> None:
+def test_core_with_a_room_next_to_an_integer() -> None:
     for room, expected in ((nextafter(3.0, 0), ("j0",)), (nextafter(3.0, 9), ("j0", "j1"))):
         instance = instance_of([(1, 1), (1, 2), (1, 3)], room, frozenset())
         assert select("core", instance).selected == expected

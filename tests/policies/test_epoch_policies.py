@@ -32,7 +32,7 @@ def got(instance: Instance, name: str) -> Any:
 
 
 @tried(150, some_packing())
-def test_exact_methods_are_exact_and_heuristics_no_better(instance: Instance) -> None:
+def test_epoch_search_is_exact_and_heuristics_are_no_better(instance: Instance) -> None:
     best = instance.nodes * (fewest(instance) or 0)
     assert got(instance, "paper-search") == best
     assert got(instance, "heuristic-epoch") >= best
@@ -54,17 +54,19 @@ def test_exact_methods_are_exact_and_heuristics_no_better(instance: Instance) ->
         ("fig8", "buddy", None),
     ],
 )
-def test_the_papers_examples(name: str, policy: str, overhead: float | None) -> None:
+def test_epoch_policies_on_examples_of_the_paper(
+    name: str, policy: str, overhead: float | None
+) -> None:
     assert got(load(f"instances/epoch/{name}.json"), policy) == overhead
 
 
-def test_buddy_star_and_hybrid_are_buddy_for_powers_of_two() -> None:
+def test_buddy_star_and_hybrid_equal_buddy_for_powers_of_two() -> None:
     for seed in range(20):
         instance = GENERATORS["uniform"](seed, nodes=32, jobs=8)
         assert got(instance, "buddy") == got(instance, "buddy-star") == got(instance, "hybrid")
 
 
-def test_more_jobs_than_nodes() -> None:
+def test_epoch_policies_with_more_jobs_than_nodes() -> None:
     instance = packing([1] * 8, 4, 0)
     assert got(instance, "buddy") == 8
     assert got(instance, "equi-epoch") == 8
@@ -77,7 +79,7 @@ def cuts(count: int, nodes: int, inequity: int) -> Iterator[tuple[int, ...]]:
         yield tuple(slots)
 
 
-def test_cuts_are_all_that_there_are() -> None:
+def test_epoch_cuts_are_complete() -> None:
     counts = [sum(1 for h in range(1, 129) for _ in cuts(h, 128, k)) for k in range(3)]
     assert counts == [8, 128, 2144]  # Table 1
     for nodes, k in product(range(1, 11), range(10)):
@@ -85,7 +87,7 @@ def test_cuts_are_all_that_there_are() -> None:
             assert list(cuts(h, nodes, k)) == epoch.cuts(h, nodes, k)
 
 
-def test_the_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paper_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = POLICIES["paper-search"].run(load("instances/epoch/fig8.json"))
     assert solution.tested >= len(solution.epochs)
     hard = GENERATORS["planted"](1, nodes=128, epochs=6, inequity=6)
@@ -97,7 +99,7 @@ def test_the_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("name", kernels.CODES)
-def test_rules_are_their_definitions_compiled_or_not(name: str) -> None:
+def test_epoch_kernels_equal_their_definitions(name: str) -> None:
     draw = np.random.Generator(np.random.PCG64(1))
     for _ in range(150):
         nodes = int(2 ** draw.integers(0, 7))
@@ -179,14 +181,14 @@ def plain_system(policy: str, work: Arrivals, static: bool) -> list[float]:
 
 @pytest.mark.parametrize("static", [True, False])
 @pytest.mark.parametrize("name", kernels.CODES)
-def test_the_compiled_system_is_the_plain_one(name: str, static: bool) -> None:
+def test_closed_system_equals_a_plain_simulation(name: str, static: bool) -> None:
     work = arrivals(3, 32, 6, 1.0, 60)
     responses = plain_system(name, work, static)
     mean, _ = simulate(name, work, static=static)
     assert mean == pytest.approx(sum(responses) / len(responses), rel=1e-9)
 
 
-def test_speedups() -> None:
+def test_epoch_speedup_formulas() -> None:
     """At n = N both are equal; the printed static formula is the one that is used."""
     for nodes in range(1, 129):
         dynamic = kernels.speedup(nodes, 100.0, 128, False)

@@ -27,7 +27,7 @@ KINDS = (Power(p=0.6), Amdahl(parallel=0.8), Table(points=((1, 1), (4, 3))))
 
 
 @tried(1000, common())
-def test_closed_forms_and_the_simulator_agree(instance: Instance) -> None:
+def test_hesrpt_closed_forms_equal_the_simulator(instance: Instance) -> None:
     speedup = instance.speedup
     assert isinstance(speedup, Power)
     given_ = (instance.sizes, speedup.p, float(instance.servers))
@@ -41,7 +41,7 @@ def test_closed_forms_and_the_simulator_agree(instance: Instance) -> None:
 
 
 @given(st.integers(1, 500), st.floats(0.01, 0.999))
-def test_shares_rise_with_the_rank_and_sum_to_one(count: int, p: float) -> None:
+def test_hesrpt_shares_rise_and_sum_to_one(count: int, p: float) -> None:
     shares = hesrpt_shares(count, p)
     assert shares.sum() == pytest.approx(1.0, rel=1e-12)
     assert (np.diff(shares) <= 0).all()
@@ -61,7 +61,7 @@ def test_no_policy_beats_hesrpt_and_none_is_faulted(instance: Instance) -> None:
 
 
 @tried(100, st.one_of(various(6), various(4, tables)))
-def test_every_policy_plays_any_speedup(instance: Instance) -> None:
+def test_share_policies_run_with_any_speedup(instance: Instance) -> None:
     for name, policy in POLICIES.items():
         if name in ("hesrpt", "knee"):
             continue
@@ -97,7 +97,7 @@ def test_hell_is_srpt_from_one_half_on_and_one_server_each_below() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_knee_is_where_one_more_server_saves_alpha(kind: Amdahl) -> None:
+def test_knee_is_where_one_more_server_saves_alpha(kind: Amdahl) -> None:
     for size_by_alpha in (0.5, 3.0, 20.0):
         k = float(kind.knee(size_by_alpha))
         step = 1e-6
@@ -113,7 +113,7 @@ def test_a_knee_is_where_one_more_server_saves_alpha(kind: Amdahl) -> None:
         ("fw-cam", "price", np.geomspace(1e-9, 1e6, 60)),
     ],
 )
-def test_the_best_setting_is_no_worse_than_others(name: str, option: str, values: Any) -> None:
+def test_knee_and_fw_cam_find_their_best_setting(name: str, option: str, values: Any) -> None:
     instance = schedopt.generate("hesrpt", seed=2, options={"jobs": 40, "p": 0.3})
     best = schedopt.evaluate(instance, name).objective
     assert best is not None
@@ -123,7 +123,7 @@ def test_the_best_setting_is_no_worse_than_others(name: str, option: str, values
 
 
 @pytest.mark.parametrize("kind", [*KINDS, Whole(KINDS[0])])
-def test_a_width_is_the_cheapest_at_its_price(kind: Any) -> None:
+def test_speedup_width_is_the_cheapest_at_its_price(kind: Any) -> None:
     servers = np.arange(1.0, 200.0) if isinstance(kind, Whole) else np.geomspace(1e-3, 200, 4000)
     for ratio in (0.01, 0.7, 5.0, 40.0):
         k = float(kind.width(ratio))
@@ -152,7 +152,7 @@ def test_smartfill_is_optimal_for_one_speedup_and_agreeable_weights(seed: int, k
     st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=8),
     st.sampled_from(["hesrpt", "equi", "srpt", "helrpt"]),
 )
-def test_arrivals_are_waited_for(jobs: list[tuple[int, int]], name: str) -> None:
+def test_share_policies_wait_for_arrivals(jobs: list[tuple[int, int]], name: str) -> None:
 
     instance = cluster([size for size, _ in jobs], Power(p=0.5), 4)
     late = [
@@ -165,7 +165,7 @@ def test_arrivals_are_waited_for(jobs: list[tuple[int, int]], name: str) -> None
     assert result.checked
 
 
-def test_many_jobs_are_done_in_closed_form_and_checked() -> None:
+def test_hesrpt_of_20000_jobs_in_closed_form() -> None:
     instance = schedopt.generate("hesrpt", seed=1, options={"jobs": 20_000})
     best = schedopt.solve(instance)
     assert best.proven and best.violations == ()

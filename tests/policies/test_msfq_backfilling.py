@@ -140,7 +140,7 @@ def simulate(has: tuple[int, ...], jobs: list[Job], policy: str) -> dict[int, in
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_simulator_of_its_own_starts_each_job_as_stored(name: str) -> None:
+def test_backfilling_set_equals_an_independent_simulator(name: str) -> None:
     with (SET / "starts" / f"{name}.csv").open() as file:
         stored = list(csv.DictReader(file))
     for policy in BACKFILLING:
@@ -150,7 +150,7 @@ def test_a_simulator_of_its_own_starts_each_job_as_stored(name: str) -> None:
         assert [found[row] for row in range(len(stored))] == [int(row[policy]) for row in stored]
 
 
-def test_the_archive_says_which_stored_start_is_wrong(
+def test_backfilling_set_verify_names_a_wrong_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {name: packed.read(PACKED, name) for name in packed.names(PACKED)}
@@ -163,7 +163,7 @@ def test_the_archive_says_which_stored_start_is_wrong(
     assert "job 4 starts at 7, and should at 6 under easy" in " ".join(said.split())
 
 
-def test_a_workload_in_swf_starts_as_its_instance() -> None:
+def test_backfilling_set_swf_equals_its_instance() -> None:
     for path in sorted((SET / "swf").glob("*.swf")):
         lines = [line.split() for line in path.read_text().splitlines()[2:]]
         if {line[15] for line in lines} == {"-1"}:  # no partitions, of which SWF says no sizes

@@ -160,7 +160,7 @@ CASES: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
 ]
 
 
-def test_every_rule_of_the_house_has_a_definition() -> None:
+def test_compiled_rules_all_have_a_definition() -> None:
     """Beside these: nMSR, which goes by a random clock, and rules that plain Python runs alone."""
     compiled = {name for name, flat in rules().items() if flat}
     assert compiled - {name for name, _, _ in CASES} == {"nmsr"}
@@ -203,7 +203,7 @@ def said(value: object) -> str:
 
 @pytest.mark.parametrize(("name", "options", "definition"), CASES, ids=said)
 @tried(60, jobs=jobs_of, together=st.booleans())
-def test_a_rule_is_its_definition(
+def test_compiled_rule_equals_its_definition(
     name: str,
     options: dict[str, Any],
     definition: Any,
@@ -235,7 +235,7 @@ def test_a_rule_is_its_definition(
 
 @pytest.mark.parametrize("name", ["fcfs", "first-fit", "msf"])
 @tried(40, seed=st.integers(0, 2**32 - 1))
-def test_a_rule_by_class_replays_a_log_as_job_by_job(name: str, seed: int) -> None:
+def test_compiled_rule_by_class_replays_a_log_job_by_job(name: str, seed: int) -> None:
     log = queue_of(*random_jobs(seed))
     chosen = plan(by_class.classes(log), name)
     assert by_class.replay_classes(log, chosen).tolist() == replay_log(log, name).tolist()

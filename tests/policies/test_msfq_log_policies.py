@@ -52,7 +52,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
 @tried(200, seed=SEEDS, estimates=st.sampled_from(["given", "exact"]), several=st.booleans())
-def test_compiled_starts_are_those_of_the_definition(
+def test_log_policy_starts_equal_their_definition(
     name: str, options: dict[str, Any], seed: int, estimates: str, several: bool
 ) -> None:
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
@@ -64,7 +64,7 @@ def test_compiled_starts_are_those_of_the_definition(
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
-def test_kernels_start_the_same_jobs_as_plain_python(
+def test_log_policy_kernels_equal_plain_python(
     name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queues = [random_parts(seed, 25) for seed in range(4)]
@@ -85,9 +85,7 @@ def shares(queue: Instance) -> list[float]:
 
 @pytest.mark.parametrize("name", sorted(registered("msfq").keys() - {"recorded", "nmsr"}))
 @tried(20, seed=SEEDS, several=st.booleans())
-def test_released_jobs_start_as_if_they_were_submitted_then(
-    name: str, seed: int, several: bool
-) -> None:
+def test_log_policy_treats_a_release_like_a_submit(name: str, seed: int, several: bool) -> None:
     plain = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
     queue = with_releases(plain, seed)
     released, rows = queue.as_released()
@@ -106,7 +104,7 @@ def test_released_jobs_start_as_if_they_were_submitted_then(
 
 
 @tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
-def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
+def test_backfilling_keeps_its_promises(seed: int, name: str) -> None:
     jobs, servers = random_jobs(seed)
     log = queue_of(jobs, servers)
     machine = log_oracle.played(log, name)
@@ -119,7 +117,7 @@ def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "gpus"), [("arrival", 500), ("smallest", 0)])
-def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
+def test_log_policy_with_many_running_and_waiting_jobs(key: str, gpus: int) -> None:
     draw = np.random.default_rng(3)
     n, servers = 1500, 700
     submit = np.sort(draw.integers(0, 900, n)).astype(np.float64)
@@ -137,7 +135,7 @@ def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     assert concurrent.max() > 300, "many running jobs"
 
 
-def test_thousands_wait_under_conservative_backfilling() -> None:
+def test_conservative_backfilling_of_thousands_of_jobs() -> None:
     n = 1200
     jobs = Jobs.of(np.zeros(n), np.full(n, 3), np.full(n, 2.0), np.full(n, 5.0))
     starts = replay(jobs, 3, Order("conservative"), jobs.planned())
@@ -166,11 +164,11 @@ STARTS: dict[str, list[float]] = {  # four servers, worked out by hand
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_a_log_worked_out_by_hand(name: str) -> None:
+def test_log_policy_starts_by_hand(name: str) -> None:
     assert registration.replay_log(queue_of(SMALL, 4), name, "given").tolist() == STARTS[name]
 
 
-def test_intervals_and_fairness() -> None:
+def test_log_measures_confidence_and_fairness() -> None:
     draw = np.random.default_rng(1)
     covered = sum(
         abs(sample.mean() - 1) <= (confidence(sample) or 0)
@@ -183,7 +181,7 @@ def test_intervals_and_fairness() -> None:
     assert 0.5 <= fairness(alike) <= 1
 
 
-def test_estimates_are_those_that_are_asked_for(tmp_path: Path) -> None:
+def test_log_policy_uses_the_estimates_asked_for(tmp_path: Path) -> None:
     bare = queue_of(Jobs.of([0, 0], [1, 1], [2, 3]), 1)
     run = POLICIES["easy"].run
     found = run(bare)
@@ -206,7 +204,7 @@ def test_estimates_are_those_that_are_asked_for(tmp_path: Path) -> None:
         registration.write_starts(np.zeros(3), str(tmp_path / "log.parquet"), some)
 
 
-def test_a_policy_says_why_it_does_not_apply() -> None:
+def test_log_policy_says_why_it_does_not_apply() -> None:
     tiny = load("example:one-or-all")
     with pytest.raises(NotApplicableError, match="replays logs"):
         POLICIES["easy"].run(tiny)
@@ -251,7 +249,7 @@ def test_recorded_starts_survive_a_table_and_its_conversion(tmp_path: Path) -> N
     assert found.mean_response_time == easy.mean_response_time
 
 
-def test_recorded_says_why_it_does_not_apply_or_what_is_odd() -> None:
+def test_recorded_says_why_it_does_not_apply() -> None:
     run = POLICIES["recorded"].run
     with pytest.raises(NotApplicableError, match="classes of jobs"):
         run(load("example:one-or-all"))
@@ -276,7 +274,7 @@ def biggest(state):
 '''
 
 
-def test_a_policy_of_ones_own(tmp_path: Path) -> None:
+def test_log_policy_of_a_user(tmp_path: Path) -> None:
     path = tmp_path / "own.py"
     path.write_text(OWN)
     own = {policy.name: policy for policy in load_policies(read(path))}

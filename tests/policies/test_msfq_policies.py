@@ -35,7 +35,7 @@ def agree(a: Measured, b: Measured) -> None:
 
 @pytest.mark.parametrize("name", sorted(rules()))
 @pytest.mark.parametrize("sizes", [Exponential(), Deterministic(), Hyperexponential(scv=4.0)])
-def test_both_simulators_draw_the_same_jobs_and_count_alike(name: str, sizes: Any) -> None:
+def test_simulate_compiled_equals_plain(name: str, sizes: Any) -> None:
     few = at_load(8, 0.8) if name in ("msfq", "two-threshold") else SEVERAL
     classes = tuple(msgspec.structs.replace(job, sizes=sizes) for job in few.classes)
     queue = msgspec.structs.replace(few, classes=classes)
@@ -57,7 +57,7 @@ def test_both_simulators_draw_the_same_jobs_and_count_alike(name: str, sizes: An
 
 
 @pytest.mark.parametrize("name", ["adaptive-quickswap", "nmsr"])
-def test_drawn_and_carried_sizes_give_the_same_means(name: str) -> None:
+def test_simulate_with_drawn_or_carried_sizes_has_the_same_mean(name: str) -> None:
     queue = SEVERAL.scaled(0.6 * SEVERAL.arrival_rate)
     found = []
     for common in (False, True):
@@ -76,7 +76,7 @@ def mm1(load: float, square: float) -> float:
 
 
 @pytest.mark.parametrize("shape", [Deterministic(), Hyperexponential(scv=3.0)])
-def test_one_class_that_needs_all_servers_is_an_mg1(shape: Any) -> None:
+def test_simulate_of_one_class_is_an_mg1(shape: Any) -> None:
     job = JobClass(need=5, arrival_rate=0.6, service_rate=1.0, sizes=shape)
     queue = Instance(name="mg1", servers=5, classes=(job,))
     found = evaluate(queue, "fcfs", options={"arrivals": 1_000_000}, seed=3)
@@ -86,7 +86,7 @@ def test_one_class_that_needs_all_servers_is_an_mg1(shape: Any) -> None:
     assert found.solution.utilization == pytest.approx(0.6, rel=0.02)
 
 
-def test_percentiles_are_those_of_an_mm1() -> None:
+def test_simulate_percentiles_of_an_mm1() -> None:
     found = evaluate(of_classes(1, (1, 0.5)), "msf", options={"arrivals": 4_000_000})
     for p, value in found.solution.classes[0].percentiles.items():
         assert value == pytest.approx(-np.log(1 - int(p) / 100) / 0.5, rel=0.03)
@@ -100,7 +100,7 @@ def test_percentiles_are_those_of_an_mm1() -> None:
         ("static-quickswap", ODD.scaled(3.5), "static-quickswap"),
     ],
 )
-def test_unstable_systems_are_said_to_be_so(name: str, queue: Instance, says: str) -> None:
+def test_evaluate_reports_unstable_queues(name: str, queue: Instance, says: str) -> None:
     with pytest.raises(UnstableError, match=says):
         require_stable(queue, name)
     result = evaluate(queue, name)
@@ -109,7 +109,7 @@ def test_unstable_systems_are_said_to_be_so(name: str, queue: Instance, says: st
     assert not result.violations
 
 
-def test_a_queue_that_grows_is_noticed_where_no_region_is_known() -> None:
+def test_evaluate_notices_a_growing_queue() -> None:
     spread = tuple(msgspec.structs.replace(job, sizes=Deterministic()) for job in ODD.classes)
     queue = msgspec.structs.replace(ODD, classes=spread)
     queue = queue.scaled(0.97 * ODD.arrival_rate / ODD.load)
@@ -118,7 +118,7 @@ def test_a_queue_that_grows_is_noticed_where_no_region_is_known() -> None:
     assert "kept growing" in str(result.message)
 
 
-def test_memory_grows_with_the_queue_not_with_the_arrivals() -> None:
+def test_simulate_memory_does_not_grow_with_arrivals() -> None:
     import tracemalloc
 
     queue, peaks = at_load(8, 0.5), []
@@ -130,7 +130,7 @@ def test_memory_grows_with_the_queue_not_with_the_arrivals() -> None:
     assert peaks[1] < 1.2 * peaks[0]
 
 
-def test_a_trace_is_played_as_it_stands(tmp_path: Path) -> None:
+def test_evaluate_plays_a_trace(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("time,need,size\n0,1,2\n0,1,2\n1,2,3\n1,1,1\n")
     queue = one_or_all(2)
     found = evaluate(queue, "fcfs", options={"trace": str(tmp_path / "t.csv")})
@@ -141,7 +141,7 @@ def test_a_trace_is_played_as_it_stands(tmp_path: Path) -> None:
     assert not found.violations
 
 
-def test_numbers_in_the_system_and_phases_are_told_where_asked() -> None:
+def test_simulate_samples_numbers_and_phases() -> None:
     queue = at_load(8, 0.9)
     played = simulate(
         queue, plan(queue, "msfq", threshold=4), arrivals=50_000, grid=np.arange(100, 1000, 1.0)
@@ -164,7 +164,9 @@ def test_numbers_in_the_system_and_phases_are_told_where_asked() -> None:
         ("fcfs", {"arrivals": 10}, "1000"),
     ],
 )
-def test_bad_options_are_refused(name: str, options: dict[str, Any], says: str) -> None:
+def test_evaluate_refuses_bad_options_of_queues(
+    name: str, options: dict[str, Any], says: str
+) -> None:
     with pytest.raises(InputError, match=says):
         evaluate(at_load(8, 0.5), name, options=options)
 
@@ -180,7 +182,7 @@ def same(one: experiment.Measured, other: experiment.Measured) -> bool:
     ("name", "common"),
     [("msfq", False), ("adaptive-quickswap", False), ("adaptive-quickswap", True)],
 )
-def test_pauses_change_nothing(name: str, common: bool) -> None:
+def test_simulate_in_slices_changes_nothing(name: str, common: bool) -> None:
     chosen = plan(PAIR, name)
     whole = simulate(PAIR, chosen, arrivals=20_000, seed=1, common=common)
     paused = simulate(PAIR, chosen, arrivals=20_000, seed=1, common=common, pause=700)
@@ -201,7 +203,7 @@ def test_pauses_change_nothing(name: str, common: bool) -> None:
         ("name", "name"),
     ],
 )
-def test_a_whole_number_may_have_an_exponent(text: str, value: object) -> None:
+def test_option_values_with_exponents(text: str, value: object) -> None:
     found = split([f"arrivals={text}"])["arrivals"]
     assert found == value
     assert type(found) is type(value)
@@ -230,14 +232,14 @@ def coverage(load: float, seeds: range) -> tuple[int, float, float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("load", [0.5, 0.8, 0.9, 0.95])
-def test_coverage_in_full(load: float) -> None:
+def test_confidence_intervals_cover_in_full(load: float) -> None:
     """None of these seeds was looked at when the intervals were made."""
     given, share, _ = coverage(load, range(310_000, 311_000))
     assert given == 0 or 0.93 <= share <= 0.97
 
 
 @pytest.mark.parametrize("load", [0.8, 0.95])
-def test_intervals_cover_what_is_known(load: float) -> None:
+def test_confidence_intervals_cover_the_known_mean(load: float) -> None:
     """Forty batches and no more thought covered 84% at load 0.95."""
     given, share, width = coverage(load, range(120))
     assert given > 100
@@ -245,7 +247,9 @@ def test_intervals_cover_what_is_known(load: float) -> None:
     assert width < 0.5
 
 
-def test_a_run_too_short_for_an_interval_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_reports_a_run_too_short_for_an_interval(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     queue = single(0.99)
     found = evaluate(queue, "fcfs", options={"arrivals": 100_000})
     assert found.objective is not None
@@ -261,7 +265,7 @@ def test_a_run_too_short_for_an_interval_says_so(capsys: pytest.CaptureFixture[s
     assert not long.message
 
 
-def test_a_rare_class_has_no_interval_of_its_own() -> None:
+def test_evaluate_gives_a_rare_class_no_interval() -> None:
     queue = of_classes(4, (1, 1.0), (2, 0.0002))
     often, rare = evaluate(queue, "msf", options={"arrivals": 100_000}).solution.classes
     assert often.confidence > 0
@@ -280,14 +284,14 @@ def series(
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
-def test_independent_batches_of_a_known_series(correlation: float) -> None:
+def test_independent_batches_of_an_autoregressive_series(correlation: float) -> None:
     """An autoregressive series of n values counts as n·(1 - r)/(1 + r)."""
     found = [experiment.independent_batches(series(correlation, seed=s)) for s in range(60)]
     expected = experiment.DEFAULTS.batches * (1 - correlation) / (1 + correlation)
     assert np.median(found) == pytest.approx(expected, rel=0.2)
 
 
-def test_observations_are_those_of_an_mm1_in_heavy_traffic() -> None:
+def test_observations_of_an_mm1_in_heavy_traffic() -> None:
     """The integrated autocorrelation time of an M/M/1's sojourn times is known."""
     for load in (0.9, 0.95, 0.99):
         exact = load * (load**3 - 4 * load**2 + 5 * load + 2) / (1 - load) ** 2

@@ -43,7 +43,7 @@ def register(rule: Any, name: str = "mine", *, flat: bool = False) -> None:
     admission_rule(name, source="a test", summary="a rule of a test", flat=flat)(rule)
 
 
-def test_a_function_is_a_policy_in_plain_python_and_says_so() -> None:
+def test_admission_rule_of_a_function_runs_in_plain_python() -> None:
     register(first_fit_by_jobs)
     found = evaluate(QUEUE, "mine", seed=3)
     assert found.checked
@@ -58,7 +58,7 @@ def test_a_function_is_a_policy_in_plain_python_and_says_so() -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
-def test_a_rule_knows_sizes_only_where_that_is_asked_for() -> None:
+def test_admission_rule_sees_sizes_only_if_asked() -> None:
     seen = []
 
     def shortest(state: State) -> Job | None:
@@ -78,7 +78,7 @@ def test_a_rule_knows_sizes_only_where_that_is_asked_for() -> None:
         evaluate(queue, "mine", options={"estimates": "roughly"})
 
 
-def test_a_rule_sees_who_runs_and_since_when() -> None:
+def test_admission_rule_sees_running_jobs() -> None:
     times: list[tuple[float, float]] = []
 
     def watching(state: State) -> int | None:
@@ -105,14 +105,14 @@ def test_a_rule_sees_who_runs_and_since_when() -> None:
     ],
     ids=range(6),
 )
-def test_a_choice_that_is_none_is_refused(choice: Any, says: str) -> None:
+def test_admission_rule_with_a_wrong_choice_is_refused(choice: Any, says: str) -> None:
     register(choice if callable(choice) else lambda state: choice)
     with pytest.raises(InputError, match=says) as caught:
         evaluate(QUEUE, "mine")
     assert "admission rule mine" in str(caught.value)
 
 
-def test_a_rule_that_fails_names_its_line() -> None:
+def test_admission_rule_that_fails_names_its_line() -> None:
     def failing(state: State) -> int | None:
         return state.needs[len(state.needs)]
 
@@ -121,7 +121,7 @@ def test_a_rule_that_fails_names_its_line() -> None:
         evaluate(QUEUE, "mine")
 
 
-def test_a_flat_rule_that_starts_what_it_may_not_is_refused() -> None:
+def test_flat_admission_rule_with_a_wrong_choice_is_refused() -> None:
     register(always_the_second, flat=True)
     with pytest.raises(InputError, match="admission rule mine: found 1"):
         evaluate(QUEUE, "mine", options={"arrivals": 1000})
@@ -131,13 +131,13 @@ def always_the_second(state: FlatState, free: int) -> int:
     return 1
 
 
-def test_a_rule_that_is_not_known_is_refused() -> None:
+def test_admission_rule_of_unknown_name_is_refused() -> None:
     assert "did you mean 'first-fit'" in str(refusal(plan, QUEUE, "first-fitt"))
     with pytest.raises(ValueError, match="already"):
         register(first_fit_by_jobs, "fcfs")
 
 
-def test_a_class_that_is_never_served_makes_a_run_unstable() -> None:
+def test_run_with_a_class_never_served_is_unstable() -> None:
     register(lambda state: 0 if state.waiting[0] and state.free else None)
     found = evaluate(THREE, "mine")
     assert found.termination == "unstable"
@@ -145,7 +145,7 @@ def test_a_class_that_is_never_served_makes_a_run_unstable() -> None:
     assert "need 2 has waited" in str(found.message)
 
 
-def test_a_trace_that_leaves_jobs_waiting_is_unstable(tmp_path: Any) -> None:
+def test_run_of_a_trace_that_leaves_jobs_waiting_is_unstable(tmp_path: Any) -> None:
     register(lambda state: 0 if state.waiting[0] and state.free else None)
     (tmp_path / "t.csv").write_text("time,need,size\n0,1,2\n0,2,2\n1,1,3\n")
     found = evaluate(one_or_all(2), "mine", options={"trace": str(tmp_path / "t.csv")})
@@ -153,7 +153,7 @@ def test_a_trace_that_leaves_jobs_waiting_is_unstable(tmp_path: Any) -> None:
     assert "need 2 has waited" in str(found.message)
 
 
-def test_a_run_too_short_for_what_is_proven_stable_gets_no_number() -> None:
+def test_run_too_short_gets_no_number() -> None:
     queue = at_load(64, 0.99, p1=0.999)
     found = [evaluate(queue, "msf", options={"arrivals": 1000}, seed=s) for s in range(8)]
     refused = [f for f in found if f.objective is None]
@@ -230,7 +230,7 @@ def defined(queue: Instance, trace: Trace) -> list[float]:
 
 
 @tried(60, seed=st.integers(0, 2**32), whole=st.booleans())
-def test_the_authors_handover_is_as_defined(seed: int, whole: bool) -> None:
+def test_static_quickswap_of_the_authors_equals_its_definition(seed: int, whole: bool) -> None:
     draw = np.random.default_rng(seed)
     servers = int(draw.integers(2, 16))
     needs = draw.choice(servers, int(draw.integers(1, min(servers, 5) + 1)), replace=False) + 1

@@ -51,7 +51,7 @@ def play(queue: Instance, policy: str) -> Floats:
     st.integers(1, 8),
     st.floats(0, 1),
 )
-def test_with_the_run_times_that_were_the_starts_are_those_of_the_log(
+def test_snapshot_with_true_run_times_gives_the_starts_of_the_log(
     policy: str, seed: int, servers: int, part: float
 ) -> None:
     queue = log(30, servers, seed, load=3.0)
@@ -64,7 +64,7 @@ def test_with_the_run_times_that_were_the_starts_are_those_of_the_log(
     assert np.array_equal(onward[-len(at.waiting) :], starts[at.waiting])
 
 
-def test_a_snapshot_does_not_depend_on_what_is_still_to_come() -> None:
+def test_snapshot_does_not_depend_on_the_future() -> None:
     queue = log(200, 6, 3, load=1.2)
     starts = play(queue, "easy")
     (time,) = moments(queue, starts, float(starts.max()), 3)[1:2]
@@ -87,7 +87,7 @@ def test_a_snapshot_does_not_depend_on_what_is_still_to_come() -> None:
 
 
 @pytest.mark.parametrize("level", [0.6, 0.9])
-def test_intervals_hold_as_many_starts_as_said(level: float) -> None:
+def test_start_times_intervals_cover_their_level(level: float) -> None:
     params = start_times.PredictionParams(
         scenarios=examples(200), past_scenarios=examples(40), moments=examples(40)
     )
@@ -108,7 +108,7 @@ def test_intervals_hold_as_many_starts_as_said(level: float) -> None:
     assert level - 0.2 < held / count
 
 
-def test_on_the_command_line(tmp_path: Path) -> None:
+def test_start_times_on_the_command_line(tmp_path: Path) -> None:
     schedopt.dump(log(120, 4, 5, load=1.5), tmp_path / "log.json")
     file, told = tmp_path / "log.json", tmp_path / "starts.csv"
     rows = json.loads(run("start-times", file, "--at", "300", "--json").stdout)
@@ -151,7 +151,7 @@ NOW = """JobID|User|Account|Partition|Submit|Start|ElapsedRaw|AllocCPUS|ReqCPUS|
 """
 
 
-def test_an_export_of_waiting_jobs_without_a_past_has_no_intervals(tmp_path: Path) -> None:
+def test_start_times_of_an_export_without_a_past_have_no_intervals(tmp_path: Path) -> None:
     export = table(tmp_path / "sacct.txt", NOW)
     asked = ("start-times", export, "--at", "now", "--servers", "8")
     rows = json.loads(run(*asked, "--model", "requested", "--json").stdout)
@@ -179,7 +179,7 @@ def test_an_export_of_waiting_jobs_without_a_past_has_no_intervals(tmp_path: Pat
     assert "--servers" in refused("start-times", export, "--at", "now")
 
 
-def test_an_export_that_holds_more_processors_than_there_are_is_refused(tmp_path: Path) -> None:
+def test_start_times_refuse_too_few_servers(tmp_path: Path) -> None:
     line = NOW.splitlines()[1]
     export = table(tmp_path / "sacct.txt", NOW + line.replace("1|ada", "4|ada") + "\n")
     said = refused("start-times", export, "--at", "now", "--servers", "15")
@@ -205,7 +205,7 @@ def exported(queue: Instance, starts: Floats, until: float) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_an_export_is_predicted_as_the_log_that_a_policy_played(tmp_path: Path) -> None:
+def test_start_times_of_an_export_equal_those_of_its_log(tmp_path: Path) -> None:
     drawn = log(900, 8, 11, load=0.95).jobs
     times = ("submit", "run", "estimate")
     queue = queue_of(replace(drawn, **{key: 60 * getattr(drawn, key) for key in times}), 8)
@@ -222,7 +222,7 @@ def test_an_export_is_predicted_as_the_log_that_a_policy_played(tmp_path: Path) 
         assert [one.earliest, one.median, one.latest] == pytest.approx(times, abs=120)
 
 
-def test_times_are_rounded_to_minutes_by_the_clock() -> None:
+def test_start_by_minutes_rounds_by_the_clock() -> None:
     dates = Dates.of("2026-01-01T10:00:30Z")
     start = Start(job="a", earliest=29.0, median=60.0, latest=31.0, requested=90.0)
     found = start.by_minutes(dates)
@@ -267,7 +267,7 @@ def table(path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(("policy", "wrong", "said"), SAID)
-def test_a_wrong_start_is_told_in_words(
+def test_check_starts_explains_a_wrong_start(
     policy: str, wrong: dict[int, float], said: str, small_log: Path
 ) -> None:
     right = dict(enumerate(RIGHT[policy]))
@@ -291,14 +291,14 @@ def test_a_wrong_start_is_told_in_words(
         ("0", "job 2 starts at 3, and should at 1 under easy"),
     ],
 )
-def test_starts_within_a_tolerance_are_right(tolerance: str, said: str, small_log: Path) -> None:
+def test_check_starts_within_a_tolerance(tolerance: str, said: str, small_log: Path) -> None:
     starts = table(small_log.with_name("starts.csv"), "job,start\n0,0\n1,12\n2,3\n3,29\n4,69\n")
     asked = ("check-starts", small_log, starts, "--tolerance", tolerance)
     assert said in run(*asked, status=0 if "all" in said else 1).stdout
 
 
 @pytest.mark.parametrize("tolerance", ["soon", "-1", "1e999", "10:00", "", "nan"])
-def test_a_tolerance_is_a_time(tolerance: str, small_log: Path) -> None:
+def test_check_starts_refuses_a_wrong_tolerance(tolerance: str, small_log: Path) -> None:
     starts = table(small_log.with_name("starts.csv"), "job,start\n0,0\n")
     said = refused("check-starts", small_log, starts, "--tolerance", tolerance)
     assert "--tolerance" in said
@@ -308,7 +308,7 @@ def test_a_tolerance_is_a_time(tolerance: str, small_log: Path) -> None:
 HEAD_AT_10 = "submit,need,run,estimate\n0,2,10,10\n8,2,5,5\n9,3,5,5\n9,1,4,4\n"
 
 
-def test_a_job_that_delays_the_head_of_the_queue_is_explained(tmp_path: Path) -> None:
+def test_check_starts_explains_a_delay_of_the_head(tmp_path: Path) -> None:
     plain = table(tmp_path / "log.csv", HEAD_AT_10)
     starts = table(tmp_path / "starts.csv", "job,start\n0,0\n1,8\n2,13\n3,9\n")
     asked = ("check-starts", plain, starts, "--servers", "5", "--policy", "easy")
@@ -320,7 +320,7 @@ def test_a_job_that_delays_the_head_of_the_queue_is_explained(tmp_path: Path) ->
     assert "all 4 jobs" in run(*asked).stdout
 
 
-def test_job_names_are_the_names_of_starts(tmp_path: Path) -> None:
+def test_check_starts_matches_job_names(tmp_path: Path) -> None:
     names = ["7", "8_1", "8_2", "9+0", "=x"]
     named = replace(JOBS, name=np.array(names, dtype=np.dtypes.StringDType()))
     schedopt.dump(queue_of(named, 4), tmp_path / "log.json")
@@ -384,7 +384,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "words", "place", "said"), BAD)
-def test_a_bad_table_is_refused(
+def test_check_starts_refuses_bad_tables(
     text: str, words: tuple[str, ...], place: str, said: str, small_log: Path
 ) -> None:
     starts = table(small_log.with_name("starts.csv"), text)
@@ -393,7 +393,7 @@ def test_a_bad_table_is_refused(
     assert place in told
 
 
-def test_a_plain_log_and_names(tmp_path: Path) -> None:
+def test_check_starts_of_a_plain_log(tmp_path: Path) -> None:
     lines = [f"{7 - i} {i} -1 {1 + i} 2 -1 -1 2 {2 + i}" + " -1" * 9 for i in range(3)]
     swf = table(tmp_path / "log.swf", "\n".join([";", *lines, "4 5 -1 0 2 -1 -1 2 1" + " -1" * 9]))
     by_name = table(tmp_path / "named.csv", "job,start\n7,0\n6,1\n4,6\n5,3\n")
@@ -426,7 +426,9 @@ def test_a_plain_log_and_names(tmp_path: Path) -> None:
     several=st.booleans(),
     releases=st.booleans(),
 )
-def test_one_wrong_start_is_found(seed: int, name: str, several: bool, releases: bool) -> None:
+def test_check_starts_finds_one_wrong_start(
+    seed: int, name: str, several: bool, releases: bool
+) -> None:
     queue: Instance = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
     queue = with_releases(queue, seed) if releases else queue
     starts, draw = replay_log(queue, name, "given"), np.random.default_rng(seed)

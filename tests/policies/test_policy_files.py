@@ -57,7 +57,7 @@ def gaps(rows: list[BenchRow]) -> list[tuple[str, float | None]]:
     return [(row.policy, row.objective) for row in rows]
 
 
-def test_what_a_file_registers_is_evaluated(tmp_path: Path) -> None:
+def test_policy_file_is_evaluated(tmp_path: Path) -> None:
     mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
     found = evaluate(NIGHT, "mine", policy_files=[mine])
     assert found.checked
@@ -67,7 +67,7 @@ def test_what_a_file_registers_is_evaluated(tmp_path: Path) -> None:
     assert "plain Python" in str(queue.message)
 
 
-def test_a_file_that_changed_replaces_what_it_registered(tmp_path: Path) -> None:
+def test_policy_file_that_changed_replaces_its_policies(tmp_path: Path) -> None:
     mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
     first = evaluate(NIGHT, "mine", policy_files=[mine])
     write(tmp_path, SELECTOR.format(name="mine", which=1))
@@ -93,7 +93,7 @@ def test_a_file_that_changed_replaces_what_it_registered(tmp_path: Path) -> None
         (SELECTOR.format(name="mine", which=0) + "\n1 / 0\n", "ZeroDivisionError"),
     ],
 )
-def test_a_file_that_fails_says_where(tmp_path: Path, text: str, says: str) -> None:
+def test_policy_file_that_fails_names_its_line(tmp_path: Path, text: str, says: str) -> None:
     before = registry.all_policies()
     mine = write(tmp_path, text)
     with pytest.raises(InputError, match=says) as caught:
@@ -103,7 +103,7 @@ def test_a_file_that_fails_says_where(tmp_path: Path, text: str, says: str) -> N
     assert registry.all_policies() == before
 
 
-def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_policy_file_that_is_none_is_refused(tmp_path: Path) -> None:
     assert "missing.py" in str(refusal(read, tmp_path / "missing.py"))
     with pytest.raises(InputError, match="a Python file"):
         read(write(tmp_path, RULE, "mine.txt"))
@@ -137,7 +137,7 @@ def mine(instance):
 """
 
 
-def test_a_dispatcher_sees_no_instance_but_the_users(tmp_path: Path) -> None:
+def test_policy_file_dispatcher_sees_only_the_instance(tmp_path: Path) -> None:
     by_team = '[job.groups["team"] != "fx" for job in night.jobs]'
     mine = write(tmp_path, DISPATCHER.format(returns=by_team))
     assert evaluate("example:night", "mine", policy_files=[mine]).objective > 0
@@ -155,7 +155,7 @@ def test_a_dispatcher_sees_no_instance_but_the_users(tmp_path: Path) -> None:
         (PACKING, "[[job] for job in range(len(instance.jobs))]", "example:fig7", 1400.0),
     ],
 )
-def test_a_policy_of_any_problem_is_registered_by_one_import(
+def test_policy_file_of_any_problem_needs_one_import(
     text: str, returns: str, file: str, objective: float, tmp_path: Path
 ) -> None:
     found = evaluate(file, "mine", policy_files=[write(tmp_path, text.format(returns=returns))])
@@ -163,7 +163,7 @@ def test_a_policy_of_any_problem_is_registered_by_one_import(
     assert found.objective == pytest.approx(objective)
 
 
-def test_a_dispatcher_goes_by_its_key(tmp_path: Path) -> None:
+def test_policy_file_dispatcher_orders_by_its_key(tmp_path: Path) -> None:
     night = load_instance("example:night")
     backwards = msgspec.structs.replace(night, jobs=night.jobs[::-1])
     mine = write(tmp_path, DISPATCHER.format(returns="[-i for i in range(len(night.jobs))]"))
@@ -183,7 +183,7 @@ RETURNED = [
 
 
 @pytest.mark.parametrize(("text", "file", "says", "returns"), RETURNED)
-def test_a_policy_that_returns_nothing_of_use(
+def test_policy_file_with_a_useless_return_is_refused(
     text: str, file: str, says: str, returns: list[str], tmp_path: Path
 ) -> None:
     for what in returns:
@@ -194,7 +194,7 @@ def test_a_policy_that_returns_nothing_of_use(
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_policy_that_raises_an_interrupt_interrupts_once(
+def test_policy_file_that_raises_an_interrupt_interrupts(
     tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     text = SELECTOR.format(name="mine", which=0).replace("return chosen", "raise KeyboardInterrupt")
@@ -204,7 +204,7 @@ def test_a_policy_that_raises_an_interrupt_interrupts_once(
     assert capfd.readouterr().err == ""
 
 
-def test_processes_run_the_text_that_was_read(tmp_path: Path) -> None:
+def test_policy_file_text_is_run_by_processes(tmp_path: Path) -> None:
     few = generated_sources("dssp", "uncorrelated", seeds=range(3), options={"jobs": 20})
     mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
     words = {"generated": few, "policies": ["mine", "greedy"], "policy_files": [mine]}
@@ -220,7 +220,7 @@ def test_processes_run_the_text_that_was_read(tmp_path: Path) -> None:
     assert both == {row.key for row in here if row.policy == "greedy"}
 
 
-def test_a_process_forgets_the_files_of_an_earlier_bench() -> None:
+def test_policy_file_of_an_earlier_bench_is_forgotten() -> None:
     first = PolicyFile("a.py", SELECTOR.format(name="mine", which=0))
     second = PolicyFile("b.py", SELECTOR.format(name="mine", which=1))
     load(first)
@@ -231,7 +231,7 @@ def test_a_process_forgets_the_files_of_an_earlier_bench() -> None:
     assert "a.py" not in from_file._LOADED
 
 
-def test_both_verbs_take_the_flag_and_say_that_the_file_is_run(tmp_path: Path) -> None:
+def test_policy_file_flag_of_evaluate_and_bench(tmp_path: Path) -> None:
     run = CliRunner().invoke
     mine = write(tmp_path, SELECTOR.format(name="mine", which=0))
     flags = ["--policy", "mine", "--policy-file", str(mine), "--json"]

@@ -21,7 +21,7 @@ QUICK = "epoch-planted-8x2"
 Edit = Callable[[Any], Any]
 
 
-def test_it_holds_what_it_promises() -> None:
+def test_archive_entries_are_complete_and_uniquely_named() -> None:
     found = archive.select_entries()
     assert {entry.status for _, entry in found} >= {"proven", "open"}
     assert len({entry.name for _, entry in found}) == len(found)
@@ -35,7 +35,7 @@ def test_it_holds_what_it_promises() -> None:
 
 
 @pytest.mark.parametrize("group", examples.groups())
-def test_the_first_of_each_group_is_re_proved(group: str) -> None:
+def test_archive_verify_re_proves_the_first_entry_of_each_group(group: str) -> None:
     (verdict,) = archive.verify_entries(
         [f"{group}/{archive.describe(group)['entries'][0]['name']}"]
     )
@@ -105,14 +105,14 @@ SPOILED: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("spoiled", SPOILED)
-def test_a_tampered_entry_is_named(copied: Path, spoiled: str) -> None:
+def test_archive_verify_names_a_tampered_entry(copied: Path, spoiled: str) -> None:
     SPOILED[spoiled](copied)
     done = run("archive", "verify", status=1)
     named = {line.split(":")[0] for line in done.stdout.splitlines() if line.startswith(QUICK)}
     assert named == {f"{QUICK}/{QUICK}-01"}
 
 
-def test_a_better_solution_or_bound_replaces_the_known_one(copied: Path) -> None:
+def test_archive_improve_replaces_a_worse_solution_or_bound(copied: Path) -> None:
     known = archive.select_entries()
     improve(QUICK)
     assert archive.select_entries() == known
@@ -131,7 +131,7 @@ def test_a_better_solution_or_bound_replaces_the_known_one(copied: Path) -> None
     assert entry.objective == known[0][1].objective
 
 
-def test_an_optimum_without_a_certificate_is_confirmed_by_a_second_engine(
+def test_archive_improve_confirms_an_optimum_without_certificate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group = "epoch-rectangles-6"
@@ -145,14 +145,14 @@ def test_an_optimum_without_a_certificate_is_confirmed_by_a_second_engine(
     assert (verdict.status, verdict.wrong) == ("confirmed", [])
 
 
-def test_an_entry_that_a_second_engine_confirmed_says_so() -> None:
+def test_archive_verify_reports_confirmed_entries() -> None:
     (verdict,) = archive.verify_entries(["dssp-fairshare-2388/dssp-fairshare-2388-01"])
     assert (verdict.status, verdict.bound, verdict.wrong) == ("confirmed", "confirmed by scip", [])
     (listed,) = [g for g in archive.list_groups() if g["group"] == "dssp-fairshare-2388"]
     assert (listed["proven"], listed["confirmed"], listed["believed"]) == (6, 6, 0)
 
 
-def test_show_prints_each_file_of_an_entry() -> None:
+def test_archive_show_prints_each_file_of_an_entry() -> None:
     shown = archive.describe(f"{QUICK}/{QUICK}-01")
     assert shown["files"] == [f"{QUICK}/{INSTANCE}", f"{QUICK}/{RESULT}"]
     instance = json.loads(run("archive", "show", f"{QUICK}/{INSTANCE}").stdout)
@@ -160,7 +160,7 @@ def test_show_prints_each_file_of_an_entry() -> None:
     assert json.loads(run("archive", "show", f"{QUICK}/{RESULT}").stdout)["solution"]
 
 
-def test_a_packed_group_does_not_depend_on_order_or_time() -> None:
+def test_packed_group_does_not_depend_on_order_or_time() -> None:
     files = {"b.json": b"{}", "instances/a.json": b"[]"}
     data = packed.pack(files)
     assert data == packed.pack(dict(reversed(files.items())))
@@ -170,7 +170,7 @@ def test_a_packed_group_does_not_depend_on_order_or_time() -> None:
 
 
 @pytest.mark.parametrize("name", ["../out.json", "/out.json", "a/b/c.json", "a/../b.json", "a/.b"])
-def test_a_file_outside_of_its_group_is_not_unpacked(tmp_path: Path, name: str) -> None:
+def test_unpack_refuses_a_file_outside_of_its_group(tmp_path: Path, name: str) -> None:
     path = tmp_path / "hostile.zip"
     path.write_bytes(packed.pack({name: b"{}"}))
     with pytest.raises(schedopt.InputError, match="expected FILE or FOLDER/FILE"):
@@ -178,7 +178,7 @@ def test_a_file_outside_of_its_group_is_not_unpacked(tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize("spoil", [lambda data: data[: len(data) // 2], lambda data: b"zip"])
-def test_a_damaged_group_is_named(copied: Path, spoil: Callable[[bytes], bytes]) -> None:
+def test_archive_show_names_a_damaged_group(copied: Path, spoil: Callable[[bytes], bytes]) -> None:
     copied.write_bytes(spoil(copied.read_bytes()))
     said = refused("archive", "show", QUICK)
     assert f"{QUICK}.zip: found" in said and "expected an intact zip file" in said
@@ -195,7 +195,9 @@ def test_bench_measures_against_best_known_values(tmp_path: Path) -> None:
         assert row.gap is not None
 
 
-def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_suggests_the_nearest_name_of_a_missing_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "did you mean 'epoch-planted-8x2'" in refused("archive", "show", "epoch-planted-8x")
     assert "did you mean" in refused("solve", f"archive:{QUICK}/{QUICK}-1")
     with pytest.raises(schedopt.InputError, match=r"^found 'hesrpt-unequal'; expected a group"):
@@ -204,7 +206,7 @@ def test_what_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "comes with a clone of the repository" in refused("archive", "list")
 
 
-def test_an_optimum_without_its_certificate_is_believed(copied: Path) -> None:
+def test_archive_verify_believes_an_optimum_without_certificate(copied: Path) -> None:
     spoiled_result(copied, lambda r: {key: r[key] for key in r if key != "certificate"})
     relined(copied, lambda e: e | {"certificate": ""})
     assert "1 believed to be optimal" in run("archive", "verify", status=0).stdout

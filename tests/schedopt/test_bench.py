@@ -50,7 +50,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_rows_are_what_solve_and_evaluate_say(nights: Path) -> None:
+def test_bench_rows_equal_results_of_solve_and_evaluate(nights: Path) -> None:
     rows = bench(nights, policies=POLICIES)
     assert [(Path(row.file).name, row.policy) for row in rows] == [
         (f"n{seed}.json", policy) for seed in range(5) for policy in POLICIES
@@ -66,7 +66,7 @@ def test_rows_are_what_solve_and_evaluate_say(nights: Path) -> None:
     assert any(row.gap > 0 for row in rows if row.policy == "greedy")
 
 
-def test_policies_that_break_side_constraints_are_shown_and_have_no_gap(nights: Path) -> None:
+def test_bench_gives_no_gap_to_policies_that_break_side_constraints(nights: Path) -> None:
     rule = FairShare(by="team", at_most={"lighting": 0.05}, name="cap")
     rows = bench(nights, policies=["greedy"], constraints=[rule])
     assert all(row.gap is None and "cap" in row.violations[0] for row in rows)
@@ -74,7 +74,7 @@ def test_policies_that_break_side_constraints_are_shown_and_have_no_gap(nights: 
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_every_format_holds_the_same_rows_and_resumes(
+def test_bench_resumes_and_writes_the_same_rows_in_every_format(
     nights: Path, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = tmp_path / f"rows{suffix}"
@@ -96,7 +96,7 @@ def test_every_format_holds_the_same_rows_and_resumes(
     assert bench(nights, policies=POLICIES, output=output) == more
 
 
-def test_rows_of_another_sweep_are_never_overwritten(nights: Path, tmp_path: Path) -> None:
+def test_bench_refuses_to_overwrite_rows_of_another_sweep(nights: Path, tmp_path: Path) -> None:
     output = tmp_path / "rows.jsonl"
     bench(nights, policies=["greedy"], output=output)
     before = output.read_bytes()
@@ -110,7 +110,7 @@ def test_rows_of_another_sweep_are_never_overwritten(nights: Path, tmp_path: Pat
         bench(nights, policies=["greedy"], output=alien)
 
 
-def test_a_line_that_was_cut_off_is_computed_again(nights: Path, tmp_path: Path) -> None:
+def test_bench_computes_a_cut_off_row_again(nights: Path, tmp_path: Path) -> None:
     output = tmp_path / "rows.jsonl"
     rows = bench(nights, policies=POLICIES, output=output)
     whole = output.read_bytes()
@@ -120,7 +120,7 @@ def test_a_line_that_was_cut_off_is_computed_again(nights: Path, tmp_path: Path)
     assert "row 1" in str(refusal(bench, nights, policies=POLICIES, output=output))
 
 
-def test_journal_of_an_incomplete_sweep_is_left_in_the_order_of_the_sweep(tmp_path: Path) -> None:
+def test_journal_of_an_incomplete_sweep_is_in_the_order_of_the_sweep(tmp_path: Path) -> None:
     path, keys = tmp_path / "rows.jsonl", ["a", "b", "c"]
     journal = Journal(path, keys, BenchRow)
     for key in ("c", "a"):
@@ -131,7 +131,9 @@ def test_journal_of_an_incomplete_sweep_is_left_in_the_order_of_the_sweep(tmp_pa
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_bad_files_among_good_ones_harm_no_other(nights: Path, tmp_path: Path, jobs: int) -> None:
+def test_bench_reports_bad_files_and_keeps_the_rows_of_others(
+    nights: Path, tmp_path: Path, jobs: int
+) -> None:
     bad, odd = tmp_path / "bad.json", tmp_path / "odd.json"
     bad.write_text('{"problem": "dssp"')
     odd.write_text('{"problem": "dssp", "name": "n", "processors": 0, "deadline": 1, "jobs": []}')
@@ -143,7 +145,7 @@ def test_bad_files_among_good_ones_harm_no_other(nights: Path, tmp_path: Path, j
     assert len(caught.value.failures) == 2
 
 
-def test_an_unproven_reference_is_said_to_be_one(tmp_path: Path) -> None:
+def test_bench_marks_an_unproven_reference(tmp_path: Path) -> None:
     options = {"jobs": 1000, "groups": 3}
     dump(generate("dssp", "strongly-correlated", seed=1, options=options), tmp_path / "h.json")
     rule = FairShare(by="team", at_most={"team-01": 0.9})
@@ -154,7 +156,7 @@ def test_an_unproven_reference_is_said_to_be_one(tmp_path: Path) -> None:
     assert row.reference is None or row.reference_bound > row.reference
 
 
-def test_files_are_found_once_each(nights: Path) -> None:
+def test_instance_files_lists_each_file_once(nights: Path) -> None:
     found = instance_files([nights, nights / "n0.json"])
     assert [path.name for path in found] == [f"n{seed}.json" for seed in range(5)]
     assert "a file that exists" in str(refusal(instance_files, ["no-such-folder"]))
@@ -175,7 +177,7 @@ def row(policy: str, seed: int, objective: float | None, **more: object) -> Benc
     )
 
 
-def test_seeds_of_a_generator_that_draws_nothing_are_refused() -> None:
+def test_bench_refuses_seeds_of_a_generator_without_randomness() -> None:
     few = {"k": 2, "load": 0.5}
     said = refusal(generated_sources, "msfq", "one-or-all", seeds=range(1, 13), options=few)
     assert "seeds of policies replicate simulations" in str(said)
@@ -190,7 +192,7 @@ def test_seeds_of_a_generator_that_draws_nothing_are_refused() -> None:
     assert len({by["msf", seed] for seed in (1, 2, 3)}) == 3
 
 
-def test_who_has_nothing_to_draw_runs_once(tmp_path: Path) -> None:
+def test_bench_runs_deterministic_policies_once(tmp_path: Path) -> None:
     log = schedopt.generate("msfq", "lublin-feitelson", options={"jobs": 50, "servers": 8})
     schedopt.dump(log, tmp_path / "log.json")
     queue = generated_sources("msfq", "one-or-all", seeds=[0], options={"k": 4, "load": 0.5})
@@ -202,7 +204,7 @@ def test_who_has_nothing_to_draw_runs_once(tmp_path: Path) -> None:
         assert [row.seed for row in rows] == seeds
 
 
-def test_replications_are_compared_one_by_one() -> None:
+def test_against_pairs_replications_by_seed() -> None:
     draws = [1.1, 1.9, 1.3, 1.5, 1.2, 1.8, 1.7, 1.4, 1.6, 1.05, 1.15, 1.25]
     rows = [row("a", i, draw) for i, draw in enumerate(draws)]
     rows += [row("b", i, draw + 0.1) for i, draw in enumerate(draws)] + [row("c", 0, 1.35)]
@@ -216,7 +218,7 @@ def test_replications_are_compared_one_by_one() -> None:
     assert [pair.compared for pair in against(more, "a")] == [2]  # several instances are the unit
 
 
-def test_the_replay_of_a_log_is_no_sample() -> None:
+def test_summary_of_a_replayed_log_has_no_sampling_noise() -> None:
     rows = [row("easy", 0, 1.2, confidence=0.5, measures={"wait": 1.0})]
     (standing,) = summary(rows)
     assert standing.noise == 0
@@ -226,7 +228,7 @@ def test_the_replay_of_a_log_is_no_sample() -> None:
     assert best.at_optimum == 1
 
 
-def test_a_reference_of_nothing_has_no_gap_and_still_ranks(tmp_path: Path) -> None:
+def test_summary_of_a_zero_reference_has_no_gap(tmp_path: Path) -> None:
     jobs = tuple(Job(name=f"j{i}", minimum=2) for i in range(2))
     alone = Instance(name="alone", nodes=4, inequity=0, jobs=jobs)
     path = tmp_path / "rows.jsonl"
@@ -238,7 +240,7 @@ def test_a_reference_of_nothing_has_no_gap_and_still_ranks(tmp_path: Path) -> No
     assert all(row.gap is None or row.gap < 1e6 for row in schedopt.bench(alone))
 
 
-def test_a_result_is_loaded_as_it_was_written(tmp_path: Path) -> None:
+def test_load_returns_a_result_as_written(tmp_path: Path) -> None:
     path, night = tmp_path / "plan.json", schedopt.load("example:teams", problem="hesrpt")
     result = schedopt.solve(night)
     schedopt.dump(result, path)
@@ -250,7 +252,7 @@ def test_a_result_is_loaded_as_it_was_written(tmp_path: Path) -> None:
         schedopt.load("example:teams", problem="dssp")
 
 
-def test_a_bench_takes_instances_in_memory_and_policies_are_compared(tmp_path: Path) -> None:
+def test_bench_takes_instances_in_memory(tmp_path: Path) -> None:
     made = [source.load() for source in generated_sources("dssp", "uncorrelated", seeds=[1, 2])]
     rows = schedopt.bench(made, policies=["greedy", "core"], output=tmp_path / "rows.jsonl")
     assert [row.file for row in rows] == [made[0].name] * 2 + [made[1].name] * 2
@@ -289,7 +291,7 @@ def rows(log: Path) -> RowTable:
     return schedopt.bench([log], policies=names)
 
 
-def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
+def test_bench_plans_policies_for_logs_or_for_classes(log: Path) -> None:
     sweep = Sweep()
 
     def planned(path: Path) -> set[str]:
@@ -305,14 +307,14 @@ def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
     assert [row.termination for row in named] == ["not-applicable"]
 
 
-def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) -> None:
+def test_bench_rows_of_a_log_keep_their_measures(rows: RowTable, tmp_path: Path) -> None:
     assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
     assert all(row.confidence is None and row.measures["± of batches"] > 0 for row in rows)
     (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
     assert read_rows(tmp_path / "rows.jsonl") == list(rows)
 
 
-def test_a_picture_of_one_log_has_bars(rows: RowTable) -> None:
+def test_plot_of_one_log_has_bars(rows: RowTable) -> None:
     (axes,) = schedopt.plot(rows).axes
     best = min(row.objective or 0.0 for row in rows)
     assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
@@ -320,7 +322,9 @@ def test_a_picture_of_one_log_has_bars(rows: RowTable) -> None:
     )
 
 
-def test_table_and_page_lead_with_it(rows: RowTable, tmp_path: Path) -> None:
+def test_table_and_page_of_a_log_show_the_gap_over_the_bound(
+    rows: RowTable, tmp_path: Path
+) -> None:
     (shown,) = measured_tables(rows)
     assert shown.heads[:4] == ("policy", "response", "over the bound", "± of batches")
     (standing, *_), bound = summary(rows), rows[0].reference_bound or 0.0
@@ -337,7 +341,7 @@ def test_table_and_page_lead_with_it(rows: RowTable, tmp_path: Path) -> None:
     assert len(re.findall("<tr>", section)) == 1 + 4
 
 
-def test_starts_are_those_of_one_policy(log: Path, tmp_path: Path) -> None:
+def test_evaluate_writes_starts_of_one_policy_only(log: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="one policy on one instance: 2 runs would write"):
         schedopt.evaluate(log, ["fcfs", "easy"], options={"starts": str(tmp_path / "s.csv")})
     with pytest.raises(InputError, match="2 runs would write"):
@@ -360,7 +364,7 @@ def optimum(name: str, kind: str) -> Any:
 
 
 @pytest.mark.parametrize("name", examples())
-def test_every_policy_ends_in_a_document_and_beats_no_proof(name: str, tmp_path: Path) -> None:
+def test_evaluate_of_every_policy_beats_no_proven_optimum(name: str, tmp_path: Path) -> None:
     instance, record = schedopt.example(name), problem(examples()[name].problem)
     names = list(record.policies())
     words: list[Any] = ["evaluate", f"example:{name}", "--policy", ",".join(names), "--json"]

@@ -105,7 +105,9 @@ def test_report_names_late_failed_and_missing_jobs(plan: NightPlan, tmp_path: Pa
     assert {*report.fallen_out} == {"closeup", "final grade"}
 
 
-def test_other_jobs_and_earlier_nights_are_left_out(plan: NightPlan, tmp_path: Path) -> None:
+def test_report_night_leaves_out_other_jobs_and_earlier_nights(
+    plan: NightPlan, tmp_path: Path
+) -> None:
     more = [
         "1|interactive|RUNNING|2026-11-22T21:00:00|Unknown",
         "2_1|storm at sea:1|COMPLETED|2026-11-21T21:00:00|2026-11-21T22:00:00",
@@ -115,7 +117,7 @@ def test_other_jobs_and_earlier_nights_are_left_out(plan: NightPlan, tmp_path: P
     assert report.late == []
 
 
-def test_pending_array_is_one_waiting_task_for_each_number(plan: NightPlan, tmp_path: Path) -> None:
+def test_read_sacct_splits_a_pending_array_into_tasks(plan: NightPlan, tmp_path: Path) -> None:
     rows = [
         "7_[2,4-6%3]|storm at sea:1|PENDING|Unknown|Unknown",
         "7_1|storm at sea:1|RUNNING|2026-11-22T21:00:00|Unknown",
@@ -149,7 +151,7 @@ def test_pending_array_is_one_waiting_task_for_each_number(plan: NightPlan, tmp_
         (["7_1|storm at sea:1|RUNNING"], HEAD, "a cell for each column", "line 2"),
     ],
 )  # fmt: skip
-def test_account_that_cannot_be_of_the_plan_is_refused(
+def test_report_night_refuses_an_account_of_another_plan(
     rows: list[str], head: str, says: str, place: str, *, plan: NightPlan, tmp_path: Path
 ) -> None:
     path = written(tmp_path, *rows, head=head)
@@ -160,7 +162,9 @@ def test_account_that_cannot_be_of_the_plan_is_refused(
     assert caught.value.file == str(path)
 
 
-def test_files_and_exit_statuses_of_the_command_line(plan: NightPlan, tmp_path: Path) -> None:
+def test_report_night_writes_files_and_exits_with_its_status(
+    plan: NightPlan, tmp_path: Path
+) -> None:
     path, sacct = tmp_path / "plan.json", written(tmp_path, *accounts(plan))
     plan.write(path)
     outputs = [tmp_path / name for name in ("night.csv", "night.json", "night.png")]
@@ -192,7 +196,9 @@ def submitted(text: str) -> list[tuple[str, int]]:
     return found
 
 
-def test_with_nothing_new_the_queue_stays_as_it_is(plan: NightPlan, tmp_path: Path) -> None:
+def test_replan_from_sacct_changes_nothing_where_nothing_is_new(
+    plan: NightPlan, tmp_path: Path
+) -> None:
     sacct = written(tmp_path, *accounts_at(plan, NOW, None))
     again = schedopt.replan(plan, at=NOW, state=sacct)
     assert {change.change for change in again.changes} == {"kept"}
@@ -201,9 +207,7 @@ def test_with_nothing_new_the_queue_stays_as_it_is(plan: NightPlan, tmp_path: Pa
     assert "scancel" not in text
 
 
-def test_tasks_that_slurm_does_not_account_for_yet_are_waiting(
-    plan: NightPlan, tmp_path: Path
-) -> None:
+def test_replan_takes_tasks_missing_from_sacct_as_waiting(plan: NightPlan, tmp_path: Path) -> None:
     rows = [row for row in accounts_at(plan, NOW, None) if "PENDING" not in row]
     again = schedopt.replan(plan, at=NOW, state=written(tmp_path, *rows))
     assert {change.change for change in again.changes} == {"kept"}
@@ -218,9 +222,7 @@ def test_tasks_that_slurm_does_not_account_for_yet_are_waiting(
     assert begun <= {(t.job, t.stage, t.task) for t in tasks if t.start < NOW}
 
 
-def test_failed_task_is_submitted_again_and_what_runs_is_not(
-    plan: NightPlan, tmp_path: Path
-) -> None:
+def test_replan_script_submits_failed_tasks_again(plan: NightPlan, tmp_path: Path) -> None:
     given = releases(plan.instance, plan.run.solution.tasks, plan.result.constraints)
     runs = [
         (one.job, one.stage, task)

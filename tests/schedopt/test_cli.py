@@ -49,7 +49,7 @@ def test_solve_check_and_a_result_that_was_tampered_with(tmp_path: Path) -> None
     assert "the selected jobs earn" in run("check", night, result, status=1).stdout
 
 
-def test_floors_and_a_require_that_conflict_are_named_with_exit_3() -> None:
+def test_solve_names_conflicting_rules_and_exits_3() -> None:
     done = run("solve", BUNDLED / "conflict.json", "--json", status=3)
     document = json.loads(done.stdout)
     assert set(document["conflict"]) == {"lighting-floor", "fx-floor", "trailer-tonight"}
@@ -58,7 +58,7 @@ def test_floors_and_a_require_that_conflict_are_named_with_exit_3() -> None:
     assert "cannot hold together" in shown
 
 
-def test_stopped_without_a_solution_is_exit_4(tmp_path: Path) -> None:
+def test_solve_without_a_solution_at_the_time_limit_exits_4(tmp_path: Path) -> None:
     instance = generate("dssp", "subset-sum", seed=1, options={"jobs": 60, "range": 1000000})
     half = sum(job.demand for job in instance.jobs) / 3
     jobs = {job.name: job.demand for job in instance.jobs}
@@ -75,7 +75,7 @@ def test_stopped_without_a_solution_is_exit_4(tmp_path: Path) -> None:
     assert document["objective"] is None
 
 
-def test_interruption_writes_what_was_found_and_exits_130(tmp_path: Path) -> None:
+def test_solve_writes_the_incumbent_when_interrupted_and_exits_130(tmp_path: Path) -> None:
     instance = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000})
     dump(instance, tmp_path / "hard.json")
     words = ["solve", tmp_path / "hard.json", "--solver", "highs", "--output", tmp_path / "r.json"]
@@ -98,7 +98,7 @@ def test_interruption_writes_what_was_found_and_exits_130(tmp_path: Path) -> Non
     assert document["bound"] >= document["objective"]
 
 
-def test_evaluate_prints_one_document_or_a_list() -> None:
+def test_evaluate_prints_a_document_or_a_list() -> None:
     one = json.loads(run("evaluate", BUNDLED / "night.json.gz", "--policy=core", "--json").stdout)
     assert (one["policy"], one["bound"]) == ("core", None)
     assert "formulation" not in one
@@ -109,7 +109,7 @@ def test_evaluate_prints_one_document_or_a_list() -> None:
     assert both[1]["options"] == {"fill": 1.0, "epsilon": 0.5}
 
 
-def test_a_policy_that_does_not_apply_says_so_in_one_line(tmp_path: Path) -> None:
+def test_evaluate_of_a_policy_that_does_not_apply_exits_2(tmp_path: Path) -> None:
     text = (BUNDLED / "two-shots.json").read_text().replace('"reward": 5', '"reward": 5.5')
     (tmp_path / "i.json").write_text(text)
     words = ["--policy", "dp-profits", "--json"]
@@ -119,7 +119,7 @@ def test_a_policy_that_does_not_apply_says_so_in_one_line(tmp_path: Path) -> Non
     assert "whole rewards" in done.stderr
 
 
-def test_list_and_help_and_version() -> None:
+def test_list_help_and_version_print() -> None:
     sections = json.loads(run("list", "--json").stdout)
     assert {p["name"] for p in sections["policies"]} >= {"greedy", "core", "fptas", "dp-profits"}
     dssp = [f["name"] for f in sections["formulations"] if f["problem"] == "dssp"]
@@ -184,14 +184,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "says"), WRONG, ids=[" ".join(w[:1] + w[-2:]) for w, _ in WRONG])
-def test_wrong_usage_is_one_message_and_exit_2(words: list[str], says: list[str]) -> None:
+def test_wrong_usage_prints_one_message_and_exits_2(words: list[str], says: list[str]) -> None:
     done = run(*words, status=2)
     assert done.stdout == ""
     for word in says:
         assert word in done.stderr, done.stderr
 
 
-def test_output_is_utf_8_whatever_the_terminal_is(tmp_path: Path) -> None:
+def test_output_is_utf_8_in_any_terminal(tmp_path: Path) -> None:
     text = (BUNDLED / "two-shots.json").read_text().replace('"fx"', '"fx[red] ☃"')
     (tmp_path / "i.json").write_text(text, encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
@@ -202,7 +202,7 @@ KINDS = [(record.name, kind) for record in problems() for kind in record.constra
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_what_new_writes_is_commented_loads_and_solves(name: str, tmp_path: Path) -> None:
+def test_new_writes_a_commented_file_that_solves(name: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     invoked("new", name, "--output", file)
     assert file.read_text().count("\n//") > 5
@@ -214,7 +214,9 @@ def test_what_new_writes_is_commented_loads_and_solves(name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(("name", "kind"), KINDS)
-def test_the_example_of_each_kind_can_be_pasted(name: str, kind: str, tmp_path: Path) -> None:
+def test_explain_example_of_each_constraint_kind_is_valid(
+    name: str, kind: str, tmp_path: Path
+) -> None:
     (said,) = [entry for entry in schedopt.explain(kind) if entry.what == "side constraint"]
     assert name in said.problems
     assert all(field["says"] for field in said.fields), said.fields
@@ -240,7 +242,7 @@ def takes(name: str, formulation: str, rule: schedopt.Constraint) -> bool:
     return True
 
 
-def test_explain_shows_an_entry_and_corrects_a_misspelt_name() -> None:
+def test_explain_shows_an_entry_and_suggests_names() -> None:
     names = {entry.name for entry in everything()}
     assert names >= {"fair-share", "lcpf", "hesrpt", "easy", "selection", "planted"}
     assert "did you mean 'fair-share'?" in refused("explain", "fare-share")
@@ -249,7 +251,7 @@ def test_explain_shows_an_entry_and_corrects_a_misspelt_name() -> None:
     assert "required" in shown
 
 
-def test_comments_are_passed_over_and_places_stay_what_they_are() -> None:
+def test_parse_skips_comments_and_keeps_places() -> None:
     text = b'// first\n{"problem": "epoch", "name": "x", // no\n'
     assert "line 2, column 35" in str(refusal(parse, text))
     url = b'{"problem":"epoch","name":"http://x\\n// y","nodes":2,"inequity":0,"jobs":[\n  // one\n'
@@ -266,12 +268,12 @@ def completed(words: str) -> list[str]:
     return process(sys.executable, "-c", MAIN, env=given).stdout.split()
 
 
-def test_a_shell_completes_verbs_and_flags() -> None:
+def test_completion_offers_verbs_and_flags() -> None:
     assert completed("schedopt ev") == ["evaluate"]
     assert completed("schedopt solve --certi") == ["--certificate"]
 
 
-def test_completion_is_installed(tmp_path: Path) -> None:
+def test_completion_installs_for_bash(tmp_path: Path) -> None:
     line = f'{sys.executable} -c "{MAIN}" --install-completion; true'
     done = process("bash", "-c", line, env={"HOME": str(tmp_path)})
     assert "completion installed" in done.stdout, done.stderr
@@ -302,7 +304,7 @@ ONLY_PYTHON = {"watch", "stop", "progress", "tell", "many", "start"}
         "check_starts",
     ],
 )
-def test_each_keyword_of_a_function_is_a_flag_of_its_verb(name: str) -> None:
+def test_every_keyword_of_a_function_is_a_flag_of_its_verb(name: str) -> None:
     verbs: Any = get_command(app)
     flags = {flag for one in verbs.commands[name.replace("_", "-")].params for flag in one.opts}
     parameters = signature(getattr(schedopt, name)).parameters.values()

@@ -119,7 +119,7 @@ def test_offer_refuses_what_is_no_offer(text: str) -> None:
         Offer.of(text, None, everything=False)
 
 
-def test_selection_takes_least_of_a_value() -> None:
+def test_selection_minimizes_a_negative_objective() -> None:
     jobs = [
         Job(name=name, reward=1, stages=((1.0,),), values={"cost": cost})
         for name, cost in (("a", 3), ("b", 1), ("c", 2))

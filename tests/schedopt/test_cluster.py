@@ -67,7 +67,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         process.wait()
 
 
-def test_a_cluster_that_loses_a_worker_gives_the_same_rows(
+def test_bench_on_a_cluster_that_loses_a_worker_gives_the_same_rows(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     folder = tmp_path / "nights"
@@ -102,7 +102,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_rows(
     assert bench(**sweep, output=output) == many  # type: ignore[arg-type]
 
 
-def test_a_corrupt_file_harms_no_other_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+def test_bench_on_a_cluster_reports_a_corrupt_file(cluster: Cluster, tmp_path: Path) -> None:
     cluster.hire()  # under a nanny: a worker that by itself may have no process of its own
     bad = tmp_path / "bad.json"
     bad.write_text('{"problem": "dssp", "name": "n", "processors": 0, "deadline": 1, "jobs": []}')
@@ -130,7 +130,7 @@ def own(items):
 
 
 @pytest.mark.usefixtures("one_try")
-def test_a_policy_that_ends_its_worker_costs_its_own_row_alone(
+def test_bench_on_a_cluster_loses_only_the_row_of_a_policy_that_ends_its_worker(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     cluster.hire()
@@ -144,7 +144,7 @@ def test_a_policy_that_ends_its_worker_costs_its_own_row_alone(
     assert ["(quits)" in failure for failure in caught.value.failures] == [True] * 2
 
 
-def test_what_is_no_cluster_is_refused(cluster: Cluster) -> None:
+def test_bench_refuses_an_address_without_a_cluster(cluster: Cluster) -> None:
     source = generated_sources("dssp", "uncorrelated", seeds=[1])
     tasks, _ = plan_tasks(source, Sweep(policies=["greedy"]))
 
@@ -156,9 +156,7 @@ def test_what_is_no_cluster_is_refused(cluster: Cluster) -> None:
     assert "a cluster with workers" in str(refusal(computed, cluster.address))
 
 
-def test_a_lost_scheduler_ends_the_sweep_with_its_rows_kept(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_bench_keeps_rows_when_the_scheduler_is_lost(cluster: Cluster, tmp_path: Path) -> None:
     cluster.hire("--no-nanny")
     sources = generated_sources("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
     output = tmp_path / "rows.jsonl"
@@ -174,7 +172,7 @@ def test_a_lost_scheduler_ends_the_sweep_with_its_rows_kept(
     assert len(bench(**words)) == 12  # type: ignore[arg-type]
 
 
-def test_policies_of_a_file_reach_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+def test_bench_on_a_cluster_runs_policies_of_a_file(cluster: Cluster, tmp_path: Path) -> None:
     """The text travels: no worker sees the file, which is written anew between two benches."""
     cluster.hire()
     text = """

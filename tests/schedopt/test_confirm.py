@@ -38,14 +38,14 @@ from schedopt.verbs.solve import with_confirmation
         ("hesrpt/amdahl-twins", "clarabel"),
     ],
 )
-def test_a_second_method_agrees(example: str, second: str) -> None:
+def test_confirm_names_the_second_engine(example: str, second: str) -> None:
     result = solve(f"instances/{example}.json", confirm=True)
     assert f"confirmed by {second}" in str(result.message)
     assert result.termination in ("optimal", "infeasible")
 
 
 @tried(25, st.integers(0, 10**6))
-def test_a_schedule_is_confirmed(seed: int) -> None:
+def test_confirm_schedule_by_a_second_engine(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night = some_night(draw, staged=True)
     rules = [some_rule(draw, [job.name for job in night.jobs]) for _ in range(draw.randint(0, 2))]
@@ -56,20 +56,20 @@ def test_a_schedule_is_confirmed(seed: int) -> None:
     assert result.termination in ("optimal", "infeasible")
 
 
-def test_what_is_too_large_for_a_second_method_says_so() -> None:
+def test_confirm_reports_a_time_limit_of_the_second_engine() -> None:
     night = generate("dssp", seed=1)
     result = solve(night, formulation="schedule", confirm=True, time_limit=0)
     assert "not confirmed: cp-sat: time-limit" in str(result.message)
 
 
-def test_a_queue_is_confirmed_by_its_chain() -> None:
+def test_confirm_threshold_by_its_chain() -> None:
     result = solve(at_load(4, 0.5), confirm=True, certificate=True)
     assert "confirmed by model" in str(result.message)  # as the table of engines says
     assert "no certificate" not in str(result.message)  # it needs none
     assert result.bound_checked
 
 
-def test_an_optimal_policy_is_confirmed_by_the_linear_program() -> None:
+def test_confirm_optimal_policy_by_the_linear_program() -> None:
     result = solve(at_load(2, 0.3), formulation="optimal-policy", confirm=True)
     assert result.proven
     assert "confirmed by model" in str(result.message)
@@ -79,7 +79,7 @@ def test_an_optimal_policy_is_confirmed_by_the_linear_program() -> None:
     assert portfolio.confirm(OptimalPolicy(at_load(8, 0.5)), result, Limits()) is None  # too large
 
 
-def test_where_two_methods_disagree_nothing_is_optimal() -> None:
+def test_confirm_disagreement_is_an_error() -> None:
     result = solve("instances/dssp/constraints.json")
     other = msgspec.structs.replace(result, solver="other", objective=36.0, bound=36.0)
     judged = with_confirmation(result, other)
@@ -90,7 +90,7 @@ def test_where_two_methods_disagree_nothing_is_optimal() -> None:
 
 
 @tried(60, st.integers(0, 10**9))
-def test_selecting_again_is_right(seed: int) -> None:
+def test_confirm_selection_reaches_the_exact_optimum(seed: int) -> None:
     night = delicate(seed, most=8)
     best = best_exactly(night)
     found = portfolio.solve(Selection(night), solver="highs")
@@ -105,7 +105,9 @@ def test_selecting_again_is_right(seed: int) -> None:
         assert sum((reward[name] for name in found.solution.selected), Fraction(0)) == best
 
 
-def test_a_certificate_that_proves_too_little_is_kept_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solve_withholds_a_certificate_that_fails_its_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(
         "schedopt.validation.hesrpt.bound.reprove", lambda *given: "a price is missing"
     )
@@ -164,14 +166,14 @@ def is_alarm(found: Result, value: float, *names: str) -> bool:
 
 
 @pytest.mark.usefixtures("lying")
-def test_solve_and_plan_see_dispatchers_that_beat_a_bound() -> None:
+def test_solve_and_plan_raise_an_alarm_when_a_dispatcher_beats_the_bound() -> None:
     for found in (schedopt.solve(NIGHT, formulation="schedule"), schedopt.plan(NIGHT).result):
         assert is_alarm(found, 7.0, "search found", "search proved the bound 0")
     assert schedopt.solve(NIGHT).objective == 0.0  # where nobody is asked, nobody contradicts
 
 
 @pytest.mark.usefixtures("lying")
-def test_bench_sees_policies_that_beat_their_reference() -> None:
+def test_bench_raises_an_alarm_when_a_policy_beats_the_bound() -> None:
     for row in schedopt.bench(NIGHT, policies=["core", "lcpf", "greedy"]):
         assert row.termination == "error"
         assert row.objective in (5.0, 7.0)
@@ -180,7 +182,7 @@ def test_bench_sees_policies_that_beat_their_reference() -> None:
         assert "low proved the bound 0" in str(row.message)
 
 
-def test_schedule_sees_a_start_that_is_called_impossible(
+def test_schedule_raises_an_alarm_when_a_start_beats_the_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     old = schedopt.solve(NIGHT, formulation="schedule")
@@ -196,13 +198,13 @@ def test_schedule_sees_a_start_that_is_called_impossible(
 
 
 @pytest.mark.usefixtures("lying")
-def test_an_alarm_fails_the_command(tmp_path: Path) -> None:
+def test_plan_exits_1_on_an_alarm(tmp_path: Path) -> None:
     dump(NIGHT, tmp_path / "night.json")
     done = run("plan", tmp_path / "night.json", status=1)
     assert "one of the two is wrong" in done.stdout
 
 
-def test_rounding_is_no_alarm() -> None:
+def test_alarm_ignores_rounding() -> None:
     claim = schedopt.solve(NIGHT)
     assert claim.bound == 7.0
     for sense in ("maximize", "minimize"):

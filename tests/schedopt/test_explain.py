@@ -54,7 +54,7 @@ def small_night(seed: int) -> Instance:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_prices_and_reasons_are_what_solving_again_finds(seed: int) -> None:
+def test_explain_prices_and_reasons_equal_brute_force(seed: int) -> None:
     instance = small_night(seed)
     result = schedopt.solve(instance, explain=True)
     told: Any = result.explanation
@@ -89,7 +89,7 @@ def test_prices_and_reasons_are_what_solving_again_finds(seed: int) -> None:
     assert dict(zip(rows["job"], rows["reason"], strict=True)) == why
 
 
-def test_on_the_command_line_and_where_time_runs_out(tmp_path: Path) -> None:
+def test_explain_on_the_command_line_and_at_a_time_limit(tmp_path: Path) -> None:
     files.dump(small_night(1), tmp_path / "n.json")
     run = CliRunner().invoke
     ended = run(app, ["solve", str(tmp_path / "n.json"), "--explain", "--json"])
@@ -115,7 +115,7 @@ def test_smallest_changes_without_time_suggest_a_longer_time_limit() -> None:
     assert all("try a longer" in change.words for change in changes)
 
 
-def test_a_season_is_explained_too() -> None:
+def test_explain_season() -> None:
     instance = files.parse(
         b'{"problem":"dssp","name":"s","processors":1,"deadline":5,"nights":2,"jobs":['
         b'{"name":"a","reward":5,"stages":[[4]],"groups":{"team":"fx"}},'
@@ -138,7 +138,7 @@ def told(instance: Instance, *added: constraints.Constraint, fill: float = 1.0) 
 
 @example([(0, 0), (0, 1), (1, 10)], 0)  # of two rules, only one is broken once others make way
 @tried(120, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 12)), max_size=7), st.integers(0))
-def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: int) -> None:
+def test_reasons_hold_against_all_subsets_of_jobs(pairs: list[tuple[int, int]], seed: int) -> None:
     instance, draw = night(pairs, 10.0), Random(seed)  # noqa: S311
     count = draw.randint(0, 3) if pairs else 0
     rules = [some_rule(draw, [job.name for job in instance.jobs]) for _ in range(count)]
@@ -183,14 +183,14 @@ def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: in
             pytest.fail(f"{name} is {reason}, though there is room for it")
 
 
-def test_many_jobs_are_judged_at_once() -> None:
+def test_reasons_of_1500_jobs() -> None:
     farm = night([(1 + i % 7, 1 + i % 11) for i in range(1500)], 2000.0)
     cap = constraints.FairShare(by="team", at_most={"fx": 0.2})
     reasons = told(farm, cap)
     assert {"outbid", "rule:fair-share[0]"} == set(reasons.values())
 
 
-def test_schedule_is_explained_by_solving_schedules_again() -> None:
+def test_explain_schedule_by_solving_again() -> None:
     """Two jobs of three tasks fill half of the capacity each, but only one of them fits."""
     jobs = tuple(
         Job(name=name, reward=reward, stages=((2.0, 2.0, 2.0),))

@@ -83,7 +83,7 @@ def test_verbs_refuse_rows_that_are_cut_off(tmp_path: Path, rows: list[BenchRow]
     assert done.stderr.startswith("schedopt: ")
 
 
-def test_a_reader_of_parquet_that_panics(
+def test_read_parquet_reports_a_panic_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def panic(_: object) -> None:  # as polars does where a footer lies about the lengths
@@ -104,7 +104,7 @@ def test_a_reader_of_parquet_that_panics(
 NAMES = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "'quoted", "''", "plain", "\ttab", "'=x", "="]
 
 
-def test_no_cell_is_a_formula(tmp_path: Path) -> None:
+def test_bench_csv_has_no_cell_that_is_a_formula(tmp_path: Path) -> None:
     paths = []
     for i, name in enumerate(NAMES):
         job = Job(name=name, reward=1, demand=1, critical_path=1, groups={name: name})
@@ -123,7 +123,7 @@ DIGITS = "9" * 5000
 
 
 @pytest.mark.parametrize("verb", ["solve", "bench", "summary", "plot", "check", "convert"])
-def test_paths_that_are_none(verb: str, tmp_path: Path) -> None:
+def test_verbs_refuse_impossible_paths(verb: str, tmp_path: Path) -> None:
     for path in ("a" * 5000 + ".json", "a" * 300 + ".json", f"{tmp_path}/x.json/y.json"):
         words = [path, path] if verb == "check" else [path]
         more = ["-o", tmp_path / "p.png"] if verb == "plot" else []
@@ -147,7 +147,7 @@ def test_paths_that_are_none(verb: str, tmp_path: Path) -> None:
     ],
     ids=lambda words: " ".join(map(str, words))[:60],
 )
-def test_numbers_beyond_all_measure_on_the_command_line(words: list[object]) -> None:
+def test_flags_refuse_numbers_of_thousands_of_digits(words: list[object]) -> None:
     assert len(refused(*words)) < 80 * 24
 
 
@@ -192,7 +192,9 @@ def numbers(node: Any) -> Iterator[tuple[Any, Any]]:
     places=st.lists(st.integers(0, 200), min_size=1, max_size=4),
     values=st.lists(st.sampled_from(EXTREMES), min_size=4, max_size=4),
 )
-def test_extreme_numbers(name: str, places: list[int], values: list[float]) -> None:
+def test_solvers_agree_on_extreme_numbers(
+    name: str, places: list[int], values: list[float]
+) -> None:
     document = msgspec.json.decode(Path(f"instances/dssp/{name}.json").read_bytes())
     found = list(numbers(document))
     for place, value in zip(places, values, strict=False):

@@ -51,7 +51,7 @@ def a_log(*, start: str | None = START) -> Instance:
     return dated.with_jobs(replace(jobs, start=starts + 60.0))
 
 
-def test_waits_are_percentiles_in_hours() -> None:
+def test_waits_table_has_percentiles_in_hours() -> None:
     jobs = Jobs.of([0, 0, HOUR], [1, 1, 1], [HOUR, HOUR, 2 * HOUR])
     table = waits_table(jobs, {"a": np.array([0, 2 * HOUR, 5 * HOUR])})
     assert [of.title for of in table.columns][1:] == [
@@ -60,7 +60,7 @@ def test_waits_are_percentiles_in_hours() -> None:
     assert table.rows == (("a", 2.0, 2.0, 3.6, pytest.approx(3.96), 4.0, pytest.approx(10 / 3)),)
 
 
-def test_usage_and_waits_by_account() -> None:
+def test_usage_table_sums_by_account() -> None:
     queue = a_log()
     jobs, starts = queue.jobs, queue.jobs.start
     names = [*jobs.group.names, "unknown"]
@@ -79,7 +79,7 @@ def test_usage_and_waits_by_account() -> None:
     assert usage_table(replace(jobs, group=None), {"recorded": starts}) is None
 
 
-def test_hours_of_submit_are_by_the_clock_that_is_put_back() -> None:
+def test_submit_hours_follow_the_clock_change() -> None:
     jobs, zero = a_log().jobs, datetime(2026, 10, 24, 12, tzinfo=ZoneInfo("Europe/Berlin"))
     expected = []
     for submit in jobs.submit.tolist():
@@ -89,7 +89,7 @@ def test_hours_of_submit_are_by_the_clock_that_is_put_back() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_queue_is_the_mean_number_that_waits(seed: int) -> None:
+def test_mean_held_is_the_mean_queue_length(seed: int) -> None:
     queue = with_releases(queue_of(*random_jobs(seed)), seed)
     starts = schedopt.evaluate(queue, "easy").solution.starts
     edges = np.linspace(0.0, float(starts.max()) + 1.0, 8)
@@ -102,7 +102,7 @@ def test_the_queue_is_the_mean_number_that_waits(seed: int) -> None:
         assert mean == pytest.approx(sum(inside) / (high - low))
 
 
-def test_a_bench_of_a_log_has_its_part_and_gaps_over_the_bound_it_prints(tmp_path: Path) -> None:
+def test_bench_page_of_a_log_has_waits_and_gaps(tmp_path: Path) -> None:
     file, page = tmp_path / "log.json", tmp_path / "page.html"
     schedopt.dump(a_log(), file)
     run("bench", file, "--policy", "recorded,easy,saf", "--report", page)
@@ -118,7 +118,7 @@ def test_a_bench_of_a_log_has_its_part_and_gaps_over_the_bound_it_prints(tmp_pat
     assert list(bench_sections("lublin-feitelson", rows)) == []
 
 
-def test_a_result_of_a_log_says_how_far_it_is_over_the_bound(tmp_path: Path) -> None:
+def test_solve_page_of_a_log_shows_the_gap_over_the_bound(tmp_path: Path) -> None:
     file, page = tmp_path / "log.json", tmp_path / "page.html"
     schedopt.dump(a_log(start=None), file)
     said = run("solve", file, "--report", page).stdout
@@ -130,7 +130,7 @@ def test_a_result_of_a_log_says_how_far_it_is_over_the_bound(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("dated", [True, False])
-def test_nothing_overlaps_in_the_pictures_of_a_log(dated: bool) -> None:
+def test_pictures_of_a_log_have_no_overlapping_text(dated: bool) -> None:
     queue = a_log(start=START if dated else None)
     part = log_section(queue, {f"policy-{i}": queue.jobs.start + i for i in range(5)})
     assert len(part.pictures) == 1 + dated
@@ -159,7 +159,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
 
 
 @pytest.mark.parametrize("width", [1400, PHONE["width"]])
-def test_the_page_of_a_log_fits_a_desktop_and_a_phone(
+def test_page_of_a_log_fits_a_desktop_and_a_phone(
     width: int, browser: Browser, tmp_path: Path
 ) -> None:
     file, page = tmp_path / "log.json", tmp_path / "page.html"

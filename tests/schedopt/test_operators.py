@@ -32,7 +32,7 @@ def crowded() -> Instance:
     return Instance(name="crowded", processors=2, deadline=10, jobs=jobs)
 
 
-def test_a_further_stage_that_is_refused_loses_nothing(monkeypatch: MonkeyPatch) -> None:
+def test_solve_keeps_its_result_when_confirm_is_refused(monkeypatch: MonkeyPatch) -> None:
     refused = raising(InputError("the extra `schedule`", found="none"))
     monkeypatch.setattr("schedopt.solvers.portfolio.confirm", refused)
     result = schedopt.solve(crowded(), confirm=True)
@@ -40,7 +40,7 @@ def test_a_further_stage_that_is_refused_loses_nothing(monkeypatch: MonkeyPatch)
     assert "confirm: found none; expected the extra `schedule`" in str(result.message)
 
 
-def test_a_plan_does_not_run_what_ends_late_and_says_so_first(tmp_path: Path) -> None:
+def test_solve_cautions_first_about_a_job_that_ends_late(tmp_path: Path) -> None:
     night, target = crowded(), tmp_path / "plan.csv"
     schedopt.dump(night, tmp_path / "n.json")
     said = run("solve", tmp_path / "n.json", "-o", target)
@@ -55,7 +55,7 @@ def test_a_plan_does_not_run_what_ends_late_and_says_so_first(tmp_path: Path) ->
     assert schedopt.plan_table(paid, schedopt.solve(paid))["run"].to_list() == [True] * 3
 
 
-def test_what_there_is_room_for_is_not_outbid() -> None:
+def test_reasons_call_a_job_that_fits_overlooked() -> None:
     night = Instance(
         name="room",
         processors=2,
@@ -81,7 +81,7 @@ def test_what_there_is_room_for_is_not_outbid() -> None:
 
 @given(st.data())
 @settings(max_examples=examples(60))
-def test_a_group_without_jobs_tonight_is_bounded_if_it_has_a_past(data: st.DataObject) -> None:
+def test_fair_share_bounds_a_group_that_has_only_a_past(data: st.DataObject) -> None:
     pairs = data.draw(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 6)), max_size=5))
     jobs = tuple(
         Job(name=f"j{i}", reward=reward, demand=size, critical_path=1, groups={"team": "light"})
@@ -105,7 +105,7 @@ def test_a_group_without_jobs_tonight_is_bounded_if_it_has_a_past(data: st.DataO
         assert result.objective == best(night)
 
 
-def test_a_misspelt_group_is_refused_with_its_file(tmp_path: Path) -> None:
+def test_constraints_file_with_a_misspelt_group_is_refused(tmp_path: Path) -> None:
     night, rules = tmp_path / "n.json", tmp_path / "rules.json"
     jobs = (Job(name="a", reward=1, stages=((6,),), groups={"team": "light"}),)
     schedopt.dump(msgspec.structs.replace(crowded(), jobs=jobs), night)
@@ -115,7 +115,7 @@ def test_a_misspelt_group_is_refused_with_its_file(tmp_path: Path) -> None:
     assert said.startswith(f"{rules}: constraints[0].at_most.fx: found 'fx'; expected a group of")
 
 
-def test_what_carry_writes_is_taken_on_a_night_without_a_group(tmp_path: Path) -> None:
+def test_carried_rules_apply_to_a_night_without_the_group(tmp_path: Path) -> None:
     def made(team: str) -> Instance:
         jobs = (Job(name="a", reward=1, stages=((6,),), groups={"team": team}),)
         return msgspec.structs.replace(crowded(), jobs=jobs)
@@ -129,7 +129,7 @@ def test_what_carry_writes_is_taken_on_a_night_without_a_group(tmp_path: Path) -
     assert "1 of 1 selected" in said.stdout
 
 
-def test_a_table_is_told_to_be_converted_and_one_without_rows_is_refused(tmp_path: Path) -> None:
+def test_solve_of_a_table_suggests_convert_and_plan(tmp_path: Path) -> None:
     table = tmp_path / "jobs.csv"
     table.write_text("name,reward,tasks\n")
     said = refused("solve", table)
@@ -198,7 +198,7 @@ def test_carried_shares_keep_the_rule_of_the_season(memory: dict[str, Any], seed
     assert (walked.objective or 0.0) <= (best.objective or 0.0)
 
 
-def test_from_results_to_the_rules_of_tonight_on_the_command_line(tmp_path: Path) -> None:
+def test_carry_writes_past_use_on_the_command_line(tmp_path: Path) -> None:
     first, second = nights_of(2, 3)
     for night in (first, second):
         files.dump(night, tmp_path / f"{night.name}.json")
@@ -245,7 +245,7 @@ def test_carry_refuses_its_inputs_before_a_missing_output(
         ({"window": 2}, "a fair share to carry over"),
     ],
 )
-def test_what_carry_is_not_given(memory: dict[str, Any], says: str) -> None:
+def test_carry_refuses_a_wrong_memory(memory: dict[str, Any], says: str) -> None:
     result = schedopt.solve(nights_of(1, 1)[0])
     with pytest.raises(InputError, match=says):
         schedopt.carry(result, **memory)

@@ -74,7 +74,7 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize("words", [*OVER, *ENDINGS])
-def test_nothing_is_written_over_what_is_read_or_under_an_ending_that_is_not_written(
+def test_outputs_never_overwrite_inputs_nor_take_unknown_endings(
     folder: Path, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
@@ -88,17 +88,17 @@ def test_nothing_is_written_over_what_is_read_or_under_an_ending_that_is_not_wri
 
 
 @pytest.mark.parametrize("words", [["generate", "dssp", "--count", "2"], ["reproduce", "epoch"]])
-def test_a_folder_that_is_a_file(folder: Path, words: list[str]) -> None:
+def test_output_folder_that_is_a_file_is_refused(folder: Path, words: list[str]) -> None:
     assert "a folder to write to" in refused(*words, "-o", folder / "night.json")
 
 
-def test_results_are_packed_where_the_name_says_so(folder: Path) -> None:
+def test_output_ending_in_gz_is_compressed(folder: Path) -> None:
     run("solve", "night.json", "-o", "r.json.gz", directory=folder)
     assert json.loads(gzip.decompress((folder / "r.json.gz").read_bytes()))["objective"] == 9
     run("check", "night.json", "r.json.gz", directory=folder)
 
 
-def test_what_cannot_be_written_is_told_all_the_same(folder: Path) -> None:
+def test_json_is_printed_when_the_output_disk_is_full(folder: Path) -> None:
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("a disk that is full, as Linux has one")
@@ -107,7 +107,7 @@ def test_what_cannot_be_written_is_told_all_the_same(folder: Path) -> None:
     assert "No space left on device" in done.stderr
 
 
-def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> None:
+def test_write_bytes_follows_a_symbolic_link(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to("target.json")
     files.write_bytes(tmp_path / "link.json", b"1")
     assert (tmp_path / "link.json").is_symlink()
@@ -128,7 +128,7 @@ NOT_ROWS = {
 
 
 @pytest.mark.parametrize("name", NOT_ROWS)
-def test_a_bench_leaves_a_file_of_something_else_alone(folder: Path, name: str) -> None:
+def test_bench_leaves_a_file_of_other_contents_alone(folder: Path, name: str) -> None:
     path = folder / name
     path.unlink(missing_ok=True)
     path.write_bytes(NOT_ROWS[name])
@@ -148,7 +148,7 @@ def tail(*words: str, **more: object) -> subprocess.CompletedProcess[bytes]:
 
 @pytest.mark.parametrize("words", [*VERBS, ["list", "--json"]], ids=lambda words: words[0])
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_behind_standard_output_is_one_line(words: list[str]) -> None:
+def test_full_disk_behind_standard_output_is_one_message(words: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = tail(*words, stdout=full)
     assert done.returncode == 2
@@ -157,12 +157,12 @@ def test_a_full_disk_behind_standard_output_is_one_line(words: list[str]) -> Non
     )
 
 
-def test_a_standard_output_that_is_closed() -> None:
+def test_closed_standard_output_is_no_error() -> None:
     words = [*COMMAND, "evaluate", SHOTS, "--policy", "greedy"]
     assert process("sh", "-c", 'exec "$@" >&-', "sh", *words).stderr == ""
 
 
-def test_a_reader_that_has_gone_ends_us_as_sigpipe_would_and_the_report_is_made(
+def test_closed_pipe_exits_141_and_bench_writes_its_report(
     tmp_path: Path,
 ) -> None:
     reading, writing = os.pipe()
@@ -212,7 +212,7 @@ def harmless(done: Ran) -> str:
     return text
 
 
-def test_no_name_reaches_a_terminal_raw(evil: Path, tmp_path: Path) -> None:
+def test_control_characters_in_names_are_escaped_on_a_terminal(evil: Path, tmp_path: Path) -> None:
     result, several = tmp_path / "r.json", tmp_path / "s.json"
     for status, words in (
         (0, ["solve", evil, "-o", result]),
@@ -232,7 +232,7 @@ def test_no_name_reaches_a_terminal_raw(evil: Path, tmp_path: Path) -> None:
     assert "\\x1b]0;owned\\x07" in harmless(nothing)
 
 
-def test_an_encoding_without_our_characters_is_no_error(evil: Path) -> None:
+def test_ascii_terminal_is_no_error(evil: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = tail("evaluate", str(evil), "--policy", "greedy", stdout=-1, env=environment)
     assert done.returncode == 0, done.stderr

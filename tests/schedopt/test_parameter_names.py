@@ -94,7 +94,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("call", "parameter", "value", "words"), CASES)
-def test_python_names_the_parameter_and_the_command_line_its_flag(
+def test_errors_name_the_parameter_in_python_and_the_flag_on_the_command_line(
     call: Callable[..., object], parameter: str, value: Any, words: str
 ) -> None:
     error = refusal(call, **{parameter: value})
@@ -106,7 +106,7 @@ def test_python_names_the_parameter_and_the_command_line_its_flag(
         assert said.startswith(f"--{FLAGS.get(parameter, parameter).replace('_', '-')}: ")
 
 
-def test_queue_of_ready_jobs_names_what_is_wrong() -> None:
+def test_ready_queue_errors_name_parameters() -> None:
     queue = schedopt.Ready({"cores": 4}, ["priority"])
     queue.add(READY)
     assert refusal(queue.add, READY).place == "column 'name'"

@@ -34,7 +34,7 @@ def farm() -> Instance:
     return convert(FARM, processors=6, start="20:00", deadline="06:00", **options)
 
 
-def test_the_plan_of_a_farm(farm: Instance) -> None:
+def test_plan_table_of_a_farm(farm: Instance) -> None:
     cap = FairShare(name="fx cap", by="team", at_most={"fx": 0.4})
     result = solve(farm, constraints=[cap])
     table = plan_table(farm, result)
@@ -57,7 +57,7 @@ def test_the_plan_of_a_farm(farm: Instance) -> None:
         assert 1 <= row["processors"] <= farm.processors
 
 
-def test_seats_beside_the_instance_are_kept_when_it_is_run() -> None:
+def test_plan_table_keeps_added_seats() -> None:
     jobs = tuple(Job(name=name, reward=1, stages=((5.0,),)) for name in "ab")
     night = Instance(name="seats", processors=2, deadline=10, jobs=jobs)
     seats = Seats(name="houdini", capacity=1, use={"a": 1, "b": 1})
@@ -66,7 +66,7 @@ def test_seats_beside_the_instance_are_kept_when_it_is_run() -> None:
     assert plan_table(night, solve(night))["start"].to_list() == [0.0, 0.0]
 
 
-def test_jobs_without_tasks_have_no_times() -> None:
+def test_plan_table_of_jobs_without_tasks_has_no_times() -> None:
     jobs = (Job(name="a", reward=1, demand=3, critical_path=3),)
     night = Instance(name="predicted", processors=1, deadline=9, jobs=jobs)
     table = plan_table(night, solve(night))
@@ -77,7 +77,7 @@ def test_jobs_without_tasks_have_no_times() -> None:
 EVIL = ("=1+1", "@x", "+y", "-z", "'q", 'a"b,c', "<b>&", "job", "start", "\u202ex")
 
 
-def test_no_cell_is_a_formula(tmp_path: Path) -> None:
+def test_plan_csv_has_no_cell_that_is_a_formula(tmp_path: Path) -> None:
     jobs = tuple(
         Job(name=name, reward=1, stages=((1.0,),), groups=dict.fromkeys(EVIL, name))
         for name in EVIL
@@ -108,7 +108,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
 
 
 @tried(40, st.data())
-def test_times_are_those_of_the_tasks(data: st.DataObject) -> None:
+def test_plan_table_times_equal_those_of_the_tasks(data: st.DataObject) -> None:
     stage = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=4).map(tuple)
     jobs = data.draw(st.lists(st.lists(stage, min_size=1, max_size=3).map(tuple), max_size=5))
     night = Instance(
@@ -130,7 +130,7 @@ def test_times_are_those_of_the_tasks(data: st.DataObject) -> None:
         assert row["processors"] == max(1, most)
 
 
-def test_from_the_command_line(tmp_path: Path) -> None:
+def test_solve_writes_a_plan_on_the_command_line(tmp_path: Path) -> None:
     night = tmp_path / "night.json"
     given = ("processors=6", "start=20:00", "deadline=06:00", "seats:houdini=3")
     options = [word for option in given for word in ("--option", option)]
@@ -151,7 +151,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert not (tmp_path / "x.csv").exists()
 
 
-def test_a_plan_is_read_back_and_drawn(farm: Instance, tmp_path: Path) -> None:
+def test_plan_table_is_read_back_and_plotted(farm: Instance, tmp_path: Path) -> None:
     result = solve(farm)
     table = plan_table(farm, result)
     for ending in (".csv", ".parquet"):
@@ -217,7 +217,7 @@ def season(seed: int, nights: int = 3) -> Instance:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_plan_says_what_its_checked_schedules_say(seed: int) -> None:
+def test_plan_table_of_a_season_equals_its_schedules(seed: int) -> None:
     instance = season(seed)
     result = solve(instance)
     run = carried_out(instance, result)
@@ -254,7 +254,7 @@ def test_a_plan_says_what_its_checked_schedules_say(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_job_left_out_has_a_reason_that_holds(seed: int) -> None:
+def test_reasons_of_jobs_left_out_of_a_season_hold(seed: int) -> None:
     instance = season(seed)
     result = solve(instance)
     found = reasons(instance, result)
@@ -293,7 +293,7 @@ def _first_tasks(schedules: list[Any]) -> list[Any]:
         (lambda made: _first_tasks(made["schedules"])[0].update(processor=7), "not among 3"),
     ],
 )
-def test_the_checker_finds_what_is_wrong_with_its_schedules(spoil: Any, says: str) -> None:
+def test_check_finds_faults_in_schedules_of_a_season(spoil: Any, says: str) -> None:
     instance = season(1)
     run = carried_out(instance, solve(instance))
     document = msgspec.to_builtins(run.document())
@@ -307,7 +307,7 @@ def test_the_checker_finds_what_is_wrong_with_its_schedules(spoil: Any, says: st
     assert any(says in what for what in check(instance, claim).violations)
 
 
-def test_from_the_command_line_to_plan_picture_and_page(tmp_path: Path) -> None:
+def test_solve_season_writes_plan_picture_and_page(tmp_path: Path) -> None:
     path, page = tmp_path / "season.json", tmp_path / "season.html"
     files.dump(season(2), path)
     invoked("solve", path, "-o", tmp_path / "plan.csv", "--report", page, "--explain")

@@ -50,7 +50,7 @@ def test_plan_document_of_another_night_is_refused(tmp_path: Path) -> None:
         PlanInHand.of(schedopt.load(file))
 
 
-def test_what_is_not_reported_happens_as_planned() -> None:
+def test_observe_takes_unreported_tasks_as_planned() -> None:
     events, notes = reported()
     assert not notes
     assert {(e.job, e.stage, e.task, e.at, e.until) for e in events} == {
@@ -127,7 +127,7 @@ def test_running_task_that_the_plan_has_not_started_is_taken_to_start_now() -> N
         ([{"kind": "processors", "at": 1, "pool": "gpu", "count": 2}], "pools"),
     ],
 )
-def test_history_that_contradicts_the_night_names_the_event(
+def test_history_that_contradicts_the_night_is_refused(
     history: list[dict[str, Any]], says: str
 ) -> None:
     with pytest.raises(InputError, match=says) as caught:
@@ -135,7 +135,7 @@ def test_history_that_contradicts_the_night_names_the_event(
     assert "history[0]" in str(caught.value)
 
 
-def test_failed_job_loses_its_work_and_keeps_its_use() -> None:
+def test_history_of_a_failed_job_keeps_its_use() -> None:
     plan = PlanInHand.of(schedopt.plan(two_jobs()).result)
     events, _ = observe(plan.night_state(), plan.tasks(), 2.0, [Observed("a", status="failed")])
     night_state = NightState.of(two_jobs(), events)

@@ -52,7 +52,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".html"])
-def test_every_file_in_every_format_the_same_bytes_each_time(
+def test_plot_writes_every_format_with_the_same_bytes(
     suffix: str, tmp_path: Path, evil: Path
 ) -> None:
     text = suffix in (".svg", ".html")  # the others hold no names as they stand
@@ -68,20 +68,20 @@ def test_every_file_in_every_format_the_same_bytes_each_time(
             assert written[0] == written[-1]
 
 
-def test_a_night_of_thousands_of_tasks_is_pixels(tmp_path: Path) -> None:
+def test_plot_of_thousands_of_tasks_is_rasterized(tmp_path: Path) -> None:
     night = load(NIGHT)
     save(plot(evaluate(night, "lcpf"), instance=night), tmp_path / "night.svg")
     assert (tmp_path / "night.svg").stat().st_size < 1_000_000
 
 
 @pytest.mark.parametrize("name", ["picture.gif", "picture", "nowhere/picture.png"])
-def test_what_cannot_be_written_is_refused_and_nothing_is_left(name: str, tmp_path: Path) -> None:
+def test_plot_refuses_an_unwritable_file(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         save(plot(load(NIGHT)), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
+def test_plot_refuses_what_has_no_picture(tmp_path: Path) -> None:
     nothing = solve("instances/dssp/conflict.json")
     (tmp_path / "nothing.json").write_bytes(encode(nothing))
     (tmp_path / "other.json").write_bytes(msgspec.json.encode({"a": 1}))
@@ -96,7 +96,7 @@ def legend(figure: Any) -> list[str]:
     return [text.get_text() for box in boxes for text in box.get_texts()]
 
 
-def test_pictures_of_one_panel_are_drawn_into_axes(evil: Path, tmp_path: Path) -> None:
+def test_plot_draws_into_given_axes(evil: Path, tmp_path: Path) -> None:
     from schedopt import plan_table
 
     night = load(evil)
@@ -120,16 +120,14 @@ def test_pictures_of_one_panel_are_drawn_into_axes(evil: Path, tmp_path: Path) -
             plot(files)
 
 
-def test_the_picture_of_a_plan_needs_no_polars(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plot_of_a_plan_needs_no_polars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = schedopt.plan("example:evening")
     monkeypatch.setitem(sys.modules, "polars", None)  # importing it fails
     made.write(tmp_path / "plan.png")
     assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_of_several_results_all_are_drawn(tmp_path: Path) -> None:
+def test_plot_of_several_results_shows_all(tmp_path: Path) -> None:
     policies = ["greedy", "core", "lcpf"]
     night = load(NIGHT)
     found = evaluate(night, policies)
@@ -157,7 +155,7 @@ def test_of_several_results_all_are_drawn(tmp_path: Path) -> None:
         ("instances/msfq/one-or-all.json", ["msf", "msfq"], {"arrivals": 20_000}),
     ],
 )
-def test_every_problem_draws_several(
+def test_plot_of_several_results_of_every_problem(
     file: str, policies: list[str], options: dict[str, Any]
 ) -> None:
     figure = plot(evaluate(file, policies, options=options), instance=file)
@@ -166,7 +164,7 @@ def test_every_problem_draws_several(
         assert any(policy in text for text in [*titles, *legend(figure)])
 
 
-def test_results_of_the_same_policy_are_told_apart() -> None:
+def test_plot_names_tell_results_of_one_policy_apart() -> None:
     file = "instances/dssp/greedy-trap.json"
     found = [evaluate(file, "greedy", options={"fill": fill}) for fill in (0.5, 1.0, 1.0)]
     own = ["greedy, fill=0.5", "greedy, fill=1.0 (2)", "greedy, fill=1.0 (3)"]
@@ -182,7 +180,7 @@ def test_results_of_the_same_policy_are_told_apart() -> None:
     assert names([*seeds[:1], *found[:1]]) == ["random", "greedy"]
 
 
-def test_time_axes_of_several_allocations_reach_the_last_completion() -> None:
+def test_plot_of_allocations_reaches_the_last_completion() -> None:
     twins = schedopt.example("twins")
     found = [*evaluate(twins, ["equi", "srpt"]), solve(twins)]
     last = max(end for result in found for end in result.solution.completion.values())
@@ -191,7 +189,7 @@ def test_time_axes_of_several_allocations_reach_the_last_completion() -> None:
 
 
 @pytest.mark.parametrize("length", [2.0, 6.0, 8.7, 9.3, 9.9, 10.0])
-def test_no_words_of_a_plan_cross_its_deadline(length: float) -> None:
+def test_plot_of_a_plan_has_no_text_across_the_deadline(length: float) -> None:
     jobs = (Job(name="a", reward=1, stages=((length,) * 3,)),)
     night = Instance(name="n", processors=3, deadline=10, jobs=jobs)
     figure = plot(schedopt.plan_table(night, solve(night)), instance=night)
@@ -223,7 +221,7 @@ def test_plan_is_coloured_by_its_grouping_beside_a_column_that_is_kept() -> None
     assert all(words.get_window_extent(renderer).x1 < end for words in axes.texts)
 
 
-def test_two_instances_are_told_apart_and_two_problems_refused(tmp_path: Path) -> None:
+def test_plot_of_two_problems_is_refused(tmp_path: Path) -> None:
     files = [f"instances/dssp/{name}.json" for name in ("greedy-trap", "two-shots")]
     found = [evaluate(file, "core") for file in files]
     assert {"greedy-trap: core", "two-shots: core"} <= set(legend(plot(found)))
@@ -236,7 +234,7 @@ def test_two_instances_are_told_apart_and_two_problems_refused(tmp_path: Path) -
         plot([tmp_path / "r.json", tmp_path / "rows.jsonl"])
 
 
-def test_what_the_font_lacks_is_no_warning(tmp_path: Path) -> None:
+def test_plot_without_a_glyph_gives_no_warning(tmp_path: Path) -> None:
     job = Job(name="光 🎬", reward=1, stages=((1.0,),))
     result = evaluate(Instance(name="夜", processors=2, deadline=5, jobs=(job,)), "lcpf")
     with warnings.catch_warnings():
@@ -254,9 +252,7 @@ def test_what_the_font_lacks_is_no_warning(tmp_path: Path) -> None:
         ("epoch/fig8.json", {"epochs": []}),
     ],
 )
-def test_a_result_that_was_tampered_with_is_refused_in_one_line(
-    example: str, change: Any, tmp_path: Path
-) -> None:
+def test_plot_refuses_a_tampered_result(example: str, change: Any, tmp_path: Path) -> None:
     document = msgspec.to_builtins(solve(Path("instances") / example).document())
     document["solution"] |= change
     result = tmp_path / "result.json"

@@ -34,7 +34,7 @@ from schedopt.verbs.bench import BenchError, bench
 NIGHTS = generated_sources("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
 
 
-def test_killed_workers_are_replaced_and_nothing_is_lost() -> None:
+def test_bench_replaces_killed_workers() -> None:
     killed: list[int] = []
 
     def kill_all(done: int, total: int) -> None:
@@ -57,7 +57,7 @@ MOST_AT_ONCE = 6
 """Rows that a killed bench writes at most beyond those of the one before."""
 
 
-def test_kill_9_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> None:
+def test_bench_killed_at_random_moments_loses_no_row(tmp_path: Path) -> None:
     output, policies, instances = tmp_path / "rows.jsonl", "greedy,greedy-half,core", 6 * KILLS
     rule = tmp_path / "rule.json"
     rule.write_text('{"kind": "fair-share", "by": "team", "at_most": {"lighting": 0.3}}')
@@ -103,7 +103,7 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> N
     assert timeless(bench(**words)) == timeless(rows)
 
 
-def test_ctrl_c_ends_all_processes_and_keeps_what_is_done(tmp_path: Path) -> None:
+def test_bench_interrupted_ends_all_processes_and_keeps_rows(tmp_path: Path) -> None:
     output = tmp_path / "rows.jsonl"
     words = ["bench", "--generate", "dssp/render-night,seeds=1-2000,stages=false", "--jobs", "2"]
     words += ["--policy", "greedy", "--output", str(output)]
@@ -149,7 +149,7 @@ main()
 
 
 @pytest.mark.parametrize("suffix", FORMATS if ALL else (".jsonl", ".parquet"))
-def test_a_full_disk_is_said_and_what_was_written_stays_valid(tmp_path: Path, suffix: str) -> None:
+def test_bench_on_a_full_disk_keeps_valid_rows(tmp_path: Path, suffix: str) -> None:
     output = tmp_path / f"rows{suffix}"
     words = ["bench", "--generate", "dssp/uncorrelated,seeds=0-11,jobs=50"]
     words += ["--policy", "greedy", "--output", str(output)]
@@ -176,7 +176,7 @@ bench(generated=nights, policies=["greedy"], jobs=2, output={output!r})
 """
 
 
-def test_a_script_that_workers_would_run_again_is_told_so_once(tmp_path: Path) -> None:
+def test_bench_in_an_unguarded_script_is_refused(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(UNGUARDED.format(output=str(tmp_path / "rows.jsonl")))
     words = {"PYTHONPATH": str(ROOT)}
@@ -261,7 +261,7 @@ def failed(row: BenchRow) -> bool:
     return row.termination == "error" and row.objective is None and "\n" not in said
 
 
-def test_in_this_process(tmp_path: Path) -> None:
+def test_bench_records_policies_that_raise_or_exit(tmp_path: Path) -> None:
     names = ["greedy", *(policy.__name__ for policy in LOUD), "core"]
     output = tmp_path / "rows.jsonl"
     rows = bench(generated=FEW, policies=names, output=output)
@@ -280,7 +280,7 @@ def test_in_this_process(tmp_path: Path) -> None:
     assert bench(generated=FEW, policies=names, output=output) == rows
 
 
-def test_a_policy_that_ends_its_process_costs_its_own_row_alone() -> None:
+def test_bench_loses_only_the_row_of_a_policy_that_ends_its_process() -> None:
     with pytest.raises(BenchError) as caught:
         bench(generated=FEW[:1], policies=["greedy", "quits", "exits"], jobs=2)
     assert "its process died (quits)" in str(caught.value)
@@ -294,7 +294,7 @@ def task(*names: str, **more: Any) -> Task:
     return Task(source, source.facts().digest, runs, Sweep(**more))
 
 
-def test_a_reference_that_raises_costs_no_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_keeps_policies_when_the_reference_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     compute(task("greedy"))  # what is tried on something tiny beforehand is tried once
     monkeypatch.setattr("schedopt.sweep.measure.solve", raising(ZeroDivisionError("in the solver")))
     (row,) = compute(task("greedy")).rows
@@ -303,7 +303,7 @@ def test_a_reference_that_raises_costs_no_policy(monkeypatch: pytest.MonkeyPatch
     assert row.message == "no reference: ZeroDivisionError: in the solver"
 
 
-def test_what_an_instance_cannot_be_used_with_is_one_line_before_any_run() -> None:
+def test_bench_refuses_unusable_instances_before_any_run() -> None:
     rule = Require(jobs=("nobody",))
     assert "nobody" in str(compute(task("greedy", constraints=(rule,))).why)
     with pytest.raises(BenchError) as caught:

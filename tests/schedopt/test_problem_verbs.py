@@ -44,7 +44,7 @@ def queue(tmp_path: Path) -> Path:
     ],
     ids=["partition", "rectangles", "allocation", "exact", "area", "lazy"],
 )
-def test_the_verbs(
+def test_solve_check_and_plot_of_every_problem(
     file: Path, words: list[str], expected: dict[str, object], tmp_path: Path
 ) -> None:
     result = tmp_path / "r.json"
@@ -79,7 +79,7 @@ def test_the_verbs(
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_wrong_is_refused(
+def test_verbs_refuse_wrong_options_of_every_problem(
     words: list[object], says: str, queue: Path, tmp_path: Path
 ) -> None:
     places: dict[object, Path] = {"QUEUE": queue}
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_refused(
     assert says in refused(*(places.get(word, word) for word in words))
 
 
-def test_rectangles_have_no_gap_to_epochs() -> None:
+def test_bench_gives_rectangles_no_gap_to_epochs() -> None:
     none = said("evaluate", EPOCH / "fig7.json", "--policy", "buddy", status=2)
     assert (none["termination"], none["objective"]) == ("not-applicable", None)
     assert "no power of two" in none["message"]
@@ -99,7 +99,7 @@ def test_rectangles_have_no_gap_to_epochs() -> None:
     assert rows["heuristic-epoch"]["gap"] is not None
 
 
-def test_unstable_is_2_from_evaluate_and_0_from_bench(tmp_path: Path) -> None:
+def test_unstable_queue_exits_2_from_evaluate_and_0_from_bench(tmp_path: Path) -> None:
     path = tmp_path / "u.json"
     dump(one_or_all(2, 1.5, 0.5), path)
     done = run("evaluate", path, "--policy", "msf", status=2)
@@ -113,7 +113,7 @@ def test_unstable_is_2_from_evaluate_and_0_from_bench(tmp_path: Path) -> None:
     assert others <= {"not-applicable"}, "policies for logs"
 
 
-def test_bench_says_which_reference_it_used(tmp_path: Path) -> None:
+def test_bench_names_the_formulation_of_its_reference(tmp_path: Path) -> None:
     dump(at_load(2, 0.6), tmp_path / "q2.json")
     dump(at_load(2, 0.6, objective="weighted"), tmp_path / "q2w.json")
     dump(at_load(8, 0.9), tmp_path / "q8.json")
@@ -130,7 +130,7 @@ def test_bench_says_which_reference_it_used(tmp_path: Path) -> None:
     assert read_rows(f"{output}.jsonl") == rows
 
 
-def test_the_best_threshold_is_a_proven_reference_for_msfq_alone(tmp_path: Path) -> None:
+def test_bench_reference_threshold_is_proven_for_msfq_only(tmp_path: Path) -> None:
     dump(at_load(8, 0.85), tmp_path / "q.json")
     few = {"arrivals": 20_000}
     rows = bench(tmp_path / "q.json", policies=["msf", "msfq", "first-fit"], options=few)
@@ -144,7 +144,7 @@ def test_the_best_threshold_is_a_proven_reference_for_msfq_alone(tmp_path: Path)
     assert lazy.reference != row.reference
 
 
-def test_who_knows_sizes_is_not_measured_against_those_who_do_not(tmp_path: Path) -> None:
+def test_bench_gives_no_gap_to_policies_that_know_sizes(tmp_path: Path) -> None:
     dump(at_load(2, 0.5), tmp_path / "q.json")
     (tmp_path / "shortest.py").write_text(
         "from schedopt.policies.msfq import admission_rule\n"
@@ -177,7 +177,7 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "toy.json"
 
 
-def test_from_a_log_to_starts_that_are_checked(log: Path, tmp_path: Path) -> None:
+def test_evaluate_of_a_log_writes_starts_that_check(log: Path, tmp_path: Path) -> None:
     starts = tmp_path / "starts.csv"
     words = ("--policy=easy", "--option", f"starts={starts}", "--json", "-o", tmp_path / "r.json")
     document = json.loads(run("evaluate", log, *words).stdout)
@@ -198,12 +198,12 @@ def test_from_a_log_to_starts_that_are_checked(log: Path, tmp_path: Path) -> Non
     assert "mean_wait" in run("check", log, tmp_path / "r.json", status=1).stdout
 
 
-def test_a_log_needs_a_folder_to_stand_in(log: Path, tmp_path: Path) -> None:
+def test_convert_of_a_log_needs_an_output_file(log: Path, tmp_path: Path) -> None:
     said = refused("convert", tmp_path / "toy.swf", "--option=problem=msfq", "--option=as=jobs")
     assert "--output FILE" in said and "toy.parquet" in said
 
 
-def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
+def test_file_source_packs_the_log_with_its_instance(tmp_path: Path) -> None:
     dump(queue_of(*random_jobs(7)), tmp_path / "a.json")
     source = FileSource(tmp_path / "a.json")
     packed, digest = source.with_contents(), source.facts().digest
@@ -216,7 +216,7 @@ def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
     assert source.facts().digest != digest, "another log is another instance"
 
 
-def test_a_log_is_bounded(log: Path, tmp_path: Path) -> None:
+def test_solve_bounds_a_log(log: Path, tmp_path: Path) -> None:
     words = ("--certificate", "-o", tmp_path / "b.json")
     shown = run("solve", log, *words).stdout
     assert "best policy" in shown
@@ -231,7 +231,7 @@ def test_a_log_is_bounded(log: Path, tmp_path: Path) -> None:
         assert "formulation bound" in refused("solve", log, "--formulation", name)
 
 
-def test_a_window_of_a_log_and_an_empty_one(tmp_path: Path) -> None:
+def test_convert_takes_a_window_of_a_log(tmp_path: Path) -> None:
     text = "; MaxProcs: 4\n; UnixStartTime: 1027839845\n" + SUBMITS
     (tmp_path / "toy.swf").write_text(text)
     words = ["convert", tmp_path / "toy.swf", "--option", "as=jobs", "-o", tmp_path / "w.json"]

@@ -18,7 +18,7 @@ CSV = "name,rule,priority,cores,mem_gb\na,x,3,4,10.25\nb,x,3,4,\nc,y,0,2,0.5\nd,
 ASKED = ("--capacity", "cores=6,mem_gb=10.5", "--order", "priority,cores")
 
 
-def test_a_table_tells_who_starts(tmp_path: Path) -> None:
+def test_ready_prints_the_jobs_that_start(tmp_path: Path) -> None:
     table = tmp_path / "jobs.csv"
     table.write_text(CSV)
     said = run("ready", table, *ASKED)
@@ -28,7 +28,7 @@ def test_a_table_tells_who_starts(tmp_path: Path) -> None:
     assert (found["start"], found["objectives"], found["proven"]) == (["b", "c"], [3, 6], True)
 
 
-def test_json_lines_come_by_standard_input_and_nothing_heavy_is_loaded() -> None:
+def test_ready_reads_json_lines_and_loads_no_heavy_module() -> None:
     rows = ['{"name": "a", "priority": 1, "cores": 2}', "", '{"name": "b", "cores": 1}']
     told = started(
         "ready", "-", "--capacity", "cores=3", "--order", "priority,cores", input="\n".join(rows)
@@ -40,7 +40,7 @@ def test_json_lines_come_by_standard_input_and_nothing_heavy_is_loaded() -> None
     assert heavy.isdisjoint(names.stdout.split())
 
 
-def test_a_frame_columns_and_rows_say_the_same() -> None:
+def test_ready_takes_frames_columns_and_rows() -> None:
     import polars as pl
 
     columns = {"name": ["a", "b"], "p": [1, 2], "cores": [1.5, 1.6]}
@@ -54,7 +54,7 @@ CELLS = ["0", "7", "-3", "0.25", "-1.5", "", "000012", "3.", ".5", "123456789.12
 ODD = ["1e3", "-", ".", "1.2.3", "--1", "+5", "1-2", "1:2", "nan", "\u0661", "1_0", "x"]
 
 
-def test_a_large_table_says_what_a_small_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ready_reads_large_tables_like_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(11)
     for turn in range(60):
         cells = rng.choice(CELLS, (40, 2)).tolist()
@@ -74,7 +74,7 @@ def test_a_large_table_says_what_a_small_one_says(monkeypatch: pytest.MonkeyPatc
         assert turn % 2 or reading._of_large(text, ["p", "cores"]) is not None
 
 
-def test_names_that_are_there_twice_are_seen_in_large_tables() -> None:
+def test_ready_refuses_repeated_names_in_large_tables() -> None:
     names = [f"job{i}" for i in range(30_000)]
     table = "name,p,cores\n" + "\n".join(f"{name},1,1" for name in names)
     assert len(schedopt.ready(table.encode(), {"cores": 9}, ["p"]).start) == 9
@@ -95,13 +95,13 @@ def test_names_that_are_there_twice_are_seen_in_large_tables() -> None:
         ('{"name": "a", "p": 1,\n', "line 1"),
     ],
 )
-def test_bad_input_gets_one_message(tmp_path: Path, text: str, words: str) -> None:
+def test_ready_refuses_bad_input(tmp_path: Path, text: str, words: str) -> None:
     table = tmp_path / "jobs.csv"
     table.write_text(text)
     assert words in refused("ready", table, "--capacity", "cores=3", "--order", "p")
 
 
-def test_sums_that_are_too_large_are_refused() -> None:
+def test_ready_refuses_sums_that_are_too_large() -> None:
     table = {"name": range(2_000), "p": [9 * 10**14] * 2_000, "cores": [1] * 2_000}
     assert "p: found a sum of" in str(refusal(schedopt.ready, table, {"cores": 9}, ["p"]))
     queue = schedopt.Ready({"cores": 9}, ["p"])
@@ -112,13 +112,13 @@ def test_sums_that_are_too_large_are_refused() -> None:
     assert "less than 4.5036e+15" in str(refusal(schedopt.ready, fine, {"cores": 1e16}, ["p"]))
 
 
-def test_bad_capacities_and_orders_are_refused() -> None:
+def test_ready_refuses_bad_capacities_and_orders() -> None:
     for capacity in ("cores", "cores=x", "cores=-1", "cores=1,cores=2", ""):
         assert "expected" in refused("ready", "-", "--capacity", capacity, "--order", "p")
     assert "each once" in str(refusal(schedopt.ready, {"name": [], "p": []}, {"p": 1}, ["p", "p"]))
 
 
-def test_what_is_kept_between_calls_answers_as_a_fresh_call_does() -> None:
+def test_ready_queue_answers_as_a_fresh_call() -> None:
     rng = np.random.default_rng(5)
     queue = schedopt.Ready({"cores": 12, "mem": 30.5}, ["priority", "cores"])
     jobs: dict[str, dict[str, object]] = {}
@@ -157,7 +157,7 @@ def plain_greedy(goals: np.ndarray, uses: np.ndarray, room: np.ndarray) -> tuple
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_jobs_that_tie_are_proven_and_no_worse_than_greedy_without_time(kind: str) -> None:
+def test_ready_proves_jobs_that_tie(kind: str) -> None:
     for count in (400, 20_000):
         goals, uses, room = tying_jobs(kind, count, count)
         table = {"name": range(count), "priority": goals[0]}
@@ -174,7 +174,7 @@ def test_jobs_that_tie_are_proven_and_no_worse_than_greedy_without_time(kind: st
         assert least <= without_time.objectives <= found.objectives <= without_time.bounds
 
 
-def test_numbers_whose_slack_64_bits_do_not_hold_are_answered() -> None:
+def test_ready_answers_numbers_beyond_64_bits() -> None:
     rows = [
         {"name": "j0", "g0": 4, "g2": 2e-09, "r0": 3, "r1": 4},
         {"name": "j1", "g0": 3, "g2": 2e-09, "r0": 64, "r1": 1},
@@ -184,7 +184,7 @@ def test_numbers_whose_slack_64_bits_do_not_hold_are_answered() -> None:
     assert (found.start, found.objectives, found.proven) == (("j0",), (4.0, 2e-9), True)
 
 
-def test_time_that_is_over_gives_the_best_so_far() -> None:
+def test_ready_returns_the_incumbent_at_the_time_limit() -> None:
     rng = np.random.default_rng(1)
     table = {"name": range(300), "p": rng.integers(1, 10**9, 300)} | {
         f"r{i}": rng.integers(1, 10**6, 300) for i in range(6)

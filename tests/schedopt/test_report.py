@@ -39,7 +39,7 @@ class Found(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
-def test_every_name_is_escaped_and_the_policy_names_the_page_s_own_script(tmp_path: Path) -> None:
+def test_page_escapes_names_and_allows_only_its_own_script(tmp_path: Path) -> None:
     rows = [row(instance=n, policy=n, file=n, message=n, violations=(n,)) for n in EVIL]
     write(rows, tmp_path / "page.html", failures=EVIL)
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def test_every_name_is_escaped_and_the_policy_names_the_page_s_own_script(tmp_pa
     assert not re.search(r"@import|url\(", text[: text.index("</style>")])
 
 
-def test_a_bench_becomes_a_page_the_same_bytes_each_time(tmp_path: Path) -> None:
+def test_bench_page_has_the_same_bytes_each_time(tmp_path: Path) -> None:
     files = [DSSP / "greedy-trap.json", DSSP / "two-shots.json", EPOCH / "fig8.json"]
     rows = bench(files, policies=["greedy", "core", "equi-epoch"])
     for name in ("one.html", "two.html"):
@@ -71,7 +71,7 @@ def test_a_bench_becomes_a_page_the_same_bytes_each_time(tmp_path: Path) -> None
     assert len(re.findall("<tr>", text[text.index("All runs") :])) == 1 + len(rows)
 
 
-def test_the_verb_writes_it_beside_what_failed(tmp_path: Path) -> None:
+def test_bench_page_lists_files_that_failed(tmp_path: Path) -> None:
     bad, target = tmp_path / "bad.json", tmp_path / "report.html"
     bad.write_text('{"problem": "dssp", "name": "<b>"')
     words = ["--policy", "greedy,core", "--report", target, "--json"]
@@ -85,14 +85,14 @@ def test_the_verb_writes_it_beside_what_failed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["report.txt", "nowhere/report.html"])
-def test_a_report_that_cannot_be_written_is_refused_before_the_work(
+def test_bench_refuses_an_unwritable_report_before_it_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("schedopt.verbs.bench.bench", raising(AssertionError("work was done")))
     assert refused("bench", DSSP, "--report", tmp_path / name)
 
 
-def test_the_wheel_carries_page_style_and_script(installed: Path) -> None:
+def test_wheel_contains_page_style_and_script(installed: Path) -> None:
     for name in ("page.html", "page.css", "page.js"):
         assert (installed / "schedopt" / "report" / name).is_file()
 
@@ -121,7 +121,7 @@ def write_night(target: Path) -> None:
         (write_night, "All jobs", "reward", "plan.csv"),
     ],
 )
-def test_a_page(
+def test_page_sorts_downloads_and_fits_in_a_browser(
     write: Any, title: str, head: str, file: str, *, chromium: Browser, tmp_path: Path
 ) -> None:
     write(tmp_path / "page.html")

@@ -142,7 +142,7 @@ def test_reservation_that_might_delay_a_planned_task_is_left_out() -> None:
     assert "create reservation" in script(plan, "slurm")
 
 
-def test_left_out_jobs_are_held_by_the_id_of_the_farm(tmp_path: Path) -> None:
+def test_slurm_queued_template_holds_jobs_by_their_id(tmp_path: Path) -> None:
     rows = [
         {
             "job": "a",
@@ -169,7 +169,7 @@ def test_opencue_template_waits_for_each_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_value_that_a_shell_might_read_as_code_is_refused(name: str, tmp_path: Path) -> None:
+def test_script_refuses_a_value_with_shell_syntax(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="rename it in the table") as caught:
         script(farm([name]))
     assert caught.value.place.startswith("line ")
@@ -190,7 +190,9 @@ def test_template_is_not_parsed(block: str, tmp_path: Path) -> None:
 
 
 @tried(60, name=st.text(min_size=1))
-def test_name_is_one_word_or_refused(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_script_quotes_a_name_as_one_word_or_refuses_it(
+    name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     plan = Plan(["job", "run", "rank"], [{"job": name, "run": True, "reason": "", "rank": 1}])
     path = tmp_path_factory.mktemp("own") / "own.sh"
     path.write_text("#: each job\nrun x={{job}} {{ job }}{{rank}} $(echo {{rank}})\n#: end\n")
@@ -202,7 +204,7 @@ def test_name_is_one_word_or_refused(name: str, tmp_path_factory: pytest.TempPat
     assert call == [f"x={name}", f"{name}1", "1"]
 
 
-def test_what_is_not_known_is_left_out_of_a_command_or_refused() -> None:
+def test_slurm_template_leaves_out_unknown_times() -> None:
     plan = farm(["a"], start=None)
     assert "--begin" not in script(plan, "slurm")
     assert "--nice=1" in script(plan, "slurm")
@@ -223,7 +225,9 @@ def test_what_is_not_known_is_left_out_of_a_command_or_refused() -> None:
         ("run {{job}}\n#: each job\n#: end\n", "fields in blocks only", "line 1"),
     ],
 )
-def test_what_is_no_template_is_refused(text: str, says: str, place: str, tmp_path: Path) -> None:
+def test_script_refuses_a_malformed_template(
+    text: str, says: str, place: str, tmp_path: Path
+) -> None:
     path = tmp_path / "own.sh"
     path.write_text(text)
     with pytest.raises(InputError, match=says) as caught:
@@ -231,14 +235,14 @@ def test_what_is_no_template_is_refused(text: str, says: str, place: str, tmp_pa
     assert (caught.value.file, caught.value.place) == (str(path), place)
 
 
-def test_frame_knows_no_submissions() -> None:
+def test_script_of_a_frame_has_no_submissions() -> None:
     frame = farm(["a"]).frame()
     assert "echo 1 a" in script(frame)
     with pytest.raises(InputError, match="the times of its tasks"):
         script(frame, "slurm")
 
 
-def test_from_the_command_line(tmp_path: Path) -> None:
+def test_solve_writes_a_script_on_the_command_line(tmp_path: Path) -> None:
     output = tmp_path / "night.sh"
     run("solve", "example:evening", "--output", str(output), "--template", "opencue")
     assert output.read_text().count("-unpause") > 1
@@ -257,7 +261,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         ("2026-03-28T20:00+01:00[Europe/Berlin]", "2026-03-29T05:00:00+02:00"),
     ],
 )
-def test_a_zone_knows_when_clocks_are_put_back_and_forward(start: str, says: str) -> None:
+def test_plan_table_follows_clock_changes_of_its_zone(start: str, says: str) -> None:
     jobs = (Job(name="a", reward=1, stages=((8.0,),)),)
     night = Instance(name="n", processors=1, deadline=9, unit="h", jobs=jobs, start=start)
     assert schedopt.plan_table(night, schedopt.solve(night))["end_time"].to_list() == [says]
@@ -272,7 +276,7 @@ def test_a_zone_knows_when_clocks_are_put_back_and_forward(start: str, says: str
         "2026-10-24T20:00+05:00[Europe/Berlin]",
     ],
 )
-def test_a_start_without_a_zone_or_with_two_is_refused(start: str) -> None:
+def test_instance_start_without_one_zone_is_refused(start: str) -> None:
     with pytest.raises(InputError) as caught:
         Instance(name="n", processors=1, deadline=9, jobs=(), start=start)
     assert caught.value.place == "start"
@@ -288,14 +292,14 @@ def test_a_start_without_a_zone_or_with_two_is_refused(start: str) -> None:
         ("0001-01-01T00:00[Europe/Berlin]", 9),
     ],
 )
-def test_times_that_no_calendar_holds_are_refused(start: str, deadline: float) -> None:
+def test_instance_times_outside_the_calendar_are_refused(start: str, deadline: float) -> None:
     job = Job(name="a", reward=1, stages=((1.0,),))
     with pytest.raises(InputError, match="from the year 1 to the year 9999") as caught:
         Instance(name="n", processors=1, deadline=deadline, unit="h", jobs=(job,), start=start)
     assert caught.value.place in ("start", "deadline")
 
 
-def test_a_plan_that_ends_after_the_last_year_is_refused() -> None:
+def test_plan_table_after_the_last_year_is_refused() -> None:
     jobs = (Job(name="a", reward=1, stages=((30.0,),)),)
     night: dict = {"name": "n", "processors": 1, "unit": "h", "jobs": jobs}
     late = Instance(**night, deadline=20, late=((0.0, 1.0), (99.0, 0.5)), start="9999-12-31T00:00Z")
@@ -314,7 +318,7 @@ def read(path: Path) -> highspy.Highs:
 
 
 @pytest.mark.parametrize("ending", [".lp", ".mps"])
-def test_highs_alone_finds_the_same_optimum(tmp_path: Path, ending: str) -> None:
+def test_model_file_has_the_same_optimum_in_highs(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"model{ending}"
     rule = schedopt.FairShare(by="team", at_most={"fx": 0.2})
     write(schedopt.example("night"), path, constraints=[rule])
@@ -325,7 +329,7 @@ def test_highs_alone_finds_the_same_optimum(tmp_path: Path, ending: str) -> None
     assert "x(job_01)" in engine.getLp().col_names_
 
 
-def test_hostile_names_stay_apart(tmp_path: Path) -> None:
+def test_model_file_keeps_hostile_names_apart(tmp_path: Path) -> None:
     names = ["a b", "a_b", "é", "=x", "e5", "st", "a" * 300, "x(1)", "x[1]", "-", "3", "A B"]
     night = schedopt.dssp.Instance(
         name="names",
@@ -354,7 +358,9 @@ def test_hostile_names_stay_apart(tmp_path: Path) -> None:
         ("example:night", "no/model.lp", "a folder that exists"),
     ],
 )
-def test_what_cannot_be_written_is_refused(tmp_path: Path, what: str, name: str, said: str) -> None:
+def test_model_file_that_cannot_be_written_is_refused(
+    tmp_path: Path, what: str, name: str, said: str
+) -> None:
     done = run("solve", what, "--write", tmp_path / name, status=2)
     assert said in done.stderr
     assert list(tmp_path.iterdir()) == []

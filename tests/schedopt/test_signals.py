@@ -97,7 +97,7 @@ def test_solve_writes_what_it_has_and_begins_nothing_more(
 
 
 @pytest.mark.parametrize("stage", ["confirm", "certificate", "explain"])
-def test_what_a_stage_beyond_the_search_found_before_stays(stage: str) -> None:
+def test_solve_keeps_its_result_when_a_later_stage_is_interrupted(stage: str) -> None:
     with pytest.MonkeyPatch.context() as on, stoppable(signal.SIGTERM) as stop:
         on.setattr(DsspProblem, stage, at(1, signal.SIGTERM, lambda *_: None), raising=False)
         result = solve.solve(example("two-shots"), **{stage: True})
@@ -107,7 +107,7 @@ def test_what_a_stage_beyond_the_search_found_before_stays(stage: str) -> None:
     assert "interrupted" in str(result.message)
 
 
-def test_a_check_that_is_interrupted_has_checked_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solve_with_an_interrupted_check_is_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     checks = at(1, signal.SIGINT, lambda *_: None)
     monkeypatch.setattr("schedopt.validation.documents.check", checks)
     result = solve.solve(example("two-shots"))
@@ -117,7 +117,9 @@ def test_a_check_that_is_interrupted_has_checked_nothing(monkeypatch: pytest.Mon
 
 
 @HANGUP
-def test_evaluate_writes_what_has_ended(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_evaluate_writes_finished_policies_when_interrupted(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     monkeypatch.setattr(evaluate, "now", at(5, number, evaluate.now))  # as the second begins
     words = ["--policy", "greedy,core,maxk", "--json"]
     told = json.loads(run("evaluate", "example:night", *words, status=STATUS[number]).stdout)
@@ -128,7 +130,7 @@ def test_evaluate_writes_what_has_ended(monkeypatch: pytest.MonkeyPatch, number:
 
 @HANGUP
 @pytest.mark.parametrize("unseen", [False, True])
-def test_whatif_keeps_what_is_done_and_goes_on_from_there(
+def test_whatif_resumes_after_an_interrupt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, unseen: bool
 ) -> None:
     rows = tmp_path / "rows.jsonl"
@@ -146,7 +148,9 @@ def test_whatif_keeps_what_is_done_and_goes_on_from_there(
 
 
 @HANGUP
-def test_bench_keeps_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_bench_keeps_rows_when_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     rows = tmp_path / "rows.jsonl"
     words = ["bench", "--generate", "dssp/uncorrelated,seeds=1-3,jobs=20"]
     words += ["--policy", "greedy", "--output", str(rows)]
@@ -183,7 +187,7 @@ def test_replan_writes_the_plan_in_hand_and_solves_no_more(
 
 
 @HANGUP
-def test_ready_and_verify_end_with_a_line_and_say_nothing_half(
+def test_ready_and_verify_print_nothing_when_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     table = tmp_path / "ready.csv"
@@ -198,7 +202,7 @@ def test_ready_and_verify_end_with_a_line_and_say_nothing_half(
     assert (said.stdout, said.stderr) == ("", "schedopt: interrupted\n")
 
 
-def test_only_people_insist_and_what_is_being_written_is_finished() -> None:
+def test_stoppable_finishes_writing_before_it_stops() -> None:
     with stoppable(signal.SIGINT, signal.SIGTERM) as stop:
         with finishing():
             sent(signal.SIGTERM)
@@ -252,7 +256,7 @@ def test_signal_after_the_end_of_a_command_is_no_traceback(
     assert ended.value.code == STATUS[number]
 
 
-def test_a_signal_that_was_ignored_from_the_start_stays_so() -> None:
+def test_stoppable_leaves_ignored_signals_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
         with stoppable(signal.SIGHUP):

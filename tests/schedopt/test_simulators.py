@@ -59,7 +59,7 @@ def fifo(tmp_path: Path) -> Installed:
     return Installed(peer, [sys.executable, str(script)], tmp_path)
 
 
-def test_workloads_are_those_without_gpus_and_a_partition_is_a_machine() -> None:
+def test_simulator_workloads_have_one_machine_each() -> None:
     every = list(workloads())
     assert len({one.whole for one in every}) == 34
     assert {(one.name, one.servers) for one in every if one.whole == "09-partitions"} == {
@@ -71,19 +71,19 @@ def test_workloads_are_those_without_gpus_and_a_partition_is_a_machine() -> None
 
 
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "saf"])
-def test_known_starts_are_the_policy_s(policy: str) -> None:
+def test_known_starts_agree_with_the_policy(policy: str) -> None:
     for one in SMALL:
         assert first_wrong(one, known_starts(one, policy), policy) is None, one.name
 
 
-def test_fifo_agrees_with_fcfs_everywhere(fifo: Installed) -> None:
+def test_compare_fifo_agrees_with_fcfs(fifo: Installed) -> None:
     every = list(workloads())
     found = compare(fifo, fifo.peer.schedulers[0], "given", every)
     assert found.agreeing == every
     assert found.cell() == "34 of 34"
 
 
-def test_fifo_differs_from_easy_and_the_smallest_case_is_shown(fifo: Installed) -> None:
+def test_compare_fifo_with_easy_shows_the_smallest_difference(fifo: Installed) -> None:
     scheduler = fifo.peer.schedulers[1]
     found = compare(fifo, scheduler, "given", SMALL)
     assert "13-one-processor" in {one.name for one in found.agreeing}
@@ -94,7 +94,7 @@ def test_fifo_differs_from_easy_and_the_smallest_case_is_shown(fifo: Installed) 
     assert "under easy" in lines[0]
 
 
-def test_a_workload_counts_once_and_only_if_all_its_partitions_agree(fifo: Installed) -> None:
+def test_compare_counts_a_workload_once(fifo: Installed) -> None:
     parts = [one for one in SMALL if one.whole == "09-partitions"]
     assert len(parts) == 2
     found = compare(fifo, fifo.peer.schedulers[1], "given", parts)
@@ -124,7 +124,7 @@ def test_smallest_case_loses_its_kind_with_any_job_left_out(fifo: Installed) -> 
     assert not any(still([one for one in fewer if one.jobs]))
 
 
-def test_a_failure_of_the_simulator_is_counted_and_quoted(fifo: Installed) -> None:
+def test_compare_counts_failures_of_the_simulator(fifo: Installed) -> None:
     peer = replace(fifo.peer, schedulers=(Scheduler("broken", "fcfs", ("given",)),))
     few, more = (next(one for one in SMALL if len(one.jobs) == count) for count in (5, 8))
     rows, below = checked(Installed(peer, fifo.command, fifo.folder), [few, more])
@@ -132,7 +132,7 @@ def test_a_failure_of_the_simulator_is_counted_and_quoted(fifo: Installed) -> No
     assert below == ["- tiny broken, fails on 1: ValueError: too many jobs"]
 
 
-def test_starts_of_slurm_are_compared_within_half_a_minute() -> None:
+def test_compare_slurm_starts_within_half_a_minute() -> None:
     workload = SMALL[0]
     known = known_starts(workload, "easy")
     unit = slurm.step(workload)

@@ -58,7 +58,7 @@ ROWS = [
 ]
 
 
-def test_a_summary_is_what_one_would_count() -> None:
+def test_summary_counts_by_hand() -> None:
     a, b = summary(ROWS)
     assert (a.problem, a.contender, a.runs, a.counted) == ("dssp", "a", 5, 3)
     assert (a.mean, a.median, a.worst) == (pytest.approx(0.7 / 3), 0.2, 0.5)
@@ -69,7 +69,7 @@ def test_a_summary_is_what_one_would_count() -> None:
     assert (b.wins, b.at_optimum, b.endings) == (2, 0, {"violations": 1})
 
 
-def test_a_profile_holds_the_ratios_to_the_best() -> None:
+def test_profiles_hold_ratios_to_the_best() -> None:
     a, b = profiles(ROWS)
     assert a.instances == b.instances == 4
     assert a.ratios == (1.0, 1.0, 1.0)
@@ -78,7 +78,7 @@ def test_a_profile_holds_the_ratios_to_the_best() -> None:
     assert [one.ratios for one in profiles(rows)] == [(1.0, float("inf")), (1.0, 1.0)]
 
 
-def test_a_pair_says_who_is_ahead_and_by_how_much() -> None:
+def test_against_counts_wins_and_mean_advantage() -> None:
     rows = [row(f"i{i}", "a", v) for i, v in enumerate((90.0, 80.0, 100.0, 60.0))]
     rows += [row(f"i{i}", "b", v) for i, v in enumerate((100.0, 80.0, 50.0, 40.0))]
     (pair,), (other,) = (against(rows, name) for name in "ab")
@@ -92,7 +92,7 @@ def test_a_pair_says_who_is_ahead_and_by_how_much() -> None:
     assert against([row("one", "a", 1.0), row("two", "b", 1.0)], "a") == []
 
 
-def test_seeds_are_averaged_and_options_are_contenders() -> None:
+def test_summary_averages_seeds_and_separates_options() -> None:
     rows = [row("one", "r", v, seed=s) for s, v in ((1, 80.0), (2, 100.0))]
     rows += [row("one", "f", v, options={"fill": f}) for f, v in ((0.5, 90.0), (1.0, 95.0))]
     assert set(contenders(rows).values()) == {"r", "f fill=0.5", "f fill=1.0"}
@@ -104,7 +104,7 @@ def test_seeds_are_averaged_and_options_are_contenders() -> None:
     assert against(missing, "r") == []
 
 
-def test_an_interval_resamples_whole_groups() -> None:
+def test_interval_resamples_whole_groups() -> None:
     groups = [(0.0, 0.2, 0.4), (1.0,), (0.3, 0.1), (0.6,)]
     found = interval(groups, level=0.8, resamples=100_000)
     means = [
@@ -115,7 +115,7 @@ def test_an_interval_resamples_whole_groups() -> None:
     assert interval(groups) == interval(groups)
 
 
-def test_a_standing_has_an_interval_from_ten_instances_on() -> None:
+def test_summary_has_intervals_from_ten_instances_on() -> None:
     rows = [plain_row(instance=str(i), policy="p", gap=i / 100) for i in range(FEW)]
     (few,), (enough,) = summary(rows[1:]), summary(rows)
     assert (few.low, few.high) == (None, None)
@@ -127,7 +127,7 @@ def test_a_standing_has_an_interval_from_ten_instances_on() -> None:
     assert (both.low, both.high) == (pytest.approx(enough.low), pytest.approx(enough.high))
 
 
-def test_who_has_fewer_instances_is_not_ranked_first() -> None:
+def test_rank_puts_complete_policies_first() -> None:
     rows = [plain_row(instance=str(i), policy="all", gap=0.1) for i in range(2)]
     rows += [plain_row(instance="0", policy="one", gap=0.0)]
     rows += [plain_row(instance="0", policy="none", objective=None)]
@@ -155,12 +155,12 @@ UNKNOWN = {"gap": None, "reference": None, "reference_proven": False}
         ([plain_row(objective=None)], "No policy has a result that counts."),
     ],
 )
-def test_one_line_says_who_is_best(rows: list[BenchRow], line: str) -> None:
+def test_leader_names_the_best_policy(rows: list[BenchRow], line: str) -> None:
     (what,) = overview(rows)
     assert leader(summary(rows), what).startswith(line)
 
 
-def test_a_bench_returns_rows_that_show_what_they_say() -> None:
+def test_bench_rows_have_a_short_repr_and_an_html_table() -> None:
     rows = bench("instances/dssp/greedy-trap.json", policies=["greedy", "core"])
     assert repr(rows) == "<2 rows; dssp: 1 instance>"
     shown = rows._repr_html_()
@@ -169,7 +169,7 @@ def test_a_bench_returns_rows_that_show_what_they_say() -> None:
     assert (repr(RowTable()), RowTable()._repr_html_()) == ("<0 rows>", "")
 
 
-def test_many_rows_of_long_and_evil_names_stay_short_and_harmless() -> None:
+def test_bench_rows_of_hostile_names_are_escaped_in_html() -> None:
     rows = RowTable(
         plain_row(instance=f"{name}{i}", policy=name, message="x" * 500)
         for i in range(200)
@@ -182,7 +182,7 @@ def test_many_rows_of_long_and_evil_names_stay_short_and_harmless() -> None:
         assert tag not in shown
 
 
-def test_frames_hold_every_field() -> None:
+def test_bench_rows_convert_to_frames() -> None:
     rows = RowTable(
         [plain_row(gap=0.25), plain_row(policy="none", objective=None, options={"fill": 0.5})]
     )
@@ -195,7 +195,7 @@ def test_frames_hold_every_field() -> None:
 
 
 @pytest.mark.parametrize(("instances", "head"), [(1, "gap"), (2, "mean gap")])
-def test_one_run_of_each_policy_has_no_averages(instances: int, head: str) -> None:
+def test_standings_of_single_runs_have_no_averages(instances: int, head: str) -> None:
     rows = [plain_row(instance=f"i{i}", policy="greedy", gap=0.25) for i in range(instances)]
     ((_, shown),) = standings(summary(rows), overview(rows))
     assert shown.heads[1] == head
@@ -203,7 +203,7 @@ def test_one_run_of_each_policy_has_no_averages(instances: int, head: str) -> No
     assert shown.texts()[0][1] == "25.00%"
 
 
-def test_a_simulated_value_is_never_the_optimum_and_says_how_exact_it_is() -> None:
+def test_summary_of_simulations_has_noise_and_no_optimum() -> None:
     rows = [row(f"i{i}", "a", 2.0, reference=2.0, confidence=n) for i, n in enumerate((0.6, 0.8))]
     [simulated] = summary(rows)
     assert simulated.at_optimum == 0
@@ -307,7 +307,7 @@ def by_hand(rows: list[BenchRow]) -> dict[str, dict[str, Any]]:
 
 
 @tried(60, random_rows().filter(bool))
-def test_the_summary_says_what_counting_by_hand_gives(rows: list[BenchRow]) -> None:
+def test_summary_of_random_rows_equals_counting_by_hand(rows: list[BenchRow]) -> None:
     shown, counted = cells_of(rows), by_hand(rows)
     assert set(shown) == set(counted)
     found = {standing.contender: standing for standing in summary(rows)}
@@ -334,7 +334,9 @@ def real() -> list[BenchRow]:
     return bench(generated=sources)
 
 
-def test_the_verb_says_what_the_functions_say(real: list[BenchRow], tmp_path: Path) -> None:
+def test_summary_verb_prints_what_the_functions_return(
+    real: list[BenchRow], tmp_path: Path
+) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(table(real, ".jsonl"))
     words = ["summary", str(file), "--compare", "greedy"]
@@ -350,7 +352,7 @@ def test_the_verb_says_what_the_functions_say(real: list[BenchRow], tmp_path: Pa
         assert refused("summary", *wrong)
 
 
-def test_plot_draws_profiles(real: list[BenchRow], tmp_path: Path) -> None:
+def test_plot_of_rows_draws_profiles(real: list[BenchRow], tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     evil = [msgspec.structs.replace(r, policy="<script>$x_^$") for r in real[:1]]
     file.write_bytes(table([*evil, *real[1:]], ".jsonl"))

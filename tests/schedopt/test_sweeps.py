@@ -43,7 +43,7 @@ def sweep(home: Path) -> dict[str, Any]:
     }
 
 
-def test_flags_and_python_say_the_same(home: Path) -> None:
+def test_bench_flags_and_keywords_give_the_same_rows(home: Path) -> None:
     flags = ["--generate=dssp/uncorrelated,seed=4,jobs=30"]
     flags += ["--generate=dssp/uncorrelated,seeds=7-7,jobs=30", "--seed=1", "--seed=2"]
     flags += ["--policy=greedy,core", "--policy=random,paper-search", "--option=fill=0.8"]
@@ -54,7 +54,7 @@ def test_flags_and_python_say_the_same(home: Path) -> None:
     ]
 
 
-def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
+def test_bench_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
     rows = bench(**sweep(home))
     night = [row for row in rows if row.file.endswith("night.json.gz")]
     assert [(row.policy, row.options.get("fill"), row.seed) for row in night] == [
@@ -84,7 +84,9 @@ def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
         ({"time_limit": float("nan")}, "time_limit: found nan"),
     ],
 )
-def test_what_no_problem_of_the_sweep_knows_is_refused(words: dict[str, object], said: str) -> None:
+def test_bench_refuses_what_no_problem_of_the_sweep_knows(
+    words: dict[str, object], said: str
+) -> None:
     mixed = [
         *generated_sources("dssp", "uncorrelated", seeds=[1]),
         *generated_sources("epoch", seeds=[1]),
@@ -94,7 +96,7 @@ def test_what_no_problem_of_the_sweep_knows_is_refused(words: dict[str, object],
     assert said in str(caught.value)
 
 
-def test_a_file_that_changes_while_a_sweep_runs_is_no_row_of_it(tmp_path: Path) -> None:
+def test_bench_refuses_a_file_that_changes_while_it_runs(tmp_path: Path) -> None:
     for seed in (1, 2):
         dump(generate("dssp", "uncorrelated", seed=seed), tmp_path / f"n{seed}.json")
 
@@ -107,7 +109,7 @@ def test_a_file_that_changes_while_a_sweep_runs_is_no_row_of_it(tmp_path: Path) 
     assert len(caught.value.rows) == 1  # type: ignore[attr-defined]
 
 
-def test_seeds_are_numbers_lists_and_ranges() -> None:
+def test_parse_seeds_reads_numbers_and_ranges() -> None:
     assert [*parse_seeds("7")] == [*parse_seeds("7-7")] == [7]
     assert [*parse_seeds("2-4")] == [2, 3, 4]
     for wrong in ("", "-", "4-2", "1-", "-1", "a-b", "1-2-3", "0-99999999"):
@@ -125,11 +127,11 @@ def test_seeds_are_numbers_lists_and_ranges() -> None:
         "--generate dssp,seed=-1",
     ],
 )
-def test_flags_that_make_no_sense_are_refused(words: str) -> None:
+def test_bench_refuses_senseless_flags(words: str) -> None:
     assert refused("bench", *words.split())
 
 
-def test_seeds_may_be_ranges_and_instances_may_be_told_in_text() -> None:
+def test_bench_takes_generated_instances_as_text() -> None:
     text = "dssp/uncorrelated,seeds=1-3,jobs=20"
     rows = bench(generated=[text], policies=["greedy"])
     assert [row.file for row in rows] == [one.label for one in parse_generated(text)]
@@ -144,7 +146,7 @@ def night() -> Instance:
     return small([(9, 5), (4, 3), (7, 4), (3, 3), (5, 2), (2, 1)], 5.0, [cap])
 
 
-def test_each_row_is_what_solving_says() -> None:
+def test_whatif_rows_equal_solving_each_variation() -> None:
 
     varied = ["processors=1,2,3", "rules.cap.at_most.fx=0.2:0.6:0.2"]
     rows = schedopt.whatif(night(), varied)
@@ -162,7 +164,7 @@ def test_each_row_is_what_solving_says() -> None:
         assert row.shares == result.solution.shares
 
 
-def test_on_processes_and_resumed(tmp_path: Path) -> None:
+def test_whatif_resumes_on_several_processes(tmp_path: Path) -> None:
     output, source = tmp_path / "rows.jsonl", tmp_path / "n.json"
     files.dump(night(), source)
     varied = ["processors=1:4:1", "option.fill=0.5,1"]
@@ -186,7 +188,7 @@ def test_on_processes_and_resumed(tmp_path: Path) -> None:
     )
 
 
-def test_units_places_and_a_table(tmp_path: Path) -> None:
+def test_whatif_reads_units_and_places(tmp_path: Path) -> None:
     files.dump(msgspec.structs.replace(night(), unit="m"), tmp_path / "n.json")
     given = ["whatif", tmp_path / "n.json", "--vary", "deadline=5,2h,90m"]
     rows = [json.loads(line) for line in run(*given, "--json").stdout.splitlines()]
@@ -219,13 +221,13 @@ def test_units_places_and_a_table(tmp_path: Path) -> None:
         ("processors.x=1", "holds others"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_solved(vary: str, word: str) -> None:
+def test_whatif_refuses_a_wrong_place_before_solving(vary: str, word: str) -> None:
     with pytest.raises(InputError) as caught:
         schedopt.whatif(night(), [vary])
     assert word in str(caught.value)
 
 
-def test_values_are_the_decimals_that_are_written() -> None:
+def test_vary_reads_decimals_as_written() -> None:
     def none(text: str) -> float:
         raise InputError("no", found=text)
 

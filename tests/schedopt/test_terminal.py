@@ -67,7 +67,7 @@ def night(**more: Any) -> Instance:
     return Instance(name=EVIL[0], processors=2, deadline=4, jobs=jobs, **more)
 
 
-def test_a_selection_says_who_got_what(screen: StringIO) -> None:
+def test_terminal_shows_shares_of_a_selection(screen: StringIO) -> None:
     rules = (
         FairShare(by="[i]team", at_most={EVIL[7]: 0.25, EVIL[6]: 0.5}, at_least={EVIL[0]: 0.2}),
     )
@@ -87,7 +87,7 @@ def split(line: str) -> list[str]:
     return [cell.strip() for cell in line.split("│")] if line.startswith("│") else []
 
 
-def test_a_group_above_its_cap_or_below_its_floor_is_named() -> None:
+def test_tables_mark_groups_beyond_their_bounds() -> None:
     mine = night()
     found = evaluate(
         mine,
@@ -106,7 +106,7 @@ def test_a_group_above_its_cap_or_below_its_floor_is_named() -> None:
     ("deadline", "first"),
     [(3, "caution no job can be on time: are the deadline, 3, and"), (9, "instance")],
 )
-def test_a_night_of_another_unit_is_told_first(
+def test_terminal_cautions_when_no_job_can_be_in_time(
     deadline: float, first: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = Instance(
@@ -121,7 +121,7 @@ def test_a_night_of_another_unit_is_told_first(
     assert f"objective {int(deadline > 5)} reward; more is better" in said
 
 
-def test_of_many_nights_the_first_are_shown_and_what_they_sum_to(screen: StringIO) -> None:
+def test_terminal_shows_the_first_of_many_nights(screen: StringIO) -> None:
     job = Job(name="j", reward=1, demand=1, critical_path=1.0, groups={"user": "u"})
     mine = Instance(name="many", processors=1, deadline=2, jobs=(job,), nights=1000)
     results.result(mine, solve(mine))
@@ -143,7 +143,7 @@ def blank(**more: Any) -> Result:
     return Result(**(told | more))
 
 
-def test_thousands_of_violations_are_cut_and_none_steers(screen: StringIO) -> None:
+def test_terminal_cuts_thousands_of_violations(screen: StringIO) -> None:
     found = blank(violations=tuple(f"{name} {i}" for i in range(1000) for name in EVIL))
     results.result(night(), found)
     lines = seen(screen)
@@ -152,7 +152,7 @@ def test_thousands_of_violations_are_cut_and_none_steers(screen: StringIO) -> No
     assert f"violation: {expected(EVIL[4])} 0" in lines
 
 
-def test_several_policies_are_a_table(screen: StringIO) -> None:
+def test_terminal_shows_several_policies_as_a_table(screen: StringIO) -> None:
     good = blank(
         policy="[b]",
         objective=1234.5,
@@ -166,7 +166,7 @@ def test_several_policies_are_a_table(screen: StringIO) -> None:
 
 
 @pytest.mark.parametrize("width", [20, 50])
-def test_a_table_too_narrow_for_its_words_loses_no_letter(screen: StringIO, width: int) -> None:
+def test_narrow_table_loses_no_letter(screen: StringIO, width: int) -> None:
     cells = ("greedy-three-quarters", "1 not applicable", "what it would have cost")
     console.out.width = width
     console.show(Table.of("", map(text, ("policy", "no gap", "why")), [cells]))
@@ -188,7 +188,7 @@ def test_the_last_column_of_a_wide_table_is_shown(screen: StringIO, width: int) 
 
 
 @pytest.mark.parametrize("name", [record.name for record in problems()])
-def test_an_instance_is_shown_in_a_line_however_large_it_is(name: str) -> None:
+def test_instance_repr_is_short(name: str) -> None:
     instance = schedopt.generate(name, seed=1)
     text = repr(instance)
     assert len(text) < 300
@@ -196,7 +196,7 @@ def test_an_instance_is_shown_in_a_line_however_large_it_is(name: str) -> None:
     assert "<table>" in instance._repr_html_()
 
 
-def test_a_result_says_what_came_of_it_and_is_escaped() -> None:
+def test_result_repr_and_html_are_short_and_escaped() -> None:
     night = msgspec.structs.replace(schedopt.example("two-shots"), name="<b>&")
     result = schedopt.solve(night)
     assert "optimal" in repr(result)
@@ -207,7 +207,7 @@ def test_a_result_says_what_came_of_it_and_is_escaped() -> None:
     assert "<b>" not in page
 
 
-def test_numbers_percentages_durations_and_counts() -> None:
+def test_formats_of_numbers_percentages_and_durations() -> None:
     percents = "unknown 0.00% 0.00% 0.00% <0.0001% >-0.0001% 0.0001% 0.0099% 0.01% 4.19% -50.00%"
     values = (None, 0.0, 6.2e-17, -6.2e-17, 2e-9, -2e-9, 1.2e-6, 9.9e-5, 0.0001, 0.04187, -0.5)
     assert [percent(value) for value in values] == percents.split()
@@ -221,7 +221,7 @@ def test_numbers_percentages_durations_and_counts() -> None:
 
 
 @given(st.floats(-9999, 9999))
-def test_a_percentage_never_has_an_exponent_and_is_near_the_number(value: float) -> None:
+def test_percent_has_no_exponent(value: float) -> None:
     text = percent(value)
     assert re.fullmatch(r"-?\d+\.\d\d(\d\d)?%|<0\.0001%|>-0\.0001%", text)
     if text[0] not in "<>":
@@ -229,6 +229,6 @@ def test_a_percentage_never_has_an_exponent_and_is_near_the_number(value: float)
     assert signed_percent(value).startswith("+") == (value > 1e-9)
 
 
-def test_names_are_sorted_as_people_number_them() -> None:
+def test_natural_order_of_numbered_names() -> None:
     names = ["", "9", "10", "9" * 5000, "a", "team", "team2", "team18b3", "team18b12", "team19"]
     assert sorted([*names[5:], *names[:5]], key=natural) == names

@@ -33,7 +33,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_table_becomes_a_plan_in_which_nobody_is_late(jobs: Path, tmp_path: Path) -> None:
+def test_plan_of_a_table_has_no_late_job(jobs: Path, tmp_path: Path) -> None:
     """The second night takes from the farm's file what the first was told."""
     outputs = [tmp_path / f"plan.{end}" for end in ("csv", "json", "sh", "png", "parquet")]
     words = [word for path in outputs for word in ("-o", path)]
@@ -68,7 +68,7 @@ def test_a_table_becomes_a_plan_in_which_nobody_is_late(jobs: Path, tmp_path: Pa
     assert re.match(r"\d+ of 14 jobs, reward \d+; no plan earns more", said)
 
 
-def test_a_frame_in_python() -> None:
+def test_plan_takes_a_frame() -> None:
     frame = pl.read_csv(FARM.encode())
     made = schedopt.plan(frame, **EVENING, seats={"houdini": 2}, time_limit=None)
     assert made.line == "3 of 3 jobs, reward 12; no plan earns more"
@@ -78,7 +78,7 @@ def test_a_frame_in_python() -> None:
     assert made.line in repr(made)
 
 
-def test_dates_of_a_table_are_of_tonight_and_plain_hours_are_enough(tmp_path: Path) -> None:
+def test_plan_without_a_date_is_of_today(tmp_path: Path) -> None:
     """Without a date the night is today's, where the machine is, and so are stamps without one."""
     tomorrow = date.today() + timedelta(days=1)
     path = tmp_path / "dated.csv"
@@ -91,7 +91,7 @@ def test_dates_of_a_table_are_of_tonight_and_plain_hours_are_enough(tmp_path: Pa
     assert max(row["end"] for row in made.rows) <= 7200  # nothing runs after it
 
 
-def test_a_night_on_which_nothing_can_run_has_a_plan(tmp_path: Path) -> None:
+def test_plan_of_a_night_where_nothing_fits(tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text("name,reward,tasks\na,3,1x9h\n")
     words = ["--processors", 2, "--until", "4h", "-o", tmp_path / "no.png", "-o"]
     done = run("plan", tmp_path / "jobs.csv", *words, tmp_path / "plan.csv")
@@ -117,7 +117,7 @@ def test_plan_names_a_job_that_runs_late(more: str, late: str, tmp_path: Path) -
     assert re.search(rf"│ c +│ .* │ +{late} │\n", said)
 
 
-def test_each_option_of_a_table_is_a_flag_and_a_keyword() -> None:
+def test_plan_has_a_flag_and_a_keyword_for_each_table_option() -> None:
     command: Any = get_command(app)
     flags = {flag for one in command.commands["plan"].params for flag in one.opts}
     keywords = signature(schedopt.plan).parameters
@@ -126,7 +126,7 @@ def test_each_option_of_a_table_is_a_flag_and_a_keyword() -> None:
         assert key == "name" or FLAGS.place(key) in flags
 
 
-def test_a_wrong_keyword_is_named_as_in_python() -> None:
+def test_plan_names_a_wrong_keyword() -> None:
     frame = pl.read_csv(FARM.encode())
     with pytest.raises(TypeError, match="caps"):
         schedopt.plan(frame, processors=2, caps={"team:fx": 0.4})  # type: ignore[call-arg]
@@ -161,9 +161,7 @@ def test_a_wrong_keyword_is_named_as_in_python() -> None:
     ],
     ids=lambda words: "" if isinstance(words, str) else " ".join(words),
 )
-def test_what_is_wrong_is_said_before_anything_is_solved(
-    words: list[str], said: str, jobs: Path
-) -> None:
+def test_plan_refuses_wrong_flags_before_solving(words: list[str], said: str, jobs: Path) -> None:
     given = [*HOURS, *WORDS]
     for flag in words[::2]:
         if flag in given and flag != "--seats":
@@ -173,7 +171,7 @@ def test_what_is_wrong_is_said_before_anything_is_solved(
     assert said in refused("plan", jobs, *given, *words)
 
 
-def test_what_a_table_or_a_farm_lacks_is_named_by_its_flag(jobs: Path, tmp_path: Path) -> None:
+def test_plan_names_the_flag_of_what_is_missing(jobs: Path, tmp_path: Path) -> None:
     assert "expected --seats houdini=N" in refused("plan", jobs, *HOURS[:-2], *WORDS)
     assert "--reward priority:urgent=8" in refused("plan", jobs, *HOURS)
     assert "expected --processors 16" in refused("plan", jobs, *HOURS[2:], *WORDS)
@@ -224,9 +222,7 @@ EXPORTED: dict[str, list[object]] = {
 
 
 @pytest.mark.parametrize("name", EXPORTED)
-def test_an_export_is_planned_by_one_command_and_again_from_the_farms_file(
-    name: str, tmp_path: Path
-) -> None:
+def test_plan_of_an_export_and_again_from_its_farm_file(name: str, tmp_path: Path) -> None:
     """A cap for each show, a licence, a capacity that drops at two, a job that must run."""
     words = [*NIGHT, *EXPORTED[name], "--missing", "frame_time=15m", "--capacity", "02:00=40"]
     farm, plan, table = tmp_path / "farm.json", tmp_path / "plan.csv", EXPORTS / f"{name}.csv"
@@ -264,7 +260,7 @@ def test_an_export_is_planned_by_one_command_and_again_from_the_farms_file(
     ],
     ids=str,
 )
-def test_what_is_wrong_with_an_export_is_named_by_its_flag(words: list[str], said: str) -> None:
+def test_plan_refuses_wrong_flags_of_an_export(words: list[str], said: str) -> None:
     assert said in refused("plan", EXPORTS / "export-deadline.csv", *NIGHT, *words)
 
 
@@ -282,7 +278,7 @@ def test_plan_matches_the_grouping_of_a_cap_in_any_case(key: str, tmp_path: Path
     assert "--cap: found 'shoe'" in refused("plan", table, *words, "--cap", "shoe:*=40%")
 
 
-def test_keywords_in_python_read_an_export_as_flags_do() -> None:
+def test_plan_reads_an_export_by_keywords() -> None:
     made = schedopt.plan(
         EXPORTS / "export-deadline.csv",
         processors=60,
@@ -298,7 +294,7 @@ def test_keywords_in_python_read_an_export_as_flags_do() -> None:
     assert made.rows[0]["Submit Date"] == "03.11.2026 14:26"
 
 
-def test_explain_table_shows_each_field_with_an_example() -> None:
+def test_explain_table_lists_fields() -> None:
     shown = run("explain", "table").stdout
     for field in ("frame_time", "done", "seats:NAME", "00:25:57", "12.5 %"):
         assert field in shown

@@ -101,7 +101,7 @@ def test_cap_of_each_group_gives_way_to_a_group_of_its_own(tmp_path: Path) -> No
     ],
     ids=["too long", "none of two", "cap", "forbid"],
 )
-def test_each_job_has_a_reason_when_none_runs(
+def test_plan_gives_a_reason_for_each_job_when_none_runs(
     table: str, words: list[str], reason: str, tmp_path: Path
 ) -> None:
     document = planned(tmp_path, table, *words)
@@ -157,13 +157,13 @@ def test_why_in_strict_order_names_a_priority(tmp_path: Path) -> None:
     ],
     ids=lambda words: "" if isinstance(words, str) else " ".join(words),
 )
-def test_wrong_worth_is_refused(words: list[str], said: str, tmp_path: Path) -> None:
+def test_plan_refuses_wrong_rewards_and_names(words: list[str], said: str, tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text(SHOWS)
     given = [tmp_path / "jobs.csv", "--processors", 6, "--until", "10h"]
     assert said in refused("plan", *given, *words)
 
 
-def test_shares_are_percentages_too(tmp_path: Path) -> None:
+def test_shares_are_read_as_percentages(tmp_path: Path) -> None:
     text = "name,reward,tasks,spread\na,5,4x1h,0.5\nb,4,2x2h,0.3\n"
     plain, percent = (
         planned(tmp_path, text, "--risk", f"chance:{level}") for level in ("0.9", "90%")

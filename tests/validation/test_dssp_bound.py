@@ -34,7 +34,7 @@ def proves(night: Instance, result: Result, certificate: Certificate, **changed:
     return reprove(night, night.constraints, certificate, claim) is None
 
 
-def test_a_schedule_that_meets_the_bound_of_the_selection_is_proved() -> None:
+def test_reprove_schedule_by_the_selection_bound() -> None:
     result = solve(BUNDLED / "predictions.json", formulation="schedule", certificate=True)
     assert result.objective == 15  # more than the 11 of what was predicted
     assert result.bound_checked
@@ -42,7 +42,7 @@ def test_a_schedule_that_meets_the_bound_of_the_selection_is_proved() -> None:
 
 @pytest.mark.parametrize("nights", [2, 3])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_season_is_proved_and_a_lower_bound_is_not(seed: int, nights: int) -> None:
+def test_reprove_season_and_no_lower_bound(seed: int, nights: int) -> None:
     draw = Random(seed)  # noqa: S311
     jobs = tuple(
         Job(name=f"j{i}", reward=draw.randint(1, 9), demand=draw.randint(1, 6), critical_path=1)
@@ -63,7 +63,7 @@ FAMILIES = ("uncorrelated", "weakly-correlated", "strongly-correlated", "subset-
 
 
 @tried(60, st.integers(0, 10**6), st.sampled_from(FAMILIES), st.integers(1, 100))
-def test_a_knapsack_is_proved_and_a_lower_bound_is_not(seed: int, family: str, jobs: int) -> None:
+def test_reprove_knapsack_and_no_lower_bound(seed: int, family: str, jobs: int) -> None:
     night = generate("dssp", family, seed=seed, options={"jobs": jobs})
     result = solve(night, certificate=True)
     assert result.bound_checked
@@ -75,7 +75,7 @@ def test_a_knapsack_is_proved_and_a_lower_bound_is_not(seed: int, family: str, j
 
 
 @tried(100, st.integers(0, 10**9))
-def test_a_near_tie_is_proved_and_a_lower_bound_is_not(seed: int) -> None:
+def test_reprove_near_tie_and_no_lower_bound(seed: int) -> None:
     night = delicate(seed, most=8)
     best = best_exactly(night)
     if best is None:
@@ -135,7 +135,7 @@ FORGERIES: dict[str, Callable[[Certificate], Any]] = {
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_forged_tree_proves_nothing(forgery: str) -> None:
+def test_reprove_refuses_a_forged_tree(forgery: str) -> None:
     night, result, certificate = night_with_tree(1)
     assert len(certificate["nodes"]) > 4
     assert proves(night, result, certificate)
@@ -144,7 +144,7 @@ def test_a_forged_tree_proves_nothing(forgery: str) -> None:
     assert not proves(night, result, forged)
 
 
-def test_numbers_beyond_64_bits_are_exact() -> None:
+def test_reprove_is_exact_beyond_64_bits() -> None:
     night, result, certificate = night_with_tree(1)
     large = copy.deepcopy(certificate)
     for node in [*large["nodes"], large.get("fixing", {})]:
@@ -157,7 +157,7 @@ def test_numbers_beyond_64_bits_are_exact() -> None:
     assert not proves(night, result, large, bound=lower, objective=None)
 
 
-def test_a_certificate_of_another_instance_is_refused() -> None:
+def test_reprove_refuses_a_certificate_of_another_instance() -> None:
     night, result, certificate = night_with_tree(1)
     other, theirs, _ = night_with_tree(2)
     assert not proves(other, theirs, certificate)
@@ -166,7 +166,7 @@ def test_a_certificate_of_another_instance_is_refused() -> None:
     assert not proves(msgspec.structs.replace(night, constraints=()), result, certificate)
 
 
-def test_a_selection_as_good_as_the_slack_is_not_excluded() -> None:
+def test_reprove_does_not_exclude_a_selection_as_good_as_the_slack() -> None:
     jobs = tuple(Job(name=f"j{i}", reward=1, demand=1, critical_path=1) for i in range(2))
     night = Instance(name="both", processors=2, deadline=1, jobs=jobs)
     result = solve(night, certificate=True)
@@ -175,7 +175,7 @@ def test_a_selection_as_good_as_the_slack_is_not_excluded() -> None:
     assert not proves(night, result, certificate, bound=1.0, objective=None)
 
 
-def test_a_window_that_ends_before_it_starts_excludes_nothing() -> None:
+def test_reprove_with_an_empty_window_excludes_nothing() -> None:
     given = {"demand": 2, "critical_path": 1}
     jobs = (
         Job(name="a", reward=5, deadline=2, **given),
@@ -190,7 +190,7 @@ def test_a_window_that_ends_before_it_starts_excludes_nothing() -> None:
         assert not proves(night, result, forged, bound=4.0, objective=4.0)
 
 
-def test_the_first_of_several_objectives_is_proved() -> None:
+def test_reprove_the_first_of_several_objectives() -> None:
     jobs = tuple(Job(name=f"j{i}", reward=1, demand=i + 1, critical_path=1) for i in range(3))
     goals = ("reward", "demand")
     night = Instance(name="all", processors=1, deadline=5, jobs=jobs, objectives=goals)
@@ -200,14 +200,14 @@ def test_the_first_of_several_objectives_is_proved() -> None:
 
 
 @pytest.mark.parametrize("limit", ["time", "size"])
-def test_a_certificate_beyond_its_limits_says_which(limit: str) -> None:
+def test_certify_beyond_its_limits_says_which(limit: str) -> None:
     night, result, _ = night_with_tree(1)
     params = CertificateParams(size=10) if limit == "size" else CertificateParams(seconds=0.0)
     with pytest.raises(LargeCertificateError, match=f"branches at the {limit} limit"):
         certify(Selection(night), result, Limits(), params)
 
 
-def test_a_bound_whose_certificate_is_too_large_is_confirmed_by_a_second_engine(
+def test_solve_confirms_a_bound_whose_certificate_is_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     night, _, _ = night_with_tree(1)

@@ -71,7 +71,7 @@ def solved(risk: str) -> Document:
     ],
     ids=str,
 )
-def test_a_forged_claim_is_refused(risk: str, change: dict[str, Any]) -> None:
+def test_check_refuses_forged_claims_under_risk(risk: str, change: dict[str, Any]) -> None:
     document = solved(risk)
     forged: dict[str, Any] = {}
     if "objective" in change:
@@ -88,14 +88,14 @@ def test_a_forged_claim_is_refused(risk: str, change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("risk", MEASURES)
-def test_check_says_what_it_had_no_time_for(risk: str) -> None:
+def test_check_under_risk_reports_missing_time(risk: str) -> None:
     report = check(NIGHT, solved(risk), seconds=0.0)
     assert report.ok
     assert any("no time was left" in what for what in report.unchecked)
 
 
 @pytest.mark.parametrize("risk", MEASURES)
-def test_value_out_of_sample_may_be_missing_at_a_time_limit(risk: str) -> None:
+def test_check_allows_a_missing_value_out_of_sample_at_a_time_limit(risk: str) -> None:
     late = msgspec.structs.replace(solved(risk), risk=msgspec.UNSET, termination="time-limit")
     assert check(NIGHT, late).ok
     wrong = msgspec.structs.replace(late, objective=late.objective * 1.001, bound=None, gap=None)
@@ -103,7 +103,7 @@ def test_value_out_of_sample_may_be_missing_at_a_time_limit(risk: str) -> None:
 
 
 @pytest.mark.parametrize("told", MEASURES)
-def test_an_objective_beyond_numbers_is_refused(told: str) -> None:
+def test_check_refuses_an_infinite_objective_under_risk(told: str) -> None:
     document = schedopt.solve(NIGHT, risk=told, options={"scenarios": 40}).document()
     open_ended = {"bound": None, "gap": None, "solution_status": "feasible"}
     document = msgspec.structs.replace(document, **open_ended, certificate=msgspec.UNSET)
@@ -129,7 +129,7 @@ def edges(share: float, count: int) -> tuple[float, float]:
 
 
 @tried(150, seed=st.integers(0, 2**31))
-def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
+def test_risk_measures_equal_scenarios_one_by_one(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night = some_night(draw, staged=draw.random() < 0.7)
     night = spread_over(draw, night, (None, 0.5, Lognormal(sigma=0.4)))
@@ -159,7 +159,7 @@ def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
     assert half == pytest.approx((high - low) / 2, **near)
 
 
-def test_a_job_without_its_chance_is_refused() -> None:
+def test_check_refuses_a_job_below_its_chance() -> None:
     all_of_them = schedopt.dssp.Selection(NIGHT).selected([0, 1, 2])
     result = schedopt.solve(NIGHT, risk="chance:0.9")
     document = msgspec.structs.replace(result, solution=all_of_them, objective=14.0).document()
@@ -178,13 +178,13 @@ def test_a_job_without_its_chance_is_refused() -> None:
     ],
     ids=str,
 )
-def test_what_is_not_supported_is_refused(asked: dict[str, Any], says: str) -> None:
+def test_solve_refuses_unsupported_risk(asked: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError) as refused:
         schedopt.solve(**{"what": NIGHT} | asked)
     assert says in str(refused.value)
 
 
-def test_scenarios_are_the_same_however_many_are_drawn() -> None:
+def test_scenarios_do_not_depend_on_their_number() -> None:
     few, many = factors(NIGHT, 3, JUDGING, 5), factors(NIGHT, 3, JUDGING, 2_000)
     assert (few == many[:5]).all()
     assert (many[:, 2] == MILLION).all()
@@ -193,7 +193,7 @@ def test_scenarios_are_the_same_however_many_are_drawn() -> None:
     assert many.mean(axis=0) / MILLION == pytest.approx(1.0, abs=0.03)
 
 
-def test_a_plan_tells_the_chance_of_each_job_that_is_run() -> None:
+def test_plan_under_risk_has_chances() -> None:
     result = schedopt.solve(NIGHT, risk="mean")
     run = carried_out(NIGHT, result)
     assert run.checked and not run.violations
@@ -211,7 +211,7 @@ def test_a_plan_tells_the_chance_of_each_job_that_is_run() -> None:
 
 
 @pytest.mark.timeout(2400)
-def test_a_chance_lies_in_its_interval_on_nights_simulated_anew() -> None:
+def test_chances_hold_on_nights_simulated_anew() -> None:
     """Its 95% interval on 95% of the nights, up to two standard deviations of that count."""
     held = tried = 0
     draw = Random(29)  # noqa: S311

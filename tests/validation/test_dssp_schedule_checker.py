@@ -63,7 +63,7 @@ def judged(changed: dict[str, Any], night: Instance | None = None) -> list[str]:
     return check(night or a_night(), msgspec.convert(changed, Document)).violations
 
 
-def test_a_right_schedule_passes() -> None:
+def test_check_schedule_passes_a_right_one() -> None:
     assert judged(document()) == []
 
 
@@ -96,19 +96,19 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("message", BROKEN)
-def test_each_fault_is_told(message: str) -> None:
+def test_check_schedule_names_each_fault(message: str) -> None:
     changed = document()
     BROKEN[message](changed["solution"])
     assert any(message in violation for violation in judged(changed)), judged(changed)
 
 
 @pytest.mark.parametrize("objective", [9.0, 4.0, 0.0])
-def test_what_is_earned_is_recomputed(objective: float) -> None:
+def test_check_schedule_recomputes_the_objective(objective: float) -> None:
     found = judged(document() | {"objective": objective})
     assert found == [f"objective: the schedule earns 5, not {objective}"]
 
 
-def test_rewards_after_the_deadline() -> None:
+def test_check_schedule_with_late_rewards() -> None:
     late = a_night(late=((0.0, 0.75), (1.0, 0.25)))  # b is half a unit late: half of 4
     assert judged(document() | {"objective": 7.0}, late) == []
     longer = a_night(late=((0.0, 0.75), (1.0, 0.25), (2.0, 0.1)))  # the rest does not matter
@@ -118,7 +118,7 @@ def test_rewards_after_the_deadline() -> None:
     assert judged(document(), gone) == []
 
 
-def test_what_is_solved_runs_no_job_for_nothing() -> None:
+def test_check_schedule_refuses_unpaid_jobs_of_a_solution() -> None:
     """A dispatcher may be given too much to do; the formulation has all jobs end while paid."""
     solved = document() | {"formulation": "schedule", "solver": "hand"}
     del solved["policy"]
@@ -129,12 +129,12 @@ def test_what_is_solved_runs_no_job_for_nothing() -> None:
     assert judged(solved, late) == []
 
 
-def test_side_constraints_speak_of_the_jobs_that_are_run() -> None:
+def test_check_schedule_judges_side_constraints() -> None:
     capped = a_night(constraints=(FairShare(by="team", at_most={"fx": 0.5}, name="fx cap"),))
     assert judged(document(), capped) == ["fx cap: fx gets 0.6, at most 0.5 asked"]
 
 
-def test_releases_deadlines_and_seats() -> None:
+def test_check_schedule_judges_releases_deadlines_and_seats() -> None:
     def changed(**of_b: float) -> Instance:
         a, b = a_night().jobs
         return a_night(jobs=(a, msgspec.structs.replace(b, **of_b)))
@@ -155,7 +155,7 @@ def test_releases_deadlines_and_seats() -> None:
     assert "sim: b holds more than there are" in judged(document(), a_night(constraints=(none,)))
 
 
-def test_many_faults_are_counted_not_listed() -> None:
+def test_check_schedule_counts_many_faults() -> None:
     night = load("instances/dssp/night.json.gz")
     result = evaluate(night, "lcpf")
     changed = copy.deepcopy(msgspec.to_builtins(result.document()))
@@ -164,7 +164,7 @@ def test_many_faults_are_counted_not_listed() -> None:
 
 
 @pytest.mark.parametrize(("start", "told"), [(5.5, False), (4.5, True)])
-def test_what_takes_no_time_asks_for_no_processor(start: float, told: bool) -> None:
+def test_check_schedule_of_tasks_without_length(start: float, told: bool) -> None:
     given = document()
     instant = given["solution"]["tasks"][4]
     instant |= {"processor": 1, "start": start, "end": start}  # where a[1][0] runs from 3 to 7
@@ -180,7 +180,7 @@ def the_plan(night: Instance) -> dict[str, Any]:
     return document
 
 
-def test_a_job_is_not_run_without_those_that_it_waits_for() -> None:
+def test_check_schedule_judges_precedence() -> None:
     night = builders.a_night()
     plan = the_plan(night)
     assert check(night, msgspec.convert(plan, Document)).violations == []
@@ -192,7 +192,7 @@ def test_a_job_is_not_run_without_those_that_it_waits_for() -> None:
     assert any("after: b is run, a is not" in what for what in found), found
 
 
-def test_many_pools_are_judged_as_few() -> None:
+def test_check_schedule_of_many_pools() -> None:
     jobs = tuple(
         Job(name=f"j{i}", reward=1.0, stages=((4.0,),), pools=("p0", "p1")[: 1 + i // 2])
         for i in range(4)

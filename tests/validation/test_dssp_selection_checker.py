@@ -70,7 +70,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # of the document, or of its soluti
 
 
 @pytest.mark.parametrize(("changes", "says"), WRONG)
-def test_what_is_wrong_is_told(changes: dict[str, Any], says: str) -> None:
+def test_check_selection_names_each_fault(changes: dict[str, Any], says: str) -> None:
     right = document()
     if changes.keys() <= right.solution.keys():
         changes = {"solution": {**right.solution, **changes}}
@@ -102,7 +102,7 @@ RULES: list[tuple[kinds.Constraint, str, str, str]] = [
 
 
 @pytest.mark.parametrize(("rule", "keeps", "breaks", "says"), RULES)
-def test_side_constraints_of_every_kind(
+def test_check_selection_judges_every_constraint_kind(
     rule: kinds.Constraint, keeps: str, breaks: str, says: str
 ) -> None:
     assert check(INSTANCE, choosing(INSTANCE, *keeps.split()), [rule]).ok
@@ -112,14 +112,14 @@ def test_side_constraints_of_every_kind(
     assert not check(ruled, choosing(ruled, *breaks.split())).ok
 
 
-def test_constraints_of_the_document_count_too() -> None:
+def test_check_selection_judges_constraints_of_the_document() -> None:
     result = solve(INSTANCE, constraints=[kinds.Forbid(jobs=("j0",), name="no j0")]).document()
     assert result.constraints[0]["kind"] == "forbid"
     tampered = msgspec.structs.replace(choosing(INSTANCE, "j0"), constraints=result.constraints)
     assert check(INSTANCE, tampered).violations == ["no j0: j0 is selected"]
 
 
-def test_seats_are_held_by_wide_tasks_for_less() -> None:
+def test_check_selection_seats_of_wide_tasks() -> None:
     for wide, right in ((1, False), (2, True)):
         jobs = tuple(
             Job(name=f"j{i}", reward=1, stages=((8.0 / wide,),), processors=wide) for i in range(2)
@@ -130,27 +130,27 @@ def test_seats_are_held_by_wide_tasks_for_less() -> None:
         assert right or "16 held from 0 to 10, at most 10 asked" in report.violations[0]
 
 
-def test_jobs_of_no_group_are_left_alone() -> None:
+def test_check_selection_ignores_jobs_without_group() -> None:
     jobs = (*INSTANCE.jobs, Job(name="own", reward=1, demand=9, critical_path=1))
     instance = msgspec.structs.replace(INSTANCE, jobs=jobs)
     assert check(instance, choosing(instance, "own"), [kinds.FairShare(by="team", each=HALF)]).ok
 
 
-def test_what_is_told_is_told_once() -> None:
+def test_check_selection_reports_a_fault_once() -> None:
     wrong = document(solution={**document().solution, "selected": ["j0", "j1", "j2", "nobody"]})
     assert check(INSTANCE, wrong).violations == ["selected: no job is called 'nobody'"]
     report = check(INSTANCE, document(), [kinds.ResponseTime(need=1, at_most=1)])  # type: ignore[list-item]
     assert (report.violations, len(report.unjudged)) == ([], 1)
 
 
-def test_a_job_that_cannot_be_in_time() -> None:
+def test_check_selection_judges_critical_paths() -> None:
     late = Job(name="late", reward=1, stages=((6.0,), (5.0,)))
     instance = Instance(name="n", processors=4, deadline=10, jobs=(late,))
     violations = check(instance, choosing(instance, "late")).violations
     assert violations == ["deadline: late has a critical path of 11, over 10"]
 
 
-def test_predictions_are_what_a_selection_is_judged_by() -> None:
+def test_check_selection_uses_predictions() -> None:
     instance = load("instances/dssp/predictions.json")
     result = solve(instance).document()
     assert result.violations == ()
@@ -158,7 +158,7 @@ def test_predictions_are_what_a_selection_is_judged_by() -> None:
     assert result.solution["demand"] == pytest.approx(sum(j.planned_demand for j in chosen))
 
 
-def test_rounding_is_forgiven_and_nothing_more() -> None:
+def test_check_selection_tolerates_rounding_only() -> None:
     tenths = night([(1, 0.1), (1, 0.2)], capacity=0.3)  # 0.1 + 0.2 > 0.3 in binary
     assert check(tenths, choosing(tenths, "j0", "j1")).ok
     over = night([(1, 0.1), (1, 0.2000001)], capacity=0.3)
@@ -184,14 +184,14 @@ def test_rounding_is_forgiven_and_nothing_more() -> None:
         ({"constraints": ({"kind": "forbid", "jobs": ["q"]},)}, "constraints[0].jobs[0]"),
     ],
 )
-def test_documents_that_cannot_be_read(changes: dict[str, Any], place: str) -> None:
+def test_check_selection_refuses_unreadable_documents(changes: dict[str, Any], place: str) -> None:
     with pytest.raises(InputError) as caught:
         check(INSTANCE, document(**changes))
     assert caught.value.place == place
 
 
 @pytest.mark.parametrize(("wide", "most"), [(1, 2), (2, 5)])
-def test_a_job_ends_no_earlier_than_its_work_over_its_most_processors(wide: int, most: int) -> None:
+def test_check_selection_judges_work_over_processors(wide: int, most: int) -> None:
     job = Job(name="a", reward=1, stages=((1.0,) * 8,), processors=wide, max_processors=most)
     exactly, before = (
         Instance(name="n", processors=8, deadline=end, jobs=(job,)) for end in (4.0, 3.75)

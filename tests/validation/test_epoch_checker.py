@@ -41,7 +41,7 @@ def first(document: Any) -> Any:
     return document["solution"]["epochs"][0]
 
 
-def test_a_number_of_hundreds_of_digits_is_refused() -> None:
+def test_check_epoch_refuses_a_number_of_hundreds_of_digits() -> None:
     def grow(document: Any) -> None:
         first(document)["nodes"]["j1"] = 10**400
 
@@ -64,11 +64,11 @@ PARTITIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize(("change", "words"), PARTITIONS.values(), ids=PARTITIONS)
-def test_partitions(change: Callable[[Any], None], words: str) -> None:
+def test_check_epoch_names_faults_of_partitions(change: Callable[[Any], None], words: str) -> None:
     assert words in broken("heuristic-epoch", change)
 
 
-def test_idle_nodes_and_inequity() -> None:
+def test_check_epoch_judges_idle_nodes_and_inequity() -> None:
     over = instance(jobs=numbered_jobs([2, 2]))
     uneven = broken("paper-search", lambda d: first(d)["nodes"].update(j1=5, j2=3), over)
     assert "differ by 2, at most 1" in uneven
@@ -92,24 +92,24 @@ RECTANGLES: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize(("change", "words"), RECTANGLES.values(), ids=RECTANGLES)
-def test_rectangles(change: Callable[[Any], None], words: str) -> None:
+def test_check_epoch_names_faults_of_rectangles(change: Callable[[Any], None], words: str) -> None:
     assert words in broken("buddy", change)
 
 
-def test_unequal_areas_are_for_hybrid_alone() -> None:
+def test_check_epoch_allows_unequal_areas_for_hybrid_only() -> None:
     over = instance(jobs=numbered_jobs([1, 1, 1, 1, 2, 2, 3]))
     assert "differ by" in broken("hybrid", lambda d: piece(d, "j7").update(nodes=5), over)
     assert "an area of" in broken("hybrid", lambda d: d.update(policy="buddy-star"), over)
 
 
-def test_a_rule_that_no_checker_knows_is_not_judged() -> None:
+def test_check_epoch_does_not_judge_an_unknown_rule() -> None:
     claim = evaluate(instance(), "paper-search").document()
     report = documents.check(instance(), claim, [ResponseTime(need=1, at_most=1.0)])
     assert report.unjudged == ["response-time[0]: no checker knows response-time"]
 
 
 @pytest.mark.parametrize("policy", ["paper-search", "buddy"])
-def test_side_constraints(policy: str) -> None:
+def test_check_epoch_judges_side_constraints(policy: str) -> None:
     for rule, words in (
         (Together(name="a pair", jobs=("j1", "j4")), "a pair"),
         (Apart(name="no pair", jobs=("j1", "j3")), "no pair"),
@@ -138,7 +138,7 @@ def judged(
 
 
 @tried(100, some_packing(most=6, rules=True))
-def test_what_is_re_proved_holds_and_no_more(instance: Instance) -> None:
+def test_reprove_epoch_bound_and_no_more(instance: Instance) -> None:
     best = fewest(instance)
     assume(best is not None)
     model = Partition(instance)
@@ -173,14 +173,16 @@ def forged(draw: st.DrawFn, instance: Instance) -> dict[str, object]:
 
 
 @tried(600, some_packing(most=5, rules=True).flatmap(lambda of: st.tuples(st.just(of), forged(of))))
-def test_no_forged_certificate_proves_too_much(made: tuple[Instance, dict[str, object]]) -> None:
+def test_reprove_epoch_refuses_forged_certificates(
+    made: tuple[Instance, dict[str, object]],
+) -> None:
     instance, given = made
     best = fewest(instance)
     assume(best is not None)
     assert judged(instance, given, (best + 1) * instance.nodes)
 
 
-def test_a_claim_of_another_sense_or_formulation_is_not_re_proved() -> None:
+def test_reprove_epoch_refuses_another_sense_or_formulation() -> None:
     instance = packing([5, 5, 5], 8, 1)
     given = {"kind": "nodes"}
     assert judged(instance, given, 16.0) is None
@@ -190,13 +192,13 @@ def test_a_claim_of_another_sense_or_formulation_is_not_re_proved() -> None:
     assert "shows 16" in str(judged(instance, given, 24.0))
 
 
-def test_sums_that_are_too_many_are_said() -> None:
+def test_reprove_epoch_reports_too_many_sums() -> None:
     many = {"kind": "widths", "steps": [{"prime": 0, "widths": [12]}]}
     wide = packing([1] * 4, 47, 1)
     assert "too many sums" in str(judged(wide, many, 47.0, formulation="rectangles"))
 
 
-def test_bundles_and_jobs_apart_count() -> None:
+def test_reprove_epoch_with_bundles_and_jobs_apart() -> None:
     bundled = packing([8, 1, 1, 1], 8, 1, [Together(jobs=("j2", "j3"))])
     assert judged(bundled, {"kind": "nodes"}, 16.0) is None
     apart = packing([1, 1, 1], 8, 1, [Apart(name="one disk", jobs=("j1", "j2", "j3"))])
@@ -207,7 +209,7 @@ def test_bundles_and_jobs_apart_count() -> None:
 
 
 @tried(60, some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
-def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance) -> None:
+def test_reprove_rectangles_bound_and_no_more(instance: Instance) -> None:
     model = Rectangles(instance)
     result = portfolio.solve(model, Limits(threads=1))
     given = certificate(model, result, Limits())
@@ -224,7 +226,7 @@ def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance
                 assert judged(instance, wrong, result.bound + 1, formulation="rectangles")
 
 
-def test_widths_that_drop_out_by_a_prime_and_by_all_sums() -> None:
+def test_reprove_rectangles_by_widths_that_drop_out() -> None:
     instance = packing([11, 11, 1, 1, 1, 1, 1, 1], 16, 0)
     model = Rectangles(instance)
     result = portfolio.solve(model, Limits(threads=1, time_limit=2.0))

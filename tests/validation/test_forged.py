@@ -20,7 +20,7 @@ from schedopt.validation.report import Report
 
 
 @pytest.mark.parametrize("row", forging.ROWS)
-def test_no_forged_claim_passes_and_what_is_right_does(row: str) -> None:
+def test_check_passes_right_claims_and_no_forged_one(row: str) -> None:
     fates = Counter(forging.forge_claim(seed, row) for seed in range(150))
     assert not fates["passes"]
     assert fates["found"] > 50
@@ -32,7 +32,7 @@ def test_no_forged_claim_passes_and_what_is_right_does(row: str) -> None:
 
 
 @pytest.mark.parametrize("row", forging.ROWS)
-def test_a_certificate_shows_no_more_than_the_optimum(row: str) -> None:
+def test_check_proves_no_more_than_the_optimum(row: str) -> None:
     """What re-proves the optimum as a bound is refused for one further on by a millionth."""
     for case in forging.cases(row):
         right, further = case.right, -1e-6 if row == "dssp" else 1e-6
@@ -45,7 +45,7 @@ def test_a_certificate_shows_no_more_than_the_optimum(row: str) -> None:
             assert check(case.instance, forging.document(forged)).violations
 
 
-def test_no_answer_to_another_question_passes() -> None:
+def test_check_passes_no_answer_to_another_question() -> None:
     fates = forging.forge_questions(examples(600))
     assert not [fate for *_, fate in fates if fate.startswith("passes")]
     assert {row for row, _, fate in fates if fate == "found"} == set(forging.ROWS)
@@ -54,7 +54,7 @@ def test_no_answer_to_another_question_passes() -> None:
 
 
 @pytest.mark.parametrize("row", forging.ROWS)
-def test_an_honest_answer_is_taken_for_what_it_is(row: str) -> None:
+def test_check_passes_honest_answers(row: str) -> None:
     for question in forging.questions(row)[:: 1 if ALL else 9]:
         if (right := forging.answer(question)) is not None:
             assert forging.verdict_on(question.instance, right) in (
@@ -109,7 +109,7 @@ def some_answers(row: str) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("row", forging.ROWS)
-def test_no_field_of_a_solution_may_be_another(row: str) -> None:
+def test_check_finds_every_changed_field(row: str) -> None:
     changed = 0
     for instance, right in some_answers(row):
         forged = deepcopy(right)
@@ -150,7 +150,7 @@ def checked(result: Result, seconds: float | None) -> Report:
     return documents.check(QUEUE, result.document(), [], seconds)
 
 
-def test_without_time_nothing_is_recomputed_and_the_bound_is_believed(right: Result) -> None:
+def test_check_without_time_believes_the_bound(right: Result) -> None:
     report = checked(right, 0.0)
     assert report.violations == []
     assert report.unchecked == ["curve: not recomputed within the time limit"]
@@ -158,13 +158,13 @@ def test_without_time_nothing_is_recomputed_and_the_bound_is_believed(right: Res
 
 
 @pytest.mark.parametrize("seconds", [None, 1e9])
-def test_with_time_all_of_it_is(right: Result, seconds: float | None) -> None:
+def test_check_with_time_recomputes_the_curve(right: Result, seconds: float | None) -> None:
     report = checked(right, seconds)
     assert report.violations == report.unchecked == []
     assert report.bound == "re-proved"
 
 
-def test_what_is_looked_at_first_is_the_threshold_and_beside_it(
+def test_check_with_little_time_recomputes_the_best_threshold(
     right: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     some = solved.RecomputingLimits(slower=1e-9)  # time for some thresholds, not for all

@@ -37,7 +37,7 @@ def verdict(instance: Instance, claim: Document, proof: dict[str, Any]) -> str |
 
 
 @tried(25, common(6, extreme=False))
-def test_prices_by_place_prove_all_orders(instance: Instance) -> None:
+def test_reprove_hesrpt_prices_of_all_orders(instance: Instance) -> None:
     claim, proof = solved(instance)
     assert proof["kind"] == "ranks"
     assert verdict(instance, claim, proof) is None
@@ -61,7 +61,7 @@ def proofs() -> list[Proven]:
 
 
 @pytest.mark.parametrize("i", range(4))
-def test_no_forged_certificate_passes(i: int) -> None:
+def test_reprove_hesrpt_refuses_forged_certificates(i: int) -> None:
     """A better bound, another sense, another instance's prices, other kinds."""
     instance, claim, proof = proofs()[i]
     assert claim.bound is not None
@@ -79,13 +79,13 @@ def test_no_forged_certificate_passes(i: int) -> None:
         assert verdict(instance, claim, nothing) is not None
 
 
-def test_a_certificate_by_passes_of_decision_diagrams_is_refused() -> None:
+def test_reprove_hesrpt_refuses_decision_diagrams() -> None:
     instance, claim, _ = proofs()[0]
     passes = {"kind": "diagram", "goal": 1.0, "passes": [{"rents": [1.0]}], "orders": []}
     assert "cannot be read: Invalid value 'diagram'" in str(verdict(instance, claim, passes))
 
 
-def test_changed_certificates_prove_no_more_than_the_optimum() -> None:
+def test_reprove_hesrpt_changed_certificates_prove_no_more() -> None:
     """Nor do those with strange values end otherwise than in a line."""
     for instance, claim, proof in proofs():
         above = msgspec.structs.replace(claim, bound=(claim.objective or 0.0) * (1 + 1e-6))
@@ -99,7 +99,7 @@ def test_changed_certificates_prove_no_more_than_the_optimum() -> None:
                 assert isinstance(verdict(instance, above, forged), str)
 
 
-def test_certificates_say_nothing_of_other_instances() -> None:
+def test_reprove_hesrpt_refuses_other_instances() -> None:
     for instance, claim, proof in proofs():
         own = [
             msgspec.structs.replace(job, arrival=1e-3 * j) for j, job in enumerate(instance.jobs)
@@ -121,7 +121,7 @@ def test_certificates_say_nothing_of_other_instances() -> None:
     assert "for each place" in str(verdict(alike, claim, by_place))
 
 
-def test_a_claim_may_be_a_billionth_above_what_is_shown() -> None:
+def test_reprove_hesrpt_tolerates_a_billionth() -> None:
     alike, claim, ranks = proofs()[0]
     proven = proven_bound(alike, (), msgspec.convert(ranks, Ranks), claim)
     for above, fine in ((9e-10, True), (1.1e-9, False)):
@@ -137,7 +137,7 @@ def test_a_claim_may_be_a_billionth_above_what_is_shown() -> None:
         ({"objective": "makespan"}, "only of flow times over all orders"),
     ],
 )
-def test_an_optimum_without_a_certificate_is_believed_and_says_why(change: Any, why: str) -> None:
+def test_solve_hesrpt_says_why_there_is_no_certificate(change: Any, why: str) -> None:
     instance = cluster([3, 2, 1], Power(p=0.5), **change)
     result = schedopt.solve(instance, certificate=True)
     assert result.proven and not result.bound_checked and result.certificate is msgspec.UNSET
@@ -145,7 +145,7 @@ def test_an_optimum_without_a_certificate_is_believed_and_says_why(change: Any, 
     assert schedopt.check(instance, result.document()).bound == f"believed, from {result.solver}"
 
 
-def test_logarithms_and_exponentials_are_enclosed() -> None:
+def test_interval_logarithms_and_exponentials_are_enclosed() -> None:
     random = np.random.default_rng(1)
     x = np.concatenate(
         [

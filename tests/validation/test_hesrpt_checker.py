@@ -72,7 +72,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize(("change", "says"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_seen(change: Callable[[Any], Any], says: str) -> None:
+def test_check_allocation_names_each_fault(change: Callable[[Any], Any], says: str) -> None:
     instance, result = solved()
     document = msgspec.to_builtins(result)
     document.pop("question")  # a result without a question has the options and constraints it names
@@ -80,14 +80,14 @@ def test_what_is_wrong_is_seen(change: Callable[[Any], Any], says: str) -> None:
     assert says in violations(instance, msgspec.convert(document, Document))
 
 
-def test_service_before_arrival_is_seen() -> None:
+def test_check_allocation_finds_service_before_arrival() -> None:
     instance, result = solved()
     late = [msgspec.structs.replace(job, arrival=0.01) for job in instance.jobs]
     early = msgspec.structs.replace(instance, jobs=tuple(late))
     assert "before it arrives" in violations(early, result)
 
 
-def test_floors_hold_from_the_arrival_on() -> None:
+def test_check_allocation_judges_floors_from_the_arrival() -> None:
     """Also where a job comes after the middle of an epoch."""
     late = Job(name="late", size=1.0, arrival=5.1)
     instance = Instance(
@@ -121,7 +121,7 @@ def test_floors_hold_from_the_arrival_on() -> None:
     assert said == "floor: a has 0 in epochs[0], at least 0.1"
 
 
-def test_the_worst_epoch_is_named() -> None:
+def test_check_allocation_names_the_worst_epoch() -> None:
     instance, result = solved()
     rule = schedopt.Shares(jobs=("j0",), at_most=0.1, name="cap")
     (said,) = documents.check(instance, result, [rule]).violations
@@ -131,7 +131,7 @@ def test_the_worst_epoch_is_named() -> None:
     assert said == f"cap: j0 has {max(shares):.6g} in {where}, at most 0.1"
 
 
-def test_proportions_are_played_back() -> None:
+def test_check_allocation_plays_proportions_back() -> None:
     instance = cluster([3, 2, 1], Power(p=0.5), objective="mean-flow-time")
     many = schedopt.generate("hesrpt", seed=1, options={"jobs": 2000})
     result = schedopt.evaluate(many, "hesrpt").document()
@@ -157,7 +157,7 @@ def test_proportions_are_played_back() -> None:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_the_checkers_speedups_are_the_records(whole: bool) -> None:
+def test_check_allocation_speedups_equal_the_records(whole: bool) -> None:
     kinds = (Table(points=((2, 1.5), (4, 2.5))), Amdahl(parallel=0.7), Power(p=0.4), None)
     jobs = tuple(Job(name=f"j{i}", size=1.0, speedup=kinds[i % 4]) for i in range(24))
     common = Table(points=((1, 1), (3, 1.25)))
@@ -208,7 +208,7 @@ def curve(speedup: Any, whole: bool) -> Any:
 
 
 @pytest.mark.parametrize("act", [add, sub, mul, truediv])
-def test_operations_enclose_what_is_exact_closely(act: Any) -> None:
+def test_interval_operations_enclose_exact_results(act: Any) -> None:
     random = np.random.default_rng(2)
     sign = random.choice([-1.0, 1.0], (4, 200))
     a, b, c, d = sign * np.exp(random.uniform(-20, 20, (4, 200)))
@@ -223,7 +223,7 @@ def test_operations_enclose_what_is_exact_closely(act: Any) -> None:
         assert max(corners) <= high <= max(corners) + abs(max(corners)) / 10**15 * 2
 
 
-def test_sums_enclose_what_is_exact_closely() -> None:
+def test_interval_sums_enclose_exact_results() -> None:
     random = np.random.default_rng(3)
     rows = random.choice([-1.0, 1.0], (40, 300)) * np.exp(random.uniform(-9, 3, (40, 300)))
     rows[:20] = np.abs(rows[:20])
@@ -236,7 +236,7 @@ def test_sums_enclose_what_is_exact_closely() -> None:
         assert upper <= Fraction(high) <= upper + size / 10**12
 
 
-def test_decimals_are_enclosed_and_whole_numbers_are_exact() -> None:
+def test_interval_decimals_are_enclosed() -> None:
     for text in ("0.1", "0.3", "1e-9", "123456.789", "-2.7", "0.5", "1e300"):
         found = Interval.decimals(float(text))
         assert found.low < found.high
@@ -249,7 +249,7 @@ def test_decimals_are_enclosed_and_whole_numbers_are_exact() -> None:
 
 
 @KINDS
-def test_lines_are_above_speedups_and_touch_them(speedup: Any, whole: bool) -> None:
+def test_speedup_lines_are_above_and_touch(speedup: Any, whole: bool) -> None:
     starts = np.array([0.2, 0.51, 0.75, 1, 1.5, 2, 2.51, 3.7, 7, 8, 9, 20.5])
     step = Decimal("1e-6")
     lines = [
@@ -266,7 +266,7 @@ def test_lines_are_above_speedups_and_touch_them(speedup: Any, whole: bool) -> N
                 assert line <= speed(speedup, whole, k) + Decimal("1e-10")
 
 
-def test_a_gain_is_the_best_of_three_points() -> None:
+def test_gain_bounds_are_the_best_of_three_points() -> None:
     random = np.random.default_rng(4)
     price, rent, k0, value = random.uniform(0.1, 3.0, (4, 100))
     left = random.uniform(0.1, 3.0, 100)
@@ -286,7 +286,7 @@ def test_a_gain_is_the_best_of_three_points() -> None:
 
 
 @KINDS
-def test_what_jobs_can_earn_is_found_from_above(speedup: Any, whole: bool) -> None:
+def test_earnings_bounds_exceed_the_best_grid_solution(speedup: Any, whole: bool) -> None:
     """Beside the best of all shares in steps of a tenth of a server, one job after another."""
     grid = range(101)
     speeds = np.array([float(speed(speedup, whole, Decimal(k) / 10)) for k in grid])

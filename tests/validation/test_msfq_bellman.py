@@ -32,7 +32,7 @@ def _judged(queue: Instance, result: Result, **changes: Any) -> str | None:
     return bound.reprove(queue, (), certificate, claim)
 
 
-def test_what_is_tampered_with_shows_less() -> None:
+def test_reprove_relative_values_refuses_tampering() -> None:
     queue, result = solved()
     given: Any = result.certificate
     assert _judged(queue, result) is None
@@ -63,7 +63,7 @@ def packed(values: Any) -> str:
 MOST = 1.7e308
 
 
-def test_numbers_that_overflow_show_nothing() -> None:
+def test_reprove_relative_values_refuses_overflow() -> None:
     """What is infinite, or no number, is not above every bound."""
     queue, result = solved()
     nothing = {"small_most": 2, "large_most": 2, "bends": [0.0, 0.0, 0.0]}
@@ -91,7 +91,7 @@ RATES = st.floats(0.2, 3.0)
     objective=st.sampled_from(["mean", "weighted"]),
 )
 @settings(max_examples=examples(60), deadline=None)
-def test_relative_values_show_the_least_over_states_spelled_out(
+def test_relative_values_bound_equals_the_least_over_states(
     k: int, rates: tuple[float, ...], sides: tuple[int, int], seed: int, objective: str
 ) -> None:
     queue = one_or_all(k, *rates, objective=objective)
@@ -136,7 +136,7 @@ def test_relative_values_show_the_least_over_states_spelled_out(
 
 @pytest.mark.parametrize("objective", ["mean", "weighted"])
 @pytest.mark.parametrize("which", range(4))
-def test_values_bend_up_to_a_slope_of_nothing(which: int, objective: str) -> None:
+def test_relative_values_slopes_at_their_limit(which: int, objective: str) -> None:
     """Each of the four inequalities on its own: what just keeps it is taken, and no more."""
     l1, lk, m1, mk = 0.3, 0.2, 1.5, (0.8, 0.3, 0.8, 9.0)[which]
     queue = one_or_all(2, l1, lk, m1, mk, objective=objective)
@@ -167,7 +167,7 @@ def test_values_bend_up_to_a_slope_of_nothing(which: int, objective: str) -> Non
         judge(1 + 1e-9)
 
 
-def test_no_more_is_unpacked_than_is_asked_for() -> None:
+def test_unpack_array_is_bounded() -> None:
     numbers = bellman.unpack_array(packed(np.arange(6.0)), (2, 3), most=6)
     assert numbers.tolist() == [[0, 1, 2], [3, 4, 5]]
     for count, shape in ((7, (7,)), (5, (2, 3)), (7, (2, 3))):

@@ -35,7 +35,9 @@ from schedopt.validation.report import Refuted
     small=st.floats(0.03, 30.0),
     large=st.floats(0.03, 30.0),
 )
-def test_exact_methods_agree(k: int, load: float, part: float, small: float, large: float) -> None:
+def test_threshold_curve_of_checker_and_engine_agree(
+    k: int, load: float, part: float, small: float, large: float
+) -> None:
     queue = one_or_all(k, load * part * k * small, load * (1 - part) * large, small, large)
     system = System.of(queue)
     ours = response_curve(system)
@@ -53,7 +55,7 @@ def test_exact_methods_agree(k: int, load: float, part: float, small: float, lar
         (4, (0.4, 0.1, 1.0, 1.0)),
     ],
 )
-def test_the_checkers_chain_agrees_with_the_engines_chain(
+def test_threshold_chain_of_checker_and_engine_agree(
     k: int, rates: tuple[float, float, float, float], is_lazy: bool
 ) -> None:
     queue = one_or_all(k, *rates)
@@ -70,7 +72,7 @@ def solved(k: int, load: float) -> tuple[Instance, Any]:
     return queue, solve(queue)
 
 
-def test_a_bound_is_re_proved_no_closer_than_the_curve_is_recomputed() -> None:
+def test_reprove_threshold_within_its_precision() -> None:
     queue = at_load(3, 0.5)
     document = solve(queue, options={"variant": "lazy"}).document()
     believed = "believed, from queues"
@@ -82,7 +84,7 @@ def test_a_bound_is_re_proved_no_closer_than_the_curve_is_recomputed() -> None:
         assert report.bound == says
 
 
-def test_under_a_side_constraint_too() -> None:
+def test_reprove_threshold_under_a_side_constraint() -> None:
     queue = at_load(6, 0.7)
     rule = ResponseTime(need=6, at_most=1.02 * float(response_curve(System.of(queue))[1].min()))
     result = solve(queue, constraints=[rule])
@@ -91,7 +93,7 @@ def test_under_a_side_constraint_too() -> None:
     assert result.objective > solve(queue).objective
 
 
-def test_a_curve_of_many_servers_is_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_threshold_of_many_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     queue, result = solved(90, 0.5)
     assert result.checked
     document = result.document()
@@ -110,7 +112,7 @@ def test_a_curve_of_many_servers_is_recomputed(monkeypatch: pytest.MonkeyPatch) 
     assert np.allclose([small, large], whole[:, [0, 45, 89]], rtol=1e-12, atol=0.0)
 
 
-def test_beyond_what_is_recomputed_the_bound_is_believed() -> None:
+def test_check_threshold_approximation_is_believed() -> None:
     result = solve(at_load(70, 0.5), options={"method": "area"})
     assert not result.bound_checked
     assert not result.checked
@@ -118,7 +120,7 @@ def test_beyond_what_is_recomputed_the_bound_is_believed() -> None:
 
 
 @tried(600, seed=st.integers(0, 2**31), objective=st.sampled_from(["mean", "weighted"]))
-def test_prices_and_relaxations_show_what_times_one_by_one_do(seed: int, objective: str) -> None:
+def test_log_bounds_equal_brute_force(seed: int, objective: str) -> None:
     """Every start of each job is tried; the fast machine does one unit of work after another."""
     draw = np.random.default_rng(seed)
     count, servers = int(draw.integers(1, 6)), int(draw.integers(1, 5))
@@ -175,7 +177,7 @@ def test_prices_and_relaxations_show_what_times_one_by_one_do(seed: int, objecti
             assert bound.busy_date_bound(jobs, servers) == max(shared, ran)
 
 
-def test_ticks_of_any_length_show_the_same() -> None:
+def test_log_bounds_do_not_depend_on_ticks() -> None:
     log = Log.of([0, 1, 1, 4], [2, 1, 2, 1], [3.0, 2.0, 4.0, 1.0], partition=["a", "b", "a", "b"])
     parts = {"a": Partition(servers=2), "b": Partition(servers=1)}
     for objective in ("mean", "weighted"):
@@ -213,7 +215,7 @@ def test_ticks_of_any_length_show_the_same() -> None:
         (1, (0, 1, 2**62 - 2), (0, 0), False),
     ],
 )
-def test_what_does_not_fit_into_64_bits_is_refused(
+def test_log_bounds_refuse_numbers_beyond_64_bits(
     unit: int, grid: tuple[int, ...], prices: tuple[int, ...], fits: bool
 ) -> None:
     """Jobs that run to 13 at the latest, one of them on two servers."""
@@ -227,7 +229,7 @@ def test_what_does_not_fit_into_64_bits_is_refused(
         bound.bound_of_prices(queue, (1, 1), unit, grid, given)
 
 
-def test_the_heaviest_job_has_to_fit_into_64_bits() -> None:
+def test_log_bounds_refuse_weights_beyond_64_bits() -> None:
     log = Log.of([0, 0, 9], [1, 1, 2], [4.0, 1.0, 2.0])
     queue = queue_of(log, 2, objective="weighted")  # 4, 1 and 4, until 13
     bound.bound_of_prices(queue, (1, 1), 2**60 // 13, (0, 1), {bound.SERVERS: (0,)})
@@ -235,7 +237,7 @@ def test_the_heaviest_job_has_to_fit_into_64_bits() -> None:
         bound.bound_of_prices(queue, (1, 1), 2**60 // 13 + 1, (0, 1), {bound.SERVERS: (0,)})
 
 
-def test_the_bound_is_of_what_may_keep_the_rules() -> None:
+def test_reprove_threshold_at_the_limit_of_a_rule() -> None:
     """At a rule's very limit a threshold may keep it, or not: neither is known, so neither held."""
     queue = at_load(6, 0.7)
     best = solve(queue).solution.threshold

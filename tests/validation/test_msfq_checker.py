@@ -94,13 +94,13 @@ def shifted(d: Any) -> None:
         ("table", lambda d: d["solution"]["admit"].clear(), "tables"),
     ],
 )
-def test_what_is_wrong_is_found(what: str, change: Callable[[Any], None], says: str) -> None:
+def test_check_queue_names_each_fault(what: str, change: Callable[[Any], None], says: str) -> None:
     queue = at_load(2, 0.5) if what == "table" else ONE_OR_ALL
     report = check(queue, broken(what, change))
     assert any(says in violation for violation in report.violations), report.violations
 
 
-def test_a_table_that_does_otherwise_is_found() -> None:
+def test_check_queue_recomputes_a_policy_table() -> None:
     def always_small(d: Any) -> None:
         rows = d["solution"]["at_empty"]
         d["solution"]["at_empty"] = [row[0] + "S" * (len(row) - 1) for row in rows]
@@ -109,14 +109,14 @@ def test_a_table_that_does_otherwise_is_found() -> None:
     assert any("the table has" in violation for violation in report.violations)
 
 
-def test_response_times_are_judged() -> None:
+def test_check_queue_judges_response_times() -> None:
     rule = ResponseTime(need=3, at_most=1.01, name="tight")
     result = evaluate(ONE_OR_ALL, "msf", options={"arrivals": 50_000}, constraints=[rule])
     assert any(v.startswith("tight: need 3") for v in result.violations)
 
 
 @pytest.mark.parametrize("arrivals", [1_000, 3_000, 30_000])
-def test_what_is_simulated_passes_and_what_is_doubled_does_not(arrivals: int) -> None:
+def test_check_queue_passes_simulations(arrivals: int) -> None:
     for load, rates in product((0.3, 0.8), ((1.0, 1.0), (5.0, 0.2))):
         small, large = rates
         queue = one_or_all(3, load * 1.5 * small, load * 0.5 * large, small, large)
@@ -138,7 +138,7 @@ SEEN = ClassTime(
 )
 
 
-def test_what_is_looked_at_in_a_simulation() -> None:
+def test_check_queue_thresholds_of_simulated_measures() -> None:
     """Means of 1,000 jobs on, loads of 10,000 arrivals on."""
     queue = of_classes(4, (1, 2.0, 1.0))
 

@@ -54,7 +54,7 @@ def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -
     several=st.booleans(),
     releases=st.booleans(),
 )
-def test_what_policies_get_passes(
+def test_check_log_passes_every_policy(
     seed: int, name: str, objective: str, several: bool, releases: bool
 ) -> None:
     plain = queue_of(*random_jobs(seed), objective=objective)
@@ -72,7 +72,7 @@ def moved(job: int, by: float) -> Replayed:
     return measure(QUEUE, starts)
 
 
-def test_a_start_before_the_release_is_a_violation() -> None:
+def test_check_log_finds_a_start_before_the_release() -> None:
     jobs = Jobs.of([0, 0], [1, 1], [4, 4], release=[0, 3])
     queue = queue_of(jobs, 2)
     assert judged(queue, measure(queue, np.array([0.0, 3.0]))).ok
@@ -80,7 +80,7 @@ def test_a_start_before_the_release_is_a_violation() -> None:
     assert found == ["1 jobs start before their release (first: job 1, 2 before 3)"]
 
 
-def test_no_resource_of_a_partition_is_held_twice() -> None:
+def test_check_log_judges_resources_of_partitions() -> None:
     jobs = Jobs.of(
         [0, 0, 0], [1, 1, 1], [4, 4, 4], partition=["a", "a", "b"], needs={"gpu": [2, 1, 0]}
     )
@@ -94,7 +94,7 @@ def test_no_resource_of_a_partition_is_held_twice() -> None:
     assert found == ["capacity: 3 servers busy at 0, of 2"]
 
 
-def test_starts_that_cannot_be() -> None:
+def test_check_log_finds_impossible_starts() -> None:
     assert judged(QUEUE, moved(2, 0)).ok
     assert "jobs start before their submit (first: job 0, -1 before 0)" in str(
         judged(QUEUE, moved(0, -1)).violations
@@ -117,14 +117,14 @@ def test_starts_that_cannot_be() -> None:
         "fairness",
     ],
 )
-def test_a_wrong_number_is_named(field: str) -> None:
+def test_check_log_names_a_wrong_measure(field: str) -> None:
     right = measure(QUEUE, STARTS)
     wrong = msgspec.structs.replace(right, **{field: getattr(right, field) + 1e-6})
     report = judged(QUEUE, wrong, objective=right.mean_response_time)
     assert [line.partition(":")[0] for line in report.violations] == [field]
 
 
-def test_other_claims_are_checked() -> None:
+def test_check_log_judges_other_claims() -> None:
     right = measure(QUEUE, STARTS)
 
     def faults(**changes: Any) -> str:
@@ -151,14 +151,14 @@ def test_other_claims_are_checked() -> None:
     assert "slowdown_bound: not" in faults(slowdown_bound=0.0)
 
 
-def test_side_constraints_are_judged() -> None:
+def test_check_log_judges_side_constraints() -> None:
     right = measure(QUEUE, STARTS)
     assert judged(QUEUE, right, [ResponseTime(need=3, at_most=9)]).ok
     report = judged(QUEUE, right, [ResponseTime(need=3, at_most=8.9, name="wide")])
     assert report.violations == ["wide: need 3 waits 9.0, more than 8.9"]
 
 
-def test_a_solution_of_classes_is_none_for_a_log() -> None:
+def test_check_log_refuses_a_solution_of_classes() -> None:
     document = Document(
         instance="log",
         problem="msfq",
@@ -180,14 +180,14 @@ def test_a_solution_of_classes_is_none_for_a_log() -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False), max_size=50))
-def test_packing_loses_nothing(values: list[float]) -> None:
+def test_pack_starts_round_trip(values: list[float]) -> None:
     starts = np.array(values, dtype=np.float64)
     assert unpack_starts(pack_starts(starts), len(values)).tobytes() == starts.tobytes()
     with pytest.raises(InputError, match="packed"):
         unpack_starts(pack_starts(starts), len(values) + 1)
 
 
-def test_a_bound_is_re_proved_or_refused() -> None:
+def test_check_log_reproves_a_bound_or_refuses_it() -> None:
     queue = queue_of(*random_jobs(11))
     document = schedopt.solve(queue, certificate=True).document()
     assert check(queue, document).bound == "re-proved"

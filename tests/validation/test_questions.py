@@ -33,7 +33,7 @@ def as_another(result: Any, formulation: str, **changes: Any) -> Document:
     return document(forged)
 
 
-def test_a_result_states_its_question() -> None:
+def test_result_states_its_question() -> None:
     night = schedopt.example("two-shots")
     rule = schedopt.Forbid(jobs=("a",), name="not a")
     result = schedopt.solve(night, options={"fill": 2}, constraints=[rule])
@@ -57,14 +57,16 @@ def test_a_result_states_its_question() -> None:
         ("twins", "allocation", "selection"),
     ],
 )
-def test_an_answer_to_another_formulation_is_refused(example: str, own: str, another: str) -> None:
+def test_check_refuses_an_answer_to_another_formulation(
+    example: str, own: str, another: str
+) -> None:
     instance = schedopt.example(example)
     result = schedopt.solve(instance, formulation=own, threads=1, time_limit=5)
     with pytest.raises(InputError):
         schedopt.check(instance, as_another(result, another))
 
 
-def test_without_a_question_options_are_those_of_the_formulation() -> None:
+def test_check_without_a_question_judges_options() -> None:
     instance = schedopt.example("predictions")
     right = told(schedopt.solve(instance, formulation="schedule"))
     del right["question"]
@@ -74,7 +76,7 @@ def test_without_a_question_options_are_those_of_the_formulation() -> None:
     assert report.violations == ["question: no option of schedule is 'fill'"]
 
 
-def test_a_bound_that_the_checker_refutes_is_a_violation() -> None:
+def test_check_refutes_a_wrong_bound() -> None:
     queue = schedopt.load("example:small")
     forged = told(schedopt.solve(queue))
     forged.update(bound=forged["objective"] * 1.5, solution_status="feasible")
@@ -83,7 +85,7 @@ def test_a_bound_that_the_checker_refutes_is_a_violation() -> None:
     assert any("best threshold" in what for what in report.violations)
 
 
-def test_shares_as_proportions_do_not_pass_for_what_keeps_rules() -> None:
+def test_check_refuses_proportions_under_a_rule() -> None:
     instance = schedopt.generate("hesrpt", seed=1, options={"jobs": 3000})
     result = schedopt.solve(instance)
     rule = schedopt.Shares(jobs=(instance.jobs[0].name,), at_most=0.01)
@@ -95,7 +97,7 @@ def test_shares_as_proportions_do_not_pass_for_what_keeps_rules() -> None:
     assert not report.whole
 
 
-def test_what_differs_from_the_file_is_told_and_strict_refuses_it(tmp_path: Path) -> None:
+def test_check_strict_refuses_differences_from_the_file(tmp_path: Path) -> None:
     night, rules, out = "example:two-shots", tmp_path / "rules.json", tmp_path / "out.json"
     rules.write_text('[{"kind": "forbid", "jobs": ["a"], "name": "not a"}]')
     words = ["solve", night, "--option", "fill=2", "--constraints", str(rules), "-o", str(out)]
@@ -109,7 +111,7 @@ def test_what_differs_from_the_file_is_told_and_strict_refuses_it(tmp_path: Path
     assert "as the file stands" in invoked("check", "--strict", night, str(plain))
 
 
-def test_another_instance_of_the_same_name_is_told() -> None:
+def test_check_reports_another_instance_of_the_name() -> None:
     night = schedopt.example("two-shots")
     result = schedopt.solve(night)
     other = msgspec.structs.replace(night, processors=3)
@@ -117,7 +119,7 @@ def test_another_instance_of_the_same_name_is_told() -> None:
     assert "another instance of this name" in report.differences[0]
 
 
-def test_options_beside_the_question_are_no_way_round_it() -> None:
+def test_check_refuses_options_beside_the_question() -> None:
     night = schedopt.example("two-shots")
     forged = told(schedopt.solve(night, options={"fill": 2}))
     forged["question"]["options"] = {}
@@ -128,7 +130,7 @@ def test_options_beside_the_question_are_no_way_round_it() -> None:
     assert "no option of schedule" in found[0]
 
 
-def test_a_result_is_a_formulations_or_a_policys_which_bounds_nothing() -> None:
+def test_check_refuses_a_bound_of_a_policy() -> None:
     packing = schedopt.example("fig8")
     hybrid = told(schedopt.evaluate(packing, "heuristic-epoch"))
     assert schedopt.check(packing, document(hybrid)).whole
@@ -139,7 +141,7 @@ def test_a_result_is_a_formulations_or_a_policys_which_bounds_nothing() -> None:
     assert "a policy shows none" in schedopt.check(packing, document(bounded)).violations[0]
 
 
-def test_an_answer_for_one_order_is_told_as_one() -> None:
+def test_check_reports_a_fixed_order() -> None:
     twins = schedopt.example("twins")
     order = ",".join(job.name for job in twins.jobs)
     report = schedopt.check(twins, schedopt.solve(twins, options={"order": order}))
@@ -147,7 +149,7 @@ def test_an_answer_for_one_order_is_told_as_one() -> None:
     assert report.settings == [f"order={order}"]
 
 
-def test_other_widths_than_were_asked_for_are_found() -> None:
+def test_check_refuses_other_widths() -> None:
     packing = schedopt.load("example:three-wide")
     forged = told(schedopt.solve(packing, formulation="rectangles", threads=1))
     widths = {piece["nodes"] for piece in forged["solution"]["rectangles"].values()}
@@ -156,7 +158,7 @@ def test_other_widths_than_were_asked_for_are_found() -> None:
     assert "powers of two are asked" in schedopt.check(packing, document(forged)).violations[0]
 
 
-def test_without_a_question_there_is_nothing_to_compare_with_the_file(tmp_path: Path) -> None:
+def test_check_strict_needs_a_question(tmp_path: Path) -> None:
     result, file = schedopt.solve("example:two-shots"), tmp_path / "result.json"
     forged = told(result)
     del forged["question"]
@@ -168,7 +170,7 @@ def test_without_a_question_there_is_nothing_to_compare_with_the_file(tmp_path: 
 
 @pytest.mark.parametrize("value", [0.0, False, "0", -1, 2**40, None, [0]])
 @pytest.mark.parametrize("key", ["seed", "scenarios"])
-def test_scenarios_of_no_seed_are_refused_by_name(key: str, value: Any) -> None:
+def test_check_refuses_scenarios_without_a_seed(key: str, value: Any) -> None:
     forged = told(schedopt.solve("example:evening", risk="mean", options={"scenarios": 5}))
     for options in (forged["options"], forged["question"]["options"]):
         options[key] = value
@@ -176,7 +178,7 @@ def test_scenarios_of_no_seed_are_refused_by_name(key: str, value: Any) -> None:
         schedopt.check("example:evening", document(forged))
 
 
-def test_an_answer_without_a_solution_claims_no_more_than_can_be_judged() -> None:
+def test_check_judges_claims_without_a_solution() -> None:
     forged = told(schedopt.solve("example:conflict"))
     for changes, says in (
         ({"conflict": ["lighting-ceiling", "nobody"]}, "'nobody', which is no side constraint"),
@@ -192,14 +194,14 @@ def test_an_answer_without_a_solution_claims_no_more_than_can_be_judged() -> Non
     assert not schedopt.check("example:night", document(late)).ok
 
 
-def test_that_there_is_no_solution_is_believed_and_said_so(tmp_path: Path) -> None:
+def test_check_believes_infeasibility(tmp_path: Path) -> None:
     night, out = schedopt.example("two-shots"), tmp_path / "out.json"
     rules = [schedopt.Require(jobs=("a",)), schedopt.Forbid(jobs=("a",))]
     schedopt.dump(schedopt.solve(night, constraints=rules), out)
     assert "that there is none is believed" in invoked("check", "example:two-shots", str(out))
 
 
-def test_a_believed_optimum_does_not_hold_it_is_believed(tmp_path: Path) -> None:
+def test_check_believes_an_optimum_without_certificate(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     schedopt.dump(schedopt.solve("example:two-shots"), out)
     said = invoked("check", "example:two-shots", str(out))

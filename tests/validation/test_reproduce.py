@@ -38,7 +38,7 @@ LEDGER = [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n i
 
 
 @pytest.mark.parametrize("name", LEDGER)
-def test_every_claim_is_judged_as_recorded(name: str, tmp_path: Path) -> None:
+def test_reproduce_judges_every_claim_as_recorded(name: str, tmp_path: Path) -> None:
     plotted = ALL or name in DRAWN
     (entry,) = reproduce([name], quick=True, output=tmp_path if plotted else None)
     judged = {claim["id"]: claim["holds"] for claim in entry["claims"]}
@@ -46,18 +46,18 @@ def test_every_claim_is_judged_as_recorded(name: str, tmp_path: Path) -> None:
     assert not (plotted and entry["plot"]) or Path(entry["plot"]).read_bytes()[1:4] == b"PNG"
 
 
-def test_the_verb() -> None:
+def test_reproduce_verb_exits_by_its_verdict() -> None:
     done = CliRunner().invoke(app, ["reproduce", "dssp/theorem-1", "--quick", "--json"])
     assert done.exit_code == 0
     assert json.loads(done.stdout)[0]["claims"][0]["holds"] is True
     assert CliRunner().invoke(app, ["reproduce", "dssp/section-5.2", "--quick"]).exit_code == 1
 
 
-def test_names_that_are_not_known_are_refused() -> None:
+def test_reproduce_suggests_names() -> None:
     assert "dssp/figure-3" in str(refusal(reproduce, ["dssp/figure3"]))
 
 
-def test_a_wheel_sends_to_a_clone(installed: Path, tmp_path: Path) -> None:
+def test_reproduce_in_a_wheel_asks_for_a_clone(installed: Path, tmp_path: Path) -> None:
     assert (installed / "schedopt" / "validation" / "documents.py").is_file()
     assert not (installed / "schedopt" / "validation" / "reproduce").exists()
     where: Any = {"directory": tmp_path, "env": {"PYTHONPATH": str(installed)}}
@@ -76,7 +76,7 @@ PAPERS = record.papers()
 NUMBERED = r"\b(?i:(figure|table|theorem|lemma|remark|definition|corollary|algorithm)) (\d+)\b"
 
 
-def test_every_item_has_an_entry_and_every_entry_an_item() -> None:
+def test_ledger_has_an_entry_for_every_item() -> None:
     items = [name for paper in PAPERS.values() for name in paper.items.values()]
     assert set(items) == set(ledger())
     for paper in PAPERS.values():
@@ -85,7 +85,7 @@ def test_every_item_has_an_entry_and_every_entry_an_item() -> None:
 
 @pytest.mark.skipif(not TEXTS.exists(), reason="the papers' text is not here")
 @pytest.mark.parametrize("file", [file for file, paper in PAPERS.items() if len(paper.items) > 1])
-def test_no_numbered_item_of_a_paper_is_missing(file: str) -> None:
+def test_ledger_has_every_numbered_item_of_a_paper(file: str) -> None:
     text = (TEXTS / f"{file}.txt").read_text(encoding="utf-8").partition("REFERENCES")[0]
     lines = [line.lstrip("*_ ") for line in text.splitlines()]
     heads = [match for line in lines if (match := re.match(NUMBERED, line))]
@@ -95,14 +95,14 @@ def test_no_numbered_item_of_a_paper_is_missing(file: str) -> None:
 
 
 @pytest.mark.skipif(not TEXTS.exists(), reason="the papers' text is not here")
-def test_no_unnumbered_theorem_of_the_msfq_paper_is_missing() -> None:
+def test_ledger_has_every_unnumbered_theorem_of_msfq() -> None:
     text = (TEXTS / "msfq-2025.txt").read_text(encoding="utf-8")
     stated = set(re.findall(r"(?:\]|\}|^)((?:lemma|theorem|remark)[a-z0-9]+) ", text, re.M))
     unnumbered = [item for item in PAPERS["msfq-2025"].items if "(" in item]
     assert len(stated) == len(unnumbered), stated
 
 
-def test_the_record_has_every_entry_in_full() -> None:
+def test_ledger_record_has_every_entry_in_full() -> None:
     entries = last_recorded()
     assert [entry["name"] for entry in entries] == list(ledger())
     assert all(runner(entry["name"]) for entry in entries)
@@ -110,7 +110,7 @@ def test_the_record_has_every_entry_in_full() -> None:
     assert all(entry["claims"] for entry in entries)
 
 
-def test_the_page_is_what_the_record_makes() -> None:
+def test_ledger_page_equals_the_record() -> None:
     page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
     assert page == record.page(ledger()), "run python -m benchmarks.reproduction"
     headings = re.findall(r"^### (.*)$", page, re.M)
@@ -118,7 +118,7 @@ def test_the_page_is_what_the_record_makes() -> None:
     assert set(re.findall(r"\]\(#([^)]*)\)", page)) == anchors
 
 
-def test_every_claim_is_answered_and_nothing_else() -> None:
+def test_ledger_refuses_missing_and_further_answers() -> None:
     entry = ledger()["dssp/theorem-1"]
     answers = run(entry.name, True).answers
     assert [claim.id for claim in entry.claims] == list(answers) == ["halved"]
@@ -127,12 +127,12 @@ def test_every_claim_is_answered_and_nothing_else() -> None:
             entry.with_answers(Findings(wrong))
 
 
-def test_ids_are_unique_in_an_entry() -> None:
+def test_ledger_claim_ids_are_unique() -> None:
     for entry in ledger().values():
         assert len({claim.id for claim in entry.claims}) == len(entry.claims)
 
 
-def test_the_verb_without_names_prints_the_table() -> None:
+def test_reproduce_without_names_prints_the_table() -> None:
     done = CliRunner().invoke(app, ["reproduce", "--json"])
     assert done.exit_code == 0
     table = json.loads(done.stdout)
