@@ -233,7 +233,7 @@ def _common_scores(scores: Scores, a: str, b: str) -> list[tuple[float, float]]:
     ]
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
+class PerformanceProfile(msgspec.Struct, frozen=True, kw_only=True):
     """A performance profile after Dolan and Moré (Mathematical Programming 91, 2002).
 
     The profile of a contender s is the function ρ_s(τ) = |{p : r_ps ≤ τ}| / |P| over the instances
@@ -247,10 +247,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ratios: tuple[float, ...]  # r_ps of the instances on which s has a score, ascending
 
 
-def profiles(rows: Iterable[BenchRow]) -> list[Profile]:
+def profiles(rows: Iterable[BenchRow]) -> list[PerformanceProfile]:
     """Return the performance profile of each contender, by problem."""
     return [
-        Profile(
+        PerformanceProfile(
             problem=scores.problem,
             contender=name,
             instances=len(scores.best),

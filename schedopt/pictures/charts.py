@@ -13,13 +13,13 @@ from schedopt.formats import count_of
 from schedopt.pictures import style
 
 if TYPE_CHECKING:  # which would load all that solves
-    from schedopt.analysis.statistics import Profile
+    from schedopt.analysis.statistics import PerformanceProfile
     from schedopt.sweep.variations import Variation
     from schedopt.validation.reproduce.ledger import Findings
 
 
 def profiles(
-    curves: Sequence[Profile],
+    curves: Sequence[PerformanceProfile],
     *,
     farthest: float = 4.0,  # the largest ratio that is drawn
 ) -> Figure:
@@ -47,7 +47,7 @@ def profiles(
     return figure
 
 
-def _bars_of_one_instance(axes: Axes, curves: Sequence[Profile]) -> None:
+def _bars_of_one_instance(axes: Axes, curves: Sequence[PerformanceProfile]) -> None:
     """Draw the distance of each contender from the best on one instance."""
     scored = [one for one in reversed(curves) if one.ratios and isfinite(one.ratios[0])]
     above = [100 * (one.ratios[0] - 1) for one in scored]

@@ -41,7 +41,7 @@ LOG = "an instance of a log"
 
 
 @dataclass(frozen=True)
-class Question(Generic[I]):
+class ReferenceQuestion(Generic[I]):
     """The problem whose optimum a policy is compared with."""
 
     instance: I
@@ -198,14 +198,14 @@ class Problem(Generic[I]):
         policy: Policy,
         options: Options,
         constraints: Sequence[Constraint] = (),
-    ) -> Question[I] | None:
+    ) -> ReferenceQuestion[I] | None:
         """Return the problem that a policy with these options is compared with, or None.
 
         ``options`` may contain options of the formulation; ``constraints`` are beyond the
         instance's.
         """
         own = self.measured_by(policy)
-        return Question(instance, options={k: v for k, v in options.items() if k in own})
+        return ReferenceQuestion(instance, options={k: v for k, v in options.items() if k in own})
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Return True if a policy's result and its reference solve the same problem."""

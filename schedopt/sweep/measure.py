@@ -17,7 +17,7 @@ from schedopt.policies.from_file import load
 from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
-from schedopt.problems.record import Question
+from schedopt.problems.record import ReferenceQuestion
 from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
@@ -129,7 +129,7 @@ class References:
             return msgspec.structs.replace(reference, termination="completed")
         return msgspec.structs.replace(reference, solution_status="feasible", bound=None, gap=None)
 
-    def _solve(self, question: Question) -> Result:
+    def _solve(self, question: ReferenceQuestion) -> Result:
         try:
             if recorded := self._recorded_result(question):
                 return recorded
@@ -151,7 +151,7 @@ class References:
         except Exception as error:  # noqa: BLE001  policies are measured without it
             return self.without_solution("error", f"no reference: {one_line(error)}")
 
-    def _recorded_result(self, question: Question) -> Result | None:
+    def _recorded_result(self, question: ReferenceQuestion) -> Result | None:
         """Return the best known result of the source if it answers the question, else None."""
         if self._best_known is None or (question.ruled and self._sweep.constraints):
             return None

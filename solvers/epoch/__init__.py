@@ -21,7 +21,7 @@ def is_small_model(model: Partition | Rectangles) -> bool:
     return jobs <= MOST_JOBS and not model.changed
 
 
-class EpochSearch(Engine):
+class EpochEngine(Engine):
     """Bin completion of partitions, and a search for rectangles, in integers."""
 
     name = "epochs"
@@ -33,7 +33,7 @@ class EpochSearch(Engine):
         return not model.changed and all(isinstance(rule, Together | Apart) for rule in rules)
 
 
-class PartitionSearch(EpochSearch):
+class PartitionEngine(EpochEngine):
     """Bin completion of partitions."""
 
     description = "together and apart"
@@ -47,7 +47,7 @@ class PartitionSearch(EpochSearch):
         return partition(model, task)
 
 
-class RectangleSearch(EpochSearch):
+class RectangleEngine(EpochEngine):
     """A search for rectangles."""
 
     description = "together and apart; it searches up to 100 jobs, or bundles of them"
@@ -61,7 +61,7 @@ class RectangleSearch(EpochSearch):
         return rectangles(model, task)
 
 
-class Cpsat(Engine):
+class CpsatEngine(Engine):
     """CP-SAT on the declared model, with a warm start and a bound."""
 
     name = "cp-sat"
@@ -85,13 +85,15 @@ class Cpsat(Engine):
 FEWEST = "the fewest epochs, or that nothing keeps the rules"
 LEAST = "the least overhead on the grid that the widths are on"
 PARTITION = (
-    PartitionSearch(),
-    Cpsat(f"any declared rules, up to {MOST_JOBS:,} jobs, from a start and a bound", FEWEST),
+    PartitionEngine(),
+    CpsatEngine(f"any declared rules, up to {MOST_JOBS:,} jobs, from a start and a bound", FEWEST),
     DeclaredInCpsat(FEWEST, "epochs"),
 )
 RECTANGLES = (
-    RectangleSearch(),
-    Cpsat(f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound", LEAST),
+    RectangleEngine(),
+    CpsatEngine(
+        f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound", LEAST
+    ),
     DeclaredInCpsat(LEAST, "epochs"),
 )
 

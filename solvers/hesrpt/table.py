@@ -13,7 +13,7 @@ def _counts_flow_times(model: Allocation) -> bool:
     return not (model.changed or model.instance.objective == "makespan")
 
 
-class ClosedForm(Engine[Allocation]):
+class ClosedFormEngine(Engine[Allocation]):
     """Closed forms, and the prices of a given order."""
 
     name = "closed-form"
@@ -40,7 +40,7 @@ class ClosedForm(Engine[Allocation]):
         return solve_one(model, task)
 
 
-class Lagrangian(Engine[Allocation]):
+class LagrangianEngine(Engine[Allocation]):
     """A Lagrangian bound over all orders, and the allocation of its prices."""
 
     name = "lagrangian"
@@ -70,7 +70,7 @@ class Lagrangian(Engine[Allocation]):
         return solve(model, task)
 
 
-class BranchAndBound(Engine[Allocation]):
+class OrderEngine(Engine[Allocation]):
     """Branch and bound over completion orders."""
 
     name = "branch-and-bound"
@@ -97,7 +97,7 @@ class BranchAndBound(Engine[Allocation]):
         return solve_all(model, task)
 
 
-class ConvexPrograms(Engine[Allocation]):
+class ConvexProgramEngine(Engine[Allocation]):
     """Clarabel on the convex programs of orders."""
 
     name = "clarabel"
@@ -118,7 +118,7 @@ class ConvexPrograms(Engine[Allocation]):
         return solve(model, task)
 
 
-class DeclaredModel(Engine[Allocation]):
+class DeclaredAllocation(Engine[Allocation]):
     """The declared CVXPY model, with the user's changes."""
 
     name = "model"
@@ -141,4 +141,10 @@ class DeclaredModel(Engine[Allocation]):
         return solve_as_it_stands(model, task)
 
 
-ENGINES = (ClosedForm(), Lagrangian(), BranchAndBound(), ConvexPrograms(), DeclaredModel())
+ENGINES = (
+    ClosedFormEngine(),
+    LagrangianEngine(),
+    OrderEngine(),
+    ConvexProgramEngine(),
+    DeclaredAllocation(),
+)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.errors import InputError, at_parameter, quote
 from schedopt.instances.options import Options
-from schedopt.problems.record import Converter, Problem, Question
+from schedopt.problems.record import Converter, Problem, ReferenceQuestion
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
@@ -183,12 +183,12 @@ class DsspProblem(Problem["Instance"]):
         policy: Policy,
         options: Options,
         constraints: Sequence[Constraint] = (),
-    ) -> Question[Instance] | None:
+    ) -> ReferenceQuestion[Instance] | None:
         """Return the optimal selection; for dispatchers, that of the bounding night."""
         from schedopt.instances.dssp import bounding
 
         if _dispatches(policy) and bounding(instance) is not instance:
-            return Question(bounding(instance), ruled=False)
+            return ReferenceQuestion(bounding(instance), ruled=False)
         return super().question(instance, policy, options, constraints)
 
 

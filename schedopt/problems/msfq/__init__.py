@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.extras import installed
 from schedopt.instances.options import Options
-from schedopt.problems.record import Converter, Problem, Question
+from schedopt.problems.record import Converter, Problem, ReferenceQuestion
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
@@ -89,10 +89,10 @@ class MsfqProblem(Problem["Instance"]):
         constraints: Sequence[Constraint] = (),
         *,
         exact_up_to: int = 128,  # servers up to which the exact curve is fast
-    ) -> Question[Instance] | None:
+    ) -> ReferenceQuestion[Instance] | None:
         """Return the optimal policy if it is fast, else the best threshold; for logs the bound."""
         if instance.log is not None:
-            return Question(instance, "bound")
+            return ReferenceQuestion(instance, "bound")
         if instance.one_or_all is None or not instance.memoryless or instance.load >= 1:
             return None
         own = {k: v for k, v in options.items() if k in self.measured_by(policy)}
@@ -100,12 +100,12 @@ class MsfqProblem(Problem["Instance"]):
         quick = any(k <= few and load <= busy for few, busy in QUICK[instance.objective])
         alone = not (own or instance.constraints or constraints)
         if quick and alone and installed("scipy"):
-            return Question(instance, "optimal-policy")
+            return ReferenceQuestion(instance, "optimal-policy")
         if instance.servers > exact_up_to:
             own.setdefault("method", "area")
         # The best of all thresholds bounds each of them, but other policies may be better.
         exact = own.get("method", "exact") == "exact" and not options.get("trace")
-        return Question(instance, options=own, bounding=policy.name == "msfq" and exact)
+        return ReferenceQuestion(instance, options=own, bounding=policy.name == "msfq" and exact)
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Return True unless only one of the two knows the sizes of jobs."""

@@ -7,7 +7,7 @@ from schedopt.solvers.engine import Engine, EngineTask, Partial
 from schedopt.solvers.result import Result
 
 
-class Objectives(Engine):
+class ObjectivesEngine(Engine):
     """Several objectives, one after another."""
 
     name = "objectives"
@@ -25,7 +25,7 @@ class Objectives(Engine):
         return solve(model, task)
 
 
-class ScheduleSearch(Engine):
+class ScheduleEngine(Engine):
     """A search over the orders in which jobs are dispatched."""
 
     name = "search"
@@ -48,7 +48,7 @@ class ScheduleSearch(Engine):
         return search(model, task)
 
 
-class Cpsat(Engine):
+class CpsatScheduleEngine(Engine):
     """CP-SAT, started from the incumbent and the bound of the search."""
 
     name = "cp-sat"
@@ -78,8 +78,8 @@ class DeclaredSchedule(DeclaredInCpsat):
 
 
 ENGINES = (
-    Objectives(),
-    ScheduleSearch(),
-    Cpsat(),
+    ObjectivesEngine(),
+    ScheduleEngine(),
+    CpsatScheduleEngine(),
     DeclaredSchedule("the optimum on the grid that the lengths are on", "cp-sat"),
 )

@@ -49,7 +49,7 @@ def fits_time_limit(model: Selection | Season, limits: Limits) -> bool:
     return model.width <= max(build.columns, most)
 
 
-class ScenarioSearch(Engine["Selection"]):
+class ScenarioEngine(Engine["Selection"]):
     """Selections under risk: a bound by prices, and branches in the order of service."""
 
     name = "sampled"
@@ -71,7 +71,7 @@ class ScenarioSearch(Engine["Selection"]):
         return solve(model, task)
 
 
-class KnapsackSearch(Engine["Selection"]):
+class KnapsackEngine(Engine["Selection"]):
     """Selections without side constraints."""
 
     few_jobs = 24  # branch and bound solves so many before compiled code is loaded
@@ -99,7 +99,7 @@ class KnapsackSearch(Engine["Selection"]):
         return solve(model, task)
 
 
-class PricedCore(Engine):
+class PricedCoreEngine(Engine):
     """Selections and seasons with side constraints."""
 
     name = "priced-core"
@@ -124,7 +124,7 @@ class PricedCore(Engine):
         return solve(model, task)
 
 
-class BranchAndBound(Engine):
+class BranchAndBoundEngine(Engine):
     """Branch and bound in integers, without another solver."""
 
     name = "branch-and-bound"
@@ -149,7 +149,7 @@ class BranchAndBound(Engine):
         return branch_and_bound(model, task)
 
 
-class Highs(Engine):
+class HighsEngine(Engine):
     """HiGHS on the integer program."""
 
     name = "highs"
@@ -173,7 +173,7 @@ class Highs(Engine):
         return by_mip(model, task)
 
 
-class Scip(Highs):
+class ScipEngine(HighsEngine):
     """SCIP on the integer program."""
 
     name = "scip"
@@ -182,7 +182,7 @@ class Scip(Highs):
     needs = "pyscipopt"
 
 
-class DeclaredModel(Engine):
+class DeclaredSelection(Engine):
     """The declared Pyomo model, with the user's changes."""
 
     name = "model"
@@ -201,7 +201,13 @@ class DeclaredModel(Engine):
         return as_declared(model, task)
 
 
-PROGRAM_ENGINES = (PricedCore(), BranchAndBound(), Highs(), Scip(), DeclaredModel())
+PROGRAM_ENGINES = (
+    PricedCoreEngine(),
+    BranchAndBoundEngine(),
+    HighsEngine(),
+    ScipEngine(),
+    DeclaredSelection(),
+)
 """The engines of seasons."""
-ENGINES = (ScenarioSearch(), KnapsackSearch(), *PROGRAM_ENGINES)
+ENGINES = (ScenarioEngine(), KnapsackEngine(), *PROGRAM_ENGINES)
 """The engines of selections, in the order in which they are tried."""

@@ -41,7 +41,7 @@ def has_few_starts(model: LogBound, most: int = DEFAULTS.accepted) -> bool:
     return ticks.exact and sum((last - submit) * (run + 1) for submit, run in pairs) <= most
 
 
-class ServerPrices(Engine["LogBound"]):
+class ServerPriceEngine(Engine["LogBound"]):
     """A bound by prices of servers over time, and the best policy."""
 
     name = "server-prices"
@@ -56,7 +56,7 @@ class ServerPrices(Engine["LogBound"]):
         return solve(model, task)
 
 
-class DeclaredModel(Engine["LogBound"]):
+class DeclaredBound(Engine["LogBound"]):
     """The linear program with a column for each start."""
 
     name = "model"
@@ -75,4 +75,4 @@ class DeclaredModel(Engine["LogBound"]):
         return solve(model, task)
 
 
-ENGINES = (ServerPrices(), DeclaredModel())
+ENGINES = (ServerPriceEngine(), DeclaredBound())

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Result
 
 
-class PolicyIteration(Engine["OptimalPolicy"]):
+class PolicyIterationEngine(Engine["OptimalPolicy"]):
     """Policy iteration on ever larger boxes of states."""
 
     name = "queues"
@@ -33,7 +33,7 @@ class PolicyIteration(Engine["OptimalPolicy"]):
         return solve(model, task)
 
 
-class DeclaredModel(Engine["OptimalPolicy"]):
+class DeclaredPolicy(Engine["OptimalPolicy"]):
     """The linear program over the states of one box."""
 
     name = "model"
@@ -56,4 +56,4 @@ class DeclaredModel(Engine["OptimalPolicy"]):
         return solve(model, task)
 
 
-ENGINES = (PolicyIteration(), DeclaredModel())
+ENGINES = (PolicyIterationEngine(), DeclaredPolicy())

@@ -14,7 +14,7 @@ LIGHT = {2: 0.9, 4: 0.8, 8: 0.6, 16: 0.5, 32: 0.3}
 """Servers, and the largest load at which their chains take some minutes at most."""
 
 
-class Analysis(Engine["Threshold"]):
+class AnalysisEngine(Engine["Threshold"]):
     """Response times at every threshold by the method that the model names."""
 
     name = "queues"
@@ -30,7 +30,7 @@ class Analysis(Engine["Threshold"]):
         return solve(model, task)
 
 
-class MarkovChain(Engine["Threshold"]):
+class ChainEngine(Engine["Threshold"]):
     """Response times at every threshold by the stationary distribution of a Markov chain."""
 
     name = "model"
@@ -56,4 +56,4 @@ class MarkovChain(Engine["Threshold"]):
         return solve(model, task)
 
 
-ENGINES = (Analysis(), MarkovChain())
+ENGINES = (AnalysisEngine(), ChainEngine())
