@@ -24,23 +24,26 @@ from schedopt.solvers.question import LazyQuestion, as_document
 from schedopt.solvers.result import Details, Document, Outcome, Result
 from schedopt.validation.report import OutOfTimeError, Refuted, Report, same
 
-LARGE = 2**20  # bytes of a solution from which its check is skipped where no time is left for it
-OF_ENCODING = 10.0
-"""Reading, checking and reporting a solution take so many times as long as encoding it, unless a
-checker has its own ``OF_ENCODING``.
-"""
-
 
 def check(
     instance: Any,
     result: Document,
     constraints: Sequence[Constraint] | None = None,
     seconds: float | None = None,
+    always_checked: int = 2**20,
 ) -> Report:
     """Recompute a result from the raw instance, without a solver.
 
-    Side constraints beyond the instance's are read from the document if they are not given. The
-    report lists what could not be recomputed within ``seconds``.
+    Parameters
+    ----------
+    instance : Instance
+    result : Document
+    constraints : sequence of Constraint, optional
+        Side constraints beyond the instance's; by default those in the document.
+    seconds : float, optional
+        Time limit. The report lists what could not be recomputed within it.
+    always_checked : int
+        Bytes of a solution up to which its check is started whatever time is left.
 
     Raises
     ------
@@ -81,8 +84,9 @@ def check(
         began = time.perf_counter()
         plain = _rebuilt_solution(checker, instance, result) if report.until is None else None
         text = to_json(result.solution) if plain is None else b""
-        times = getattr(checker, "OF_ENCODING", OF_ENCODING)
-        if len(text) > LARGE and report.seconds_left < times * (time.perf_counter() - began):
+        # A checker's ``OF_ENCODING`` is the time of a check as a multiple of that of encoding.
+        needed = getattr(checker, "OF_ENCODING", 10.0) * (time.perf_counter() - began)
+        if len(text) > always_checked and report.seconds_left < needed:
             return _without_time(result, report)
         solution = as_record(result, text) if plain is None else plain
         try:
@@ -167,7 +171,7 @@ def _options_of(checker: Any, instance: Any, result: Document, report: Report) -
     If the document repeats an option outside of its question with another value, that is a
     violation. Other options of a policy are not checked.
     """
-    said = getattr(checker, "asks", None)  # a problem of one's own may have no options
+    said = getattr(checker, "asks", None)  # a plug-in's problem may have no options
     asks: Mapping[str, Any] = said(instance, result.formulation or None) if said else {}
     options = result.options
     question = getattr(result, "question", UNSET)
@@ -177,7 +181,7 @@ def _options_of(checker: Any, instance: Any, result: Document, report: Report) -
             asked.get(key) == options.get(key),
             f"question: {key}={asked.get(key)}, where the options say {options.get(key)}",
         )
-    if result.formulation:  # without a question its options may be engines' own, but no other's
+    if result.formulation:  # else options of engines are allowed too
         others = () if question else getattr(checker, "ANSWERS", ())
         known = {key for other in others for key in (said(instance, other) if said else ())}
         for key in (asked.keys() if question else known & options.keys()) - asks.keys():
@@ -188,15 +192,18 @@ def _options_of(checker: Any, instance: Any, result: Document, report: Report) -
 
 
 def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str]:
+    """Return a line for each of the side constraints that the instance does not have."""
     return [f"an added {_called(rule)}" for rule in rules if rule not in own]
 
 
 def _called(rule: Constraint) -> str:
+    """Return the kind and the name of a side constraint."""
     return f"{rule.kind()} {quote(rule.name)}" if rule.name else str(rule.kind())
 
 
 @cache
 def _checker_of(problem: str) -> Any:
+    """Return the module that checks a problem's solutions."""
     return importlib.import_module(module_path("validation", problem))
 
 
@@ -268,7 +275,7 @@ def _as_plain_json(claim: Document) -> Document:
 
 def result_of(document: Document) -> Result[Any]:
     """Decode a document; `InputError` if a part cannot be decoded."""
-    instance_type(document.problem)  # there is such a problem
+    instance_type(document.problem)  # raises if the problem is unknown
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
     few = {name: getattr(document, name) for name in Details.__struct_fields__}
     return Result(
@@ -291,6 +298,7 @@ def night_of(document: Document) -> Any | None:
 
 
 def _asked_of(document: Document) -> LazyQuestion | None:
+    """Return the side constraints of a document's question, or none."""
     if not document.question:
         return None
     history = document.history or () if document.night else None

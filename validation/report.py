@@ -16,7 +16,7 @@ class OutOfTimeError(Exception):
 
 
 class Refuted(str):
-    """The reason why a claimed bound is wrong, and not merely unproven."""
+    """The reason why a claimed bound is false, not merely unproven."""
 
     __slots__ = ()
 
@@ -26,14 +26,14 @@ class Report:
     """What is wrong with a result, and what could not be checked, one line each."""
 
     violations: list[str] = field(default_factory=list)
-    unchecked: list[str] = field(default_factory=list)  # what was not, or not wholly, recomputed
-    unjudged: list[str] = field(default_factory=list)  # what the claim needs, and nobody here knows
-    settings: list[str] = field(default_factory=list)  # options of the question beyond defaults
-    differences: list[str] = field(default_factory=list)  # of the question from the file's own
-    bound: str = ""  # ``re-proved``, or ``believed`` and from whom; empty where there is none
-    asked: bool = True  # whether the result says which question it answers
-    late: bool = False  # whether something was left out, since there was no more time for it
-    until: float | None = None  # by `time.perf_counter`; None where it may take any time
+    unchecked: list[str] = field(default_factory=list)  # what was not recomputed completely
+    unjudged: list[str] = field(default_factory=list)  # what no checker can judge
+    settings: list[str] = field(default_factory=list)  # options other than the defaults
+    differences: list[str] = field(default_factory=list)  # between the question and the file
+    bound: str = ""  # ``re-proved``, or ``believed`` and its source; empty without a bound
+    asked: bool = True  # whether the result contains its question
+    late: bool = False  # whether checks were skipped at the time limit
+    until: float | None = None  # the time limit as `time.perf_counter`; None for no limit
 
     @property
     def seconds_left(self) -> float:
@@ -47,7 +47,7 @@ class Report:
 
     @property
     def whole(self) -> bool:
-        """Whether no violation was found, and everything that the claim needs was checked."""
+        """Whether everything that the claim needs was checked, without a violation."""
         return self.ok and not self.unjudged
 
     def expect_time(self) -> None:

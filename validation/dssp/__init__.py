@@ -1,4 +1,4 @@
-"""Checkers of dssp: of selections, and of schedules."""
+"""Checkers of dssp: selections and schedules."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,16 +23,16 @@ ANSWERS = {
     "schedule": (Scheduled,),
     "season": (SelectedNights, ScheduledNights),
 }
-"""For each formulation the records that its solution may be."""
+"""The solution records of each formulation."""
 
 PLAIN = {Selected: "selected"}
-"""Answers whose fields hold no records, and need not be decoded again; and the field with names of
-jobs, of which an instance's ``are_latest`` says whether the instance itself made them."""
-OF_ENCODING = 30.0  # exact sums take longer than names do to be written: see `validation.documents`
+"""Solution records without nested records, which are not decoded again, and their field of names of
+jobs. The instance's ``are_latest`` tells whether the instance made these names from positions."""
+OF_ENCODING = 30.0  # larger than the default, since sums are exact: see `validation.documents`
 
 
 def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
-    """Return the options that change what is asked, with their defaults: r, and those of risk."""
+    """Return the options that change the question, with their defaults: r, and those of risk."""
     del night
     if formulation == "schedule":
         return {}
@@ -41,7 +41,7 @@ def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:
-    """Return the record type of a solution of this shape."""
+    """Return the record type of a solution."""
     if "nights" in solution:
         return ScheduledNights if "schedules" in solution else SelectedNights
     return Scheduled if "tasks" in solution else Selected
@@ -54,7 +54,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a selection, a schedule or a season: see `selection` and `schedule`."""
+    """Check a selection, a schedule or a season: see `selection.check` and `schedule.check`."""
     if isinstance(solution, Scheduled):
         schedule.check(night, solution, claim, constraints, report)
     else:

@@ -1,4 +1,4 @@
-"""Checks of every result: names, demand, shares, side constraints, and what fits a night."""
+"""Checks that all dssp solutions share: names, demand, shares, side constraints and capacity."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,16 +17,24 @@ from schedopt.validation.dssp.facts import Chosen, Facts, JobSet, room_of
 from schedopt.validation.dssp.machine import StepFunction
 from schedopt.validation.report import Report, same
 
-MARGIN = 1e-12  # relative margin of a critical path, far above any rounding error
+MARGIN = 1e-12  # relative margin of a critical path, larger than any rounding error
 
 
 def check_chosen(
     solution: Selected, facts: Facts, constraints: Sequence[Constraint], report: Report
 ) -> Chosen:
-    """Check names, demand, stated capacity, shares and side constraints; return the chosen jobs.
+    """Check names, demand, capacity, shares and side constraints; return the chosen jobs.
 
-    ``solution``: what was chosen; ``facts``: recomputed from the raw instance; ``constraints``: all
-    side constraints, the instance's and those that were added; ``report``: takes what is found.
+    Parameters
+    ----------
+    solution
+        The selection.
+    facts : Facts
+        Numbers recomputed from the raw instance.
+    constraints : sequence of Constraint
+        All side constraints: the instance's and the added ones.
+    report : Report
+        Receives the violations.
     """
     chosen = _known_jobs(solution, facts, report)
     for what, ours, theirs in (
@@ -42,7 +50,7 @@ def check_chosen(
 def judge_constraints(
     constraints: Sequence[Constraint], choice: JudgedChoice, report: Report
 ) -> None:
-    """Report the violations of side constraints, and the kinds that cannot be judged."""
+    """Report violated side constraints, and kinds that no checker knows."""
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
         try:
@@ -54,9 +62,9 @@ def judge_constraints(
 
 
 def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:
-    """Check that every chosen name is a job, once; return the jobs."""
+    """Return the chosen jobs; report unknown and repeated names."""
     names, index = solution.selected, facts.night.index
-    if (at := facts.night.places_of(names)) is not None:  # of positions, by the instance itself
+    if (at := facts.night.places_of(names)) is not None:  # made from positions
         return JobSet(names, at)
     with suppress(KeyError):
         places = facts.places(names)
@@ -72,6 +80,7 @@ def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:
 
 
 def _check_shares(facts: Facts, chosen: Chosen, solution: Selected, report: Report) -> None:
+    """Check the shares that the solution states for each group."""
     night = facts.night
     claimed = solution.shares
     groups_by = {by: groups.keys() for by, groups in night.groups.items()}
@@ -85,14 +94,14 @@ def _check_shares(facts: Facts, chosen: Chosen, solution: Selected, report: Repo
 
 
 def _jobs_perhaps_late(facts: Facts, chosen: Collection[str]) -> Iterator[Job]:
-    """Yield, in file order, the chosen jobs that are not surely in time."""
+    """Yield, in file order, the chosen jobs that are not certain to be in time."""
     places = facts.places(chosen)
     doubtful = places[~facts.surely_in_time[places]].tolist()
     return map(facts.night.jobs.__getitem__, doubtful)
 
 
 def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
-    """Check that jobs fit the machine between any two times, and each job its own window."""
+    """Check that the chosen jobs fit the machine between any two times, and their windows."""
     due = chosen
     if facts.night.features:
         for what, taken, points in facts.machine.parts(chosen, facts.fill):
@@ -119,9 +128,9 @@ def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
 
 
 def _surely_in_time(job: Job, night: Instance) -> bool:
-    """Tell whether a path from time 0 ends in time under any rounding.
+    """Return True if a job's critical path from time 0 meets the deadline under any rounding.
 
-    Predicted ones are ordered as their decimals are; sums are given a margin.
+    Predicted paths are compared as decimals. Sums of lengths get a relative margin.
     """
     if job.release:
         return False
@@ -138,7 +147,7 @@ def _check_windows(
     rate: Fraction | StepFunction,
     report: Report,
 ) -> None:
-    """Check what fits between releases and deadlines of jobs' own; all the night is for others."""
+    """Check the demand between any release and any deadline against the capacity."""
     for start, end, asked in facts.overfull(work, rate):
         if what != "capacity" or start > 0 or end != facts.deadline:
             room, a, b = float(room_of(rate, start, end)), float(start), float(end)
@@ -149,7 +158,7 @@ def _check_windows(
 
 
 def check_objectives(solution: Selected, facts: Facts, chosen: Chosen, report: Report) -> None:
-    """Check the value of the chosen jobs for each objective, where there are several."""
+    """Check the value of the chosen jobs for each of several objectives."""
     if len(facts.night.objectives) < 2:
         return
     ours = []

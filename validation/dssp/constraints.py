@@ -1,4 +1,4 @@
-"""Judge side constraints on selected jobs, with facts recomputed from the raw instance."""
+"""Judge side constraints on selected jobs by facts recomputed from the raw instance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from schedopt.validation.dssp.facts import Chosen, Facts
 
 
 class UnknownKindError(Exception):
-    """The kind of a side constraint cannot be judged."""
+    """No checker knows this kind of side constraint."""
 
 
 class JudgedChoice:
@@ -53,12 +53,12 @@ class JudgedChoice:
         return self.facts[0].members(by, group)
 
     def demand(self, night: int, by: str | None = None, group: str | None = None) -> Fraction:
-        """Return the demand that is selected on a night, of all jobs or of a group's."""
+        """Return the demand selected on a night: of all jobs, or of a group."""
         facts, chosen = self.facts[0], self.nights[night - 1]
         return facts.total(chosen) if by is None else facts.used(by, group or "", chosen)
 
     def capacity(self, night: int) -> Fraction:
-        """Return r·P·D of a night, exactly."""
+        """Return the exact capacity r·P·D of a night."""
         return self.facts[night - 1].capacity
 
     def left_out(self, names: Iterable[str], nights: Collection[int]) -> bool:
@@ -79,15 +79,14 @@ class JudgedChoice:
 
 
 def violations(constraint: Constraint, choice: JudgedChoice) -> list[str]:
-    """Return how selected jobs violate a side constraint; empty if they satisfy it.
+    """Return the violations of a side constraint by the selected jobs, one line each.
 
-    A kind with a method ``broken(instance, names)`` is of the form of earlier versions, which knows
-    one night.
+    A user's kind with a method ``broken(instance, names)`` is judged by it, for one night.
 
     Raises
     ------
     UnknownKindError
-        If the kind cannot be judged on this solution.
+        If no checker knows the kind.
     """
     try:
         return list(constraint.violations(choice))

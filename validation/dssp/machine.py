@@ -1,7 +1,7 @@
-"""A machine that changes over time, and what jobs hold of it, for the checkers.
+"""The machine over time, and the resources that jobs hold, for the checkers.
 
-It is worked out from the raw fields, and shares nothing with what plans or dispatches. Processor k
-of a pool is there as long as the pool has more than k.
+Everything is recomputed from the raw fields of the instance, and no code is shared with the
+planner. Processor k of a pool is available while the pool has more than k processors.
 """
 
 import heapq
@@ -20,12 +20,12 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled
 
 ROUNDING = 1e-9  # relative rounding error of sums of held amounts
-NEAR = 1 + Fraction(1, 10**11)  # what a completion may exceed a deadline by
+NEAR = 1 + Fraction(1, 10**11)  # factor by which a completion time may exceed a deadline
 NEVER = Fraction(10) ** 400
 
 
 class StepFunction(list[tuple[Fraction, Fraction]]):
-    """Times, ascending, and the amount from each on."""
+    """A piecewise constant amount: increasing times, and the amount from each time on."""
 
     @cached_property
     def areas(self) -> list[Fraction]:
@@ -51,9 +51,12 @@ def integral(points: StepFunction, start: Fraction, end: Fraction) -> Fraction:
 
 
 class MachineProfile:
-    """An instance's machine.
+    """The machine of an instance over time.
 
-    ``pools``: without pools all processors, under an empty name.
+    Attributes
+    ----------
+    pools : dict of str to step function
+        The processors of each pool; without pools, all processors under an empty name.
     """
 
     def __init__(self, night: Instance) -> None:
@@ -80,12 +83,12 @@ class MachineProfile:
         self.everything = self.together(self.pools)
 
     def without_after_end(self, points: Iterable[tuple[Fraction, Fraction]]) -> StepFunction:
-        """Return an amount, none of it from the end on."""
+        """Return an amount that is 0 from the end of the instance on."""
         before = StepFunction(takewhile(lambda point: point[0] < self.end, points))
         return before if self.end == NEVER else StepFunction([*before, (self.end, Fraction(0))])
 
     def _reserved(self, pool: str, given: Sequence[tuple[float, float]]) -> StepFunction:
-        """Return a pool less its reservations, up to the end."""
+        """Return the processors of a pool without reservations, up to the end."""
         points = _step_function(given)
         gone: dict[Fraction, int] = defaultdict(int, ((time, 0) for time, _ in points))
         for down in self.night.down:
@@ -98,7 +101,7 @@ class MachineProfile:
         return self.without_after_end(reserved)
 
     def _without_single(self, pool: str) -> StepFunction:
-        """Return the processors of a pool over time, without those that are down by number."""
+        """Return the processors of a pool over time, without single processors that are down."""
         points = self.numbered[pool]
         own = {
             place[1]: spans
@@ -121,7 +124,7 @@ class MachineProfile:
     def together(
         self, names: Collection[str], most: Fraction | None = None, need: int = 0
     ) -> StepFunction:
-        """Return the processors of some pools together: no more than some, or 1 where they do."""
+        """Return the processors of several pools: at most ``most``, or 1 if ``need`` exist."""
         key = frozenset(names), most, need
         if key in self._joint:
             return self._joint[key]
@@ -147,16 +150,16 @@ class MachineProfile:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """How many numbers the processors of each pool have."""
+        """The largest number of processors of each pool."""
         return {name: int(max(there for _, there in own)) for name, own in self.numbered.items()}
 
     @property
     def count(self) -> int:
-        """Most processors at any time."""
+        """The largest number of processors at any time."""
         return sum(self.sizes.values())
 
     def place(self, processor: int) -> tuple[str, int] | None:
-        """Return the pool of a processor and its number there; None where there is none."""
+        """Return the pool of a processor and its index there, or None if it does not exist."""
         for name, size in self.sizes.items() if processor >= 0 else ():
             if processor < size:
                 return name, processor
@@ -166,9 +169,9 @@ class MachineProfile:
     def earliest(
         self, demand: Mapping[str, Fraction], longer: Mapping[str, Fraction] | None = None
     ) -> dict[str, Fraction]:
-        """Return each job's earliest end with the machine to itself; or `NEVER`.
+        """Return the earliest completion time of each job alone on the machine, or `NEVER`.
 
-        ``longer``: jobs, and how many times as long they take; whoever is late ends all the same.
+        ``longer`` maps jobs to factors of their demand and lengths; late jobs then still complete.
         """
         starts: dict[str, Fraction] = {}
         waiting = [self.jobs[name] for name in (self.jobs if longer is None else longer)]
@@ -185,6 +188,7 @@ class MachineProfile:
         return starts
 
     def _alone(self, job: Job, start: Fraction, demand: Fraction, more: Fraction) -> Fraction:
+        """Return the earliest completion time of a job that starts at a time, alone."""
         pools = self.allowed_pools(job)
         end = _completion_of_work(self.together(pools, most_processors(job)), start, more * demand)
         if job.critical_path is not None:
@@ -199,7 +203,7 @@ class MachineProfile:
         return max(end, min(start, NEVER))
 
     def _opening(self, job: Job, pool: str, start: Fraction, length: Fraction) -> Fraction:
-        """Return when a task can start on a pool: at once, or at a change."""
+        """Return the earliest start of a task on a pool: now, or at a change of the machine."""
         asked = [(self.pools[pool], Fraction(job.processors))]
         asked += [(self.resources[name], as_written(a)) for name, a in job.holds.items()]
         later = heapq.merge(*(_changes_after(points, start) for points, _ in asked))
@@ -214,9 +218,9 @@ class MachineProfile:
     def parts(
         self, names: Collection[str], fill: Fraction
     ) -> Iterator[tuple[str, dict[str, Fraction], StepFunction]]:
-        """Yield pools together, filled to a fraction, and resources.
+        """Yield the unions of pools, filled to a fraction, and the resources.
 
-        Each is a name, what jobs take of it for each unit of their demand, and what there is.
+        Each is a name, the amount that jobs use per unit of their demand, and the available amount.
         """
         for union in self.unions(names):
             inside = [name for name in names if {*self.allowed_pools(self.jobs[name])} <= union]
@@ -232,25 +236,25 @@ class MachineProfile:
 
     def unions(self, names: Collection[str]) -> list[frozenset[str]]:
         """Return the sets of pools that jobs may run on, and their unions."""
-        unions: set[frozenset[str]] = set()  # others hold no more work than a union within them
+        unions: set[frozenset[str]] = set()  # other sets of pools are covered by these unions
         for own in {frozenset(self.allowed_pools(self.jobs[n])) for n in names}:
             unions |= {own, *(own | other for other in unions)}
         return sorted(unions - {frozenset(self.pools)}, key=sorted)
 
     def amount_held(self, name: str, resource: str) -> Fraction:
-        """Return what a job holds of a resource per processor."""
+        """Return the amount of a resource that a job holds per processor."""
         job = self.jobs[name]
         return as_written(job.holds.get(resource, 0.0)) / job.processors
 
     def missing_predecessors(self, chosen: Collection[str]) -> Iterator[str]:
-        """Say which chosen jobs wait for jobs that are not chosen."""
+        """Yield a line for each chosen job with a predecessor that is not chosen."""
         for name in chosen:
             for other in self.jobs[name].after:
                 if other not in chosen:
                     yield f"after: {name} is run, {other} is not"
 
     def misplaced_tasks(self, solution: Scheduled, slack: float) -> Iterator[str]:
-        """Say which tasks run on absent processors or hold too much."""
+        """Yield a line for each task that is misplaced, late, or holds too much."""
         timed = [task for task in solution.tasks if isfinite(task.start) and isfinite(task.end)]
         tasks = [task for task in timed if task.job in self.jobs]
         long = [task for task in tasks if task.start < task.end - slack]
@@ -283,12 +287,13 @@ class MachineProfile:
                     yield f"after: {name} is run, {other} is late at {end:.12g}"
 
     def _horizon(self, name: str) -> Fraction:
-        """Return the time after which a job earns nothing."""
+        """Return the latest time at which a job still earns a reward."""
         own, late = self.jobs[name].deadline, self.night.late
         due = as_written(self.night.deadline if own is None else own)
         return due + (as_written(late[-1][0]) if late else 0)
 
     def _standing(self, task: PlacedTask, slack: float) -> Iterator[str]:
+        """Yield the reasons why a task may not run on its processors."""
         job, on = self.jobs[task.job], processors_of(task)
         named = f"{task.job}[{task.stage}][{task.task}]"
         places = [(*place, p) for p in on if (place := self.place(p)) is not None]
@@ -307,18 +312,19 @@ class MachineProfile:
 
 
 def processors_of(task: PlacedTask) -> tuple[int, ...]:
-    """Return the processors that a task runs on."""
+    """Return the processors of a task."""
     return (task.processor,) if task.processors is UNSET else tuple(task.processors)
 
 
 def most_processors(job: Job) -> Fraction | None:
-    """Return the most processors a job's tasks hold at a time; None where that is open."""
+    """Return the most processors that a job's tasks use at a time, or None if undefined."""
     if job.max_processors is None:
         return None
     return Fraction(job.max_processors // job.processors * job.processors)
 
 
 def _step_function(given: Sequence[tuple[float, float]]) -> StepFunction:
+    """Return changes as a step function."""
     return StepFunction(
         sorted({as_written(time): as_written(amount) for time, amount in given}.items())
     )
@@ -331,7 +337,7 @@ def _changes_after(points: StepFunction, time: Fraction) -> Iterator[tuple[Fract
 
 
 def _completion_of_work(points: StepFunction, start: Fraction, work: Fraction) -> Fraction:
-    """Return when an amount of work from a start on is done."""
+    """Return the time at which an amount of work that starts at a time is done."""
     if work <= 0:
         return start
     done = points.area(start) + work
@@ -343,7 +349,7 @@ def _completion_of_work(points: StepFunction, start: Fraction, work: Fraction) -
 def _overuse(
     what: str, held: Sequence[tuple[PlacedTask, float]], points: StepFunction, slack: float
 ) -> Iterator[str]:
-    """Say where concurrent tasks hold more than there is."""
+    """Yield a line for each time from which concurrent tasks hold too much of a resource."""
     moments = {task.start + slack for task, _ in held} | {float(t) + slack for t, _ in points}
     begin = sorted(((task.start, amount) for task, amount in held), reverse=True)
     end = sorted(((task.end - slack, amount) for task, amount in held), reverse=True)

@@ -1,7 +1,7 @@
-"""The checker of selections under risk: what they earn in scenarios.
+"""Checker of selections under risk: their value in scenarios.
 
-The factors of scenarios are drawn anew from the question's seed; who is in time is worked out from
-the raw fields, in whole numbers.
+The scenarios are drawn again from the seed of the question. Jobs in time are computed in integers
+from the raw fields.
 """
 
 from bisect import bisect_left
@@ -26,13 +26,13 @@ from schedopt.validation.dssp.machine import StepFunction, integral
 from schedopt.validation.report import Report, same
 
 LATE = ("time-limit", "interrupted")
-"""Terminations of results whose value out of sample may be missing."""
-NORMAL = 1.96  # half the width of a normal's middle 95%, in standard deviations
+"""Terminations with which the value out of sample may be missing."""
+NORMAL = 1.96  # 97.5% quantile of the standard normal distribution
 Integers = NDArray[Any]
 
 
 class Window(NamedTuple):
-    """Selected jobs in order of service, their demand, and the room."""
+    """Selected jobs in order of service, their demand, and the capacity of the window."""
 
     jobs: NDArray[np.intp]
     work: Integers
@@ -40,7 +40,7 @@ class Window(NamedTuple):
 
 
 def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None:
-    """Check the value of a choice under risk, in and out of sample."""
+    """Check the value of a selection under risk, in and out of sample."""
     count: Any = claim.options.get("scenarios")
     seed: Any = claim.options.get("seed")
     measure = scenarios.Measure.read(claim.options.get("risk"))
@@ -75,9 +75,9 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
 
 
 def by_density(facts: Facts, fitting: Mapping[int, int]) -> list[int]:
-    """Return positions of jobs by reward over planned demand, highest first; of ties the first.
+    """Return jobs in decreasing order of reward per demand; ties keep the order of the file.
 
-    ``fitting``: in how many scenarios the path of each fits.
+    The reward is weighted by ``fitting``, the number of scenarios in which the path of a job fits.
     """
     jobs = facts.night.jobs
 
@@ -89,7 +89,7 @@ def by_density(facts: Facts, fitting: Mapping[int, int]) -> list[int]:
 
 
 class _ServiceOrder:
-    """Selected jobs as scenarios serve them."""
+    """The selected jobs in the order in which scenarios serve them."""
 
     def __init__(
         self,
@@ -112,9 +112,9 @@ class _ServiceOrder:
         self.windows = list(self._windows(self.longest))
 
     def _limit(self, j: int) -> int:
-        """Return the largest factor by which a job's path fits, in millionths.
+        """Return the largest factor at which a job's critical path fits, in millionths.
 
-        On a machine that changes it is also that of all jobs that it waits for.
+        On a machine that changes, the paths of all predecessors have to fit too.
         """
         job = self.facts.night.jobs[j]
         if self.facts.night.features:
@@ -138,7 +138,7 @@ class _ServiceOrder:
         return chain
 
     def _late(self, j: int, factors: Sequence[int]) -> bool:
-        """Tell whether a job is late after its predecessors, with the machine to themselves."""
+        """Return True if a job is late after its predecessors, alone on the machine."""
         jobs, facts = self.facts.night.jobs, self.facts
         longer = {
             jobs[i].name: Fraction(factor, scenarios.MILLION)
@@ -147,7 +147,7 @@ class _ServiceOrder:
         return facts.machine.earliest(facts.demand, longer)[jobs[j].name] > facts.due[jobs[j].name]
 
     def _fits(self, j: int, drawn: Integers) -> NDArray[np.bool_]:
-        """Tell in which scenarios a job's path fits its window."""
+        """Return the scenarios in which a job's critical path fits its window."""
         self.expect_time()
         own = drawn[:, self._chain(j)]
         fits = np.asarray(own.max(axis=1) <= self.limits[j])
@@ -182,11 +182,11 @@ class _ServiceOrder:
                 self.expect_time()
                 inside = (rank[start] <= opened) & (closed <= rank[end])
                 room = int(integral(points, start, end) * scale * scenarios.MILLION)
-                if int(held[inside].sum()) * most > room:  # others hold in every scenario
+                if int(held[inside].sum()) * most > room:  # other windows fit in every scenario
                     yield Window(at[inside], held[inside], room)
 
     def in_time(self, drawn: Integers) -> NDArray[np.bool_]:
-        """Tell which jobs are served in time."""
+        """Return which jobs are in time, by scenario."""
         run = drawn[:, self.at]
         done = np.zeros(run.shape, dtype=np.bool_)
         for i, j in enumerate(self.at):
@@ -198,9 +198,9 @@ class _ServiceOrder:
         return done
 
     def worth(self, measure: scenarios.Measure, drawn: Integers) -> tuple[float, float]:
-        """Return the jobs' value over some scenarios, and the half-width of its interval.
+        """Return the value of the selection over scenarios, and the half-width of its interval.
 
-        Under a chance it is the least share of them in which a job is in time.
+        Under a chance constraint it is the least fraction of scenarios in which a job is in time.
         """
         done = self.in_time(drawn)
         count = len(drawn)

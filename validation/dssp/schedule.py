@@ -1,7 +1,7 @@
-"""The checker of schedules: tasks, releases, stages, processors, seats, completions, reward, rules.
+"""Checker of schedules: tasks, stages, processors, seats, completion times, reward, constraints.
 
-Everything is recomputed from the instance's raw fields; nothing is shared with what made the
-schedule. That the jobs fit is not asked: a dispatcher may be given too much to do.
+Everything is recomputed from the raw fields of the instance, and no code is shared with the
+solvers. Late jobs are not violations, since a dispatcher may be given too many jobs.
 """
 
 from collections import defaultdict
@@ -17,8 +17,7 @@ from schedopt.validation.dssp.facts import Chosen, Facts, facts_of
 from schedopt.validation.dssp.machine import processors_of
 from schedopt.validation.report import Report, same
 
-ROUNDING = 1e-9  # rounding error allowed to sums of lengths, relative to the latest time
-MOST = 10  # violations of one kind that are reported one by one
+ROUNDING = 1e-9  # allowed rounding error of sums of lengths, relative to the latest time
 Placed = dict[tuple[str, int, int], PlacedTask]
 
 
@@ -29,10 +28,10 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a schedule under all rules; `InputError` if its ``fill`` is no number above 0."""
+    """Check a schedule under all side constraints; `InputError` if ``fill`` is not positive."""
     ends, slack = check_tasks(facts_of(night, claim), solution, constraints, report)
     least, most = earned_interval(night, ends, slack)
-    if claim.formulation:  # which runs no job for nothing; a rule that asks for it is kept in time
+    if claim.formulation:  # a schedule of the formulation runs only jobs that earn
         _check_paid(night, ends, slack, report)
     report.expect(not claim.risk, "risk: said of a question that asks for none")
     objective = claim.objective
@@ -43,7 +42,7 @@ def check(
 
 
 def violations_of(night: Instance, schedule: Scheduled) -> list[str]:
-    """Return the violations of a schedule of the formulation `schedule`, whatever it is worth."""
+    """Return the violations of a schedule, without checking its objective."""
     report = Report()
     ends, slack = check_tasks(Facts(night, 1.0), schedule, night.constraints, report)
     _check_paid(night, ends, slack, report)
@@ -51,6 +50,7 @@ def violations_of(night: Instance, schedule: Scheduled) -> list[str]:
 
 
 def _check_paid(night: Instance, ends: dict[str, float], slack: float, report: Report) -> None:
+    """Check that no job completes too late to earn a reward."""
     due = {job.name: job.deadline or night.deadline for job in night.jobs}
     last = night.late[-1][0] if night.late else 0.0
     far = [n for n, end in ends.items() if end - slack > (due[n] + last) * (1 + 1e-11)]
@@ -60,7 +60,7 @@ def _check_paid(night: Instance, ends: dict[str, float], slack: float, report: R
 def check_tasks(
     facts: Facts, solution: Scheduled, constraints: Sequence[Constraint], report: Report
 ) -> tuple[dict[str, float], float]:
-    """Check all but the objective; return when each job ends, and the error of times."""
+    """Check all but the objective; return each job's completion time, and the rounding error."""
     night = facts.night
     chosen = check_chosen(solution, facts, constraints, report)
     check_objectives(solution, facts, chosen, report)
@@ -145,7 +145,7 @@ def _check_stage_order(placed: Placed, slack: float, report: Report) -> None:
 def _check_processors(facts: Facts, solution: Scheduled, slack: float, report: Report) -> None:
     """Check that processors exist and run one task at a time.
 
-    A task of no length asks for none: it keeps its release and its stage, but may stand anywhere.
+    Tasks of length 0 need no processor; only their release and stage order are checked.
     """
     on: dict[int, list[PlacedTask]] = defaultdict(list)
     wide = {job.name: job.processors for job in facts.night.jobs}
@@ -189,7 +189,7 @@ def _check_seats(
             )
         ]
         held, over = 0, []
-        for time, change in sorted(changes):  # what is given back is there at that instant
+        for time, change in sorted(changes):  # released seats can be taken at once
             held += change
             if change > 0 and held > rule.capacity:
                 over.append(f"{held} at {time:.12g}")
@@ -201,6 +201,7 @@ def _check_seats(
 def _check_completions(
     night: Instance, solution: Scheduled, ends: dict[str, float], slack: float, report: Report
 ) -> None:
+    """Check the stated completion time of each job."""
     stated = solution.completion
     unknown = sorted(stated.keys() - ends.keys())
     wrong = unknown + [
@@ -218,7 +219,7 @@ def _check_completions(
 
 
 def earned_interval(night: Instance, ends: dict[str, float], slack: float) -> tuple[float, float]:
-    """Return the reward interval of a schedule: at a jump of U_D rounding may go either way."""
+    """Return bounds on the reward of a schedule, since rounding may move a jump of U_D."""
     reward = {job.name: job.reward for job in night.jobs}
     due = {job.name: job.deadline or night.deadline for job in night.jobs}
     least = fsum(reward[n] * _paid_fraction(night, due[n], end + slack) for n, end in ends.items())
@@ -227,7 +228,7 @@ def earned_interval(night: Instance, ends: dict[str, float], slack: float) -> tu
 
 
 def _paid_fraction(night: Instance, deadline: float, completion: float) -> float:
-    """U_D as a fraction of the reward: 1 by the deadline, then along the points of ``late``."""
+    """Return U_D as a fraction of the reward: 1 by the deadline, then the points of ``late``."""
     if completion <= deadline * (1 + 1e-11):
         return 1.0
     delay, points = completion - deadline, list(night.late)
@@ -240,10 +241,12 @@ def _paid_fraction(night: Instance, deadline: float, completion: float) -> float
 
 
 def _task_label(key: tuple[str, int, int]) -> str:
+    """Return the name of a task in messages."""
     return f"{key[0]}[{key[1]}][{key[2]}]"
 
 
-def _report_first(report: Report, what: str, found: list[str]) -> None:
+def _report_first(report: Report, what: str, found: list[str], most: int = 10) -> None:
+    """Report the first violations of a kind, and the number of the others."""
     if found:
-        more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
-        report.violations.append(f"{what}: {', '.join(found[:MOST])}{more}")
+        more = f" and {len(found) - most} more" if len(found) > most else ""
+        report.violations.append(f"{what}: {', '.join(found[:most])}{more}")

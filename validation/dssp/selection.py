@@ -1,7 +1,7 @@
-"""The checker of selections and seasons: capacity, deadlines, reward, rules.
+"""Checker of selections and seasons: capacity, deadlines, reward and side constraints.
 
-Everything is recomputed from the instance's raw fields; nothing is shared with what chose the jobs,
-and what a fair share is taken over is worked out anew.
+Everything is recomputed from the raw fields of the instance, and no code is shared with the
+solvers.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from schedopt.validation.dssp.constraints import JudgedChoice
 from schedopt.validation.dssp.facts import Chosen, Facts, facts_of, nights_of, room_of
 from schedopt.validation.report import Report, same
 
-ROUNDING = 1e-14  # relative error allowed to the objective: rounding in a sum of rewards
+ROUNDING = 1e-14  # allowed relative rounding error of a sum of rewards
 
 
 def check(
@@ -36,7 +36,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a selection, or one for each night; `InputError` if its ``fill`` is no number > 0."""
+    """Check a selection or a season; `InputError` if ``fill`` is not positive."""
     if isinstance(solution, SelectedNights):
         _check_season(instance, solution, claim, constraints, report)
     else:
@@ -61,7 +61,7 @@ def _check_night(
     *,
     paid: bool = True,
 ) -> Chosen:
-    """Check and return the choice; unless `paid`, the objective is no sum of rewards."""
+    """Check and return a night's selected jobs, and with ``paid`` that they earn the objective."""
     chosen = check_chosen(solution, facts, constraints, report)
     check_fit(facts, chosen, report)
     _check_seats(constraints, facts, chosen, report)
@@ -77,7 +77,7 @@ def _check_night(
 def _check_seats(
     constraints: Sequence[Constraint], facts: Facts, chosen: Chosen, report: Report, where: str = ""
 ) -> None:
-    """Report seats that a selection cannot keep, with a prefix for the night."""
+    """Report seats that no schedule of the selection can keep; ``where`` prefixes messages."""
     for position, constraint in enumerate(constraints):
         if isinstance(constraint, Seats):
             name = label(constraint, position)
@@ -86,7 +86,7 @@ def _check_seats(
 
 
 def _seat_violations(constraint: Seats, facts: Facts, chosen: Chosen) -> Iterator[str]:
-    """Yield the times between which a selection needs more seats than there are."""
+    """Yield intervals in which the selected jobs need more seats than there are."""
     wide = {job.name: job.processors for job in facts.night.jobs}
     held = {
         job: use * facts.demand[job] / wide[job]
@@ -101,7 +101,7 @@ def _seat_violations(constraint: Seats, facts: Facts, chosen: Chosen) -> Iterato
 
 
 def _report_unproven(instance: Instance, claim: Document, report: Report) -> None:
-    """Report objectives that are believed although a certificate re-proves the first."""
+    """Report the objectives after the first, whose optima the certificate does not prove."""
     if claim.certificate and claim.solution_status == "optimal":
         for name in instance.objectives[1:]:
             report.unchecked.append(f"objective {name}: its bound is believed, from {claim.solver}")
@@ -114,6 +114,7 @@ def _check_season(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
+    """Check a selection for several nights."""
     facts = facts_of(_one_night_facts(season) if season.down else season, claim, nights=True)
     own_night = {down.night for down in season.down}
     every = [
@@ -121,7 +122,7 @@ def _check_season(
         for n in range(1, season.nights + 1)
     ]
     count = len(solution.nights)
-    if count != season.nights:  # of rules over other nights nothing can be said
+    if count != season.nights:  # constraints over other nights cannot be judged
         report.violations.append(f"nights: {count}, and there are {season.nights}")
         return
     worth = Fraction(0)
@@ -148,7 +149,7 @@ def _check_season(
     if constraints:
         runs = [frozenset(night.selected).intersection(season.index) for night in solution.nights]
         judge_constraints(constraints, JudgedChoice(every, runs, nights_of(season)), report)
-        if not isinstance(solution, ScheduledNights):  # which are checked at each time
+        if not isinstance(solution, ScheduledNights):  # schedules are checked at each time
             for n, (tonight, run) in enumerate(zip(every, runs, strict=True), start=1):
                 _check_seats(constraints, tonight, run, report, f"night {n}: ")
 
@@ -160,7 +161,7 @@ def _check_schedules(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> tuple[float, float]:
-    """Check each night's schedule; return their reward, least and most under rounding."""
+    """Check the schedule of each night; return lower and upper bounds on the total reward."""
     least, most = 0.0, 0.0
     count, asked = len(solution.schedules), len(solution.nights)
     report.expect(count == asked, f"schedules: {count} of {asked} nights")
@@ -205,7 +206,7 @@ def _check_runs_once(
 
 
 def _one_night_facts(season: Instance, n: int = 0) -> Instance:
-    """Return a season's jobs as those of one night without rules, or of no particular night."""
+    """Return night n of a season, or no particular night, as an instance without constraints."""
     replace = msgspec.structs.replace
     jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
     down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))

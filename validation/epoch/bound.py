@@ -17,9 +17,6 @@ from schedopt.instances.errors import quote
 from schedopt.solvers.result import Document
 from schedopt.validation.report import CertificateRecord
 
-MOST_UNITS = 1 << 27
-"""Finest grid, in units of the quantum, on which sums of heights are enumerated."""
-
 
 class Nodes(CertificateRecord, frozen=True, tag="nodes"):
     """Each job uses at least its minimum, and in a bundle at least that of the largest job."""
@@ -232,11 +229,17 @@ def _widths_by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
     return kept
 
 
-def _widths_in_sums(widths: set[int], total: Fraction) -> set[int]:
-    """Return the widths in any multiset in which the sum of 1/A is the total."""
+def _widths_in_sums(widths: set[int], total: Fraction, most_units: int = 1 << 27) -> set[int]:
+    """Return the widths in any multiset in which the sum of 1/A is the total.
+
+    Raises
+    ------
+    ValueError
+        If the common grid of all sums has more than ``most_units`` points.
+    """
     whole = lcm(*widths, total.denominator)
     units = int(whole * total)
-    if units > MOST_UNITS:
+    if units > most_units:
         raise ValueError("widths: too many sums to follow")
     reached, full = 1, (1 << (units + 1)) - 1
     for w in widths:

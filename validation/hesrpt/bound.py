@@ -22,12 +22,11 @@ from schedopt.validation.hesrpt.intervals import Interval
 from schedopt.validation.hesrpt.speedup_bounds import curve_of
 from schedopt.validation.report import CertificateRecord
 
-ROUNDING = 1e-9
-MOST_JOBS = 2_500
+ROUNDING = 1e-9  # relative amount by which a claim may exceed the proven bound
 
 
 class NotShownError(ValueError):
-    """A step of a proof that does not follow; the message names it."""
+    """A step of the proof does not follow; the message names the step."""
 
 
 class Ranks(CertificateRecord, frozen=True, tag="ranks"):
@@ -58,9 +57,19 @@ def reprove(
 
 
 def proven_bound(
-    instance: Instance, constraints: Sequence[Constraint], ranks: Ranks, claim: Document
+    instance: Instance,
+    constraints: Sequence[Constraint],
+    ranks: Ranks,
+    claim: Document,
+    most_jobs: int = 2_500,
 ) -> float:
-    """Return the bound that prices by position prove for all orders; raise if they prove none."""
+    """Return the bound that prices by position prove for all orders.
+
+    Raises
+    ------
+    NotShownError
+        If they prove none, or if there are more than ``most_jobs`` jobs.
+    """
     if claim.sense != "minimize":
         raise NotShownError(f"cost is minimized, not {claim.sense}d")
     if claim.formulation != "allocation":
@@ -75,8 +84,8 @@ def proven_bound(
     if weighted and len({job.weight for job in instance.jobs}) > 1:
         raise NotShownError("ranks: jobs differ in weight")
     count = len(instance.jobs)
-    if count > MOST_JOBS:
-        raise NotShownError(f"more than {MOST_JOBS} jobs")
+    if count > most_jobs:
+        raise NotShownError(f"more than {most_jobs} jobs")
     if len(ranks.prices) != count:
         raise NotShownError("ranks: not a price for each place")
     prices = np.array(ranks.prices, dtype=np.float64)

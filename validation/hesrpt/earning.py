@@ -15,8 +15,6 @@ import numpy as np
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.speedup_bounds import Above, Curve
 
-HALVINGS = 60
-
 
 def gain_bounds(
     above: Above, price: Floats, rent: Floats, k0: Floats, ends: tuple[float, float]
@@ -53,13 +51,16 @@ def earnings_bounds(curve: Curve, servers: float, prices: Floats) -> Floats:
     return (total + Interval.exactly(gains).total()).high
 
 
-def _clearing_rents(curve: Curve, servers: float, prices: Floats) -> Floats:
-    """Return about the rents at which the first n jobs use all servers; 0 if they never do."""
+def _clearing_rents(curve: Curve, servers: float, prices: Floats, halvings: int = 60) -> Floats:
+    """Return about the rents at which the first n jobs use all servers; 0 if they never do.
+
+    The bisection of the logarithms ends after ``halvings`` steps.
+    """
     alone = float(np.max(curve.upper_lines(np.array([servers]))[0]))
     scale = np.maximum(np.maximum.accumulate(prices), 1e-250) * max(alone / servers, 1e-250)
     low, high = np.log(scale) - 60.0, np.log(scale) + 60.0
     none = _excess_demand(curve, servers, prices, np.exp(low)) <= 0
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         middle = 0.5 * (low + high)
         over = _excess_demand(curve, servers, prices, np.exp(middle)) > 0
         low, high = np.where(over, middle, low), np.where(over, high, middle)

@@ -12,8 +12,7 @@ import numpy as np
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 
-MOST_WHOLE = 20_000  # the most servers that are whole
-LEAST = 1e-280  # the fewest servers at which the tangent of a power is taken: at 0 it has none
+LEAST = 1e-280  # fewest servers at which a power has a finite tangent
 Above = tuple[Floats, Floats, Floats]  # value, right and left slope, each of the shape of k0
 
 
@@ -144,9 +143,15 @@ def curve_of(instance: Instance) -> Curve:
     return _time_shared(curve, instance.servers) if instance.whole else curve
 
 
-def _time_shared(curve: Curve, servers: int) -> TableCurve:
-    """Return the speedup for time shared between the two nearest integers of servers."""
-    if servers > MOST_WHOLE:
-        raise ValueError(f"more than {MOST_WHOLE} whole servers")
+def _time_shared(curve: Curve, servers: int, most: int = 20_000) -> TableCurve:
+    """Return the speedup for time shared between the two nearest integers of servers.
+
+    Raises
+    ------
+    ValueError
+        If there are more than ``most`` servers.
+    """
+    if servers > most:
+        raise ValueError(f"more than {most} whole servers")
     k = np.arange(servers + 1.0)
     return TableCurve(Interval.exactly(k), curve.values(k))
