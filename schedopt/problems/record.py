@@ -298,10 +298,9 @@ class Problem(Generic[I]):
         from schedopt.problems import summary
 
         if result.solution is not None:
-            pictures = (("The result", lambda: self.draw_results([result], instance)),)
-            yield summary.Section("The result", pictures=pictures)
-            for table in self.tables(instance, result):
-                yield summary.Section(table.title, tables=(table,))
+            pictures = (("The solution", lambda: self.draw_results([result], instance)),)
+            tables = tuple(table.without_empty_columns() for table in self.tables(instance, result))
+            yield summary.Section("The result", pictures=pictures, tables=tables)
 
     def bench_sections(self, file: str, rows: Sequence[BenchRow]) -> Iterator[summary.Section]:
         """Yield the parts of a bench's page on the rows of one instance, read from its file."""

@@ -118,7 +118,7 @@ class Replanned(NightPlan):
     def sections(self) -> tuple[Section, ...]:
         """The changes, as a part of the page."""
         changed = changes_table(self.changes)
-        words = f"Against the plan before: {self.tally or 'no job runs in either plan'}."
+        words = f"Compared with the plan before: {self.tally or 'no job runs in either plan'}."
         return (Section("Changes", words, tables=(changed,) if changed.rows else ()),)
 
     def _why(self, row: Mapping[str, Any]) -> str:
@@ -130,7 +130,7 @@ class Replanned(NightPlan):
             reason = self._reasons.get(row["job"], "")
             return "; ".join(part for part in (said, reason) if part)
         if said == "failed":
-            return "failed: begins anew"
+            return "failed: starts again"
         return said or ("there is room for it now" if row["change"] == "added" else "")
 
     @cached_property

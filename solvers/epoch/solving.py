@@ -190,7 +190,7 @@ def _with_piece(running: Running, piece: tuple[int, int, int]) -> Running:
     return tuple(sorted((*running, piece)))
 
 
-TRIVIAL = "nothing had to be searched"
+TRIVIAL = "no search was needed"
 TOO_MANY = "too many nodes and jobs to search"
 
 
