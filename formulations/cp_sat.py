@@ -1,4 +1,4 @@
-"""The base of formulations in CP-SAT, whose side constraints can be switched on and off."""
+"""The base class of formulations in CP-SAT."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ if TYPE_CHECKING:
 class WholeModel:
     """An integer model in which a literal enforces each side constraint.
 
-    A formulation states its variables, rows and objective in `_build`, and each side constraint in
-    `_state`, under the literal that `literal` gives it.
+    A subclass states variables, constraints and objective in `_build`, and each side constraint in
+    `_state`, enforced by the literal from `literal`. Solvers fix literals to find conflicts.
 
     Attributes
     ----------
+    model : cp_model.CpModel
+        The CP-SAT model, built when it is first asked for; users can change it.
     asked : dict of str to IntVar
-        For each side constraint, the literal that asks for it; empty as long as there is no model.
+        The literal that enforces each side constraint; empty before the model is built.
     reward_scale : float
-        The model's objective is in units of 1/reward_scale.
+        The objective of the model is in units of 1/reward_scale.
     exact : bool
-        Whether the model says what the instance says; where it does not, CP-SAT's bound is none.
+        Whether the integers of the model represent the instance exactly. Otherwise the bound of
+        CP-SAT is no bound for the instance.
     inexact : str
-        What an answer is worth where it does not, such as ``on a grid``.
+        The restriction under which an inexact model is optimal, such as ``on a grid``.
     """
 
     engine: ClassVar[str] = "cp-sat"
@@ -48,7 +51,7 @@ class WholeModel:
 
     @property
     def loss(self) -> int:
-        """How many of these units rounding may cost the objective."""
+        """The units of the objective that rounding may cost."""
         return 0
 
     @property
@@ -59,7 +62,7 @@ class WholeModel:
 
     @property
     def model(self) -> CpModel:
-        """The model, for constraints of one's own; it is built when it is first asked for."""
+        """The CP-SAT model; it is built when it is first asked for, and users can change it."""
         if self._model is None:
             require("ortools", "model")
             from ortools.sat.python import cp_model
@@ -78,15 +81,15 @@ class WholeModel:
         return self._model
 
     def _build(self) -> None:
-        """State variables, rows and objective."""
+        """State variables, constraints and objective."""
         raise NotImplementedError
 
     def _state(self, rule: Constraint, name: str) -> None:
-        """State a side constraint, enforced by a literal of its own."""
+        """State a side constraint, enforced by its own literal."""
         raise NotImplementedError
 
     def _accept_rule(self, rule: Constraint, name: str) -> None:
-        """Refuse a side constraint that cannot be expressed, before it joins `rules`."""
+        """Raise `InputError` for a side constraint that the model cannot express."""
 
     def literal(self, name: str) -> IntVar:
         """Return a new literal, true by default, that enforces a side constraint."""
@@ -95,7 +98,7 @@ class WholeModel:
         return asked
 
     def add(self, *constraints: Constraint) -> Self:
-        """Add side constraints to those of the instance; `InputError` if one cannot be taken."""
+        """Add side constraints to those of the instance; raise `InputError` for a wrong one."""
         began = time.perf_counter()
         check_added(self.instance, [*self.added, *constraints])
         changed = self.changed
@@ -121,9 +124,9 @@ class WholeModel:
         return self._model is not None and _Declared.goal_of(self._model) != self._declared.goal
 
     def side_constraints(self) -> Side:
-        """Return the literal that enforces each side constraint, by name, once there is a model.
+        """Return the literal that enforces each side constraint, by name, once the model is built.
 
-        What the user changed is one more, under ``native constraints``.
+        Changes by the user are one more, ``native constraints``.
         """
         if self._model is None:
             return {name: [] for name in self.rules}

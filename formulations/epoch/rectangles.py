@@ -1,9 +1,10 @@
-"""Rectangles: each job once a quantum, on any number of nodes, all with the same area."""
+"""Rectangles: each job runs once in a quantum, on any number of nodes, all with the same area."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import lcm
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -21,14 +22,27 @@ from schedopt.instances.options import Option, check_options
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
-MOST_NODES = 1_024
-"""Most nodes for which the possible widths are enumerated."""
 
-MOST_UNITS = 1 << 30
-"""Units of the quantum: CP-SAT's own numbers stay far below 2^31."""
+@dataclass(frozen=True)
+class RectangleLimits:
+    """Limits of the size of the model of `Rectangles`.
 
-MOST_PIECES = 5_000
-"""Pairs of a job and a width in a model; more would take minutes to build."""
+    Attributes
+    ----------
+    nodes : int
+        Most nodes for which the possible widths are enumerated.
+    units : int
+        Most units of a quantum, so that the numbers of CP-SAT stay far below 2^31.
+    pairs : int
+        Most pairs of a job and a width; a model with more takes minutes to build.
+    """
+
+    nodes: int = 1_024
+    units: int = 1 << 30
+    pairs: int = 5_000
+
+
+LIMITS = RectangleLimits()
 
 WIDTHS = Option(
     default="any",
@@ -38,32 +52,35 @@ WIDTHS = Option(
 
 
 class Rectangles(WholeModel):
-    """Give each job a rectangle of area N/J on its minimum of nodes or more, with least overhead.
+    """Give each job a rectangle of area N/J, on at least its minimum of nodes, with least overhead.
 
-    Allotments are equal in area whatever the instance's inequity, and a job's nodes need not be
-    neighbours: at each instant there are enough, since nodes are alike. There are no epochs here:
-    jobs that are to be together start and end together, and of jobs that are to be apart no two
-    run at the same time.
+    Areas are equal whatever the instance's inequity. The nodes of a job need not be neighbours:
+    enough nodes are free at each time, and they are identical. Jobs under ``together`` start and
+    end at the same times; of jobs under ``apart`` no two run at the same time.
 
     Parameters
     ----------
     instance : Instance
         Nodes and jobs.
     widths : {"any", "powers-of-two"}
-        Which widths are allowed; N always is.
+        The allowed widths; N is always allowed.
+    limits : RectangleLimits
+        Limits of the size of the model.
 
     Attributes
     ----------
     possible : list of int
         The widths that rectangles can have in some schedule, the narrowest first.
     widths : list of int
-        Those of them that the model has: not all where it would be too large, or the grid too fine.
+        The widths of the model; fewer if all would make it too large, or its grid too fine.
     narrowest : list of int
-        For each job the narrowest width that it can have in any schedule.
+        The narrowest width of each job in any schedule.
     model : cp_model.CpModel
-        Built when first asked for. Add native constraints as you like; `runs[job name][width]` says
-        whether a job has a width, and `starts[job name]` is when it starts, in units of 1/`units`
-        of a quantum.
+        The CP-SAT model, see Notes, built when it is first asked for; users can change it.
+    runs : dict of str to dict of int to IntVar
+        Whether a job has a width, by name and width.
+    starts : dict of str to IntVar
+        The start of each job, in units of 1/`units` of a quantum.
 
     Raises
     ------
@@ -73,8 +90,15 @@ class Rectangles(WholeModel):
 
     Notes
     -----
-    Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, section 2.3, Figure
-    2(b); the paper has no method for it.
+    With y_jw = 1 if job j runs on w nodes, for N/(J w) of the quantum, and s_j its start::
+
+        minimize    sum_jw w y_jw
+        subject to  sum_w y_jw = 1                        each job j, over w >= M_j
+                    s_j + N/(J w) <= 1                    if y_jw = 1
+                    sum of the widths at time t <= N      each time t: a cumulative constraint
+
+    The areas sum to N, so that all nodes are always busy. Source: McCann and Zahorjan, TR 94-10-05,
+    University of Washington, 1994, section 2.3, Figure 2(b); the paper has no method for it.
     """
 
     problem: ClassVar[str] = "epoch"
@@ -86,7 +110,11 @@ class Rectangles(WholeModel):
     )
 
     def __init__(
-        self, instance: Instance, *, widths: Literal["any", "powers-of-two"] = "any"
+        self,
+        instance: Instance,
+        *,
+        widths: Literal["any", "powers-of-two"] = "any",
+        limits: RectangleLimits = LIMITS,
     ) -> None:
         check_options({"widths": widths}, self.known_options, "rectangles")
         began = time.perf_counter()
@@ -94,15 +122,15 @@ class Rectangles(WholeModel):
         for name, rule in self.rules.items():
             self._accept_rule(rule, name)
         nodes, jobs = instance.nodes, len(instance.jobs)
-        if nodes > MOST_NODES:
-            expected = f"at most {MOST_NODES}, for rectangles"
+        if nodes > limits.nodes:
+            expected = f"at most {limits.nodes}, for rectangles"
             raise InputError(expected, found=quote(nodes), place="nodes")
         every = possible_widths(nodes, jobs, int(instance.minima.min()))
         if widths != "any":
             every = [w for w in every if w & (w - 1) == 0 or w == nodes]
         self._allowed = widths
         self.possible = every
-        self.widths = coarsen(every, nodes, jobs, MOST_UNITS, max(1, MOST_PIECES // jobs))
+        self.widths = coarsen(every, nodes, jobs, limits.units, max(1, limits.pairs // jobs))
         self.exact = self.widths == every
         self.units = grid(self.widths, nodes, jobs)
         above = np.searchsorted(every, instance.minima)
@@ -114,7 +142,7 @@ class Rectangles(WholeModel):
 
     @property
     def options(self) -> Settings:
-        """How finely the quantum is cut, and whether any schedule is on that grid."""
+        """The widths, the units of a quantum, and whether the model has all widths."""
         return {"widths": self._allowed, "units": self.units, "exact": self.exact}
 
     @property
@@ -125,12 +153,12 @@ class Rectangles(WholeModel):
 
     @property
     def starts(self) -> dict[str, IntVar]:
-        """When a job starts, in units of 1/`units` of a quantum, by name."""
+        """The start of each job, in units of 1/`units` of a quantum, by name."""
         self.model  # noqa: B018 - builds it
         return self._starts
 
     def _build(self) -> None:
-        """State each job's width and start, and that all nodes are always busy."""
+        """State the model of the Notes."""
         model, nodes = self.model, self.instance.nodes
         intervals, demands = [], []
         for job in self.instance.jobs:
@@ -153,13 +181,16 @@ class Rectangles(WholeModel):
         model.minimize(sum(self._width(job.name) for job in self.instance.jobs))
 
     def _width(self, name: str) -> LinearExprT:
+        """Return the width of a job."""
         return sum(w * run for w, run in self._runs[name].items())
 
     def _end(self, name: str) -> LinearExprT:
+        """Return the end of a job, in units."""
         height = sum(self._whole // w * run for w, run in self._runs[name].items())
         return self._starts[name] + height
 
     def _accept_rule(self, rule: Constraint, name: str) -> None:
+        """Raise `InputError` for another kind, or after the user has changed the model."""
         if not isinstance(rule, Together | Apart):
             expected = "a kind that rectangles can take (one of 'together', 'apart')"
             raise InputError(expected, found=repr(rule.kind()))
@@ -167,6 +198,7 @@ class Rectangles(WholeModel):
             raise InputError("side constraints before native ones", found="native ones")
 
     def _state(self, rule: Constraint, name: str) -> None:
+        """State a side constraint, enforced by its own literal."""
         asked, model, starts = self.literal(name), self.model, self._starts
         jobs = list(dict.fromkeys(job for _, job in rule.jobs_named()))
         if isinstance(rule, Together):
@@ -181,15 +213,15 @@ class Rectangles(WholeModel):
 
     @property
     def _interchangeable_jobs(self) -> list[int]:
-        """Positions, by minimum, of the jobs in no side constraint."""
+        """The positions of the jobs in no side constraint, by minimum."""
         ruled = {job for rule in self.rules.values() for _, job in rule.jobs_named()}
         return [j for j in self.instance.ascending if self.instance.jobs[j].name not in ruled]
 
     def in_order(self, copy: CpModel) -> None:
         """Add symmetry-breaking rows for interchangeable jobs to a copy of the model.
 
-        Two jobs that no side constraint tells apart could where both fit on both widths: the larger
-        is no narrower, and of two that are alike the first starts no later.
+        Two such jobs can be exchanged if both fit on both widths: the larger job is no narrower,
+        and of two jobs with one minimum the first starts no later.
         """
         jobs, starts = self.instance.jobs, self.starts
         for i, j in pairwise(self._interchangeable_jobs):
@@ -201,9 +233,9 @@ class Rectangles(WholeModel):
                     copy.add(starts[first] <= starts[second]).only_enforce_if(both)
 
     def hint(self, solution: Scheduled) -> Hints:
-        """Yield widths and starts of a known schedule, where its widths are among ours.
+        """Yield the widths and starts of a known schedule, in the order of `in_order`.
 
-        Jobs are dealt its pieces so that the order of `in_order` is kept.
+        Widths that the model does not have are omitted.
         """
         pieces, jobs = dict(solution.rectangles), self.instance.jobs
         names = [jobs[j].name for j in self._interchangeable_jobs]

@@ -46,8 +46,6 @@ RuleRow = tuple[Bound, "cp.Constraint"]
 """A limit on shares, and the row of the program that enforces it."""
 Value = Callable[["cp.Variable"], "Floats | float"]
 """Returns the value of a variable."""
-MOST_SEGMENTS = 2_000
-"""Most segments of a speedup that become rows of the program."""
 
 
 class Allocation:
@@ -99,7 +97,9 @@ class Allocation:
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {"order": ORDER}
     tolerance: ClassVar[float] = 1e-6
-    """The gap up to which an interior-point objective may be called optimal."""
+    """The relative gap up to which an interior-point objective counts as optimal."""
+    most_segments: ClassVar[int] = 2_000
+    """Most segments of a piecewise linear speedup, each of which is a row of the program."""
 
     def __init__(
         self,
@@ -212,10 +212,32 @@ class Allocation:
 
     @cached_property
     def _native(self) -> Native:
+        """The program of the Notes, with durations d and shares times durations a."""
         require("cvxpy", "model")
+        import cvxpy as cp
+
         from schedopt.formulations.hesrpt.native import Native
 
-        return Native(self._goal, self._declared_rows())
+        pairs = np.array(self.pairs, dtype=np.intp).reshape(-1, 2)
+        job_of, epoch_of = pairs.T
+        by_job = (job_of == np.arange(len(self.instance.jobs))[:, None]).astype(float)
+        by_epoch = (epoch_of == np.arange(len(self.levels))[:, None]).astype(float)
+
+        d, a = self._scaled
+        work, work_rows = self._work(job_of, epoch_of)
+        goal = cp.Minimize(self.levels @ self._d)
+        rows = [
+            *work_rows,  # work <= d s(N a / d), as a part of the job's size
+            by_job @ work >= 1.0,  # each job is completed
+            by_epoch @ a <= d,  # shares sum to at most 1
+            *(
+                cp.sum(d[: e + 1]) == self.instance.arrivals[j] / self.unit
+                for e, (what, j) in enumerate(self.epochs.ends)
+                if what == "arrival"
+            ),
+            *(row for _, row in self._side_rows()),  # side constraints
+        ]
+        return Native(goal, rows)
 
     @property
     def _is_built(self) -> bool:
@@ -240,34 +262,19 @@ class Allocation:
         gone = (row for name in side if name not in names for row in side[name])
         return self._native.without(gone, self.worth(1.0))
 
-    @cached_property
-    def _goal(self) -> cp.Minimize:
+    def _work(
+        self, job_of: NDArray[np.intp], epoch_of: NDArray[np.intp]
+    ) -> tuple[cp.Expression, list[cp.Constraint]]:
+        """Return the work of each pair as a part of the job's size, and the rows that limit it."""
         import cvxpy as cp
 
-        return cp.Minimize(self.levels @ self._d)
-
-    def _declared_rows(self) -> list[cp.Constraint]:
-        """Return the declared rows: work, servers, arrivals and side constraints."""
-        import cvxpy as cp
-
-        instance, count = self.instance, len(self.pairs)
-        jobs, epochs = np.array(self.pairs, dtype=np.intp).reshape(-1, 2).T
-        sizes, (time, used) = instance.sizes[jobs], self._scaled
-        done = cp.Variable(count, nonneg=True, name="work")  # by each pair, as sizes are measured
-        work, rows = cp.multiply(1.0 / sizes, done), list[cp.Constraint]()  # a part of the size
-        for kind, speedup in enumerate(instance.speedups):
-            mine = np.flatnonzero(instance.kinds[jobs] == kind)
-            rows += self._work_of(speedup, used[mine], time[epochs[mine]], work[mine], sizes[mine])
-        by_job = np.zeros((len(instance.jobs), count))
-        by_epoch = np.zeros((len(self.levels), count))
-        by_job[jobs, np.arange(count)] = by_epoch[epochs, np.arange(count)] = 1.0
-        rows += [by_job @ work >= 1.0, by_epoch @ used <= time]
-        rows += [
-            cp.sum(time[: e + 1]) == instance.arrivals[j] / self.unit
-            for e, (what, j) in enumerate(self.epochs.ends)
-            if what == "arrival"
-        ]
-        return [*rows, *(row for _, row in self._rules_are_kept())]
+        sizes, (d, a) = self.instance.sizes[job_of], self._scaled
+        done = cp.Variable(len(sizes), nonneg=True, name="work")
+        work, rows = cp.multiply(1.0 / sizes, done), list[cp.Constraint]()
+        for kind, speedup in enumerate(self.instance.speedups):
+            mine = np.flatnonzero(self.instance.kinds[job_of] == kind)
+            rows += self._work_of(speedup, a[mine], d[epoch_of[mine]], work[mine], sizes[mine])
+        return work, rows
 
     def _work_of(
         self,
@@ -277,14 +284,14 @@ class Allocation:
         work: cp.Expression,
         sizes: Floats,
     ) -> list[cp.Constraint]:
-        """Return rows for the work of pairs with one speedup, at most d s(N a / d), by job size."""
+        """Return the rows work <= d s(N a / d) / size of the pairs with one speedup."""
         import cvxpy as cp
 
         from schedopt.formulations.hesrpt.cones import amdahl_work, power_work, table_work
 
         servers, scale = self.instance.servers, self.unit / sizes
         done = cp.Variable(len(sizes), nonneg=True)
-        if isinstance(speedup, Power):  # N^p is taken out, that shares remain
+        if isinstance(speedup, Power):  # N^p is a factor of the work, so that shares remain
             scale = float(servers**speedup.p) * scale
             rows = power_work(speedup.p, a, d, done)
         elif isinstance(speedup, Amdahl):
@@ -292,8 +299,8 @@ class Allocation:
             rows = amdahl_work(speedup.parallel, typical, servers * a, d, done)
         else:
             k, s = points(speedup, servers)
-            if len(k) > MOST_SEGMENTS:
-                expected = f"speedups of {MOST_SEGMENTS} points at most in a program"
+            if len(k) > self.most_segments:
+                expected = f"speedups of {self.most_segments} points at most in a program"
                 raise InputError(expected, found=str(len(k)), place="servers")
             rows = table_work((k, s), servers * a, d, done)
         return [*rows, work == cp.multiply(scale, done)]
@@ -311,7 +318,7 @@ class Allocation:
             self.added.append(constraint)
         if self._is_built:
             count = len(self._rows)
-            self._native.state([row for _, row in self._rules_are_kept()[count:]])
+            self._native.state([row for _, row in self._side_rows()[count:]])
         if natives:
             self.model.constraints.extend(natives)
         self.seconds += time.perf_counter() - began
@@ -323,14 +330,14 @@ class Allocation:
         rows: dict[str, list[cp.Constraint]] = {name: [] for name in self.rules.names}
         if not changed and not (rows and installed("cvxpy")):  # before all pairs are laid out
             return rows
-        for bound, row in self._rules_are_kept():
+        for bound, row in self._side_rows():
             rows[bound.name].append(row)
         if changed:
             rows["native constraints"] = self._native.added
         return rows
 
-    def _rules_are_kept(self) -> list[RuleRow]:
-        """Return rows for the side constraints on the shares of the present jobs."""
+    def _side_rows(self) -> list[RuleRow]:
+        """Return the rows of the side constraints on the shares of the jobs in each epoch."""
         import cvxpy as cp
 
         fresh = self.rules.bounds[self._stated :]

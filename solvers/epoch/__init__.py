@@ -3,7 +3,7 @@
 from typing import Any
 
 from schedopt.formulations.epoch.partition import Partition
-from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
+from schedopt.formulations.epoch.rectangles import LIMITS, Rectangles
 from schedopt.instances.constraints import Apart, Together
 from schedopt.solvers.declared import DeclaredInCpsat
 from schedopt.solvers.engine import Certificate, Engine, EngineTask, Partial
@@ -17,7 +17,7 @@ def is_small_model(model: Partition | Rectangles) -> bool:
     """Return True if the model is unchanged and small enough to be built."""
     jobs = len(model.instance.jobs)
     if isinstance(model, Rectangles):
-        return len(model.widths) * jobs <= MOST_PIECES and not model.changed
+        return len(model.widths) * jobs <= LIMITS.pairs and not model.changed
     return jobs <= MOST_JOBS and not model.changed
 
 
@@ -92,7 +92,7 @@ PARTITION = (
 RECTANGLES = (
     RectangleEngine(),
     CpsatEngine(
-        f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound", LEAST
+        f"up to {LIMITS.pairs:,} pairs of a job and a width, from a start and a bound", LEAST
     ),
     DeclaredInCpsat(LEAST, "epochs"),
 )
