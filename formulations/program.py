@@ -23,12 +23,12 @@ Number = float | Fraction
 
 
 def finite(number: Number) -> bool:
-    """Tell whether a bound is finite."""
+    """Return True if a bound is finite."""
     return isinstance(number, Fraction) or isfinite(number)
 
 
 def exact(number: Number) -> Fraction:
-    """Return a number as the decimal that it stands for."""
+    """Return a number exactly: a float as the decimal that is written."""
     return number if isinstance(number, Fraction) else as_written(number)
 
 
@@ -280,7 +280,7 @@ class ProgramWriter:
         bounds: Bounds,
         lifting: Sequence[Sequence[int]] = (),
     ) -> None:
-        """Add a row under a name of its own and the name of its side constraint.
+        """Add a row, with its name and the name of its side constraint.
 
         It holds for all x where one column of each set of ``lifting`` is 1.
         """

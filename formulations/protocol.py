@@ -1,4 +1,4 @@
-"""The interface of every formulation, in whatever modelling language."""
+"""The interface of formulations, whatever their modelling language."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar
 
 Variable: TypeAlias = Any
-"""A native variable or constraint: what it is depends on the modelling language."""
+"""A native variable or constraint, of a type of the modelling language."""
 
 Hints = Iterable[tuple[Variable, float]]
-"""A value for each native variable that a known solution gives one."""
+"""Native variables with their values in a known solution."""
 
 Value = Callable[[Variable], float]
-"""The value that an answer gives a native variable."""
+"""Returns the value of a native variable in a solver's solution."""
 
 Side = dict[str, list[Variable]]
 """The native constraints behind each side constraint, by name."""
 
 Settings = dict[str, Any]
-"""The options in force, as result documents show them."""
+"""Options and their values, as in result documents."""
 
 Sense = Literal["maximize", "minimize"]
 """Whether an objective is minimized or maximized."""
@@ -40,22 +40,22 @@ S_co = TypeVar("S_co", covariant=True, default=Any)
 
 
 class Formulation(Protocol[S_co]):
-    """An instance written as a native model, with side constraints, ready to be solved.
+    """An instance as a native model with side constraints, ready to be solved.
 
     A formulation makes no solver call, prints nothing and opens no file.
 
     Attributes
     ----------
     problem, name, engine, sense : str
-        The problem; the formulation's own name; the modelling language, which says which solvers
-        can take it (``pyomo``, ``cp-sat``, ``cvxpy``, ``numeric``); ``maximize`` or ``minimize``.
+        The problem; the name of the formulation; the modelling language (``pyomo``, ``cp-sat``,
+        ``cvxpy``, ``numeric``); ``maximize`` or ``minimize``.
     known_options : mapping
-        The options that its constructor takes. Those that another formulation takes in its place
-        stand in ``elsewhere``, where there are any, each with what is expected instead.
+        The options of the constructor. An optional attribute ``elsewhere`` maps options of other
+        formulations to the advice of the error message.
     instance : Instance
-        What it was built from.
+        The instance.
     seconds : float
-        How long building took.
+        The time that building took.
     """
 
     problem: ClassVar[str]
@@ -68,15 +68,15 @@ class Formulation(Protocol[S_co]):
 
     @property
     def model(self) -> Any:
-        """The native model; it may be built when it is first asked for."""
+        """The native model, which users can change; it may be built when it is first asked for."""
 
     @property
     def changed(self) -> bool:
-        """Whether the user has changed the native model, which then alone defines the problem."""
+        """Whether the user has changed the native model, which then defines the problem."""
 
     @property
     def goal_changed(self) -> bool:
-        """Whether the user has changed its objective: then no bound holds for the instance."""
+        """Whether the user has changed the objective: bounds do not hold for the instance."""
 
     @property
     def options(self) -> Settings:
@@ -87,24 +87,24 @@ class Formulation(Protocol[S_co]):
         """The side constraints beyond the instance's."""
 
     def add(self, *constraints: Constraint) -> Self:
-        """Add side constraints, and return the formulation itself."""
+        """Add side constraints, and return the formulation."""
 
     def side_constraints(self) -> Side:
         """Return the native constraints behind each side constraint, by name.
 
-        Native constraints that the user added are there too, under their own names: together
-        these are what an infeasible model can be infeasible for.
+        Native constraints of the user are included under their own names. A conflict of an
+        infeasible model consists of these names.
         """
 
     def hint(self, solution: Any) -> Hints:
-        """Yield a value for each native variable that a known solution gives one."""
+        """Yield native variables with their values in a known solution, for a warm start."""
 
     def decode(self, value: Value) -> S_co:
-        """Turn a solver's values, by native variable, into the problem's solution record."""
+        """Return the solution record of a solver's values of the native variables."""
 
 
 class CpSatFormulation(Formulation[S_co], Protocol[S_co]):
-    """A formulation in CP-SAT with switchable side constraints: see `cp_sat.WholeModel`."""
+    """A formulation in CP-SAT, see `cp_sat.WholeModel`."""
 
     @property
     def model(self) -> CpModel:
@@ -112,27 +112,27 @@ class CpSatFormulation(Formulation[S_co], Protocol[S_co]):
 
     @property
     def asked(self) -> Mapping[str, IntVar]:
-        """For each side constraint, the literal that enforces it."""
+        """The literal that enforces each side constraint."""
 
     @property
     def reward_scale(self) -> float:
-        """The model's objective is in units of 1/reward_scale."""
+        """The units of the model's objective in a reward of 1."""
 
     @property
     def loss(self) -> int:
-        """How many of these units rounding may cost the objective."""
+        """The units of the objective that rounding may cost."""
 
     @property
     def exact(self) -> bool:
-        """Whether the model says what the instance says."""
+        """Whether the integers of the model represent the instance exactly."""
 
     @property
     def inexact(self) -> str:
-        """The note on an answer where it does not."""
+        """The restriction under which an inexact model is optimal."""
 
 
 class FormulationType(Protocol):
-    """The class of a formulation: what is known before there is an instance."""
+    """The class of a formulation."""
 
     problem: str
     name: str
@@ -145,9 +145,18 @@ class FormulationType(Protocol):
 
 
 class Knapsack(NamedTuple):
-    """A formulation that is a plain 0-1 knapsack over some jobs of the instance, n of them.
+    """A 0-1 knapsack over n jobs of the instance.
 
-    ``room`` is the largest total demand that fits, in the unit of ``demands``.
+    Attributes
+    ----------
+    rewards : ndarray of float, shape (n,)
+        The reward of each job.
+    demands : Whole, shape (n,)
+        The demand of each job, exactly.
+    room : int
+        The largest total demand that fits, in the unit of ``demands``.
+    positions : ndarray of int, shape (n,)
+        The positions of the jobs in the instance.
     """
 
     rewards: Floats

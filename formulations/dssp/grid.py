@@ -1,4 +1,4 @@
-"""Integers for CP-SAT: lengths, rewards and rows, with what rounding may cost."""
+"""Integer times, rewards and rows for CP-SAT, and what rounding costs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,27 @@ from schedopt.instances.dssp.planned import FORGIVEN
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-FINEST = 1 << 36
-"""Most units of the horizon on an exact grid: a unit is more than the rounding that is forgiven to
-completions, and the work of 2^20 processors stays far below 2^63."""
 
-FINEST_LATE = 1 << 30
-"""The same where late jobs are paid: CP-SAT is slow with slopes of larger numbers."""
+@dataclass(frozen=True)
+class GridParams:
+    """Numbers of units of time from time 0 to the horizon.
 
-COARSE = 1 << 20
-"""Units of the horizon where times have no common unit that is large enough."""
+    Attributes
+    ----------
+    finest : int
+        Most units of an exact grid. A unit is more than the rounding error that completion times
+        are allowed, and the work of 2^20 processors stays far below 2^63.
+    finest_late : int
+        Most units if late jobs are paid, or machines are very wide: CP-SAT is slow with larger
+        slopes.
+    rounded : int
+        The units if times have no common unit that is large enough.
+    """
+
+    finest: int = 1 << 36
+    finest_late: int = 1 << 30
+    rounded: int = 1 << 20
+
 
 LARGEST_SUM = 1 << 40
 """Largest sum of a row's coefficients, or of the rewards."""
@@ -37,46 +49,63 @@ LARGEST = 1 << 30
 """Largest coefficient of a row: CP-SAT was seen to err beyond 2^31 (or-tools issue 5293)."""
 
 NOISE = 1e-14
-"""Relative error of a reward against a decimal of few digits, as of 0.001 times 9."""
+"""Relative rounding error of a reward against a decimal of few digits, such as 0.001 times 9."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Time in whole units."""
+    """Time in integer units.
 
-    scale: float  # units per unit of time
-    # Whether all lengths, releases and times at which amounts rise are whole in units; else they
-    # are rounded up, so that what is found holds, but what is proven does not.
+    Attributes
+    ----------
+    scale : float
+        Units in the instance's unit of time.
+    exact : bool
+        Whether lengths, releases and the times at which amounts rise are integers. Otherwise they
+        are rounded up: solutions are feasible, but bounds do not hold.
+    lengths : ndarray of int, shape (tasks,)
+        The length of each task.
+    releases : ndarray of int, shape (jobs,)
+        Rounded up.
+    deadlines, horizons : ndarray of int, shape (jobs,)
+        The times by which each job is paid in full, and at all, rounded down.
+    horizon : int
+        The last horizon.
+    step : int
+        A divisor of all starts and ends, and of the times on which late payments depend.
+    rounding : float
+        The largest part of the deadline that rounding adds to a job's critical path.
+    """
+
+    scale: float
     exact: bool
-    lengths: Ints  # shape (tasks,)
-    releases: Ints  # rounded up; shape (jobs,)
-    # deadlines, horizons: by when each job is paid in full, and by when at all; rounded down:
-    # where nothing is rounded up, nothing ends in between; shape (jobs,).
+    lengths: Ints
+    releases: Ints
     deadlines: Ints
     horizons: Ints
-    horizon: int  # the last of them
-    step: int  # divides all starts and ends, and what late payments depend on
-    rounding: float  # the largest share of the deadline that rounding adds to a job's critical path
+    horizon: int
+    step: int
+    rounding: float
 
     @classmethod
-    def of(cls, night: Instance) -> Grid:
-        """Choose the grid of an instance."""
+    def of(cls, night: Instance, params: GridParams = GridParams()) -> Grid:
+        """Return the grid of an instance: exact if its times have a common unit."""
         tasks = night.tasks
         there = [*night.machine.pools.values(), *night.machine.resources.values()]
         more = [time for steps in there for time, change in steps.changes() if change > 0]
         rises = [float(time) for time in more if time < night.horizon]
         times = np.concatenate((tasks.lengths, night.releases, rises))
-        if night.late:  # what is paid late depends on the deadlines' exact places
+        if night.late:  # late payments depend on the exact deadlines
             late = [night.deadline, *(delay for delay, _ in night.late)]
             times = np.concatenate((times, late, night.deadlines))
-        wide = night.machine.total.most > FINEST >> 16
-        finest = FINEST_LATE if night.late or wide else FINEST
+        wide = night.machine.total.most > params.finest >> 16
+        finest = params.finest_late if night.late or wide else params.finest
         scale = float(common_scale(times, finest / max(night.horizon, 1e-300)))
         exact = scale > 0
         step = int(np.gcd.reduce(np.rint(times * scale).astype(np.int64))) if exact else 1
         if not exact:
-            scale = 2.0 ** floor(np.log2(COARSE / night.horizon))
-        able = np.minimum(tasks.lengths * scale, 2.0 * FINEST)  # what is longer cannot be run
+            scale = 2.0 ** floor(np.log2(params.rounded / night.horizon))
+        able = np.minimum(tasks.lengths * scale, 2.0 * params.finest)  # longer tasks cannot run
         lengths = (np.rint(able) if exact else np.ceil(able)).astype(np.int64)
         longest = np.maximum.reduceat(lengths, tasks.first_task[:-1]) if len(lengths) else lengths
         added = np.add.reduceat(longest / scale - tasks.longest, tasks.first_stage[:-1])
@@ -100,16 +129,16 @@ class Grid:
 
 
 def _times_in_units(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:
-    """Return times in units; most jobs share a few times."""
+    """Return times in units, computing each distinct time once."""
     exact = {time: rounded(as_written(time)) for time in set(times.tolist())}
     return np.array([exact[time] for time in times.tolist()], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class GridRow:
-    """An integer row: lower <= sum of coefficient·x_j <= upper; None where there is no bound.
+    """An integer row: lower <= sum of coefficient·x_j <= upper; None for no bound.
 
-    ``exact``: whether it holds for the same selections as the row; else for fewer.
+    ``exact`` is True if the same selections satisfy it as the given row, otherwise fewer do.
     """
 
     jobs: Sequence[int]
@@ -120,7 +149,7 @@ class GridRow:
 
 
 def whole_rows(row: Row) -> list[GridRow]:
-    """Return a row in integers: one row if its coefficients are, else one for each bound."""
+    """Return a row in integers: one row if it can be exact, otherwise one for each bound."""
     body: dict[int, Number] = {}
     for j, c in zip(row.columns, row.coefficients, strict=True):
         body[j] = body[j] + exact(c) if j in body else exact(c)
@@ -148,10 +177,10 @@ def whole_rows(row: Row) -> list[GridRow]:
 
 
 def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
-    """Return integer rewards, the units in a reward of 1, and how many units rounding may lose.
+    """Return integer rewards, the units in a reward of 1, and the units that rounding may lose.
 
-    Where rewards are not whole they are rounded down, and so is what is paid late; the slopes of
-    ``late`` are products of rewards and times, which must stay far below 2^63.
+    Rewards that are no integers are rounded down, and so are late payments. The slopes of ``late``
+    are products of rewards and times, which must stay far below 2^63.
     """
     rewards, jobs = night.rewards, len(night.jobs)
     total, late = float(rewards.sum()), len(night.late) > 1
@@ -168,9 +197,9 @@ def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
 
 
 def _decimal_rewards(rewards: Floats, most: float, parts: int) -> tuple[list[int], float] | None:
-    """Return rewards as multiples of `parts`, where they are decimals of few digits up to rounding.
+    """Return rewards as multiples of `parts`, and the units in 1; None if digits are too many.
 
-    And how many units there are in 1: so many that no reward is worth more than its units say.
+    The units in 1 are rounded down, so that no reward exceeds its units.
     """
     scale = 1
     while scale * parts <= most:
@@ -189,8 +218,8 @@ def _decimal_rewards(rewards: Floats, most: float, parts: int) -> tuple[list[int
 def _parts_of_reward(night: Instance, grid: Grid) -> int:
     """Return the parts of a reward that make all late payments integers; 0 on a rounded grid.
 
-    No schedule loses by starting its tasks as soon as they can: then all ends are multiples of
-    what divides all times, and so are delays.
+    Some best schedule starts all tasks as soon as they can: all ends, and so delays, are then
+    multiples of the common divisor of all times.
     """
     if not grid.exact:
         return 0

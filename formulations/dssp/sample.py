@@ -1,12 +1,11 @@
 """The sample average program of a selection: its reward over scenarios of run times.
 
-The selected jobs are served in a fixed order, by what they bring for their planned demand, the most
-first, but after all that they wait for: their reward, times the share of the scenarios in which
-their critical path fits. In a scenario a selected job is in time where its critical path, so much
-longer, fits from its release to its deadline (from when those that it waits for have ended, were
-the machine theirs), and where in each row of the capacity the selected jobs up to it fit, each so
-much longer. A job that is not in time earns nothing, and takes what it asks for all the same. All
-of this is in whole numbers.
+The selected jobs are served in a fixed order: by density, the reward times the share of scenarios
+in which the critical path fits, over planned demand, but after their predecessors. In a scenario
+each job's run times are multiplied by a factor. A selected job is on time if its critical path fits
+between its release (or the end of its predecessors, each alone on the machine) and its deadline,
+and if in each row of the capacity the selected jobs up to it fit. A late job earns nothing, but
+uses its capacity. All numbers are integers.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from schedopt.instances.dssp.scenarios import (
 from schedopt.instances.dssp.solo import SoloFeasibility
 
 NORMAL = 1.96
-"""Half the width of a normal's middle 95%, in standard deviations."""
+"""The 97.5% quantile of the standard normal distribution."""
 
 Integers = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -48,7 +47,14 @@ Mask = NDArray[np.bool_]
 class ServiceRow(NamedTuple):
     """An integer row of the capacity, with its jobs in the order of service.
 
-    ``work``: what each asks for, at the factor of one millionth.
+    Attributes
+    ----------
+    jobs : ndarray of int, shape (n,)
+        The jobs, by position.
+    work : ndarray of int, shape (n,)
+        The demand of each job at a factor of one millionth.
+    room : int
+        The capacity, in the same unit.
     """
 
     jobs: NDArray[np.intp]
@@ -57,19 +63,35 @@ class ServiceRow(NamedTuple):
 
 
 NEAR_TIE = 1e-12
-"""Relative difference of two densities that rounding may account for."""
+"""Relative difference of two densities below which they are compared exactly."""
 
 
 class Sample:
-    """Scenarios, and the rewards of selections in them.
+    """Scenarios of run times, and the rewards of selections in them.
 
-    ``open_``: the jobs that can be selected at all (shape (jobs,)); ``fill``: r, of which a
-    scenario has at most 1; ``drawn``: the factors, in millionths (shape (scenarios, jobs)).
+    Parameters
+    ----------
+    night : Instance
+        The jobs, with spreads of run times.
+    open_ : ndarray of bool, shape (jobs,)
+        The jobs that can be selected.
+    fill : float
+        The selection parameter r; the capacity of a scenario is that of min(r, 1).
+    measure : Measure
+        The risk measure.
+    drawn : ndarray of int, shape (scenarios, jobs)
+        The factors of run times, in millionths.
 
-    ``seconds_to_judge``: what `estimate_risk` takes, about.
-
-    ``fits``: whether the critical path of a job fits in a scenario (shape (scenarios, jobs));
-    ``order``: in which the jobs are served (shape (jobs,)).
+    Attributes
+    ----------
+    fits : ndarray of bool, shape (scenarios, jobs)
+        Whether the critical path of a job fits.
+    order : ndarray of int, shape (jobs,)
+        The order of service.
+    rows : list of ServiceRow
+        The rows of the capacity.
+    seconds_to_judge : float
+        The approximate time that `estimate_risk` takes.
     """
 
     def __init__(
@@ -97,17 +119,17 @@ class Sample:
     def of(
         cls, night: Instance, open_: Mask, fill: float, *, risk: str, scenarios: int, seed: int
     ) -> Self:
-        """Draw the scenarios that decide."""
+        """Draw the scenarios of the optimization."""
         drawn = factors(night, seed, DECIDING, scenarios)
         return cls(night, open_, fill, Measure.read(risk), drawn)
 
     @property
     def least(self) -> int:
-        """The number of scenarios in which each selected job must be in time."""
+        """The number of scenarios in which each selected job must be on time."""
         return ceil(self.measure.level * self.count) if self.measure.kind == "chance" else 0
 
     def in_time(self, chosen: Mask) -> Mask:
-        """Tell which jobs are selected and in time, shape (scenarios, jobs)."""
+        """Return which jobs are selected and on time, shape (scenarios, jobs)."""
         in_time: Mask = self.fits & chosen
         for row in self.rows:
             run = chosen[row.jobs]
@@ -117,11 +139,11 @@ class Sample:
         return in_time
 
     def value(self, chosen: Mask) -> float | None:
-        """Return the value of a choice under the measure; None where that forbids it."""
+        """Return the value of a selection under the measure; None if it violates a chance."""
         return self.worth(self.in_time(chosen), chosen)
 
     def worth(self, in_time: Mask, chosen: Mask) -> float | None:
-        """Return the value of jobs in time, given as shape (scenarios, jobs)."""
+        """Return the value of jobs on time, given with shape (scenarios, jobs)."""
         if self.measure.kind == "chance":
             kept = bool((in_time[:, chosen].sum(axis=0) >= self.least).all())
             return fsum(self.rewards[chosen].tolist()) if kept else None
@@ -130,9 +152,9 @@ class Sample:
         return worst_mean(in_time @ self.rewards, self.measure.level)
 
     def estimate_risk(self, chosen: Mask, night: Instance, seed: int) -> dict[str, float]:
-        """Return a selection's value in these scenarios and in fresh ones, with its interval.
+        """Return the value of a selection in these scenarios and in fresh ones, with its interval.
 
-        Under a chance it is the least share of the scenarios in which a job is in time.
+        For a chance the value is the least share of scenarios in which a selected job is on time.
         """
         other, count = copy(self), judges(night)
         other.drawn, other.count = factors(night, seed, JUDGING, count), count
@@ -147,7 +169,7 @@ class Sample:
         }
 
     def _estimate(self, chosen: Mask) -> tuple[float, float]:
-        """Return a choice's value under the measure, and the half-width of its 95% interval."""
+        """Return the value of a selection, and the half-width of its 95% confidence interval."""
         in_time = self.in_time(chosen)
         if self.measure.kind == "chance":
             share = float(in_time[:, chosen].mean(axis=0).min(initial=1.0))
@@ -163,13 +185,13 @@ class Sample:
 
 
 def wilson(share: float, count: int) -> float:
-    """Return the half-width of Wilson's 95% interval of a proportion."""
+    """Return the half-width of Wilson's 95% confidence interval of a proportion."""
     wide = sqrt(share * (1 - share) / count + NORMAL**2 / (4 * count**2))
     return NORMAL * wide / (1 + NORMAL**2 / count)
 
 
 def worst_mean(earned: Floats, level: Fraction) -> float:
-    """Return the mean of the worst part 1 - level of some rewards."""
+    """Return the mean of the worst part 1 - level of rewards."""
     tail = (1 - level) * len(earned)
     ordered, whole = np.sort(earned).tolist(), int(tail)
     rest = float(tail - whole) * ordered[whole] if tail > whole else 0.0
@@ -177,9 +199,9 @@ def worst_mean(earned: Floats, level: Fraction) -> float:
 
 
 def _by_density(night: Instance, fits: Mask) -> NDArray[np.intp]:
-    """Return jobs by reward over planned demand, highest first; of ties the first.
+    """Return jobs by reward over planned demand, highest first; ties are in the file's order.
 
-    Doubles decide, but where rounding may: there the decimals that are written.
+    Densities are compared in doubles, and exactly if they are close.
     """
     fitting, demands = fits.sum(axis=0), night.planned.demands.fractions
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -200,7 +222,7 @@ def _by_density(night: Instance, fits: Mask) -> NDArray[np.intp]:
 
 
 def _largest_path_factors(night: Instance) -> Integers:
-    """Return the largest factor by which each path fits from release to deadline, in millionths."""
+    """Return the largest factor at which each critical path fits, in millionths, shape (jobs,)."""
     factors = []
     paths = night.planned.paths.fractions
     for path, release, due in zip(paths, night.releases, night.deadlines, strict=True):
@@ -211,7 +233,7 @@ def _largest_path_factors(night: Instance) -> Integers:
 
 
 def _service_order(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return jobs in an order, each after its predecessors."""
+    """Return the jobs in an order, but each after its predecessors."""
     if "after" not in night.features:
         return order
     rank, after = np.argsort(order), [{*job.after} for job in night.jobs]
@@ -231,9 +253,9 @@ def _service_order(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]
 
 
 def _service_row(row: Row, rank: NDArray[np.intp], most: int) -> ServiceRow:
-    """Return an integer row, of 64 bits where no sum exceeds them.
+    """Return a row in integers, in 64 bits if no sum exceeds them. Jobs without demand are omitted.
 
-    Who asks for nothing is not in it.
+    ``rank`` is the place of each job in the order of service, ``most`` the largest factor.
     """
     pairs = zip(row.columns, map(exact, row.coefficients), strict=True)
     asked = {j: part for j, part in pairs if part}

@@ -68,20 +68,19 @@ def table_work(
     return [work <= s[-1] * d, *(work <= level * d + slope * a for slope, level in lines)]
 
 
-MOST_DENOMINATOR = 1 << 20
 A, D, WORK = 0, 1, 2
 Tower = list[tuple[int, int, int]]
 """Triples (z, x, y) with z^2 <= x y; each is `A`, `D`, `WORK` or an auxiliary variable."""
 
 
-def cone_chain(p: float) -> Tower:
+def cone_chain(p: float, most_denominator: int = 1 << 20) -> Tower:
     """Return the cones for work <= a^p d^(1-p), 0 < p <= 1; none for p = 1, where work <= a.
 
     With p = num/q and 2^L >= q, the product work^(2^L) <= a^num d^(q-num) work^(2^L-q) is halved
     repeatedly: two equal factors give one factor of the next level, two different ones x and y give
-    a z with z^2 <= x y. The fraction has a denominator of at most 2^20, which is within 1e-12 of p.
+    a z with z^2 <= x y. A fraction with a denominator of at most 2^20 is within 1e-12 of p.
     """
-    fraction = Fraction(p).limit_denominator(MOST_DENOMINATOR)
+    fraction = Fraction(p).limit_denominator(most_denominator)
     if fraction >= 1:
         return []
     levels = max((fraction.denominator - 1).bit_length(), 1)

@@ -1,6 +1,7 @@
 """Convert a program's shares to an allocation in which every job completes."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +13,42 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Jobs = NDArray[np.intp]
 
-ROUNDS, EXACT, KEPT = 500, 1e-10, 1e-8
-"""Most rounds of repair, and the tolerances of side constraints: aim, and limit."""
-NEGLIGIBLE = 1e-7
-"""In epochs shorter than this fraction of the makespan, shares are rounding errors."""
-COINCIDENT = 1e-5
-"""Completion times closer than this fraction of the makespan are merged if no shares between them
-can satisfy the side constraints.
-"""
+
+@dataclass(frozen=True)
+class ReplayParams:
+    """Tolerances with which a solver's shares become an allocation.
+
+    Attributes
+    ----------
+    rounds : int
+        Most rounds in which shares are repaired to satisfy side constraints.
+    aim, limit : float
+        The violation of a share at which repairs stop, and the largest that is accepted.
+    negligible : float
+        The fraction of the makespan below which the shares of an epoch are rounding errors.
+    coincident : float
+        The fraction of the makespan below which completion times are merged if no shares between
+        them satisfy the side constraints.
+    """
+
+    rounds: int = 500
+    aim: float = 1e-10
+    limit: float = 1e-8
+    negligible: float = 1e-10
+    coincident: float = 1e-5
+
+
+DEFAULTS = ReplayParams()
 
 
 def planned_allocation(
-    instance: Instance, epochs: Epochs, durations: Floats, used: Floats, rules: Rules
+    instance: Instance,
+    epochs: Epochs,
+    durations: Floats,
+    used: Floats,
+    rules: Rules,
+    *,
+    params: ReplayParams = DEFAULTS,
 ) -> Allocated:
     """Return the allocation in which jobs complete at the ends of their epochs, in the given order.
 
@@ -31,7 +56,7 @@ def planned_allocation(
     then: completing earlier would be another order, in which others might violate a side
     constraint. ``durations`` has shape (E,), ``used`` (share times duration) shape (E, M).
     """
-    long = _lasting_epochs(instance, epochs, durations)
+    long = _lasting_epochs(instance, epochs, durations, params.negligible)
     durations = np.where(long, durations, 0.0)
     lasts = np.flatnonzero(long)
     shares = used[lasts] / np.maximum(durations[lasts, None], 1e-300)
@@ -42,8 +67,8 @@ def planned_allocation(
     if rules.names:
         kept = np.array(
             [
-                _repair(shares[row], list(in_force(rules.bounds, epochs.present[e])))
-                or durations[e] > COINCIDENT * durations.sum()
+                _repair(shares[row], list(in_force(rules.bounds, epochs.present[e])), params)
+                or durations[e] > params.coincident * durations.sum()
                 for row, e in enumerate(lasts.tolist())
             ]
         )
@@ -72,12 +97,14 @@ def planned_allocation(
     return allocated(instance, completion, lasting, order=first_first)
 
 
-def _lasting_epochs(instance: Instance, epochs: Epochs, durations: Floats) -> Bools:
+def _lasting_epochs(
+    instance: Instance, epochs: Epochs, durations: Floats, negligible: float
+) -> Bools:
     """Return which epochs have shares above rounding errors.
 
     The time before an arrival passes in any case, so that one of its epochs is kept.
     """
-    long: Bools = durations > NEGLIGIBLE * 1e-3 * durations.sum()
+    long: Bools = durations > negligible * durations.sum()
     for span, length in _stretches_between_arrivals(instance, epochs):
         if length > 0 and not long[span].any():
             long[span.stop - 1] = True
@@ -120,23 +147,23 @@ def _sufficient_lengths(
     return durations
 
 
-def _repair(shares: Floats, bounds: list[Bound]) -> bool:
+def _repair(shares: Floats, bounds: list[Bound], params: ReplayParams) -> bool:
     """Correct violations within a solver's tolerance in place; return True if all limits hold."""
     floors = np.zeros(len(shares))
     for bound in bounds:
         if len(bound.jobs) == 1:
             floors[bound.jobs[0]] = max(floors[bound.jobs[0]], bound.at_least)
     above = np.maximum(shares - floors, 0.0)
-    if floors.sum() + above.sum() > 1.0 >= floors.sum() - EXACT:
+    if floors.sum() + above.sum() > 1.0 >= floors.sum() - params.aim:
         above *= max(1.0 - floors.sum(), 0.0) / above.sum()
     shares[:] = floors + above
-    for _ in range(ROUNDS):  # one may spoil another, less each time
+    for _ in range(params.rounds):  # a repair can violate another limit, by less each time
         wrong = False
         for bound in bounds:
             jobs = list(bound.jobs)
             total = shares[jobs].sum()
             wanted = min(max(total, bound.at_least), bound.at_most)
-            wrong = wrong or abs(wanted - total) > EXACT
+            wrong = wrong or abs(wanted - total) > params.aim
             shares[jobs] = wanted / len(jobs) if total <= 0 else shares[jobs] * (wanted / total)
             rest = shares.sum() - wanted
             if wanted > total and rest > 1 - wanted:
@@ -146,8 +173,8 @@ def _repair(shares: Floats, bounds: list[Bound]) -> bool:
         if not wrong:
             break
     sums = [shares[list(bound.jobs)].sum() for bound in bounds]
-    return shares.sum() <= 1 + KEPT and all(
-        bound.at_least - KEPT <= total <= bound.at_most + KEPT
+    return shares.sum() <= 1 + params.limit and all(
+        bound.at_least - params.limit <= total <= bound.at_most + params.limit
         for bound, total in zip(bounds, sums, strict=True)
     )
 

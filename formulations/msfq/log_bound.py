@@ -1,6 +1,6 @@
 """LogBound: a lower bound on the mean response time of every schedule of a log.
 
-Times are whole numbers: the decimals of the file where they fit, else rounded down.
+Times are integers: exact decimals of the file if they fit 64 bits, otherwise rounded down.
 """
 
 from __future__ import annotations
@@ -24,20 +24,34 @@ from schedopt.instances.msfq.records import Part
 from schedopt.instances.options import Option, check_options, is_count
 
 Ticks64 = NDArray[np.int64]
-MOST_BITS, MOST_WEIGHTED = 44, 50
-"""Bits of a whole log's ticks, and of weight times ticks, leaving room for prices."""
+
+
+@dataclass(frozen=True)
+class TickLimits:
+    """Most bits of the ticks of a whole log, and of weights times ticks; prices need the rest."""
+
+    ticks: int = 44
+    weighted: int = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Ticks:
-    """Jobs of a log in whole ticks from the first release, arrays of shape (jobs,).
+    """The jobs of a log in integer ticks from the first release, arrays of shape (jobs,).
 
-    ``submit`` is when each joins the queue, which is its release.
-
-    ``scale`` is the number of ticks in a unit of time. Where ``exact`` is False, times are rounded
-    down: this rules out no schedule, and a job responds at most one tick sooner than it really
-    could. Weights are 1, or need times run; ``total`` is their exact sum in ticks, by which
-    `mean_response_bound` divides.
+    Attributes
+    ----------
+    servers : int
+        The servers of the machine.
+    submit, need, run, weight : ndarray of int64
+        The release of each job, the servers that it needs, its run time, and its weight: 1, or need
+        times run time.
+    scale : Fraction
+        Ticks in a unit of time.
+    exact : bool
+        Whether times are exact. Otherwise they are rounded down, which excludes no schedule, and
+        makes a response at most one tick shorter.
+    total : Fraction
+        The exact sum of the weights in ticks, by which `mean_response_bound` divides.
     """
 
     servers: int
@@ -50,16 +64,16 @@ class Ticks:
     total: Fraction
 
     @classmethod
-    def of(cls, queue: Instance) -> Ticks:
+    def of(cls, queue: Instance, limits: TickLimits = TickLimits()) -> Ticks:
         """Return the jobs of a log in ticks."""
         jobs = queue.jobs
         times = np.concatenate([jobs.submit, jobs.run])
         span = float(jobs.submit[-1] - jobs.submit[0]) + float(jobs.run.max())
         weighted = queue.objective == "weighted"
-        finest = min(MOST_BITS - 1 - log2(span), 900.0)  # a scale that a float holds
+        finest = min(limits.ticks - 1 - log2(span), 900.0)  # a scale that a float holds
         if weighted:
             most = log2(float((jobs.need * jobs.run).max())) + log2(span)
-            finest = min(finest, (MOST_WEIGHTED - 1 - most) / 2)
+            finest = min(finest, (limits.weighted - 1 - most) / 2)
         plain = scale_of(times)
         exact = bool(plain) and log2(plain) < finest
         scale = Fraction(plain) if exact else Fraction(2) ** floor(finest)
@@ -94,11 +108,16 @@ class Ticks:
 
 @dataclass
 class Prices:
-    """The price of a server over time: the native model of `LogBound`, its variables.
+    """The price of a server over time: the native model of `LogBound`, the dual variables.
 
-    ``grid`` holds times in ticks from the first submit, ascending, shape (cells + 1,); ``prices``
-    the price of a server for one tick of each cell, in units of which a tick of waiting costs a job
-    of weight 1 ``unit``.
+    Attributes
+    ----------
+    grid : ndarray of int64, shape (cells + 1,)
+        The ends of cells of time, ascending, in ticks from the first release.
+    prices : ndarray of int64, shape (cells,)
+        The price of a server for one tick of each cell.
+    unit : int
+        The cost of one tick of waiting of a job of weight 1, in the unit of prices.
     """
 
     grid: Ticks64
@@ -107,34 +126,23 @@ class Prices:
 
 
 class LogBound(WithoutConstraints):
-    """Bound the mean response time of a log over all of its nonpreemptive schedules.
-
-    Any prices π ≥ 0 of servers bound it: let each job choose the start at which its response and
-    what it pays, need·∫π, are least together, whatever the others do, and take off what all servers
-    earn if they are never idle,
-
-        Σ_j min_{S ≥ submit_j} [w_j (S + run_j - submit_j) + need_j ∫_S^{S + run_j} π] - N ∫π.
-
-    In a schedule jobs pay no more than the servers could earn, so its cost is no less than that.
-    The best prices are the dual of the time-indexed linear program, over whole schedules.
-    Where jobs are released after their submits, submit_j is the release: the delays from submits
-    to releases are the same in every schedule, and are added to the bound.
-    Each partition of a machine is bounded as a machine of its own, and of several resources each as
-    if there were no others: the best of them counts.
+    """Bound the mean response time of a log below, over all of its nonpreemptive schedules.
 
     Parameters
     ----------
     queue : Instance
-        Of a log, without side constraints: these would only make schedules cost more.
+        A log without side constraints, which could only increase the cost of schedules.
     rounds : int
-        How often prices are improved at the most; less where a round takes long.
+        Most rounds in which prices are improved; fewer if a round takes long.
     cells : int
-        How many prices there may be: servers cost the same throughout a cell of time.
+        Most cells of time; the price of a server is constant in each cell.
 
     Attributes
     ----------
+    model : Prices
+        The best prices so far.
     parts : tuple of PartitionTicks
-        The partitions, or the whole machine. The solver leaves the best prices there.
+        The partitions, or the whole machine; the solver stores the best prices there.
     several : bool
         Whether there are partitions, or more resources than servers.
     delay : Fraction
@@ -143,13 +151,25 @@ class LogBound(WithoutConstraints):
     Raises
     ------
     InputError
-        If the instance is of no log.
+        If the instance is not a log.
 
     Notes
     -----
+    For any prices π >= 0 of servers over time, the Lagrangian relaxation of the capacity bounds the
+    total weighted response time below::
+
+        maximize over π >= 0
+            sum_j min_{S >= r_j} [w_j (S + p_j - r_j) + q_j ∫_S^{S + p_j} π] - N ∫ π
+
+    with the release r_j, run time p_j, need q_j and weight w_j of job j on N servers: each job
+    minimizes its response and its payment, and servers earn at most N ∫ π. The best prices are the
+    dual values of the time-indexed linear program. Delays from submits to releases are the same in
+    every schedule, and are added to the bound. Each partition is bounded as a machine of its own,
+    and each of several resources as if it were the only one; the best bound counts.
+
     Source: Dyer and Wolsey, Discrete Applied Mathematics 26, 1990 (the time-indexed relaxation);
-    Fisher, Management Science 27, 1981 (Lagrangian bounds). The prices to start from are those of
-    the mean busy dates of one fast machine (Goemans, SODA 1997), which have a closed form.
+    Fisher, Management Science 27, 1981 (Lagrangian bounds). The first prices are those of the mean
+    busy dates of one fast machine (Goemans, SODA 1997), which have a closed form.
     """
 
     refusing: ClassVar[str] = "on a log"
@@ -180,11 +200,11 @@ class LogBound(WithoutConstraints):
 
     @property
     def model(self) -> Prices:
-        """The best prices so far, of the first partition; at first servers are free."""
+        """The best prices so far of the first partition; 0 before a solve."""
         return self.parts[0].prices
 
     def certificate(self) -> dict[str, Any]:
-        """Return the prices as a document holds them."""
+        """Return the prices as a certificate."""
         if not self.several:
             return {"kind": "server-prices", **self.parts[0].price_document()}
         stated = []
@@ -211,11 +231,20 @@ def mean_delay(queue: Instance) -> Fraction:
 
 @dataclass
 class PartitionTicks:
-    """A machine of its own within a log.
+    """A partition of the machine of a log, or the whole machine.
 
-    ``rows`` are its jobs, ``ticks`` hold them with what they need of each resource that may be
-    short, by name, servers first. The solver leaves the prices that prove most, and of which
-    resource they are, ``priced``. ``weight`` is what its jobs weigh together.
+    Attributes
+    ----------
+    name : str
+        The partition.
+    rows : ndarray of int
+        Its jobs, by position.
+    ticks : dict of str to Ticks
+        Its jobs with their need of each resource that can be short, servers first.
+    weight : Fraction
+        The total weight of its jobs.
+    prices, priced : Prices, str
+        The prices that prove the best bound, and the resource to which they apply.
     """
 
     name: str
@@ -227,7 +256,7 @@ class PartitionTicks:
 
     @classmethod
     def of(cls, part: Part) -> Self:
-        """Take a part of a machine, whose servers are free at first."""
+        """Return a part of a machine with prices of 0."""
         ticks = Ticks.of(part.queue)
         each, needs = {"servers": ticks}, part.queue.jobs.needs
         if needs is not None:
@@ -244,7 +273,7 @@ class PartitionTicks:
         return cls(part.name, part.rows, each, weight, free)
 
     def price_document(self) -> dict[str, Any]:
-        """Return the prices as a certificate holds them: neighbours that are alike are one."""
+        """Return the prices as in a certificate, with equal neighbours merged."""
         scale, prices, grid = self.ticks[self.priced].scale, self.prices.prices, self.prices.grid
         kept = np.flatnonzero(np.diff(prices, prepend=-1))
         return {

@@ -11,11 +11,6 @@ from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, check_options, is_count, is_number
 
-NEAR = 1e-6
-"""The largest relative gap at which a policy is called optimal."""
-MOST = 3_000_000
-"""States that a search may look at, by default; so many take some GB."""
-
 
 class OptimalPolicy(WithoutConstraints):
     """Find the optimal nonpreemptive policy as an average-cost Markov decision process.
@@ -25,28 +20,33 @@ class OptimalPolicy(WithoutConstraints):
     queue : Instance
         A one-or-all system with exponential sizes and a load below 1.
     tolerance : float
-        Relative: how near to each other the cost of a policy and a bound on all policies are to
-        come. What is nearer than that, and than 1e-6, is called optimal.
+        The relative gap between the cost of the policy and the bound at which the search stops. A
+        policy within it, and within 1e-6, counts as optimal.
     most : int
-        States at most that a search may look at: it knows values for a box of waiting jobs.
+        Most states of a search, whose values are those of a box of waiting jobs. The default takes
+        some GB of memory.
 
     Attributes
     ----------
     model : Process
-        States, events, decisions and costs; the least long-run cost is the objective. Users may
-        change its costs.
+        States, events, decisions and costs of the decision process; users can change its costs.
     certificate : dict or None
-        What the last bound follows from, once it has been solved.
+        The certificate of the last bound, after a solve.
 
     Raises
     ------
     InputError
-        If the system is of another sort.
+        If the system is of another kind.
 
     Notes
     -----
-    Policies may keep servers idle. Source: Puterman, Markov Decision Processes, Wiley 1994,
-    chapter 8.
+    With the relative value h of each state, its cost c, and the rates q of its events, the least
+    long-run cost g per unit of time satisfies, for each state x::
+
+        g = c(x) + sum_y q(x, y) (min_{z reachable from y by decisions} h(z) - h(x))
+
+    A decision starts jobs or leaves servers idle. Source: Puterman, Markov Decision Processes,
+    Wiley 1994, chapter 8.
     """
 
     refusing: ClassVar[str] = "for an optimal policy (formulation threshold takes response-time)"
@@ -54,10 +54,12 @@ class OptimalPolicy(WithoutConstraints):
     engine: ClassVar[str] = "numeric"
     known_options: ClassVar[Mapping[str, Option]] = {
         "tolerance": Option(1e-6, "a number above 0", lambda v: is_number(v) and v > 0, asks=False),
-        "most": Option(MOST, "a whole number of states", is_count, asks=False),
+        "most": Option(3_000_000, "a whole number of states", is_count, asks=False),
     }
+    largest_gap: ClassVar[float] = 1e-6
+    """The largest relative gap at which a policy counts as optimal."""
 
-    def __init__(self, queue: Instance, *, tolerance: float = 1e-6, most: int = MOST) -> None:
+    def __init__(self, queue: Instance, *, tolerance: float = 1e-6, most: int = 3_000_000) -> None:
         began = time.perf_counter()
         options = {"tolerance": tolerance, "most": most}
         self.options: Settings = check_options(options, self.known_options, "optimal-policy")
@@ -73,17 +75,17 @@ class OptimalPolicy(WithoutConstraints):
 
     @property
     def tolerance(self) -> float:
-        """Relative: at which gap a policy is called optimal."""
-        return float(min(self.options["tolerance"], NEAR))
+        """The relative gap at which a policy counts as optimal."""
+        return float(min(self.options["tolerance"], self.largest_gap))
 
     @property
     def changed(self) -> bool:
-        """Whether the user has changed the process: no more than its costs can be."""
+        """Whether the user has changed the process, of which only the costs can change."""
         return self.goal_changed
 
     @property
     def goal_changed(self) -> bool:
-        """Whether the user has changed what jobs cost; `InputError` for another change."""
+        """Whether the user has changed the costs of jobs; raise `InputError` for another change."""
         model, declared = self.model, self._declared
         if type(model) is not Process or model.system != declared.system:
             expected = "the process of the instance, in which costs alone may be changed"

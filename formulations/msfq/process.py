@@ -1,4 +1,4 @@
-"""A one-or-all system as five numbers, and the decision processes behind optimal policies."""
+"""One-or-all systems, and the decision process of their optimal policies."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class System(NamedTuple):
 
     @property
     def load(self) -> float:
-        """λ_1/(k·μ_1) + λ_k/μ_k: the system is stable below 1 for every threshold (Theorem 1)."""
+        """The load λ_1/(k·μ_1) + λ_k/μ_k; below 1 every threshold is stable (Theorem 1)."""
         return self.l1 / (self.k * self.m1) + self.lk / self.mk
 
     @property
@@ -40,19 +40,19 @@ class System(NamedTuple):
         return float(self.l1), float(self.lk), float(self.m1), float(self.mk)
 
     def mean(self, small: Any, large: Any) -> Any:
-        """E[T] from both classes' mean response times, at one threshold or at all."""
+        """Return E[T] from the mean response times of both classes, for one threshold or all."""
         return (self.l1 * small + self.lk * large) / (self.l1 + self.lk)
 
     def weighted(self, small: Any, large: Any) -> Any:
-        """E[T^w]: weighs each class by its part of the load (section 6.1)."""
+        """Return E[T^w], which weighs each class by its part of the load (section 6.1)."""
         a, b = self.l1 / (self.k * self.m1), self.lk / self.mk
         return (a * small + b * large) / (a + b)
 
 
 class Curve(NamedTuple):
-    """Mean response times of both classes by threshold l = 0..k-1, infinite where they overflow.
+    """Mean response times of both classes by threshold l = 0..k-1, infinite if they overflow.
 
-    ``assumption_ok`` says where the assumption of an approximation holds; ``exact`` needs none.
+    ``assumption_ok`` is True where the assumption of an approximation holds; ``exact`` has none.
     """
 
     small: Floats
@@ -61,7 +61,7 @@ class Curve(NamedTuple):
 
 
 def one_or_all(queue: Instance, whose: str) -> System:
-    """Return the system of an exponential, stable one-or-all instance, else `InputError`."""
+    """Return the system of an instance; raise `InputError` if it is not one-or-all and stable."""
     if queue.log is not None:
         expected = f"classes of jobs for {whose} (a log has the formulation bound)"
         raise InputError(expected, found="a log", place="log")
@@ -110,11 +110,11 @@ class SystemState(NamedTuple):
 
 @dataclass
 class Process:
-    """Minimise the long-run cost per unit of time over all nonpreemptive policies.
+    """The Markov decision process of nonpreemptive policies, whose long-run cost is minimized.
 
-    After each event small jobs may be started, one by one, while a server is free; a large job may
-    be started on empty servers. Any job may also be left waiting. A job in the system costs its
-    class's ``small_cost`` or ``large_cost`` per unit of time.
+    After each event a decision starts small jobs on free servers, starts a large job on empty
+    servers, or leaves jobs waiting. A job in the system costs ``small_cost`` or ``large_cost`` per
+    unit of time.
     """
 
     system: System
@@ -122,7 +122,7 @@ class Process:
     large_cost: float
 
     def states(self, room: tuple[int, ...]) -> Iterator[SystemState]:
-        """Yield all states with at most so many small and large jobs that wait."""
+        """Yield all states with at most ``room`` waiting small and large jobs."""
         for large, small in product(range(room[1] + 1), range(room[0] + 1)):
             for running in range(self.system.k + 2):
                 yield SystemState(running, small, large)
@@ -134,7 +134,7 @@ class Process:
         return self.small_cost * small + self.large_cost * (state.large + large_runs)
 
     def events(self, state: SystemState) -> Iterator[tuple[float, SystemState]]:
-        """Yield the rate of each event and the state that it leaves to be decided on."""
+        """Yield the rate of each event and the state before the next decision."""
         k, l1, lk, m1, mk = self.system
         running, small, large = state
         yield l1, SystemState(running, small + 1, large)
@@ -145,7 +145,7 @@ class Process:
             yield running * m1, SystemState(running - 1, small, large)
 
     def decisions(self, state: SystemState) -> Iterator[SystemState]:
-        """Yield each state that decisions can lead to at one instant, the same state first."""
+        """Yield each state that a decision can lead to, the unchanged state first."""
         k = self.system.k
         running, small, large = state
         yield state
@@ -157,7 +157,7 @@ class Process:
 
 
 class WithoutConstraints:
-    """A formulation that refuses side constraints; ``refusing`` says where, for the message."""
+    """Base of formulations without side constraints; ``refusing`` completes the message."""
 
     problem: ClassVar[str] = "msfq"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
@@ -179,9 +179,9 @@ class WithoutConstraints:
         return {}
 
     def hint(self, solution: Any) -> Hints:
-        """Yield nothing: no search starts from a solution."""
+        """Yield nothing: no engine takes a warm start."""
         yield from ()
 
     def decode(self, value: Value) -> Any:
-        """Raise: only `solvers.msfq` decodes."""
+        """Raise `NotImplementedError`: the engines return solutions themselves."""
         raise NotImplementedError

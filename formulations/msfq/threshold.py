@@ -1,4 +1,4 @@
-"""Threshold: the l of MSFQ with the least response time."""
+"""Threshold: the threshold l of MSFQ with the least response time."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +18,20 @@ from schedopt.instances.options import Option, check_options
 METHODS = ("exact", "area", "paper")
 VARIANTS = ("literal", "lazy")
 NATIVE = "native constraints"
-MOST_EXACT = 1024
-"""Servers up to which ``exact`` is offered: each threshold costs the square of them in memory."""
 
 
 class ThresholdTable:
-    """Response times by threshold, arrays of shape (k,): the native model of `Threshold`.
+    """The native model of `Threshold`: response times by threshold l, arrays of shape (k,).
 
-    ``small`` and ``large`` are NaN where not evaluated yet; ``assumption_ok`` says where the
-    approximation's assumption holds, ``allowed`` which thresholds may be chosen, by users too.
+    Attributes
+    ----------
+    small, large : ndarray of float
+        Mean response times of small and of large jobs, in the file's unit of time; NaN where they
+        are not evaluated yet.
+    assumption_ok : ndarray of bool
+        Where the assumption of the approximation holds.
+    allowed : ndarray of bool
+        The thresholds that may be chosen; users can change it.
     """
 
     def __init__(self, k: int) -> None:
@@ -44,25 +49,31 @@ class Threshold:
     queue : Instance
         A one-or-all system with exponential sizes and a load below 1.
     method : {"exact", "area", "paper"}
-        How response times are found: without truncation, by the better approximation, or by the
-        paper's. The last two take O(k) for all thresholds together.
+        The analysis: exact without truncation, an approximation that is better than the paper's, or
+        the approximation of the paper. The approximations take O(k) for all thresholds together.
     variant : {"literal", "lazy"}
-        Whether a drain begins whenever at most l small jobs are left, as the paper analyses it, or
-        only when a large job waits, as its authors' simulator does it; by ``exact`` only.
+        A drain begins whenever at most l small jobs are left, as in the analysis of the paper, or
+        only if a large job waits, as in its authors' simulator. ``lazy`` requires ``exact``.
 
     Attributes
     ----------
     model : ThresholdTable
+        The response times of all thresholds, and the thresholds that may be chosen.
 
     Raises
     ------
     InputError
-        If the system is of another sort, or the options do not go together.
+        If the system is of another kind, or the options contradict each other.
 
     Notes
     -----
-    Source: Chen et al., 2025, section 5; every threshold is evaluated, so that no claim about the
-    curve's shape is needed.
+    With the arrival rates λ and the mean response times E[T] of small (1) and large (k) jobs::
+
+        minimize    (λ_1 E[T_1(l)] + λ_k E[T_k(l)]) / (λ_1 + λ_k)    over l = 0, ..., k - 1
+        subject to  E[T_c(l)] <= at_most              each response-time constraint on a class c
+
+    The weighted objective weighs classes by their part of the load. Every threshold is evaluated,
+    so that no claim about the shape of the curve is needed. Source: Chen et al., 2025, section 5.
     """
 
     problem: ClassVar[str] = "msfq"
@@ -70,6 +81,8 @@ class Threshold:
     engine: ClassVar[str] = "numeric"
     goal_changed: bool = False
     tolerance: ClassVar[float] = 0.0
+    most_exact: ClassVar[int] = 1024
+    """Most servers for the exact method, whose memory grows with their square."""
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {
         "method": Option("exact", "exact, area or paper", lambda v: v in METHODS),
@@ -93,9 +106,9 @@ class Threshold:
                 found=quote(variant),
                 place="option variant",
             )
-        if method == "exact" and self.system.k > MOST_EXACT:
+        if method == "exact" and self.system.k > self.most_exact:
             raise InputError(
-                f"method=area beyond {MOST_EXACT} servers",
+                f"method=area beyond {self.most_exact} servers",
                 found=f"method=exact and {self.system.k} servers",
                 place="option method",
             )
@@ -107,7 +120,7 @@ class Threshold:
 
     @property
     def changed(self) -> bool:
-        """Whether the user has ruled out thresholds."""
+        """Whether the user has excluded thresholds."""
         return not self.model.allowed.all()
 
     def add(self, *constraints: Constraint) -> Self:
@@ -126,13 +139,13 @@ class Threshold:
         return self
 
     def side_constraints(self) -> Side:
-        """Return each side constraint by name; thresholds that are ruled out are native ones."""
+        """Return each side constraint by name; excluded thresholds are native constraints."""
         declared = [*self.instance.constraints, *self.added]
         rows: Side = {label(rule, i): [rule] for i, rule in enumerate(declared)}
         return rows | ({NATIVE: []} if self.changed else {})
 
     def hint(self, solution: Thresholded) -> Hints:
-        """Yield nothing: every threshold is evaluated anyway."""
+        """Yield nothing: every threshold is evaluated."""
         yield from ()
 
     def decode(self, value: Value) -> Thresholded:
@@ -140,7 +153,7 @@ class Threshold:
         return self.solution(int(value("threshold")))
 
     def objective(self, small: Floats, large: Floats) -> Floats:
-        """Return E[T], or E[T^w], from both classes' mean response times, shape (thresholds,)."""
+        """Return E[T], or E[T^w], from the mean response times of both classes, shape (n,)."""
         combine = self.system.mean if self.instance.objective == "mean" else self.system.weighted
         return np.asarray(combine(small, large))
 
@@ -150,7 +163,7 @@ class Threshold:
         return self.objective(self.model.small, self.model.large)
 
     def kept_thresholds(self, names: Iterable[str] | None = None) -> NDArray[np.bool_]:
-        """Return which evaluated thresholds keep the side constraints of these names (all)."""
+        """Return which evaluated thresholds satisfy the named side constraints, by default all."""
         model, side = self.model, self.side_constraints()
         good = np.isfinite(self.curve)
         for name in side if names is None else names:
@@ -161,7 +174,7 @@ class Threshold:
         return good
 
     def best(self) -> int | None:
-        """Return the best threshold so far that keeps the rules, the least of equals."""
+        """Return the best feasible threshold so far, the smallest if several are."""
         good = self.kept_thresholds()
         return int(np.argmin(np.where(good, self.curve, np.inf))) if good.any() else None
 
