@@ -323,6 +323,12 @@ def test_job_table_refuses_bad_tables(text: str | bytes, says: str, tmp_path: Pa
     assert says in said
 
 
+def test_job_table_reports_a_wrong_cell_once(tmp_path: Path) -> None:
+    text = "name,reward,frames,frame_time\na,1,1e9,45:30\nb,1,2,5:00\n"
+    said = str(refusal(table, tmp_path, text))
+    assert said.count("line 2, column 'frames': found '1e9'") == 1
+
+
 NUMBERS = ["", "x", "nan", "inf", "-Infinity", "1e999", "1_000", "1,5", "0x10", "٣", "--1", "1 2"]
 
 

@@ -417,6 +417,7 @@ def test_check_starts_of_a_plain_log(tmp_path: Path) -> None:
     assert "all of which can be" in said
     classes = ("example:one-or-all", by_name)
     assert "an instance of a log" in refused("check-starts", *classes)
+    assert "an instance of a log" in refused("start-times", "example:one-or-all", "--at", 1)
 
 
 @tried(

@@ -98,6 +98,18 @@ def test_solve_writes_the_incumbent_when_interrupted_and_exits_130(tmp_path: Pat
     assert document["bound"] >= document["objective"]
 
 
+def test_generate_prints_an_instance_without_output() -> None:
+    made = parse(run("generate", "dssp", "--seed", 5).stdout.encode())
+    assert made == generate("dssp", seed=5)
+
+
+def test_check_judges_each_result_of_a_file(tmp_path: Path) -> None:
+    words = ["--policy", "greedy,core", "--output", tmp_path / "r.json"]
+    run("evaluate", BUNDLED / "two-shots.json", *words)
+    done = run("check", BUNDLED / "two-shots.json", tmp_path / "r.json")
+    assert done.stdout.count("holds") == 2
+
+
 def test_evaluate_prints_a_document_or_a_list() -> None:
     one = json.loads(run("evaluate", BUNDLED / "night.json.gz", "--policy=core", "--json").stdout)
     assert (one["policy"], one["bound"]) == ("core", None)
@@ -145,6 +157,8 @@ def test_list_help_and_version_print() -> None:
 NIGHT = str(BUNDLED / "night.json.gz")
 WRONG = [
     (["solve", "nowhere.json"], ["nowhere.json", "a file that exists"]),
+    (["convert", "nowhere.csv"], ["nowhere.csv", "a file that exists"]),
+    (["convert", "Makefile"], ["Makefile", "expected a table (.csv"]),
     (["solve", "instances"], ["a directory"]),
     (["solve", NIGHT, "--solver", "higs"], ["'higs'", "highs"]),
     (["solve", NIGHT, "--solver", "core"], ["--solver: core", "no team over 30%"]),
