@@ -10,6 +10,7 @@ import pytest
 from builders import epoch
 from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
+from hypothesis import strategies as st
 
 from schedopt import evaluate
 from schedopt.instances.epoch import Instance, even_shares
@@ -99,33 +100,25 @@ def test_paper_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("name", kernels.CODES)
-def test_epoch_kernels_equal_their_definitions(name: str) -> None:
-    draw = np.random.Generator(np.random.PCG64(1))
-    for _ in range(150):
-        nodes = int(2 ** draw.integers(0, 7))
-        if kernels.CODES[name] not in (kernels.BUDDY, kernels.HYBRID):
-            nodes = int(draw.integers(1, 12 if kernels.CODES[name] == kernels.OPT else 70))
-        jobs, k = (
-            int(draw.integers(1, 8 if kernels.CODES[name] == kernels.OPT else 20)),
-            int(draw.integers(0, 5)),
-        )
-        minima = -np.sort(-draw.integers(1, draw.integers(1, nodes + 1), jobs, endpoint=True))
-        minima = np.minimum(minima, nodes)
-        as_arrays = kernels.QuantumPlan(
-            *np.zeros((len(kernels.QuantumPlan._fields), jobs), np.int64)
-        )
-        as_lists = kernels.QuantumPlan(*([0] * jobs for _ in kernels.QuantumPlan._fields))
-        limits = (nodes, k, kernels.UNLIMITED)
-        tested = compiled(kernels.plan)(kernels.CODES[name], minima, *limits, as_arrays)
-        code = kernels.CODES[name]
-        assert tested == kernels.plan(code, minima.tolist(), *limits, as_lists)
-        assert [field.tolist() for field in as_arrays] == list(as_lists)
-        assert sorted(as_lists.turn) == list(range(jobs))
-        got = list(
-            zip(as_lists.first, as_lists.nodes, as_lists.start, as_lists.length, strict=True)
-        )
-        expected, count = defined(name, minima.tolist(), nodes, k)
-        assert (dict(enumerate(got)), tested) == (expected, count)
+@tried(600, seed=st.integers(0, 2**31))
+def test_epoch_kernels_equal_their_definitions(name: str, seed: int) -> None:
+    draw, code = np.random.default_rng(seed), kernels.CODES[name]
+    nodes = int(2 ** draw.integers(0, 7))
+    if code not in (kernels.BUDDY, kernels.HYBRID):
+        nodes = int(draw.integers(1, 12 if code == kernels.OPT else 70))
+    jobs, k = int(draw.integers(1, 8 if code == kernels.OPT else 20)), int(draw.integers(0, 5))
+    minima = -np.sort(-draw.integers(1, draw.integers(1, nodes + 1), jobs, endpoint=True))
+    minima = np.minimum(minima, nodes)
+    as_arrays = kernels.QuantumPlan(*np.zeros((len(kernels.QuantumPlan._fields), jobs), np.int64))
+    as_lists = kernels.QuantumPlan(*([0] * jobs for _ in kernels.QuantumPlan._fields))
+    limits = (nodes, k, kernels.UNLIMITED)
+    tested = compiled(kernels.plan)(code, minima, *limits, as_arrays)
+    assert tested == kernels.plan(code, minima.tolist(), *limits, as_lists)
+    assert [field.tolist() for field in as_arrays] == list(as_lists)
+    assert sorted(as_lists.turn) == list(range(jobs))
+    got = zip(as_lists.first, as_lists.nodes, as_lists.start, as_lists.length, strict=True)
+    expected, count = defined(name, minima.tolist(), nodes, k)
+    assert (dict(enumerate(got)), tested) == (expected, count)
 
 
 def defined(

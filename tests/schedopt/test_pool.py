@@ -52,7 +52,7 @@ def test_bench_replaces_killed_workers() -> None:
 # --- kill -9, and a full disk ----------------------------------------------------------------
 
 
-KILLS = 5 if ALL else 3
+KILLS = 5 if ALL else 2
 MOST_AT_ONCE = 6
 """Rows that a killed bench writes at most beyond those of the one before."""
 

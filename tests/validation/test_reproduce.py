@@ -18,6 +18,8 @@ from schedopt.validation.reproduce.ledger import Findings, ledger, run, runner
 from schedopt.verbs.reproduce import last_recorded
 
 LONG = (
+    "dssp/figure-5",
+    "epoch/section-4.2",
     "epoch/table-2",
     "hesrpt/figure-4",
     "msfq/figure-6",
