@@ -1,6 +1,6 @@
-"""The machine, what jobs need of it, and their tasks, as flat arrays for the simulator.
+"""The machine, the needs of jobs, and their tasks, as flat arrays for the simulator.
 
-Seats are amounts like resources, and all amounts are whole numbers.
+Seats are amounts like resources. All amounts are integers.
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ if TYPE_CHECKING:
     from schedopt.instances.dssp import Instance, Tasks
 
 NEAR = 1 + 1e-11
-"""Relative rounding allowed to a task that ends just after its processor leaves, or is due."""
+"""Relative tolerance of the end of a task, against rounding."""
 MOST_IN_PYTHON = 500
-"""Tasks up to which a night is simulated as plain Python."""
+"""Most tasks that are simulated as plain Python."""
 LARGEST = 1 << 60
-"""Largest amount in whole units; what is larger is rounded to be on the safe side."""
+"""Largest amount in integer units; larger amounts are rounded to the safe side."""
 
 
 class MachineArrays(NamedTuple):
-    """A machine, and what jobs need of it, whatever their lengths and keys are."""
+    """A machine, and the needs of jobs that do not depend on lengths and keys."""
 
-    changes: Floats  # when something changes
+    changes: Floats  # times at which something changes
     first_layer: Ints  # of each pool, (pools + 1,)
     first_step: Ints  # of each layer, (layers + 1,)
-    step_times: Floats  # (steps,)
-    there: Ints  # processors of the layer from then on, (steps,)
-    stays: Floats  # until when they stay; -1 where there are none, (steps,)
+    step_times: Floats  # when each step begins, (steps,)
+    there: Ints  # processors of the layer in the step, (steps,)
+    stays: Floats  # until when these processors stay, or -1 without processors, (steps,)
     first_level: Ints  # of each amount, (amounts + 1,)
-    level_times: Floats  # (levels,)
-    level: Ints  # how much there is from then on, (levels,)
+    level_times: Floats  # when each level begins, (levels,)
+    level: Ints  # the amount in the level, (levels,)
     width: Ints  # processors of a task, (classes,)
-    use: Ints  # what a task holds, (classes, amounts)
+    use: Ints  # amounts that a task holds, (classes, amounts)
     first_pool: Ints  # (classes + 1,)
-    pools: Ints  # those of each class, in the file's order
+    pools: Ints  # the pools of each class, in the order of the file
     class_of: Ints  # (jobs,)
-    most: Ints  # processors that a job may hold, (jobs,)
+    most: Ints  # most processors that a job may hold, (jobs,)
     releases: Floats  # (jobs,)
     due: Floats  # (jobs,)
-    delay: float  # the longest that is paid for
-    end: float  # after which nothing runs
-    predecessors: Ints  # how many, (jobs,)
+    delay: float  # the longest delay with a reward
+    end: float  # when the machine ends
+    predecessors: Ints  # their number, (jobs,)
     first_successor: Ints  # (jobs + 1,)
     successors: Ints
 
 
 class TaskKinds(NamedTuple):
-    """Kinds of tasks, in the order in which jobs and stages hand them out."""
+    """Kinds of tasks, in the order of jobs and stages."""
 
-    first: Ints  # task of each, in that order, (kinds + 1,)
+    first: Ints  # the first task of each kind, in that order, (kinds + 1,)
     lengths: Floats  # (kinds,)
     keys: Floats  # (kinds,)
-    latest: Floats  # when it starts at the latest: after that its job is given up, (kinds,)
+    latest: Floats  # latest start; after it the job is dropped, (kinds,)
     job_of: Ints  # (kinds,)
     stage_of: Ints  # (kinds,)
     first_kind: Ints  # of each stage, (stages + 1,)
@@ -70,7 +70,7 @@ class TaskKinds(NamedTuple):
 
 
 def machine_arrays(night: Instance) -> MachineArrays:
-    """Return the machine of an instance with its seats; it is kept with the instance."""
+    """Return the machine of an instance with its seats; the result is cached."""
     arrays: MachineArrays | None = vars(night).get("_site")
     if arrays is None:
         own = [rule for rule in night.constraints if isinstance(rule, Seats)]
@@ -122,7 +122,7 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
         _concatenate([key[1] for key in classes], int),
         np.array(class_of, dtype=np.int64),
         np.array([job.max_processors or LARGEST for job in jobs], dtype=np.int64),
-        night.releases.copy(),  # numba compiles anew for arrays that nobody may change
+        night.releases.copy(),  # numba compiles again for read-only arrays
         night.deadlines.copy(),
         night.delay,
         np.inf if night.end is None else float(night.end),
@@ -133,13 +133,13 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
 
 
 def _in_units(there: Steps, needs: Sequence[Any]) -> tuple[list[int], list[int]]:
-    """Return an amount, and what each job holds of it, in whole units."""
+    """Return an amount over time, and what each job holds of it, in integer units."""
     unit = min(lowest([*needs, *there.amounts])[1], LARGEST / max(there.most, Fraction(1)))
     return [floor(a * unit) for a in there.amounts], [min(ceil(n * unit), LARGEST) for n in needs]
 
 
 def _constant_until(there: Steps) -> list[float]:
-    """Return until when what there is from each time on stays."""
+    """Return until when the processors of each step stay."""
     until, levels = float("inf"), list[float]()
     for time, amount in zip(there.times[::-1], there.amounts[::-1], strict=True):
         levels.append(until if amount else -1.0)
@@ -148,7 +148,7 @@ def _constant_until(there: Steps) -> list[float]:
 
 
 def _offsets(parts: Sequence[Sequence[Any]]) -> Ints:
-    """Return where each part begins once all stand one after the other, and where the last ends."""
+    """Return the positions at which concatenated parts begin, and the end of the last."""
     return np.cumsum([0, *map(len, parts)]).astype(np.int64)
 
 
@@ -160,9 +160,10 @@ def _concatenate(parts: Sequence[Sequence[Any]], kind: type) -> Any:
 def task_kinds(
     tasks: Tasks, lengths: Floats, keys: Floats | None, latest: Floats | None = None
 ) -> TaskKinds:
-    """Return the kinds of tasks in the order in which stages hand them out.
+    """Return the kinds of tasks.
 
-    `lengths`, `keys`, `latest` are of tasks in that order, shape (tasks,); of no keys all are 0.
+    ``lengths``, ``keys`` and ``latest`` have one number for each task, in the order of the stages,
+    shape (tasks,). Without keys, all keys are 0.
     """
     count, first = len(lengths), tasks.first_task[:-1]
     starts = np.zeros(count, dtype=np.bool_)
@@ -185,7 +186,7 @@ def task_kinds(
 
 
 def is_plain(site: MachineArrays) -> bool:
-    """Tell whether tasks wait for one processor each, all of which are there all the time."""
+    """Return True if every task needs one processor, and all processors are always there."""
     return (
         len(site.changes) == 1
         and not len(site.successors)

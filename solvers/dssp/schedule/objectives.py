@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MOST_COMBINED = (1 << 30) - 1
 """Largest sum of combined weights: CP-SAT errs on coefficients beyond 2^31 (or-tools 5293)."""
 MOST_REDUCED = 1 << 52
-"""The same where the least of a value is best, which cannot be an objective by itself."""
+"""The same for a value that is minimized, which cannot be an objective by itself."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Group:
     weights : list of Fraction
         The value of each job; whole numbers where the group has several objectives.
     total : int
-        The sum over the jobs that can be in time, in whole units.
+        The sum over the jobs that can be on time, in integer units.
     scale, step : int
         Units in 1 of the first objective, and the weight of such a unit in the group.
     reduction : int
-        The most that objectives of which the least is best take from a value of the group.
+        The largest reduction of a value of the group by objectives that are minimized.
     """
 
     names: tuple[str, ...]
@@ -69,7 +69,7 @@ class Group:
         return sum((self.weights[j] for j in at), Fraction(0))
 
     def first_value(self, value: float) -> float:
-        """Return the most of the first objective in a value of the group."""
+        """Return the largest value of the first objective for a value of the group."""
         if len(self.names) == 1:
             return value
         return float(Fraction((floor(value + 1e-6) + self.reduction) // self.step, self.scale))
@@ -87,7 +87,7 @@ class Reached(Constraint, frozen=True, tag="reached"):
 
 
 def groups_of(night: Instance, most: int = MOST_COMBINED) -> list[Group]:
-    """Return an instance's objectives in groups whose combined weights sum to at most ``most``."""
+    """Return the objectives in groups whose combined weights sum to at most ``most``."""
     groups: list[Group] = []
     able = night.in_time.tolist()
     for name in night.objectives or ("reward",):
@@ -109,9 +109,9 @@ def groups_of(night: Instance, most: int = MOST_COMBINED) -> list[Group]:
 
 
 def solve(model: Schedule, task: EngineTask) -> Result:
-    """Solve a schedule for each group of objectives, holding what the groups before have reached.
+    """Solve a schedule for each group of objectives, with the values of earlier groups as rows.
 
-    The result is optimal only where the schedule is the best for every group. Its bound is that of
+    The result is optimal if the schedule is proven optimal for every group. Its bound is that of
     the first objective.
     """
     night, run = model.instance, Run(task.limits)
@@ -173,7 +173,7 @@ def _with_values(night: Instance, solution: Scheduled) -> Scheduled:
 
 
 def _watch(watch: Watch | None, group: Group) -> Watch | None:
-    """Return a watch that is told of the first objective in place of the group."""
+    """Return a watch that is called with values of the first objective of a group."""
     if watch is None or len(group.names) == 1:
         return watch
 

@@ -1,12 +1,11 @@
-"""Packing the last tasks of a night, once few stages are left to start.
+"""Packing the last tasks of a horizon into the time that the processors have left.
 
-A dispatcher that never idles wastes nothing until its last tasks, and there much: some processors
-end long before the deadline, others would end after it. From some time on the tasks that are left
-are those of each job's last long stage and of short stages after it, which are put where they can
-just be in time. What each processor has left until the deadline is a bin of its own, filled in the
-order of due times: a task goes where it ends nearest to when it is due, the longest first (best
-fit decreasing, as in Johnson 1973, with bins of several sizes), and what finds no bin is exchanged
-against what has one.
+A non-delay dispatcher wastes time only at the end: some processors end long before the deadline,
+others would end after it. From some time on, the remaining tasks are those of each job's last long
+stage and of the short stages after it. The time that each processor has left until the deadline is
+a bin. Bins are filled in the order of due times: a task goes where it ends closest before its due
+time, the longest first (best fit decreasing, Johnson 1973, with bins of several sizes). A task that
+fits no bin is exchanged with tasks that do.
 """
 
 from typing import Any, NamedTuple
@@ -18,27 +17,27 @@ from schedopt.solvers.compiling import kernel, makes_no_arrays
 from schedopt.solvers.dssp.schedule.machine_arrays import MOST_IN_PYTHON
 from schedopt.solvers.kernels import last_at_most
 
-Array = Any  # numba gives its own types to what these kernels hand to one another
+Array = Any  # kernels pass numba's own types to each other
 
 
 class Tail(NamedTuple):
-    """What is left to pack: items in the order of due times, bins of one processor each."""
+    """The remaining tasks as items, in the order of due times, and a bin for each processor."""
 
-    tasks: Array  # of each item, (items,)
-    owners: Array  # the jobs of these, (items,)
+    tasks: Array  # the task of each item, (items,)
+    owners: Array  # the job of each item, (items,)
     lengths: Array
     opens: Array  # when each item may start, (items,)
-    due: Array  # when each must end, (items,)
-    bins: Array  # where each item is; -1: nowhere, (items,)
+    due: Array  # when each item must end, (items,)
+    bins: Array  # the bin of each item, or -1, (items,)
     begin: Array  # when each processor is free, (bins,)
-    end: Array  # when it has done what the bin holds, (bins,)
+    end: Array  # when the last item of each bin ends, (bins,)
     head: Array  # first item of each bin, (bins,)
     after: Array  # the item that runs next in the bin, (items,)
 
 
 @makes_no_arrays
 def _completion_after_exchange(tail: Tail, p: int, less: int, more: int) -> float:
-    """Return when a bin completes with one item for another (-1: none); infinite if late."""
+    """Return the end of a bin after an exchange of items (-1: none); infinite if one is late."""
     now, i = tail.begin[p], tail.head[p]
     while i >= 0 or more >= 0:
         if more >= 0 and (i < 0 or more < i):
@@ -84,7 +83,7 @@ def _remove_item(tail: Tail, i: int) -> None:
 
 @makes_no_arrays
 def _best_fit(tail: Tail, order: Ints, ends: Floats) -> None:
-    """Append each item where it ends closest before its due time, if it fits anywhere."""
+    """Append each item to the bin where it ends closest before its due time, if it fits."""
     for i in range(len(tail.bins)):
         at = last_at_most(ends, 0, len(ends), tail.due[i] - tail.lengths[i])
         p, now = order[at], max(ends[at], tail.opens[i]) + tail.lengths[i]
@@ -99,7 +98,7 @@ def _best_fit(tail: Tail, order: Ints, ends: Floats) -> None:
 
 @makes_no_arrays
 def _widen_bin(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
-    """Exchange items of a bin for shorter ones of others until it takes one more, if it can."""
+    """Exchange items of a bin for shorter ones until item ``u`` fits; return True if it does."""
     while _completion_after_exchange(tail, q, -1, u) == np.inf:
         gain, one, other = 1e-9 * span, -1, -1
         k = tail.head[q]
@@ -127,7 +126,7 @@ def _widen_bin(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
 
 @makes_no_arrays
 def _place_item(tail: Tail, u: int, span: float, work: Array) -> None:
-    """Put an item where it can be in time, or into the emptiest bin once that is widened."""
+    """Put an item into a bin where it is on time, or into the emptiest bin after exchanges."""
     room, q = 0.0, 0
     for p in range(len(tail.end)):
         if tail.end[p] + tail.lengths[u] <= span:
@@ -153,11 +152,11 @@ def pack(
     chosen: Array,
     starts: Floats,
 ) -> None:
-    """Pack items, and fill in when their tasks start.
+    """Pack items, and fill in the start times of their tasks.
 
-    `order` are the bins by the time at which each is free, `ends` these times, `span` is the last
-    due time, and `remaining` how many comparisons exchanges may take, shape (1,). A job is no
-    longer `chosen` where one of its tasks finds no place.
+    ``order`` are the bins by the time at which each is free, ``ends`` these times, ``span`` is the
+    last due time, and ``remaining`` the number of comparisons for exchanges, shape (1,). A job with
+    a task that fits nowhere is removed from ``chosen``.
     """
     _best_fit(tail, order, ends)
     for i in range(len(tail.bins)):

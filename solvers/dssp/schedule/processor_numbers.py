@@ -1,4 +1,4 @@
-"""Which processors simulated tasks stand on, told in one pass over what has started."""
+"""The processors of simulated tasks, from the history of their starts."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 class Simulated(NamedTuple):
-    """The outcome of a simulation; NaN of what is not run, or never completes."""
+    """The outcome of a simulation; times are NaN for tasks that do not run."""
 
-    starts: Floats  # when each task starts, shape (tasks,)
-    completion: Floats  # when each job completes, shape (jobs,)
-    lengths: Floats  # of tasks in the order in which stages hand them out
-    keys: Floats  # the same
-    order: Ints | None  # this order, if it is not the file's
-    history: History | None  # what started; None where each task takes one processor of one layer
+    starts: Floats  # start of each task, shape (tasks,)
+    completion: Floats  # completion time of each job, shape (jobs,)
+    lengths: Floats  # of tasks, in the order of the stages
+    keys: Floats  # of tasks, in the same order
+    order: Ints | None  # this order, if it is not that of the file
+    history: History | None  # None if each task takes one processor of one layer
 
     def processors(self, night: Instance) -> dict[int, tuple[int, ...]]:
-        """Return the processors of each task that has started and takes some time.
+        """Return the processors of each task of positive length that has started.
 
-        Of a layer the idle ones of the lowest numbers are taken first.
+        In a layer, idle processors of the lowest numbers are taken first.
         """
         history = self._history_by_task() if self.history is None else self.history
         layers = night.machine.layers
@@ -103,7 +103,7 @@ def simulate_keys(
 
 @kernel(python_up_to=MOST_IN_PYTHON, size=lambda first, ends, history: int(history.tasks.sum()))
 def _numbers(first: Ints, ends: Floats, history: History) -> Ints:
-    """Return the processors of each line, line after line: the idle ones of the lowest numbers."""
+    """Return the processors of each line of a history: idle ones of the lowest numbers."""
     starts, layers, processors = history.starts, history.layers, history.processors
     taken = np.zeros(len(first) + 1, np.int64)
     for line in range(len(starts)):

@@ -1,18 +1,18 @@
-"""The meaning of a dispatcher: which task starts when, played through to the end of the night.
+"""The simulation of a dispatcher.
 
-Nonpreemptive and non-delay, from event to event: a task ends, a job is released, the machine
-changes. At each event the tasks that end there end first, then jobs are released, then tasks start.
+The simulation is nonpreemptive and non-delay. Events are ends of tasks, releases of jobs and
+changes of the machine. At each event, tasks end first, then jobs are released, then tasks start.
 The tasks of a stage wait from the time at which the job is released, its predecessors have
-completed while they are paid, and the stage before has ended; a task of no length is then done at
-once. The waiting task with the least key starts first, the order of the file decides ties, and a
-task that does not find all it needs lets others start before it. A task takes its processors in the
-first of its job's pools that has enough: those that leave first of all that stay until the task
-ends. What the task holds must be free at all times until it ends.
+completed with a reward, and the previous stage has ended. A task of length 0 is then completed at
+once. The waiting task with the least key starts first; ties are broken by the order of the file. A
+task that cannot start lets others start before it. A task takes its processors in the first of its
+job's pools that has enough, and there the processors that leave first among those that stay until
+the task ends. Its resources and seats must be free until it ends.
 
-Equal tasks that a stage hands out one after the other are one *kind* with a count. All tasks of a
-kind that can start at an event start together, as a *batch*, and end together: the time to simulate
-grows with the number of batches. Jobs with the same needs (processors, pools, what their tasks
-hold) are a *class*: once a task finds no room at an event, no other task of its class is tried.
+Consecutive equal tasks of a stage are one *kind* with a count. All tasks of a kind that can start
+at an event start together, as a *batch*, and end together, so that the time of the simulation is
+proportional to the number of batches. Jobs with the same needs (processors, pools, resources and
+seats) are a *class*: after a task cannot start at an event, no other task of its class is tried.
 
 Source: Anderson et al., SPAA 2005, section 3.2.
 """
@@ -31,14 +31,14 @@ from schedopt.solvers.dssp.schedule.machine_arrays import (
 )
 from schedopt.solvers.kernels import before, pop, push
 
-Array = Any  # numba gives its own types to the arrays that kernels hand to one another
+Array = Any  # kernels pass numba's own types to each other
 NO_ROOM, JOB_LIMIT, TOO_LONG = -3, -2, -1
-"""Why no task of a kind starts: nor would any of its class; the job holds all processors it may; or
-the tasks are too long for the room there is."""
+"""Why no task of a kind starts: none of its class can start; the job holds its most processors; or
+the tasks are too long for the processors and amounts that are free."""
 
 
 class History(NamedTuple):
-    """The batches in the order in which they started: a line for each layer that one uses."""
+    """The batches in the order of their starts: a line for each layer that a batch uses."""
 
     starts: Floats
     first: Ints  # the batch's first task, in the order of the kinds
@@ -58,7 +58,7 @@ class Layers(NamedTuple):
 
 
 class Amounts(NamedTuple):
-    """Resources and seats, and how much of them running tasks hold: see `MachineArrays`."""
+    """Resources and seats, and the amounts that running tasks hold: see `MachineArrays`."""
 
     first: Ints  # the first level of each amount, (amounts + 1,)
     times: Floats  # when each level begins, (levels,)
@@ -69,7 +69,7 @@ class Amounts(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far kinds and jobs are."""
+    """The progress of kinds and jobs."""
 
     left: Ints  # tasks that have not started, (kinds,)
     after: Ints  # the next kind in a list of kinds that are set aside, -1 at its end, (kinds,)
@@ -78,7 +78,7 @@ class Progress(NamedTuple):
     unfinished: Ints  # tasks of the stage that have not ended, (jobs,)
     working: Ints  # processors in use, (jobs,)
     pending: Ints  # predecessors, and the release, that the job waits for, (jobs,)
-    given_up: Array  # whether the job can no longer be in time, (jobs,)
+    given_up: Array  # whether the job can no longer be on time, (jobs,)
     aside: Ints  # the first kind set aside until a batch of the job ends, (jobs,)
     opened: Ints  # room for the jobs whose next stage opens, (jobs,)
 
@@ -126,7 +126,7 @@ def _first_pool(layers: Layers, site: MachineArrays, c: int, end: float) -> int:
 
 @makes_no_arrays
 def _count_held(amounts: Amounts, c: int, count: int, end: float) -> int:
-    """Return how many of so many tasks find the amounts they hold until an end, or why none."""
+    """Return how many tasks find free amounts until an end, or the reason why none does."""
     for r in range(amounts.use.shape[1]):
         use, first = amounts.use[c, r], amounts.level[r]
         if use <= 0:
