@@ -48,7 +48,7 @@ def ignore(value: float | None, bound: float | None) -> None:
     """Ignore progress."""
 
 
-class Look(NamedTuple):
+class EnumerationLimits(NamedTuple):
     """Most combinations of each half, and most rows that combinations can violate."""
 
     limit: int
@@ -73,7 +73,7 @@ class PricedCoreParams:
         Most choices of a block.
     widest_block : int
         A row over at most so many columns can be a block, whatever its share of all columns.
-    looks : tuple of Look
+    enumerations : tuple of EnumerationLimits
         Limits of the enumerations, one after another.
     recentrings : int
         Most updates of the prices of other rows by the solutions of the blocks.
@@ -100,9 +100,12 @@ class PricedCoreParams:
     sample_rows: int = 8
     block_choices: int = 1 << 10
     widest_block: int = 12
-    looks: tuple[Look, ...] = (
-        *(Look(64, 1), Look(1_024, 1)),
-        *(Look(64, 12), Look(512, 12), Look(4_096, 12)),
+    enumerations: tuple[EnumerationLimits, ...] = (
+        EnumerationLimits(64, 1),
+        EnumerationLimits(1_024, 1),
+        EnumerationLimits(64, 12),
+        EnumerationLimits(512, 12),
+        EnumerationLimits(4_096, 12),
     )
     recentrings: int = 3
     pairs: int = 1 << 21
@@ -399,22 +402,22 @@ class PricedCoreSearch:
         """Solve the blocks, and enumerate combinations of choices with small losses."""
         if self.price is None or self.price.reduced.dtype == object:
             return
-        for look in self.params.looks:
+        for limits in self.params.enumerations:
             value = None
             while value is None or self.value > value:
                 value = self.value
-                complete_to, slack = self._combine(look)
+                complete_to, slack = self._combine(limits)
                 if self.is_over:
                     return
-            if look.rows > 1 and complete_to < slack // 16:
+            if limits.rows > 1 and complete_to < slack // 16:
                 return  # there are too many combinations
 
-    def _combine(self, look: Look) -> tuple[int, int]:
+    def _combine(self, limits: EnumerationLimits) -> tuple[int, int]:
         """Enumerate combinations; return the loss up to which they are complete, and the slack."""
         if self.price is None:
             return 0, 0
         priced = self._price_blocks(self.price)
-        if priced is not None and look == self.params.looks[0]:
+        if priced is not None and limits == self.params.enumerations[0]:
             priced = self._recentre(priced)
         if priced is None or any(block.is_empty for block in priced.blocks):
             return 0, LARGEST
@@ -429,14 +432,14 @@ class PricedCoreSearch:
         self._fix(lost, losses)
         if self.proven:
             return 0, 0
-        sets, base, complete_to = self._choices(priced, owner, slack, look.limit)
-        most = self.params.sets_per_combination * look.limit
-        linking = linking_rows(own, bound, base, sets, rows, most_sets=most, most_rows=look.rows)
+        sets, base, complete_to = self._choices(priced, owner, slack, limits.limit)
+        most = self.params.sets_per_combination * limits.limit
+        linking = linking_rows(own, bound, base, sets, rows, most_sets=most, most_rows=limits.rows)
         complete_to = min(complete_to, linking.complete_to)
         tables = [choices.over(linking.sides, own.n_rows) for choices in linking.sets]
         n = len(linking.sides)
         halves = [
-            enumerate_combinations(tables[half::2], n, slack, look.limit, self.until)
+            enumerate_combinations(tables[half::2], n, slack, limits.limit, self.until)
             for half in (0, 1)
         ]
         complete_to = min(complete_to, *(half.complete_to for half in halves))

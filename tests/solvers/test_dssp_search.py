@@ -118,7 +118,7 @@ def test_it_ends_where_the_target_is_met() -> None:
         DispatchOrders(night),
         Run(Limits()),
         starts=[everyone(night)],
-        keeps=lambda jobs: True,
+        satisfies_rules=lambda jobs: True,
         target=6.0,
     )
     assert found.worth == 6.0

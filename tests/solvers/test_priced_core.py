@@ -12,12 +12,19 @@ from schedopt.solvers.priced_core.bounds import PricedBound
 from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.solvers.priced_core.open_part import merge_equal_rows, open_part, propagate
 from schedopt.solvers.priced_core.relaxation import relax, relax_by_samples
-from schedopt.solvers.priced_core.search import Look, PricedCoreParams, PricedCoreSearch
+from schedopt.solvers.priced_core.search import (
+    EnumerationLimits,
+    PricedCoreParams,
+    PricedCoreSearch,
+)
 from schedopt.solvers.result import Limits
 
 NUMBERS = ("plain", "near ties", "thirteen orders", "huge")
 EVERY_STEP = PricedCoreParams(
-    branching_columns=0, core_sizes=(2, 4), cp_sat_columns=0, looks=(Look(2, 1), Look(4, 2))
+    branching_columns=0,
+    core_sizes=(2, 4),
+    cp_sat_columns=0,
+    enumerations=(EnumerationLimits(2, 1), EnumerationLimits(4, 2)),
 )
 """Parameters under which small programs pass through all steps."""
 

@@ -71,7 +71,7 @@ class DispatchSearch:
     Parameters
     ----------
     orders : DispatchOrders
-    keeps : callable
+    satisfies_rules : callable
         Tests whether a set of jobs satisfies all side constraints.
     seed : int
     starts : iterable of ndarray of bool
@@ -91,14 +91,14 @@ class DispatchSearch:
     def __init__(
         self,
         orders: DispatchOrders,
-        keeps: Callable[[JobMask], bool],
+        satisfies_rules: Callable[[JobMask], bool],
         seed: int,
         starts: Iterable[JobMask],
         required: JobMask | None = None,
         *,
         params: MoveParams = DEFAULTS,
     ) -> None:
-        self.orders, self.keeps, self.params = orders, keeps, params
+        self.orders, self.satisfies_rules, self.params = orders, satisfies_rules, params
         night = orders.night
         self.required = np.zeros(len(night.jobs), dtype=np.bool_)
         if required is not None:
@@ -216,7 +216,7 @@ class DispatchSearch:
         tried.worth, best = float(outcome.earned.sum()), self.best
         good = tried.worth >= self._now.worth
         if good or best is None:
-            sound = self.keeps(outcome.done)
+            sound = self.satisfies_rules(outcome.done)
             kept = Incumbent(outcome.done, tried.order, tried.shift, tried.worth, outcome.simulated)
             if sound and (best is None or tried.worth > best.worth * (1 + 1e-12)):
                 self.best, self.fruitless = kept, 0
@@ -230,7 +230,7 @@ def search(
     run: Run,
     *,
     starts: Iterable[JobMask],
-    keeps: Callable[[JobMask], bool],
+    satisfies_rules: Callable[[JobMask], bool],
     required: JobMask | None = None,
     target: float | None = None,
     seconds: float | None = None,
@@ -239,9 +239,9 @@ def search(
 ) -> Incumbent | None:
     """Search until the target or the time limit is reached, or ``patience`` moves had no success.
 
-    ``starts``, ``keeps`` and ``required`` are as in `DispatchSearch`. Each worker has a seed of its
-    own. One worker makes the same moves under any time limit. An interruption ends the search and
-    keeps the incumbent.
+    ``starts``, ``satisfies_rules`` and ``required`` are as in `DispatchSearch`. Each worker has a
+    seed of its own. One worker makes the same moves under any time limit. An interruption ends the
+    search and keeps the incumbent.
     """
     stop, best = threading.Event(), None
     until = inf if seconds is None else now() + seconds  # without the seconds for compiling
@@ -251,7 +251,7 @@ def search(
 
     def work(seed: int) -> Incumbent | None:
         try:
-            own = DispatchSearch(orders, keeps, seed, starts, required)
+            own = DispatchSearch(orders, satisfies_rules, seed, starts, required)
             while own.fruitless < patience and not stop.is_set() and now() < until:
                 own.move()
                 if own.best is not None and own.best.worth >= goal:

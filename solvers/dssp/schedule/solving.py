@@ -93,16 +93,17 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
         result = _result(model, run, known, relaxed.bound, "optimal")
         if result.gap is not None and result.gap <= limits.gap:
             return result
-    few = _has_time_for_cpsat(tasks, limits)
+    cpsat_follows = _has_time_for_cpsat(tasks, limits)
     seconds = None
     if limits.time_limit is not None:
         written = 0.05 + 3e-6 * tasks  # seconds for writing the result
         remaining = limits.time_limit - (now() - began) - written
         seconds = max(
-            0.0, min(remaining, PARAMS.search_share * limits.time_limit) if few else remaining
+            0.0,
+            min(remaining, PARAMS.search_share * limits.time_limit) if cpsat_follows else remaining,
         )
     until = None if seconds is None else now() + seconds
-    best = _best_dispatched(model, run, relaxed, until, few=few, known=known)
+    best = _best_dispatched(model, run, relaxed, until, cpsat_follows=cpsat_follows, known=known)
     result = _result(model, run, best, relaxed.bound, "completed")
     value, bound = result.objective, result.bound
     beaten = value is not None and bound is not None and value > bound  # for the portfolio's alarm
@@ -111,7 +112,7 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     if run.interrupted:
         return msgspec.structs.replace(result, termination="interrupted")
     late = limits.time_limit is not None and now() - began >= limits.time_limit
-    if late or not few:
+    if late or not cpsat_follows:
         return msgspec.structs.replace(result, termination="time-limit")
     return Partial(result, relaxed.bound)
 
@@ -163,7 +164,7 @@ def bounding_selection(model: Schedule) -> Selection:
 
 def solve_relaxation(model: Schedule, limits: Limits) -> Result:
     """Solve the selection that bounds every schedule, or select all jobs if time is short."""
-    if _is_short(model, limits) and (every := _all_jobs(model)) is not None:
+    if bound_takes_too_long(model, limits) and (every := _all_jobs(model)) is not None:
         return every
     selection = bounding_selection(model)
     seconds = PARAMS.bound_seconds
@@ -173,7 +174,7 @@ def solve_relaxation(model: Schedule, limits: Limits) -> Result:
     return portfolio.solve(selection, limits, trivial=lambda: greedy_solution(selection))
 
 
-def _is_short(model: Schedule, limits: Limits) -> bool:
+def bound_takes_too_long(model: Schedule, limits: Limits) -> bool:
     """Return True if building the selection takes longer than the time for the bound."""
     if limits.time_limit is None:
         return False
@@ -208,7 +209,7 @@ def _best_dispatched(
     relaxed: Result,
     until: float | None,
     *,
-    few: bool,
+    cpsat_follows: bool,
     known: Scheduled | None = None,
 ) -> Scheduled | None:
     """Return the best schedule that dispatching finds, or the known one if it is as good.
@@ -240,10 +241,10 @@ def _best_dispatched(
         run,
         starts=starts,
         required=required,
-        keeps=rule_checker(model),
+        satisfies_rules=rule_checker(model),
         target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
         seconds=None if until is None else max(0.0, until - now()),
-        patience=_patience(len(night.tasks.lengths)) if few else 10**9,
+        patience=_patience(len(night.tasks.lengths)) if cpsat_follows else 10**9,
         workers=threads(limits),
     )
     if best is None or best.simulated is None:
@@ -355,7 +356,7 @@ def _ruled_selections(model: Schedule, run: Run) -> Iterator[JobMask]:
     from schedopt.formulations.dssp import Selection
 
     night, limits = model.instance, run.limits
-    if not model.rule_rows or _is_short(model, limits):
+    if not model.rule_rows or bound_takes_too_long(model, limits):
         return
     limit = PARAMS.rule_seconds
     if limits.time_limit is not None:
@@ -379,7 +380,7 @@ def rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
     every = np.ones(len(night.jobs), dtype=np.bool_)
     program = integer_program([*night.index], night.rewards, every, model.rule_rows)
 
-    def keeps(jobs: JobMask) -> bool:
+    def satisfies_rules(jobs: JobMask) -> bool:
         return program.satisfied_by(program.point(np.flatnonzero(jobs).tolist()))
 
-    return keeps
+    return satisfies_rules

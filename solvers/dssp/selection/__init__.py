@@ -168,9 +168,9 @@ class HighsEngine(Engine):
 
     def solve(self, model: Selection | Season, task: EngineTask) -> Result | Partial:
         """Solve with the MIP solver of the engine's name."""
-        from schedopt.solvers.dssp.selection.priced_core import by_mip
+        from schedopt.solvers.dssp.selection.priced_core import solve_by_mip
 
-        return by_mip(model, task)
+        return solve_by_mip(model, task)
 
 
 class ScipEngine(HighsEngine):
@@ -196,9 +196,9 @@ class DeclaredSelection(Engine):
 
     def solve(self, model: Selection | Season, task: EngineTask) -> Result | Partial:
         """Solve the Pyomo model with HiGHS."""
-        from schedopt.solvers.dssp.selection.priced_core import as_declared
+        from schedopt.solvers.dssp.selection.priced_core import solve_declared_model
 
-        return as_declared(model, task)
+        return solve_declared_model(model, task)
 
 
 PROGRAM_ENGINES = (

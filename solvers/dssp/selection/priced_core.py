@@ -44,7 +44,7 @@ def branch_and_bound(model: Selection | Season, task: EngineTask) -> Result[Any]
     return _solve(model, task, PricedCoreSearch.run_branch_and_bound)
 
 
-def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
+def solve_by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Solve a selection or a season with HiGHS or SCIP, and prove the result in integers.
 
     A model that was changed natively is solved as it stands.
@@ -70,7 +70,7 @@ def _solve(
         remaining_limits(task.limits, run.began),
         x=_start(model, task, program),
         bound=bound,
-        note=_noted(run),
+        note=_progress_recorder(run),
     )
     solve_(search)
     if search.x is None and not search.proven:
@@ -81,7 +81,7 @@ def _solve(
     return conclude(
         model,
         run,
-        decided(search, program.scale, termination(search), engine=task.name),
+        outcome_of(search, program.scale, termination(search), engine=task.name),
         solver=task.name,
         version=version,
         options={"threads": task.limits.threads},
@@ -104,7 +104,7 @@ def _heuristic(
     return None if solution is None else program.point(model.chosen_columns(solution))
 
 
-def _noted(run: Run) -> Note:
+def _progress_recorder(run: Run) -> Note:
     """Return a function that records progress in the run and reports it to the user."""
 
     def note(value: float | None, bound: float | None) -> None:
@@ -115,7 +115,7 @@ def _noted(run: Run) -> Note:
     return note
 
 
-def decided(
+def outcome_of(
     search: PricedCoreSearch,
     scale: Fraction,
     stopped: Termination,
@@ -155,20 +155,20 @@ def _solve_in_order(model: Selection | Season, task: EngineTask) -> Result[Any]:
     goals = [program.rewards, *(np.append(worth.numbers, added) for worth in worths)]
     units = [program.scale, *(Fraction(worth.scale) for worth in worths)]
     limits = remaining_limits(task.limits, run.began)
-    note = _noted(run)
+    note = _progress_recorder(run)
     found = maximize_in_order(program, goals, limits, note=note)
     holds = conflict_oracle(program, list(model.side_constraints()), task.limits, run.began)
     return conclude(
         model,
         run,
-        _decided_in_order(found, names, units),
+        _outcome_in_order(found, names, units),
         solver=task.name,
         version=plain_version(),
         holds=holds,
     )
 
 
-def _decided_in_order(
+def _outcome_in_order(
     found: OrderedOptimum, names: Sequence[str], units: Sequence[Fraction]
 ) -> Decided:
     """Return the outcome for objectives in order, in rewards."""
@@ -185,7 +185,7 @@ def _decided_in_order(
     return Decided("time-limit", best, bounds[0], proven=False, message=message)
 
 
-def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
+def solve_declared_model(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Solve the native model in HiGHS, its objectives one after another.
 
     The values of earlier objectives are fixed, up to rounding, while the next one is maximized.

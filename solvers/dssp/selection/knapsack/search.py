@@ -433,7 +433,7 @@ def _decide(model: Selection, run: Run) -> Decided:
         columns[positions[chosen]] = 1
         return Decided(stopped, columns, Fraction(search.bound), proven, message)
     # Find a solution with demands rounded up, and prove the optimum without rounding.
-    from schedopt.solvers.dssp.selection.priced_core import decided, termination
+    from schedopt.solvers.dssp.selection.priced_core import outcome_of, termination
     from schedopt.solvers.priced_core.search import PricedCoreSearch
 
     careful = Core(rewards, *in_doubles(demands, room)[:2])
@@ -449,4 +449,4 @@ def _decide(model: Selection, run: Run) -> Decided:
         exactly.offer(program.point(positions[core.chosen()].tolist()), "")
     if stopped == "optimal":
         stopped = termination(exactly.run())
-    return decided(exactly, program.scale, stopped, message, engine="priced-core")
+    return outcome_of(exactly, program.scale, stopped, message, engine="priced-core")
