@@ -21,8 +21,7 @@ from schedopt.archive.judging import verify
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, example
-from schedopt.problems.dssp import DsspProblem
-from schedopt.problems.record import Problem
+from schedopt.solvers import portfolio
 from schedopt.solvers.stopping import finishing, stoppable, stopped
 from schedopt.sweep import measure
 from schedopt.verbs import evaluate, solve
@@ -66,6 +65,14 @@ def at(turn: int, number: int, of: Callable[..., Any], *, unseen: bool = False) 
     return interrupted
 
 
+STAGES = {
+    "confirm": "schedopt.solvers.portfolio.confirm",
+    "certificate": "schedopt.solvers.portfolio.certificate",
+    "explain": "schedopt.problems.dssp.DsspProblem.explain",
+}
+"""Functions of the stages after a solve."""
+
+
 @SIGNALS
 def test_solve_writes_what_it_has_and_begins_nothing_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
@@ -82,10 +89,8 @@ def test_solve_writes_what_it_has_and_begins_nothing_more(
         yield watch
 
     monkeypatch.setattr("schedopt.terminal.progress.live", looking)
-    for further in ("confirm", "certificate", "explain"):
-        monkeypatch.setattr(
-            DsspProblem, further, raising(AssertionError("it began something more")), raising=False
-        )
+    for stage in STAGES.values():
+        monkeypatch.setattr(stage, raising(AssertionError("it began something more")))
     words = ["--confirm", "--certificate", "--explain", "--output", tmp_path / "r.json"]
     run("solve", tmp_path / "hard.json", "--solver", "highs", *words, status=STATUS[number])
     document = json.loads((tmp_path / "r.json").read_text())
@@ -96,10 +101,10 @@ def test_solve_writes_what_it_has_and_begins_nothing_more(
     assert "before the end of: confirm, certify, explain" in document["message"]
 
 
-@pytest.mark.parametrize("stage", ["confirm", "certificate", "explain"])
+@pytest.mark.parametrize("stage", STAGES)
 def test_solve_keeps_its_result_when_a_later_stage_is_interrupted(stage: str) -> None:
     with pytest.MonkeyPatch.context() as on, stoppable(signal.SIGTERM) as stop:
-        on.setattr(DsspProblem, stage, at(1, signal.SIGTERM, lambda *_: None), raising=False)
+        on.setattr(STAGES[stage], at(1, signal.SIGTERM, lambda *_: None))
         result = solve.solve(example("two-shots"), **{stage: True})
         assert stop.signal == signal.SIGTERM
     assert result.proven
@@ -136,7 +141,7 @@ def test_whatif_resumes_after_an_interrupt(
     rows = tmp_path / "rows.jsonl"
     words = ["whatif", "example:two-shots", "--vary", "processors=1,2,3", "--output", rows]
     with monkeypatch.context() as on:
-        on.setattr(Problem, "solve", at(2, number, Problem.solve, unseen=unseen))
+        on.setattr(portfolio, "solve", at(2, number, portfolio.solve, unseen=unseen))
         said = run(*words, status=STATUS[number])
     assert f"{rows.name} keeps the finished rows" in said.stderr
     assert "processors" in said.stdout, "what is done is shown"
