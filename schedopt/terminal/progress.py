@@ -2,14 +2,19 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from threading import Event, Thread
+from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.text import Text
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from schedopt.formats import number, percent
+from schedopt.instances.errors import printable
 from schedopt.solvers.result import gap
 from schedopt.solvers.stopping import Watch
 from schedopt.terminal.console import err, text
@@ -17,65 +22,53 @@ from schedopt.terminal.console import err, text
 Advance = Callable[[int, int], None]  # called with the number of finished items and of all
 
 
-@dataclass(frozen=True)
 class Pace:
-    """How often progress is shown.
+    """Decides when the next line of progress is due, if standard error is not a terminal.
 
-    Attributes
+    Parameters
     ----------
-    refresh : float
-        Seconds between two updates of a terminal.
     first : float
-        Seconds until the first line, if standard error is not a terminal.
+        Seconds until the first line.
     least, most : float
         Least and most seconds between two lines.
     part : float
         Seconds between two lines as a part of the time so far.
     """
 
-    refresh: float = 0.2
-    first: float = 1.5
-    least: float = 2.0
-    most: float = 10.0
-    part: float = 0.25
+    def __init__(
+        self, first: float = 1.5, least: float = 2.0, most: float = 10.0, part: float = 0.25
+    ) -> None:
+        self.least, self.most, self.part = least, most, part
+        self.began = time.monotonic()
+        self._next = self.began + first
 
-
-PACE = Pace()
+    def is_due(self) -> bool:
+        """Return True if a line is due, and then wait for the next one."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + min(max(self.least, self.part * (now - self.began)), self.most)
+        return True
 
 
 @contextmanager
 def live(what: str) -> Iterator[Watch]:
-    """Show the progress of a solver; without a terminal, by a line every few seconds."""
-    began, status = time.monotonic(), ", starting"
+    """Show the time, the incumbent and the bound of a solver."""
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    pace, is_terminal = Pace(), err.is_terminal
+    with Progress(*columns, console=err, transient=True, disable=not is_terminal) as progress:
+        task = progress.add_task(printable(what), total=None)
 
-    def line() -> Text:
-        return text(f"{what}: {time.monotonic() - began:.0f} s{status}")
+        def watch(_: float, objective: float | None, bound: float | None) -> None:
+            apart = f", gap {percent(gap(objective, bound))}" if objective else ""
+            status = f"best {number(objective)}, bound {number(bound)}{apart}"
+            if is_terminal:
+                progress.update(task, description=printable(f"{what}: {status}"))
+            elif pace.is_due():
+                seconds = time.monotonic() - pace.began  # of all stages
+                err.print(text(f"{what}: {seconds:.0f} s, {status}"))
 
-    def watch(seconds: float, objective: float | None, bound: float | None) -> None:
-        nonlocal status
-        apart = f", gap {percent(gap(objective, bound))}" if objective else ""
-        status = f", best {number(objective)}, bound {number(bound)}{apart}"
-
-    shown = err.status(line()) if err.is_terminal else None
-    over = Event()
-
-    def repeat() -> None:
-        wait = PACE.first if shown is None else PACE.refresh
-        while not over.wait(wait):
-            if shown is not None:
-                shown.update(line())
-                continue
-            err.print(line())
-            wait = min(max(PACE.least, PACE.part * (time.monotonic() - began)), PACE.most)
-
-    with shown or nullcontext():
-        thread = Thread(target=repeat, daemon=True)
-        thread.start()
-        try:
-            yield watch
-        finally:
-            over.set()
-            thread.join()
+        yield watch
 
 
 @contextmanager
@@ -84,13 +77,13 @@ def bar(what: str) -> Iterator[Advance]:
     columns = TextColumn(what, markup=False), BarColumn(), MofNCompleteColumn()
     progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     try:
-        task, status = progress.add_task(what, total=None), ticking(what)
+        task, line = progress.add_task(what, total=None), ticking(what)
 
         def advance(done: int, total: int) -> None:
             progress.start()  # it starts a thread, which must not exist when processes are forked
             progress.update(task, completed=done, total=total)
             if not err.is_terminal:
-                status(done, total)
+                line(done, total)
 
         yield advance
     finally:
@@ -99,12 +92,10 @@ def bar(what: str) -> Iterator[Advance]:
 
 def ticking(what: str) -> Advance:
     """Return a callback that prints a line of progress every few seconds."""
-    said = time.monotonic() - PACE.most + PACE.first
+    pace = Pace()
 
     def advance(done: int, total: int) -> None:
-        nonlocal said
-        if time.monotonic() - said > PACE.most:
-            said = time.monotonic()
+        if pace.is_due():
             err.print(text(f"{done:,} of {total:,} {what}"))
 
     return advance
