@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from inspect import getdoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,8 @@ def command_line() -> str:
     from schedopt.cli import app
 
     return (
-        "# The command line\n\nWritten from the code when this site was built; `--help` says the "
-        "same. Results go to standard output, messages and progress to standard error. An "
+        "# The command line\n\nWritten from the code by `make docs`; `--help` prints the same. "
+        "Results go to standard output, messages and progress to standard error. An "
         "instance is a path, `example:NAME` (see `schedopt list examples`) or "
         "`archive:GROUP/NAME`.\n\nExit status: 0 found, or the check passed; 1 the check failed or "
         "a claim did not hold; 2 bad input; 3 proven infeasible; 4 stopped without a solution; "
@@ -91,7 +92,7 @@ def fields(record: Any) -> str:
         )
         for of in fields_of(record)
     )
-    return table(("field", "what may stand there", "if left out", "meaning"), rows)
+    return table(("field", "type", "default", "meaning"), rows)
 
 
 def describe_record(title: str, record: Any) -> str:
@@ -185,10 +186,10 @@ def constraints() -> str:
 
     kinds = {name: kind for row in problems() for name, kind in row.constraint_kinds().items()}
     text = [
-        "# Side constraints\n\nData, not code: the same objects stand in an instance's "
-        "`constraints`, in a file given by `--constraints` (a list of them, or one), and in "
-        "Python. `schedopt explain NAME` says what stands here. The examples speak of the jobs "
-        "and groups of the instances that `schedopt new PROBLEM` writes.\n\n"
+        "# Side constraints\n\nThe same objects can be in `constraints` of an instance, in a file "
+        "for `--constraints` (one or a list), and in Python. `schedopt explain NAME` prints this "
+        "page for one of them. The examples use the jobs and groups of the instances that "
+        "`schedopt new PROBLEM` writes.\n\n"
     ]
     for entry in everything():
         if entry.what != "side constraint":
@@ -208,8 +209,8 @@ def policies() -> str:
     from schedopt.problems import problems
 
     text = [
-        "# Policies\n\nWhat people run instead of a solver: `schedopt evaluate FILE --policy NAME`."
-        " Where a policy leaves a choice open, the file's order decides.\n\n"
+        "# Policies\n\nThe heuristics: `schedopt evaluate FILE --policy NAME`. Ties are broken by "
+        "the order of the file.\n\n"
     ]
     for row in problems():
         registered = row.policies().values()
@@ -229,14 +230,14 @@ def formulations() -> str:
     from schedopt.problems import problems
 
     text = [
-        "# Formulations\n\nWhat is optimal, as a declarative model: `schedopt solve FILE "
-        "--formulation NAME`. The first of each problem is its default. The mathematics stands on "
-        "the page of each problem.\n\n"
+        "# Formulations\n\nThe models: `schedopt solve FILE --formulation NAME`. The first of each "
+        "problem is its default.\n\n"
     ]
     for row in problems():
         for name in row.formulation_names:
             form = row.formulation(name)
-            text.append(f"## {row.name}: {name}\n\n{docstring_text(form)}\n\n")
+            summary = (getdoc(form) or "").split("\n\n")[0].replace("\n", " ")
+            text.append(f"## {row.name}: {name}\n\n{plain(summary)}\n\n")
             text.append(f"Written in {form.engine}; the objective is to {form.sense}. ")
             text.append(f"[Its mathematics](../problems/{row.name}.md#mathematics)\n\n")
             text.append(options(form.known_options))
@@ -264,8 +265,8 @@ def converters() -> str:
     from schedopt.verbs.convert import WORDS
 
     text = [
-        "# Converters\n\n`schedopt convert FILE --option KEY=VALUE --output FILE`. What a file "
-        "cannot tell has to be given as an option.\n\n"
+        "# Converters\n\n`schedopt convert FILE --option KEY=VALUE --output FILE`. What a "
+        "file does not contain has to be given as an option.\n\n"
     ]
     for row in problems():
         for kind, converter in row.converters.items():
