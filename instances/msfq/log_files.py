@@ -224,8 +224,8 @@ def read_numbers(
         raise InputError("a column of numbers", found=str(column.dtype), place=place)
     is_word = texts.is_in(list(words)).to_numpy()
     if words:
-        told_numbers = texts.replace_strict(words, default=None, return_dtype=pl.Float64)
-        numbers = numbers.fill_null(told_numbers)
+        word_numbers = texts.replace_strict(words, default=None, return_dtype=pl.Float64)
+        numbers = numbers.fill_null(word_numbers)
     return numbers.fill_null(float("nan")).to_numpy(writable=True), is_word
 
 

@@ -218,7 +218,7 @@ class Jobs:
         """The time from the first submit to the last."""
         return float(self.submit[-1] - self.submit[0])
 
-    def called(self) -> list[str]:
+    def job_names(self) -> list[str]:
         """Return the name of each job, or its row from 0 if names are not unique."""
         names = [] if self.name is None else [str(name) for name in self.name.tolist()]
         if len({*names, ""}) == len(self) + 1:

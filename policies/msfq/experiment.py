@@ -173,7 +173,7 @@ class Experiment:
     together: bool = False
 
 
-class Measured(NamedTuple):
+class Counters(NamedTuple):
     """The counters of a simulation over B batches and C classes.
 
     Attributes

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.policies.msfq.experiment import Measured
+from schedopt.policies.msfq.experiment import Counters
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, refill, size_of
 from schedopt.policies.msfq.rule import FlatState, NextStart
 from schedopt.solvers.compiling import kernel, makes_no_arrays, specialized
@@ -116,7 +116,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     sim: Simulator,
     pool: Any,
     of_class: Any,
-    counters: Measured,
+    counters: Counters,
 ) -> None:
     """Simulate until all jobs are done, the pool of jobs is full, or a pause is due.
 
@@ -308,7 +308,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
 
 
 @makes_no_arrays
-def _begin_counting(now: float, since: Any, counters: Measured, phase: int) -> None:
+def _begin_counting(now: float, since: Any, counters: Counters, phase: int) -> None:
     """Reset the counters at the end of the warm-up."""
     for c in range(since.size):
         since[c], counters.areas[c] = now, 0.0

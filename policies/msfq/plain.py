@@ -13,7 +13,7 @@ import numpy as np
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.experiment import Experiment, Floats, Ints, Measured, invalid_start
+from schedopt.policies.msfq.experiment import Counters, Experiment, Floats, Ints, invalid_start
 from schedopt.policies.msfq.rule import Choice, Job, Rule, State
 
 
@@ -127,12 +127,12 @@ def _chosen_job(choice: Choice, state: State) -> Job | None:
 
 def simulate_plainly(
     queue: Instance, name: str, rule: Rule, trace: Trace, run: Experiment
-) -> Measured:
+) -> Counters:
     """Simulate jobs under a rule, and return the counters of the compiled simulator."""
     return _measure(queue, trace, times(queue, name, rule, trace, run), run)
 
 
-def _measure(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> Measured:
+def _measure(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> Counters:
     """Compute the counters from the starts and ends."""
     from schedopt.policies.msfq.kernels import BUCKETS, LOWEST
 
@@ -158,7 +158,7 @@ def _measure(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
     seen, samples = run.grid[run.grid < stop], np.zeros((len(run.grid), classes), np.int64)
     before = np.searchsorted(came, seen, side="right") - 1
     samples[: len(seen)] = _jobs_in_system(ends, kinds, classes, before, seen)
-    return Measured(
+    return Counters(
         sums=sums,
         counts=counts,
         levels=_jobs_in_system(ends, kinds, classes, first, came[first]),

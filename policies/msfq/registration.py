@@ -11,7 +11,7 @@ from schedopt.instances.errors import InputError, listing, quote, suggestion
 from schedopt.instances.extras import missing
 from schedopt.instances.msfq import Instance, Replayed, Simulated
 from schedopt.instances.options import Option, is_count
-from schedopt.policies.msfq.experiment import Measured
+from schedopt.policies.msfq.experiment import Counters
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
 from schedopt.policies.msfq.rule import Choice, FlatRule, Rule, RuleFactory, State
@@ -252,7 +252,7 @@ def _evaluate_plan(
     )
 
 
-def _remarks(queue: Instance, plan: RuleFactory, measured: Measured, arrivals: int) -> str:
+def _remarks(queue: Instance, plan: RuleFactory, measured: Counters, arrivals: int) -> str:
     """Return remarks on a run for the result."""
     notes = []
     if not plan.compiled or not COMPILES:

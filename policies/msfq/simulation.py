@@ -11,9 +11,9 @@ from schedopt.instances.msfq import Empirical, Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.experiment import (
     DEFAULTS,
+    Counters,
     Experiment,
     Floats,
-    Measured,
     invalid_start,
 )
 from schedopt.policies.msfq.rule import FlatRule, FlatState, Rule, RuleFactory, by_need, slots
@@ -35,7 +35,7 @@ def simulate(
     warm_up: float = 0.1,
     pause: int = 1 << 20,
     **more: Any,
-) -> Measured:
+) -> Counters:
     """Simulate a policy, and return the counters.
 
     Parameters
@@ -95,7 +95,7 @@ def simulate(
 
 def _simulate_compiled(
     queue: Instance, name: str, rule: FlatRule, run: Experiment, *, pause: int, room: int = 4096
-) -> Measured:
+) -> Counters:
     """Simulate a compiled rule, which returns after `pause` jobs so that it can be interrupted.
 
     `room` is the first capacity of the pool of jobs in the system, which grows when it is full.
@@ -133,11 +133,11 @@ def _simulate_compiled(
     )
 
 
-def _counters(run: Experiment, count: int) -> Measured:
+def _counters(run: Experiment, count: int) -> Counters:
     """Return counters that are 0."""
     from schedopt.policies.msfq.kernels import BUCKETS
 
-    return Measured(
+    return Counters(
         sums=np.zeros((run.batches, count)),
         counts=np.zeros((run.batches, count), np.int64),
         levels=np.zeros((run.batches, count), np.int64),

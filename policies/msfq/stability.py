@@ -8,7 +8,7 @@ from math import fsum, sqrt
 from typing import NamedTuple
 
 from schedopt.instances.msfq import Instance
-from schedopt.policies.msfq.experiment import Measured
+from schedopt.policies.msfq.experiment import Counters
 from schedopt.policies.msfq.rule import slots
 from schedopt.policies.registry import NotApplicableError, UnstableError
 
@@ -73,7 +73,7 @@ def require_stable(queue: Instance, policy: str) -> Region:
 def require_settled(
     queue: Instance,
     policy: str,
-    measured: Measured,
+    measured: Counters,
     *,
     proven: bool = False,
     ended: bool = False,
@@ -128,7 +128,7 @@ def require_settled(
     )
 
 
-def _jobs_by_quarter(queue: Instance, measured: Measured) -> list[tuple[str, float, float, float]]:
+def _jobs_by_quarter(queue: Instance, measured: Counters) -> list[tuple[str, float, float, float]]:
     """Return by class the jobs in the system in the first and the last quarter, and arrivals."""
     quarter = len(measured.levels) // 4
     if quarter < 2:

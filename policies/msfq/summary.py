@@ -10,9 +10,9 @@ from schedopt.instances.msfq import ClassTime, Instance, Simulated
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.experiment import (
     DEFAULTS,
+    Counters,
     Floats,
     Interval,
-    Measured,
     interval,
     observations,
 )
@@ -22,7 +22,7 @@ PERCENTILES = (50, 90, 95, 99)
 
 def summarize(
     queue: Instance,
-    measured: Measured,
+    measured: Counters,
     arrivals: int,
     *,
     threshold: int | None = None,
@@ -75,7 +75,7 @@ def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) ->
     return np.asarray(weights / max(weights.sum(), 1e-300))
 
 
-def _interval(measured: Measured, means: Floats, weights: Floats, enough: float) -> Interval:
+def _interval(measured: Counters, means: Floats, weights: Floats, enough: float) -> Interval:
     """Return the 95% interval of Σ weights·means, from ratios of batch sums."""
     usual = np.maximum(measured.counts.mean(axis=0), 1e-300)
     residuals = (measured.sums - means * measured.counts) / usual @ weights
@@ -84,7 +84,7 @@ def _interval(measured: Measured, means: Floats, weights: Floats, enough: float)
 
 
 def _class_time(
-    queue: Instance, measured: Measured, c: int, means: Floats, enough: float
+    queue: Instance, measured: Counters, c: int, means: Floats, enough: float
 ) -> ClassTime:
     """Return the measures of one class."""
     only = np.zeros(len(queue.classes))

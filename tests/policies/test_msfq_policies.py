@@ -14,7 +14,7 @@ from schedopt.instances.msfq import Deterministic, Exponential, Hyperexponential
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.instances.options import split
 from schedopt.policies.msfq import experiment
-from schedopt.policies.msfq.experiment import Measured
+from schedopt.policies.msfq.experiment import Counters
 from schedopt.policies.msfq.registration import plan, rules
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import require_stable
@@ -26,9 +26,9 @@ SEVERAL = GENERATORS["multi-class"](2, k=12, classes=4, load=0.85)
 ODD = of_classes(7, (3, 0.5), (1, 1.5), (5, 0.25), (2, 0.4))
 
 
-def agree(a: Measured, b: Measured) -> None:
+def agree(a: Counters, b: Counters) -> None:
     """Compare all that two simulators have found, but for the phases."""
-    for name in Measured._fields:
+    for name in Counters._fields:
         if name != "phases":
             np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-9, err_msg=name)
 
@@ -174,7 +174,7 @@ def test_evaluate_refuses_bad_options_of_queues(
 PAIR = one_or_all(8, 2.5, 0.3)
 
 
-def same(one: experiment.Measured, other: experiment.Measured) -> bool:
+def same(one: experiment.Counters, other: experiment.Counters) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 

@@ -17,7 +17,7 @@ from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import Threshold
 from schedopt.instances.msfq import Instance, Partition
 from schedopt.instances.msfq.logs import Jobs as Log
-from schedopt.solvers.msfq.threshold.chain import times as engine_times
+from schedopt.solvers.msfq.threshold.chain import response_times as engine_times
 from schedopt.solvers.msfq.threshold.exact import exact_curve
 from schedopt.solvers.result import Document
 from schedopt.validation.msfq import bound

@@ -16,7 +16,7 @@ from schedopt.instances.options import Option, OptionsWith, check_options, one_o
 from schedopt.instances.starts import Observed
 from schedopt.instances.times import Dates, moment_of
 
-READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
+READERS: dict[str, tuple[Callable[..., cleaning.RawLog], dict[str, Option]]] = {
     "swf": (swf.read, swf.OPTIONS),
     "csv": (table.read, table.OPTIONS),
 }
@@ -128,7 +128,7 @@ def read_log(
     with at_place(file=path):
         raw = reader(path, **{k: v for k, v in asked.items() if k in own or k.startswith("need:")})
         bare = _machine(raw, asked)
-        jobs = cleaning.clean(raw, bare, asked)
+        jobs = cleaning.clean_log(raw, bare, asked)
         zone = ZoneInfo(raw.zone or "UTC")
         dates = None if raw.zero is None else Dates(moment_of(raw.zero, zone))
     name = asked.get("name") or stem(path)
@@ -147,7 +147,7 @@ def read_log(
     return queue.with_jobs(jobs), Reading(raw.rows - len(jobs), raw.reordered, observed)
 
 
-def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:
+def _machine(raw: cleaning.RawLog, given: Mapping[str, Any]) -> Instance:
     """Return the machine of the options and the log, without jobs."""
     parts = {
         key.removeprefix("partition:"): _part(key, of)

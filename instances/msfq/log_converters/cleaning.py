@@ -56,7 +56,7 @@ BOUNDS = {
 
 
 @dataclass
-class Raw:
+class RawLog:
     """The columns of a log before any rule, shape (rows,); NaN is unknown."""
 
     submit: Floats
@@ -105,7 +105,7 @@ class Raw:
             self.notes.append(f"{count} {words}")
 
 
-def release(raw: Raw, eligible: Floats | None, began: Floats) -> None:
+def set_releases(raw: RawLog, eligible: Floats | None, began: Floats) -> None:
     """Set the starts of jobs, and their releases: when each became eligible to start.
 
     A job that started was eligible by then, whatever the log says.
@@ -128,7 +128,7 @@ def release(raw: Raw, eligible: Floats | None, began: Floats) -> None:
         raw.run[unknown], raw.waiting = np.nan, raw.waiting & ~unknown
 
 
-_WRONG: tuple[tuple[str, Callable[[Raw], Mask]], ...] = (
+_WRONG: tuple[tuple[str, Callable[[RawLog], Mask]], ...] = (
     ("of unknown submit time", lambda raw: ~np.isfinite(raw.submit)),
     ("of unknown run time", lambda raw: ~np.isfinite(raw.run)),
     ("of unknown processors", lambda raw: ~np.isfinite(raw.need)),
@@ -141,7 +141,7 @@ _WRONG: tuple[tuple[str, Callable[[Raw], Mask]], ...] = (
 """The defects for which jobs are left out: the words of the note, and the rows."""
 
 
-def clean(raw: Raw, machine: Instance, options: Mapping[str, Any]) -> Jobs:
+def clean_log(raw: RawLog, machine: Instance, options: Mapping[str, Any]) -> Jobs:
     """Apply the rules and bounds of the options, note their effects, and return the jobs.
 
     ``raw`` is modified.
@@ -191,7 +191,7 @@ def clean(raw: Raw, machine: Instance, options: Mapping[str, Any]) -> Jobs:
     )
 
 
-def _fit_to_machine(raw: Raw, machine: Instance) -> None:
+def _fit_to_machine(raw: RawLog, machine: Instance) -> None:
     """Remove jobs of unknown partitions, and jobs that need more than their partition has."""
     parts: list[Any] = [*machine.partitions.values()] or [machine]
     where = "its partition's" if machine.partitions else "the machine's"
@@ -224,7 +224,7 @@ def _fit_to_machine(raw: Raw, machine: Instance) -> None:
         part = part[raw.leave_out(wide, f"that need more {name} than {where}")]
 
 
-def _bound(raw: Raw, options: Mapping[str, Any], name: str) -> float | None:
+def _bound(raw: RawLog, options: Mapping[str, Any], name: str) -> float | None:
     """Return a bound of the window, in the log's time."""
     value = options.get(name)
     if value is None or not isinstance(value, str):
@@ -237,7 +237,7 @@ def _bound(raw: Raw, options: Mapping[str, Any], name: str) -> float | None:
     return date.timestamp() - raw.zero
 
 
-def _window(raw: Raw, start: float | None, end: float | None) -> None:
+def _window(raw: RawLog, start: float | None, end: float | None) -> None:
     """Keep the jobs submitted within a window, and those of unknown submit."""
     low, high = -np.inf if start is None else start, np.inf if end is None else end
     outside = (raw.submit < low) | (raw.submit >= high)
@@ -250,14 +250,14 @@ def _window(raw: Raw, start: float | None, end: float | None) -> None:
     raw.keep(~outside)
 
 
-def _in_words(raw: Raw, time: float) -> str:
+def _in_words(raw: RawLog, time: float) -> str:
     """Return a time of the log in the format of the options, and its date if known."""
     if raw.zero is None:
         return f"{time:.12g}"
     return f"{time:.12g} ({np.datetime64(int(raw.zero + time), 's')})"
 
 
-def _clean_estimates(raw: Raw, *, keep: bool) -> None:
+def _clean_estimates(raw: RawLog, *, keep: bool) -> None:
     """Note jobs without an estimate, and raise estimates that are too short unless ``keep``."""
     raw.estimate = np.where(raw.estimate > 0, raw.estimate, np.nan)
     unknown = np.isnan(raw.estimate)

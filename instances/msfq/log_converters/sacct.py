@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedopt.instances.errors import InputError, quote
-from schedopt.instances.msfq.log_converters.cleaning import Mask, Raw
+from schedopt.instances.msfq.log_converters.cleaning import Mask, RawLog
 from schedopt.instances.msfq.log_files import names_of
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.slurm import parse_job_id, parse_memory, parse_tres, status_of
@@ -19,7 +19,7 @@ UNCOUNTED = ("billing", "cpu", "energy", "node", "pages", "vmem")
 """Trackable resources that do not limit jobs, or that other columns have."""
 
 
-def read_states(raw: Raw, column: pl.Series) -> None:
+def read_states(raw: RawLog, column: pl.Series) -> None:
     """Set which jobs wait or run; raise `InputError` for a state that Slurm does not have."""
     texts = [(text or "").strip() for text in column.to_list()]
     statuses = {text: status_of(text) for text in set(texts)}
@@ -31,7 +31,7 @@ def read_states(raw: Raw, column: pl.Series) -> None:
     raw.waiting, raw.running = (of == "waiting") & ~(raw.run > 0), of == "running"
 
 
-def add_needs(raw: Raw, table: pl.DataFrame) -> dict[str, str]:
+def add_needs(raw: RawLog, table: pl.DataFrame) -> dict[str, str]:
     """Add the needs of jobs beside processors, and return the use of each column.
 
     Memory is in megabytes. The processors of waiting jobs are those requested.
@@ -104,7 +104,7 @@ def _refuse(column: pl.Series, row: int, expected: str) -> None:
     raise InputError(expected, found=quote(column[row]), place=place)
 
 
-def rows_to_jobs(raw: Raw, *, is_slurm: bool, drop: bool) -> None:
+def rows_to_jobs(raw: RawLog, *, is_slurm: bool, drop: bool) -> None:
     """Make one job of each row: without steps, components, arrays and outdated states of Slurm.
 
     With ``drop``, jobs that have not ended are left out; otherwise their time limits count.
@@ -119,7 +119,7 @@ def rows_to_jobs(raw: Raw, *, is_slurm: bool, drop: bool) -> None:
         join_components(raw)
 
 
-def take_limits(raw: Raw, *, drop: bool) -> None:
+def take_limits(raw: RawLog, *, drop: bool) -> None:
     """Set the run times of jobs that have not ended to their time limits, or remove these jobs.
 
     A job that has run for its limit, or has no limit, is assumed to run as long again.
@@ -142,12 +142,12 @@ def take_limits(raw: Raw, *, drop: bool) -> None:
         raw.run = np.where(open_ended, limits, raw.run)
 
 
-def leave_out_steps(raw: Raw) -> None:
+def leave_out_steps(raw: RawLog) -> None:
     """Remove steps such as ``7.batch``; their processors are those of their jobs."""
     raw.leave_out(_has(raw, "."), "steps of other jobs")
 
 
-def join_components(raw: Raw) -> None:
+def join_components(raw: RawLog) -> None:
     """Make one job of the components of each heterogeneous job, such as ``7+0`` and ``7+1``."""
     rows = np.flatnonzero(_has(raw, "+"))
     if not len(rows) or raw.name is None:
@@ -169,7 +169,7 @@ def join_components(raw: Raw) -> None:
     raw.leave_out(others, "components that count with the first of their job")
 
 
-def list_tasks(raw: Raw) -> None:
+def list_tasks(raw: RawLog) -> None:
     """Make a job of each task of a waiting array, such as ``7_[1-3%2]``."""
     if raw.waiting is None or raw.name is None:
         return
@@ -190,7 +190,7 @@ def list_tasks(raw: Raw) -> None:
     raw.name = names_of(pl.Series(names, dtype=pl.String))
 
 
-def leave_out_earlier_states(raw: Raw) -> None:
+def leave_out_earlier_states(raw: RawLog) -> None:
     """Keep the last state of each job of which joined exports have several.
 
     A job that waits in one export and runs or has ended in the next has the same id and submit time
@@ -214,7 +214,7 @@ def leave_out_earlier_states(raw: Raw) -> None:
     raw.leave_out(rows, "an earlier state of a job that another row has")
 
 
-def _has(raw: Raw, mark: str) -> Mask:
+def _has(raw: RawLog, mark: str) -> Mask:
     """Return a mask of the jobs whose id contains a mark."""
     if raw.name is None:
         return np.zeros(len(raw.submit), dtype=bool)

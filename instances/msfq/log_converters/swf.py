@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, quote
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
-from schedopt.instances.msfq.log_converters.cleaning import Raw, release
+from schedopt.instances.msfq.log_converters.cleaning import RawLog, set_releases
 from schedopt.instances.msfq.log_converters.table import is_zone
 from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import MOST_NEED, Floats
@@ -37,7 +37,7 @@ OPTIONS = {"need": one_of(None, ("used", "asked", "nodes"))}
 nodes of a descriptor after the 18 fields, which are the default where all lines have one."""
 
 
-def read(path: str | Path, need: str | None = None) -> Raw:
+def read(path: str | Path, need: str | None = None) -> RawLog:
     """Read a log; raise `InputError` with the line if it is malformed."""
     import polars as pl
 
@@ -85,7 +85,7 @@ def read(path: str | Path, need: str | None = None) -> Raw:
     )
     began, zone = _from_header(header, "UnixStartTime"), header.get("TimeZoneString", "")
     maximum = "MaxProcs" if nodes is None else "MaxNodes"
-    raw = Raw(
+    raw = RawLog(
         submit=_without_marks(cells[SUBMIT]),
         need=np.where(np.isnan(used), asked, used),
         run=_without_marks(cells[RUN]),
@@ -107,7 +107,7 @@ def read(path: str | Path, need: str | None = None) -> Raw:
     if most := _from_header(header, "MaxNodes"):
         raw.unsaid = f"the header has MaxNodes: {most}, but no MaxProcs"
     starts = raw.submit + _without_marks(cells[WAIT])
-    release(raw, _after_preceding(cells, starts + raw.run), starts)
+    set_releases(raw, _after_preceding(cells, starts + raw.run), starts)
     return raw
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters import sacct
-from schedopt.instances.msfq.log_converters.cleaning import Raw, release
+from schedopt.instances.msfq.log_converters.cleaning import RawLog, set_releases
 from schedopt.instances.msfq.log_files import OF, labels_of, names_of, read_numbers
 from schedopt.instances.msfq.logs import GROUPINGS, Floats
 from schedopt.instances.naming import pick_name
@@ -45,7 +45,7 @@ def is_zone(value: object) -> bool:
 ZONE = Option(None, "a time zone, such as Europe/Stockholm", is_zone)
 
 
-def points(column: pl.Series, zone: str | None = None, fold: int = 0) -> tuple[Floats, bool]:
+def parse_times(column: pl.Series, zone: str | None = None, fold: int = 0) -> tuple[Floats, bool]:
     """Return times as numbers, and whether they were dates: then in seconds since 1970.
 
     Dates without an offset are in ``zone``, or UTC. ``fold`` is 1 for the second of two equal local
@@ -68,7 +68,7 @@ def points(column: pl.Series, zone: str | None = None, fold: int = 0) -> tuple[F
     return _finite(numbers), bool(dates.any())
 
 
-def read_points(
+def read_times(
     columns: Mapping[str, pl.Series], zone: str | None, run: Floats | None
 ) -> tuple[dict[str, Floats], set[str], bool, list[str]]:
     """Return the times of columns by role, the roles with the clock of ``submit``, and notes.
@@ -77,13 +77,13 @@ def read_points(
     be one of two. The earliest reading is taken in which the times of the row are in order and the
     job runs as long as it did.
     """
-    read = {role: points(column, zone) for role, column in columns.items()}
+    read = {role: parse_times(column, zone) for role, column in columns.items()}
     early = {role: times for role, (times, _) in read.items()}
     dates = read["submit"][1]
     alike = [role for role, (_, is_date) in read.items() if is_date == dates]
     if zone is None or not dates:
         return early, set(alike), dates, []
-    late = {role: points(columns[role], zone, fold=1)[0] for role in alike}
+    late = {role: parse_times(columns[role], zone, fold=1)[0] for role in alike}
     twofold = np.any([late[role] > early[role] for role in alike], axis=0)
     unclear = 0
     for row in np.flatnonzero(twofold).tolist():
@@ -107,7 +107,7 @@ def _is_possible(times: Mapping[str, float], length: float) -> bool:
     return known == sorted(known) and fits
 
 
-def lengths(column: pl.Series, unit: float = 1.0) -> Floats:
+def parse_durations(column: pl.Series, unit: float = 1.0) -> Floats:
     """Return durations: numbers times a unit, or [[days-]hours:]minutes:seconds."""
 
     def seconds(text: str) -> float | None:
@@ -160,7 +160,7 @@ def read(
     timezone: str | None = None,
     unfinished: str = "limit",
     **columns: str | None,
-) -> Raw:
+) -> RawLog:
     """Read a table; ``columns`` are titles by role, ``timezone`` is for dates without an offset."""
     data = read_bytes(path, MOST_TABLE)
     expect_cells(data)
@@ -178,9 +178,9 @@ def read(
         expected = "a row for each job (sacct prints the jobs of a window: -S now-30days -E now)"
         raise InputError(expected, found="nothing: the table has no rows", place="line 2")
     of = {role: table[title] for role, title in titles.items()}
-    run = lengths(of["run"]) if "run" in of else None
+    run = parse_durations(of["run"]) if "run" in of else None
     in_order = {role: of[role] for role in TIMES if role in of}
-    times, alike, dates, notes = read_points(in_order, timezone, run)
+    times, alike, dates, notes = read_times(in_order, timezone, run)
     submit, zero = times["submit"], None
     if dates:
         zero = float(np.nanmin(submit))
@@ -191,17 +191,21 @@ def read(
     labels: Any = {role: labels_of(of[role]) for role in GROUPINGS if role in of}
     needs = {title: title for title in table.columns if title.startswith(OF)}
     needs |= _titles_of(table, dict.fromkeys(filter(_is_need, columns), ()), columns)
-    raw = Raw(
+    raw = RawLog(
         submit=submit - (zero or 0.0),
-        need=lengths(of["need"]),
+        need=parse_durations(of["need"]),
         run=times["ended"] - times["began"] if run is None else run,
-        estimate=lengths(of["estimate"], 60.0 if minutes else 1.0) if "estimate" in of else unknown,
+        estimate=parse_durations(of["estimate"], 60.0 if minutes else 1.0)
+        if "estimate" in of
+        else unknown,
         rows=len(table),
         name=names_of(of["job"]) if "job" in of else None,
         notes=notes,
         zero=zero,
         zone=timezone,
-        needs={need.removeprefix(OF): lengths(table[title]) for need, title in needs.items()},
+        needs={
+            need.removeprefix(OF): parse_durations(table[title]) for need, title in needs.items()
+        },
         **labels,
     )
     uses = {title: list[str]() for title in table.columns}
@@ -214,7 +218,7 @@ def read(
             uses[title].append(use)
     raw.columns = [(title, ", ".join(use) or "not taken") for title, use in uses.items() if title]
     since = {role: times[role] - (zero or 0.0) if role in alike else unknown for role in times}
-    release(raw, since.get("eligible"), since.get("began", unknown))
+    set_releases(raw, since.get("eligible"), since.get("began", unknown))
     raw.rows -= int(repeated.sum())
     raw.keep(~repeated)
     raw.leave_out(again[~repeated], "the same as a row above")

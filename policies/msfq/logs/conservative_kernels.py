@@ -26,7 +26,7 @@ LOW, HIGH, EARLY = range(3)
 """Places in ``at``: the bounds of the profile, and whether a job has just ended early."""
 
 
-class Reserved(NamedTuple):
+class Reservations(NamedTuple):
     """The state of conservative backfilling, in addition to that of the machine.
 
     ``line`` holds the waiting jobs in order of release, ``reserved`` the reserved start of each
@@ -40,7 +40,7 @@ class Reserved(NamedTuple):
     room: Any
 
 
-def end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reserved) -> None:
+def end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reservations) -> None:
     """Release the capacity that a job that has ended held until its planned end."""
     end = machine.starts[job] + log.planned[job]
     if now < end:
@@ -48,7 +48,7 @@ def end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reserved)
         _change_profile(now, end, 1, job, log, own)
 
 
-def start_jobs(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
+def start_jobs(now: float, log: Log, machine: ReplayState, own: Reservations) -> None:
     """Compress reservations, reserve for released jobs, and start jobs that are due."""
     whole, at = machine.whole, own.at
     while at[LOW] + 1 < at[HIGH] and own.times[at[LOW] + 1] <= now:
@@ -73,7 +73,7 @@ def start_jobs(now: float, log: Log, machine: ReplayState, own: Reserved) -> Non
 
 
 @makes_no_arrays
-def _drop_past_steps(own: Reserved) -> None:
+def _drop_past_steps(own: Reservations) -> None:
     """Move the profile to the front of its arrays, over steps that are past."""
     low = own.at[LOW]
     own.at[LOW], own.at[HIGH] = 0, own.at[HIGH] - low
@@ -84,7 +84,7 @@ def _drop_past_steps(own: Reserved) -> None:
 
 
 @makes_no_arrays
-def _reserve_for_next(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
+def _reserve_for_next(now: float, log: Log, machine: ReplayState, own: Reservations) -> None:
     """Reserve for the next released job, and append it to the line."""
     whole = machine.whole
     job = whole[CAME]
@@ -98,7 +98,7 @@ def _reserve_for_next(now: float, log: Log, machine: ReplayState, own: Reserved)
 
 
 @makes_no_arrays
-def _compress_reservations(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
+def _compress_reservations(now: float, log: Log, machine: ReplayState, own: Reservations) -> None:
     """Give each waiting job, in order, the earliest possible reservation."""
     for i in range(machine.whole[WAITING]):
         job = own.line[i]
@@ -113,7 +113,7 @@ def _compress_reservations(now: float, log: Log, machine: ReplayState, own: Rese
 
 
 @makes_no_arrays
-def _split_step(time: float, own: Reserved) -> Any:
+def _split_step(time: float, own: Reservations) -> Any:
     """Split the profile at a time, and return the step that begins there."""
     times, room = own.times, own.room
     place = last_at_most(times, own.at[LOW], own.at[HIGH], time)
@@ -130,7 +130,7 @@ def _split_step(time: float, own: Reserved) -> Any:
 
 
 @makes_no_arrays
-def _join_steps(place: int, own: Reserved) -> None:
+def _join_steps(place: int, own: Reservations) -> None:
     """Join a step to the one before if both have the same capacity."""
     times, room = own.times, own.room
     for r in range(room.shape[1]):
@@ -145,7 +145,9 @@ def _join_steps(place: int, own: Reserved) -> None:
 
 
 @makes_no_arrays
-def _change_profile(start: float, end: float, sign: int, job: int, log: Log, own: Reserved) -> None:
+def _change_profile(
+    start: float, end: float, sign: int, job: int, log: Log, own: Reservations
+) -> None:
     """Add a job's needs to the profile between two times, or with sign -1 subtract them.
 
     Only the steps at the two ends can become equal to their neighbours; they are joined.
@@ -162,7 +164,7 @@ def _change_profile(start: float, end: float, sign: int, job: int, log: Log, own
 
 
 @makes_no_arrays
-def _earliest_start(job: int, log: Log, before: float, now: float, own: Reserved) -> Any:
+def _earliest_start(job: int, log: Log, before: float, now: float, own: Reservations) -> Any:
     """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
 
     From ``before`` on the job fits in any case: it has a reservation there, which it gives up.
@@ -183,7 +185,7 @@ def _earliest_start(job: int, log: Log, before: float, now: float, own: Reserved
 
 
 @makes_no_arrays
-def _step_has_room(place: int, job: int, log: Log, own: Reserved) -> Any:
+def _step_has_room(place: int, job: int, log: Log, own: Reservations) -> Any:
     """Return True if a step has the capacity that a job needs."""
     for r in range(own.room.shape[1]):  # noqa: SIM110 - kernels have no `all`
         if own.room[place, r] < log.need[job, r]:

@@ -161,7 +161,7 @@ def recorded(
     if jobs.start is None:
         raise NotApplicableError("this log has no start times")
     if (unknown := np.isnan(jobs.start)).any():
-        name = jobs.called()[int(np.argmax(unknown))]
+        name = jobs.job_names()[int(np.argmax(unknown))]
         reason = f"{int(unknown.sum())} jobs have no start in the log, the first is {name}"
         leave_out = "convert --option unfinished=drop leaves out jobs that wait"
         raise NotApplicableError(f"{reason} ({leave_out})")
@@ -211,7 +211,7 @@ def write_starts(starts: Floats, target: str | None, queue: Instance) -> None:
     if Path(target).name == queue.log:
         expected = "a file other than the log"
         raise InputError(expected, found=target, place="option starts")
-    rows = zip(queue.jobs.called(), starts.tolist(), strict=True)
+    rows = zip(queue.jobs.job_names(), starts.tolist(), strict=True)
     cells = ((job, repr(start).removesuffix(".0")) for job, start in rows)
     write_bytes(target, as_csv(("job", "start"), cells).encode())
 

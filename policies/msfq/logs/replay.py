@@ -16,7 +16,7 @@ from schedopt.instances.msfq.site import Limit, Priority
 from schedopt.policies.registry import NotApplicableError
 
 if TYPE_CHECKING:
-    from schedopt.policies.msfq.logs.conservative_kernels import Reserved
+    from schedopt.policies.msfq.logs.conservative_kernels import Reservations
     from schedopt.policies.msfq.logs.discipline_kernels import ChangingOrder, FixedOrder
     from schedopt.policies.msfq.logs.event_loop_kernels import Log, ReplayState
     from schedopt.policies.msfq.logs.planned_end_kernels import PlannedEnds
@@ -383,13 +383,13 @@ def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floa
     return by_code
 
 
-def _reservations(jobs: Jobs, machine: ReplayState) -> Reserved:
+def _reservations(jobs: Jobs, machine: ReplayState) -> Reservations:
     """Return the state of conservative backfilling."""
-    from schedopt.policies.msfq.logs.conservative_kernels import Reserved
+    from schedopt.policies.msfq.logs.conservative_kernels import Reservations
 
     n = len(jobs)
     most = 4 * n + 8  # two steps for each job, and as many for the past
-    own = Reserved(
+    own = Reservations(
         at=np.array([0, 1, 0]),
         line=np.empty(n, np.int32),
         reserved=np.empty(n),

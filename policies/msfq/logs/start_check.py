@@ -170,7 +170,7 @@ def first_wrong_start(
         policy = applicable(name, queue, own)
     except NotApplicableError as error:
         raise InputError("a policy that applies", found=str(error)) from None
-    names = queue.jobs.called()
+    names = queue.jobs.job_names()
     queue, own_rows = queue.as_released()
     starts = starts[own_rows]
     expected = replay_log(queue, name, estimates, **own)
@@ -183,7 +183,7 @@ def first_wrong_start(
     part = next(part for part in queue.parts() if rows[0] in part.rows)
     at = {int(row): int(np.flatnonzero(part.rows == row)[0]) for row in rows if row in part.rows}
 
-    def called(job: int) -> str:
+    def name_of(job: int) -> str:
         return str(names[own_rows[part.rows[job]]])
 
     row = min(at)
@@ -194,9 +194,9 @@ def first_wrong_start(
         considered = {job: place for place, job in enumerate(found.idle)}
         row = min(at, key=lambda row: (considered.get(at[row], inf), row))
         reason = _why_job_starts if expected[row] == now else _why_job_waits
-        why = reason(found, at[row], called)
+        why = reason(found, at[row], name_of)
     return WrongStart(
-        job=called(at[row]),
+        job=name_of(at[row]),
         policy=name,
         found=float(starts[row]),
         expected=float(expected[row]),
@@ -210,21 +210,21 @@ def prepared(queue: Instance, policy: LogPolicy, estimates: str, own: Mapping[st
     return prepare(queue.jobs, queue.servers, policy.order(**own), planned, queue.amounts)
 
 
-def _why_job_starts(found: Instant, job: int, called: Callable[[int], str]) -> str:
+def _why_job_starts(found: Instant, job: int, name_of: Callable[[int], str]) -> str:
     """Return in words why a job starts at the time."""
     if found.replay.order.key == "conservative":
         return "its reservation is due"
     why, considered = found.demand(job, found.idle[job]), list(found.idle)
     if found.head == NONE or considered.index(job) < considered.index(found.head):
         return why
-    end, held = found.planned_end(job), f"the reservation of job {called(found.head)}"
+    end, held = found.planned_end(job), f"the reservation of job {name_of(found.head)}"
     if end <= found.time:
         return f"{why}; it ends by {end:.12g}, no later than {held} at {found.time:.12g}"
     spare = found.demand(job, found.spare[job], "spare beside it")
     return f"{why}; it ends by {end:.12g}, after {held} at {found.time:.12g}, but {spare}"
 
 
-def _why_job_waits(found: Instant, job: int, called: Callable[[int], str]) -> str:
+def _why_job_waits(found: Instant, job: int, name_of: Callable[[int], str]) -> str:
     """Return in words why a job does not start at the time."""
     if not found.happens:
         return f"no job is released, ends, or is due at {found.now:.12g}"
@@ -235,11 +235,11 @@ def _why_job_waits(found: Instant, job: int, called: Callable[[int], str]) -> st
     is_stopped = found.replay.order.fill == "stop" and head != job and job not in found.idle
     if is_stopped and not fits(head, found.replay.log.need, found.idle[head]):
         lacks = found.demand(head, found.idle[head])
-        return f"job {called(head)} is before it in line and does not fit: {lacks}"
+        return f"job {name_of(head)} is before it in line and does not fit: {lacks}"
     if job not in found.spare or job == found.head:
         return found.demand(job, found.idle.get(job, found.replay.machine.left))
     spare = found.demand(job, found.spare[job], "spare then")
     return (
-        f"job {called(found.head)} has a reservation at {found.time:.12g}, and this one would end "
+        f"job {name_of(found.head)} has a reservation at {found.time:.12g}, and this one would end "
         f"at {found.planned_end(job):.12g}: {spare}"
     )

@@ -235,7 +235,7 @@ MODELS: Mapping[str, Callable[[Jobs, Rows], Draw]] = {"history": History, "reque
 GOLDEN = 0.6180339887
 """The golden ratio: fractional parts of its multiples spread evenly over [0, 1)."""
 
-Play = Callable[[Instance], Floats]
+Simulate = Callable[[Instance], Floats]
 """Returns the start of each job of a log under the policy."""
 
 
@@ -257,7 +257,7 @@ class Starts(NamedTuple):
 
 def start_times(
     at: Snapshot,
-    play: Play,
+    simulate: Simulate,
     *,
     level: float,
     model: str = "history",
@@ -266,9 +266,9 @@ def start_times(
 ) -> Starts:
     """Return intervals that contain each start with probability ``level``."""
     grain = _time_resolution(at)
-    drawn = Scenarios(play, model, seed)
+    drawn = Scenarios(simulate, model, seed)
     low, middle, high = drawn.interval(at, level, params.scenarios)
-    (requested,) = Scenarios(play, "requested", seed).starts(at, 1)
+    (requested,) = Scenarios(simulate, "requested", seed).starts(at, 1)
     scores, seen, counts = _miss_scores(at, drawn, level, params)
     shift = _quantile(scores, seen, counts, level) if len(scores) >= params.fewest_starts else 0.0
     low, high = _widen(at.time, low, -shift, grain), _widen(at.time, high, shift, grain)
@@ -287,7 +287,7 @@ def start_times(
 class Scenarios:
     """Simulations of a policy with run times drawn from a model."""
 
-    play: Play
+    simulate: Simulate
     model: str
     seed: int
 
@@ -297,7 +297,7 @@ class Scenarios:
         estimated, waiting = at.queue.jobs.estimated, len(at.waiting)
         runs = model(at.unfinished, at.elapsed, count, self.seed)
         return np.array(
-            [self.play(at.remaining_log(of, estimated=estimated))[-waiting:] for of in runs]
+            [self.simulate(at.remaining_log(of, estimated=estimated))[-waiting:] for of in runs]
         )
 
     def interval(self, at: Snapshot, level: float, count: int) -> tuple[Floats, Floats, Floats]:

@@ -27,7 +27,7 @@ def wrong_start(
     from schedopt.policies.msfq.logs.start_check import first_wrong_start
 
     estimates, own = replay_options(queue, policy, options or {})
-    times = read_starts(starts, queue.jobs.called(), policy)
+    times = read_starts(starts, queue.jobs.job_names(), policy)
     return first_wrong_start(queue, policy, np.array(times), estimates, own, tolerance=tolerance)
 
 
@@ -58,7 +58,7 @@ def start_times(
         return replay_log(log, policy, estimates if log.jobs.estimated else "exact", **own)
 
     queue, starts = observed_starts(queue, observed)
-    names = queue.jobs.called()
+    names = queue.jobs.job_names()
     queue, own_rows = queue.as_released()
     names = [names[row] for row in own_rows]
     starts = play(queue) if starts is None else starts[own_rows]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.optimal import OptimalPolicy
 from schedopt.formulations.msfq.process import Process, System
@@ -108,7 +107,7 @@ class PolicySearch(QueueSearch):
                 place="servers",
             )
         self.incumbent: Incumbent | None = None
-        self.proof: policy_iteration.Bounded | None = None
+        self.proof: policy_iteration.BoxBound | None = None
         self._bound, self._box = service_cost(self._process), smallest_box(k)
         self._stages = self._work()
 
@@ -157,8 +156,8 @@ class PolicySearch(QueueSearch):
         best = self.incumbent = _best_threshold(process)
         yield
         k = process.system.k
-        decisions, price, gap = _initial_policy(process, self._box, best), None, 1.0
-        proof: policy_iteration.Bounded | None = None
+        decisions, price, gap = extend_to_box(best.decisions, self._box), None, 1.0
+        proof: policy_iteration.BoxBound | None = None
         rise = params.price_growth * policy_iteration.second_differences(process)[2]
         while True:
             search = policy_iteration.BoxSearch(process, decisions, price)
@@ -170,8 +169,7 @@ class PolicySearch(QueueSearch):
                 larger = int(params.growth * self._box[0]), self._box[1]
                 if _states(k, larger) > options["most"]:
                     return
-                begun = _initial_policy(process, larger, best)
-                decisions = extend_to_box(proof.decisions, larger) if proof else begun
+                decisions = extend_to_box((proof or best).decisions, larger)
                 self._box = larger
                 continue
             self._keep_bound(search.best)
@@ -188,13 +186,13 @@ class PolicySearch(QueueSearch):
             price = search.best.prices[1] + rise * (larger[1] - self._box[1])
             decisions, self._box = extend_to_box(search.best.decisions, larger), larger
 
-    def _keep_bound(self, found: policy_iteration.Bounded | None) -> None:
+    def _keep_bound(self, found: policy_iteration.BoxBound | None) -> None:
         """Keep a bound if it is better and at most the cost of the incumbent."""
         best = self.incumbent
         if found is not None and best is not None and self._bound < found.bound <= best.cost:
             self._bound, self.proof = found.bound, found
 
-    def _evaluate_policy(self, found: policy_iteration.Bounded) -> Stages:
+    def _evaluate_policy(self, found: policy_iteration.BoxBound) -> Stages:
         """Bound the cost of a box's policy on the infinite system; keep a better policy."""
         process = self._process
         decisions = make_runnable(found.decisions, self._params.trusted_levels)
@@ -222,40 +220,20 @@ def smallest_box(k: int) -> tuple[int, int]:
 
 
 def next_box(
-    found: policy_iteration.Bounded, growth: float, params: PolicySearchParams
+    found: policy_iteration.BoxBound, growth: float, params: PolicySearchParams
 ) -> tuple[int, int]:
-    """Return I and J of the next box: more levels, and as many columns as its decisions require."""
+    """Return I and J of the next box: more levels, and the columns that its decisions require."""
     levels, _, width = found.decisions.shape
-    turns = _switching_counts(found.decisions).max(axis=1)
-    high = int(params.trusted_levels * (levels - 1))
-    low = high // 2
-    rise = max((turns[high] - turns[low]) / (high - low), 0.0)
-    large = int(growth * (levels - 1))
-    needed = params.width * (turns[high] + rise * (params.trusted_levels * large - high))
-    return int(np.clip(needed, 1.15 * (width - 1), growth * (width - 1))), large
+    starts = found.decisions[int(params.trusted_levels * (levels - 1))] == 1
+    turns = np.where(starts.any(axis=1), starts.argmax(axis=1), width - 1)
+    needed = params.width * growth * int(turns.max())
+    columns = int(np.clip(needed, 1.15 * (width - 1), growth * (width - 1)))
+    return columns, int(growth * (levels - 1))
 
 
 def _states(k: int, box: tuple[int, int]) -> int:
     """Return the number of states of a box."""
     return (k + 2) * (box[0] + 1) * (box[1] + 1)
-
-
-def _switching_counts(decisions: Decisions) -> NDArray[np.intp]:
-    """Return the number of waiting small jobs from which one is started, shape (J + 1, k)."""
-    starts = decisions == 1
-    last = decisions.shape[2] - 1
-    return np.asarray(np.where(starts.any(axis=2), starts.argmax(axis=2), last), np.intp)
-
-
-def _initial_policy(process: Process, box: tuple[int, int], best: Incumbent) -> Decisions:
-    """Return a policy that starts large jobs unless many small jobs wait, and drains before."""
-    k = process.system.k
-    decisions = np.ones((box[1] + 1, k, box[0] + 1), np.int8)
-    decisions[:, :, 0] = 0
-    few = min(int(process.system.l1 * best.small_time) + k, box[0] // 2)
-    decisions[1:, 1 : (k + 1) // 2 + 1, : min(few, k)] = 0
-    decisions[1:, 0, :few] = 2
-    return decisions
 
 
 def extend_to_box(decisions: Decisions, box: tuple[int, int]) -> Decisions:

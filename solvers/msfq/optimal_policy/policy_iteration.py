@@ -69,7 +69,7 @@ Steps = Generator[None, None, None]
 
 
 @dataclass
-class Bounded:
+class BoxBound:
     """The best policy on a box, its relative values, and the bound that they prove."""
 
     decisions: Decisions  # (J + 1, k, I + 1)
@@ -100,7 +100,7 @@ class BoxSearch:
         self._process, self._values = process, np.zeros((levels, k + 2, width))
         self._rule = pad_edge(decisions)
         self._gain, self._converged = 0.0, params.converged
-        self.best: Bounded | None = None
+        self.best: BoxBound | None = None
         self.diverged = False
         self._bends = second_differences(process)
         w, _, e = self._bends
@@ -175,7 +175,7 @@ class BoxSearch:
         bound = on.lower_bound(self._process, self._values, self._tail)
         if self.best is None or bound > self.best.bound:
             policy, values = self._rule[:-1, :, :-1].copy(), self._values.copy()
-            self.best = Bounded(policy, values, self._tail, self._gain, bound, self._prices)
+            self.best = BoxBound(policy, values, self._tail, self._gain, bound, self._prices)
 
 
 def second_differences(process: Process) -> tuple[float, float, float]:

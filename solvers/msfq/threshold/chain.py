@@ -57,7 +57,7 @@ def curve(model: Threshold) -> Iterator[int]:
     """Evaluate the thresholds in order, and yield each."""
     table, system = model.model, model.system
     for l in range(system.k):
-        table.small[l], table.large[l] = times(system, l, lazy=model.variant == "lazy")
+        table.small[l], table.large[l] = response_times(system, l, lazy=model.variant == "lazy")
         yield l
 
 
@@ -82,7 +82,7 @@ class ChainState(NamedTuple):
     batch: int = 0
 
 
-def times(
+def response_times(
     system: System, l: int, *, lazy: bool, params: ChainParams = DEFAULTS
 ) -> tuple[float, float]:
     """Return the mean response times of small and of large jobs at a threshold of a stable system.

@@ -33,7 +33,7 @@ from schedopt.solvers.msfq.threshold.series import (
     Point,
     busy_gap,
     circle,
-    rewards_of,
+    cycle_means,
     series,
 )
 
@@ -67,7 +67,7 @@ def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple
     point = Point(l1, lk, m1, mk, system.k, threshold, variant == "lazy")
     with np.errstate(all="ignore"):
         pi, y = _stationary(point)
-        rewards = rewards_of(point)
+        rewards = cycle_means(point)
         if not np.isfinite(pi).all() or not np.isfinite(rewards[0]).all():
             return np.inf, np.inf
         moments = _moments(system, pi, y, rewards)

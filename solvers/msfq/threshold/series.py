@@ -57,7 +57,7 @@ def busy_gap(theta: Any, arrival: float, service: float) -> Any:
     return 2.0 * theta / (c + np.sqrt(c * c + 4.0 * arrival * theta))
 
 
-def rewards_of(point: Point) -> tuple[Any, Any]:
+def cycle_means(point: Point) -> tuple[Any, Any]:
     """Return the means of a cycle by the number n of small jobs at its start.
 
     Returns
@@ -82,21 +82,23 @@ def rewards_of(point: Point) -> tuple[Any, Any]:
     ends[:, 1 : l + 1] = 1.0 / (n[1 : l + 1] * m1), 1.0 / (n[1 : l + 1] * m1) ** 2
     h4, v4 = ends.cumsum(axis=1)
     first, more = 1.0 if lazy else 0.0, Polynomial([0.0, 1.0])
-    table = np.array(_rewards(point, first, np.minimum(n, l), (h4, v4), (w, v, area)))
+    table = np.array(_cycle_means(point, first, np.minimum(n, l), (h4, v4), (w, v, area)))
     areas = more * more * (0.5 * b) + more * (km * b * b + (k - 1.5) * b) + area[-1]
     beyond = more * b + w[-1], more * vb + v[-1], areas
     tail = np.zeros((QUANTITIES, 4))
-    for row, each in zip(tail, _rewards(point, first, l, (h4[-1], v4[-1]), beyond), strict=True):
+    for row, each in zip(
+        tail, _cycle_means(point, first, l, (h4[-1], v4[-1]), beyond), strict=True
+    ):
         row[: len(each.coef)] = each.coef
     if lazy:
         return _with_time_until_large(point, table, tail)
-    alone = np.array(_rewards(point, 1.0, 0, (0.0, 0.0), (0.0, 0.0, 0.0)))
+    alone = np.array(_cycle_means(point, 1.0, 0, (0.0, 0.0), (0.0, 0.0, 0.0)))
     table[:, 0] = (l1 * table[:, 1] + lk * alone) / (l1 + lk)
     table[0, 0] += 1.0 / (l1 + lk)
     return table, tail
 
 
-def _rewards(point: Point, first: float, drained: Any, drain: Any, falls: Any) -> list[Any]:
+def _cycle_means(point: Point, first: float, drained: Any, drain: Any, falls: Any) -> list[Any]:
     """Return the five means of a cycle, as arrays by n or as polynomials in M.
 
     ``falls`` holds the mean and variance of the time of phases 2 and 3, and the number of small
