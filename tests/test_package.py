@@ -23,7 +23,7 @@ LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
 BARE = re.compile(rf"^\s*(?:from|import)\s+(?:{'|'.join(LAYERS)})\b(?!\s*$)", re.MULTILINE)
 
 
-def test_no_file_imports_a_layer_by_its_bare_name() -> None:
+def test_files_import_layers_through_schedopt() -> None:
     words = ["git", "ls-files", "*.py", "*.md", "*.ipynb"]
     tracked = subprocess.run(words, cwd=ROOT, check=False, capture_output=True).stdout.split()
     files = [ROOT / name.decode() for name in tracked] or list(ROOT.glob("*/**/*.py"))
@@ -36,13 +36,13 @@ def test_no_file_imports_a_layer_by_its_bare_name() -> None:
     assert not wrong
 
 
-def test_the_layers_are_links() -> None:
+def test_layers_are_symbolic_links() -> None:
     for layer in LAYERS:
         assert (ROOT / "schedopt" / layer).is_symlink()
         assert (ROOT / "schedopt" / layer).resolve() == ROOT / layer
 
 
-def test_one_package_is_installed(installed: Path) -> None:
+def test_wheel_installs_one_package(installed: Path) -> None:
     assert {path.name for path in installed.iterdir() if path.suffix != ".dist-info"} == {
         "schedopt"
     }
@@ -59,7 +59,7 @@ for name in ("two-shots", "twins", "fig8", "small"):
 """
 
 
-def test_a_users_own_files_do_not_break_it(installed: Path, tmp_path: Path) -> None:
+def test_wheel_works_beside_files_named_like_layers(installed: Path, tmp_path: Path) -> None:
     for name in ("solvers", "policies", "validation", "formulations"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('the wrong file')\n")
     (tmp_path / "instances").mkdir()
@@ -112,7 +112,7 @@ def run_without(
 
 
 @pytest.mark.parametrize("extra", NEEDING)
-def test_what_an_extra_opens_says_so_before_any_work(extra: str, tmp_path: Path) -> None:
+def test_verbs_name_a_missing_extra_before_any_work(extra: str, tmp_path: Path) -> None:
     packages = [package for package, brings in EXTRAS.items() if brings == extra]
     done = run_without(packages, COMMAND, *NEEDING[extra].split(), folder=tmp_path)
     (line,) = done.stderr.splitlines()
@@ -134,7 +134,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("extra", CALLS)
-def test_a_call_that_needs_a_missing_extra_raises_its_error(extra: str, tmp_path: Path) -> None:
+def test_calls_raise_an_error_for_a_missing_extra(extra: str, tmp_path: Path) -> None:
     packages = [package for package, brings in EXTRAS.items() if brings == extra]
     code = f"""
 import schedopt
@@ -148,7 +148,7 @@ except schedopt.MissingExtraError as error:
     assert done.stdout.split() in [[package, "True"] for package in packages], done.stderr
 
 
-def test_the_base_solves_checks_and_simulates_every_problem(tmp_path: Path) -> None:
+def test_base_install_solves_checks_and_simulates_every_problem(tmp_path: Path) -> None:
     farm = Path(__file__).parents[1] / "instances" / "dssp" / "farm.csv"
     done = run_without(list(EXTRAS), BASE, str(farm), folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -162,7 +162,7 @@ def test_the_base_solves_checks_and_simulates_every_problem(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["plan.sh", "plan.csv"])
-def test_the_base_writes_a_plan_as_a_script_and_as_a_csv(name: str, tmp_path: Path) -> None:
+def test_base_install_writes_a_plan_as_script_and_csv(name: str, tmp_path: Path) -> None:
     farm = Path(__file__).parents[1] / "instances" / "dssp" / "farm.csv"
     hours = ("--from", "2026-11-22T20:00+01:00", "--until", "06:00", "--seats", "houdini=3")
     words = ("plan", str(farm), "--processors", "6", *hours, "--output", name)
@@ -171,7 +171,7 @@ def test_the_base_writes_a_plan_as_a_script_and_as_a_csv(name: str, tmp_path: Pa
     assert "opening titles" in (tmp_path / name).read_text()
 
 
-def test_each_extra_brings_its_packages_and_all_brings_those_of_one_machine() -> None:
+def test_extras_bring_their_packages() -> None:
     project = Path(__file__).parents[1] / "pyproject.toml"
     extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]
     for package, extra in EXTRAS.items():
@@ -186,7 +186,7 @@ MODULES = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"__init_
 MODULES |= {"simulators", "slurm"}
 
 
-def test_every_measurement_can_be_imported() -> None:
+def test_benchmarks_can_be_imported() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in sorted(MODULES):
@@ -206,7 +206,7 @@ def test_speed_page_has_cpu_time_and_gap_of_each_solver() -> None:
     assert f"Python {platform.python_version()}" in page
 
 
-def test_every_command_that_is_named_is_there() -> None:
+def test_benchmark_commands_on_pages_exist() -> None:
     pages = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     named = re.findall(r"-m benchmarks\.(\w+)((?: [a-z_]+\b(?!/))*)", text)
@@ -216,7 +216,7 @@ def test_every_command_that_is_named_is_there() -> None:
         assert all(hasattr(module, table) for table in tables.split()), (name, tables)
 
 
-def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_benchmark_resume_goes_on_where_it_stopped(tmp_path: Path) -> None:
     done: list[int] = []
 
     def work(number: int) -> list[int]:

@@ -82,7 +82,7 @@ def better_by(result: Result, a: float, b: float) -> float:
     return (a - b if result.sense == "maximize" else b - a) / max(1e-9, abs(a), abs(b))
 
 
-def test_every_formulation_is_drawn() -> None:
+def test_contract_draws_every_formulation() -> None:
     every = {f"{r.name}/{name}" for r in problems() for name in r.formulation_names}
     assert set(DRAWN) == every
     for name in every:
@@ -94,7 +94,7 @@ def test_every_formulation_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(("name", "solver"), list(tables()))
-def test_an_engine_finds_the_declared_optimum_and_no_forgery_passes(name: str, solver: str) -> None:
+def test_engine_finds_the_declared_optimum_and_no_forgery_passes(name: str, solver: str) -> None:
     table = engines(*name.split("/"))
     certificate = bool(next(e for e in table if e.name == solver).certificate)
     certified, seed = 0, None
@@ -129,7 +129,7 @@ def test_an_engine_finds_the_declared_optimum_and_no_forgery_passes(name: str, s
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_the_table_proves_what_the_declared_model_proves(name: str) -> None:
+def test_portfolio_proves_what_the_declared_model_proves(name: str) -> None:
     for seed in SEEDS:
         right, result = declared(name, seed), solve(drawn(name, seed), threads=1)
         assert result.violations == (), seed
@@ -140,7 +140,7 @@ def test_the_table_proves_what_the_declared_model_proves(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPTIMA)
-def test_the_table_finds_what_trying_everything_finds(name: str) -> None:
+def test_portfolio_equals_brute_force(name: str) -> None:
     for seed in range(100, 400 if ALL else 150):  # `make agree` tries thousands
         best = OPTIMA[name](drawn(name, seed))
         if best is not None and isnan(best):
@@ -154,7 +154,7 @@ def test_the_table_finds_what_trying_everything_finds(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "solver"), list(tables()))
-def test_no_time_and_an_interruption_leave_a_right_result(name: str, solver: str) -> None:
+def test_engine_without_time_or_interrupted_has_a_valid_result(name: str, solver: str) -> None:
     for seed, model in taken(name, solver):
         if seed % 4 == 0:
             late = solve(model, solver=solver, time_limit=0.0, threads=1)
@@ -182,7 +182,7 @@ def test_engine_ends_when_stop_is_set_or_watch_returns_true(name: str, solver: s
 
 
 @pytest.mark.parametrize(("name", "solver"), list(tables()))
-def test_a_conflict_is_smallest(name: str, solver: str) -> None:
+def test_engine_conflict_is_smallest(name: str, solver: str) -> None:
     for seed, model in taken(name, solver):
         if declared(name, seed).termination != "infeasible":
             continue

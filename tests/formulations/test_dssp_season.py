@@ -31,7 +31,7 @@ def found(instance: Instance, solution: SelectedNights) -> tuple[str, ...]:
     return tuple(schedopt.check(instance, claim).violations)
 
 
-def test_the_checker_finds_what_is_wrong_with_a_season() -> None:
+def test_check_season_names_each_fault() -> None:
     text = (
         b'{"problem":"dssp","name":"s","processors":1,"deadline":5,"nights":2,"jobs":['
         b'{"name":"a","reward":1,"stages":[[3]],"groups":{"team":"fx"},"last_night":1},'
@@ -104,7 +104,7 @@ def worth(rule: dict[str, Any], **more: Any) -> float | None:
     return schedopt.solve(night(rule, **more)).objective
 
 
-def test_what_was_used_before_counts_tonight() -> None:
+def test_season_counts_past_use() -> None:
     cap = {"at_most": {"fx": 0.5}}
     assert worth(cap) == 5 + 3 + 2
     assert worth({**cap, "past": {"fx": 5}, "past_total": 10}) == 5 + 3 + 2
@@ -130,7 +130,7 @@ def test_what_was_used_before_counts_tonight() -> None:
         ({}, "constraints[0]"),
     ],
 )
-def test_what_has_no_meaning_is_told_with_its_place(rule: dict[str, Any], place: str) -> None:
+def test_season_refuses_meaningless_fields(rule: dict[str, Any], place: str) -> None:
     with pytest.raises(InputError) as caught:
         night(rule)
     assert caught.value.place.replace("[fx]", ".fx") == place
@@ -160,7 +160,7 @@ def windowed(*jobs: Job, **more: object) -> Instance:
     return Instance(**given)  # type: ignore[arg-type]
 
 
-def test_what_rests_on_one_window_does_not_apply() -> None:
+def test_season_refuses_options_of_one_night() -> None:
     one = windowed(job("a", 2.0, deadline=3.0), job("b", 2.0, deadline=3.0))
     seated = windowed(job("a", 2.0), constraints=(Seats(capacity=1, use={"a": 1}),))
     for instance in (one, seated):
@@ -182,7 +182,7 @@ def test_windows_that_are_none(field: str, value: float) -> None:
         job("a", 1.0, **{field: value})
 
 
-def test_the_bundled_evening() -> None:
+def test_example_evening_is_solved() -> None:
     assert solve("example:evening").objective == 27
     assert solve("example:evening", formulation="schedule", threads=1).objective == 22
     evening = example("evening")

@@ -34,7 +34,7 @@ def test_fill_scales_the_capacity_and_guaranteed_is_theorem_4() -> None:
 
 
 @pytest.mark.parametrize("fill", [0, -1, "most", float("nan"), float("inf"), True])
-def test_a_wrong_fill_is_refused(fill: object) -> None:
+def test_selection_refuses_a_wrong_fill(fill: object) -> None:
     with pytest.raises(InputError, match="a number above 0"):
         Selection(night([(1, 1)]), fill=fill)  # type: ignore[arg-type]
 
@@ -53,7 +53,7 @@ def test_native_constraints_hold_and_are_named_in_conflicts() -> None:
     assert set(solve(selection).conflict) == {"not_both", "both"}
 
 
-def test_a_native_constraint_that_is_not_linear_is_refused() -> None:
+def test_selection_refuses_a_nonlinear_native_constraint() -> None:
     selection = Selection(night([(5, 5), (4, 5)]))
     selection.model.bent = pyo.Constraint(
         expr=selection.model.x["j0"] * selection.model.x["j1"] <= 0
@@ -82,7 +82,7 @@ class Unknown(Constraint, frozen=True, tag="unknown"):
     """A kind that says nothing about selections."""
 
 
-def test_a_kind_of_ones_own_is_one_small_class() -> None:
+def test_selection_takes_a_constraint_kind_of_a_user() -> None:
     instance = night([(5, 5), (4, 1), (3, 1), (2, 4)])
     assert solve(instance).objective == 12
     result = solve(instance, constraints=[Quota(team="fx", units=4, name="fx quota")])
@@ -91,7 +91,7 @@ def test_a_kind_of_ones_own_is_one_small_class() -> None:
     assert result.objective == 9
 
 
-def test_a_kind_that_a_selection_cannot_take_is_refused_with_those_it_can() -> None:
+def test_selection_refuses_kinds_of_other_problems() -> None:
     with pytest.raises(InputError, match=r"'apart', .* 'together'"):
         Selection(night([(1, 1)])).add(Unknown())
 
@@ -133,7 +133,7 @@ def test_old_name_of_an_engine_is_taken_with_a_note(old: str, new: str) -> None:
     assert f"{old} is now called {new}" in str(result.message)
 
 
-def test_a_plain_selection_is_confirmed_by_highs() -> None:
+def test_selection_is_confirmed_by_highs() -> None:
     model = Selection(night([(5, 5), (4, 5), (3, 5)]))
     first = portfolio.solve(model, solver="knapsack")
     again = portfolio.confirm(model, first, Limits())
@@ -163,7 +163,7 @@ def a_night(
     )
 
 
-def test_a_search_that_the_bound_does_not_spare() -> None:
+def test_selection_searched_beyond_its_bound() -> None:
     """Two processors, tasks 2, 2, 2 and deadline 3: the knapsack takes all, a schedule does not."""
     night = a_night([(1, [[2.0]]), (1, [[2.0]]), (1, [[2.0]])], 2, 3.0)
     result = solve(night, formulation="schedule")
@@ -180,11 +180,11 @@ def test_lengths_that_are_no_decimals_are_rounded_and_said_so() -> None:
     assert result.proven
 
 
-def test_a_job_without_stages_is_bad_input() -> None:
+def test_schedule_refuses_a_job_without_stages() -> None:
     assert "stages" in str(refusal(solve, "instances/dssp/two-shots.json", formulation="schedule"))
 
 
-def test_no_row_has_coefficients_beyond_what_the_engine_adds_up() -> None:
+def test_schedule_model_has_bounded_coefficients() -> None:
     length = float(1 << 28)
     jobs = tuple(Job(name=f"j{i}", reward=1.0 + i, stages=((length,) * 6,)) for i in range(3))
     night = Instance(name="long", processors=4, deadline=2 * length, jobs=jobs)
@@ -196,7 +196,7 @@ def test_no_row_has_coefficients_beyond_what_the_engine_adds_up() -> None:
 
 @pytest.mark.parametrize("size", [1.0, 1e-3, 1e6])
 @pytest.mark.parametrize("worth", [1.0, 0.001 * 9, 1e6])
-def test_what_is_paid_late_is_proven_in_every_unit(size: float, worth: float) -> None:
+def test_schedule_with_late_rewards_is_proven_in_every_unit(size: float, worth: float) -> None:
     """One processor: the second of two jobs of 4 ends at 8, two of the three after the deadline."""
     night = a_night([(worth, [[4 * size]])] * 2, 1, 6 * size, late=((0.0, 0.5), (3 * size, 0.0)))
     result = solve(night, formulation="schedule")
@@ -206,7 +206,7 @@ def test_what_is_paid_late_is_proven_in_every_unit(size: float, worth: float) ->
     assert (nothing.proven, nothing.objective, nothing.bound) == (True, 0.0, 0.0)
 
 
-def test_what_rounding_leaves_open_is_said() -> None:
+def test_schedule_reports_what_rounding_leaves_open() -> None:
     """No unit makes roots whole: CP-SAT's bound is above what they may sum to."""
     jobs = [(2.0**0.5 / 3**i, [[4e6]]) for i in range(20)]
     night = a_night(jobs, 1, 6e6, late=((0.0, 0.5), (7e6, 0.0)))

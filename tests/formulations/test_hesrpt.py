@@ -57,13 +57,13 @@ def floored(order: list[str] | None = None) -> Allocation:
     )
 
 
-def test_a_floor_that_rounding_alone_would_make_bind_does_not() -> None:
+def test_allocation_floor_at_its_limit_does_not_bind() -> None:
     result, declared = schedopt.solve(floored()), schedopt.solve(floored(), solver="model")
     assert result.proven and declared.proven
     assert result.objective == pytest.approx(declared.objective, rel=1e-8)
 
 
-def test_what_a_search_claims_and_cannot_write_down_is_not_proven(
+def test_allocation_search_without_a_solution_is_not_proven(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     best = schedopt.solve(floored()).objective
@@ -74,7 +74,7 @@ def test_what_a_search_claims_and_cannot_write_down_is_not_proven(
     assert not result.proven and result.bound <= best * (1 + 1e-9)
 
 
-def test_what_was_not_searched_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_allocation_beyond_its_search_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schedopt.solvers.hesrpt.dominance.MOST_JOBS", 3)
     own = [Power(p=0.2 + 0.12 * j) for j in range(6)]
     unlike = cluster([1, 2, 3, 4, 5, 6], Power(p=0.5), own=own)
@@ -84,7 +84,7 @@ def test_what_was_not_searched_is_not_proven(monkeypatch: pytest.MonkeyPatch) ->
     assert result.bound <= searched(unlike).value
 
 
-def test_a_share_that_is_nothing_beside_the_others_has_a_price() -> None:
+def test_allocation_of_a_negligible_share_is_solved() -> None:
     own = [Power(p=0.98828125), Amdahl(parallel=0.984375)]
     instance = cluster(
         [1, 1], Power(p=0.5), 100, weights=[1, 3], own=own, objective="weighted-flow-time"
@@ -122,7 +122,7 @@ def test_weighted_and_unlike_jobs_are_proven_over_all_orders(jobs: int, alike: b
 @pytest.mark.parametrize(
     "kind", [Power(p=0.7), Amdahl(parallel=0.9), Table(points=((1, 1), (9, 4)))]
 )
-def test_whole_servers_cost_no_less_and_agree_with_the_program(kind: object) -> None:
+def test_allocation_of_integer_servers_equals_the_model(kind: object) -> None:
     divided = cluster([4, 3, 2], kind, 7)
     whole = cluster([4, 3, 2], kind, 7, whole=True)
     result = schedopt.solve(whole)
@@ -144,7 +144,7 @@ def test_orders_that_are_none_are_refused(order: str, says: str) -> None:
 TWO = cluster([2, 1], Power(p=0.5))
 
 
-def test_the_program_is_one_and_what_is_appended_to_it_is_kept() -> None:
+def test_allocation_model_keeps_what_is_appended() -> None:
     model = Allocation(TWO, order=["j1", "j0"])
     assert model.model is model.model
     assert not model.changed
@@ -157,7 +157,7 @@ def test_the_program_is_one_and_what_is_appended_to_it_is_kept() -> None:
     assert result.objective > free.objective * 1.001
 
 
-def test_what_is_declared_later_is_no_change() -> None:
+def test_allocation_model_takes_later_rules() -> None:
     model = Allocation(TWO)
     held = model.model
     model.add(Shares(jobs=("j0",), at_least=0.6, name="floor"))
@@ -174,7 +174,7 @@ def test_what_is_declared_later_is_no_change() -> None:
     ]
 
 
-def test_an_objective_of_ones_own_is_optimized_and_bounds_nothing() -> None:
+def test_allocation_model_with_a_changed_objective_has_no_bound() -> None:
     model = Allocation(TWO, order=["j1", "j0"])
     model.model.objective = cp.Minimize(model.completion["j0"] + 0.0 * model.completion["j1"])
     assert model.goal_changed
@@ -199,7 +199,7 @@ def test_another_problem_in_its_place_is_solved() -> None:
     assert not again.changed
 
 
-def test_a_row_that_is_taken_out_is_a_change() -> None:
+def test_allocation_model_without_a_row_is_changed() -> None:
     model = Allocation(TWO).add(Shares(jobs=("j0",), at_most=0.3, name="cap"))
     for row in model.side_constraints()["cap"]:
         model.model.constraints.remove(row)
@@ -225,7 +225,7 @@ CHANGES: dict[str, Callable[[Allocation], cp.Constraint]] = {
 
 
 @pytest.mark.parametrize("says", [*CHANGES, "own variables"])
-def test_what_cannot_be_solved_is_refused(says: str) -> None:
+def test_allocation_refuses_what_it_cannot_solve(says: str) -> None:
     model = Allocation(TWO)
     if says in CHANGES:
         model.model.constraints.append(CHANGES[says](model))
@@ -243,7 +243,7 @@ def test_engines_of_our_own_take_no_changed_program(solver: str) -> None:
     assert "native" in str(refusal(schedopt.solve, model, solver=solver))
 
 
-def test_floors_that_cannot_hold_are_named() -> None:
+def test_allocation_names_floors_that_cannot_hold() -> None:
     result = schedopt.solve("instances/hesrpt/floors.json")
     assert (result.termination, result.conflict) == ("infeasible", ("a fifth each",))
     nothing = cluster([1, 2], Power(p=0.5))
@@ -251,7 +251,7 @@ def test_floors_that_cannot_hold_are_named() -> None:
     assert stuck.conflict == ("none",)
 
 
-def test_floors_do_not_leave_a_gap_that_is_called_optimal() -> None:
+def test_allocation_with_floors_is_not_optimal_at_a_gap() -> None:
     instance = cluster(
         [1, 1],
         Power(p=1.0),
@@ -269,7 +269,7 @@ def test_floors_do_not_leave_a_gap_that_is_called_optimal() -> None:
     assert program.proven and program.objective == pytest.approx(result.objective, rel=2e-6)
 
 
-def test_whom_others_leave_nothing_now_is_served_later() -> None:
+def test_allocation_serves_jobs_without_a_share_later() -> None:
     """Smith's order would have the small job complete first, but the floors take all servers."""
     floors = Shares(jobs=("j0", "j1"), at_least=0.5)
     instance = cluster([1, 1, 0.001], Power(p=0.5), constraints=(floors,))

@@ -34,7 +34,7 @@ def selection() -> Selection:
     ],
     ids=["SOS", "Disjunction", "LogicalConstraint"],
 )
-def test_what_cannot_be_translated_is_refused_by_name(part: object) -> None:
+def test_native_model_refuses_untranslatable_parts_by_name(part: object) -> None:
     model = selection()
     model.model.mine = part(model.model)  # type: ignore[operator]
     for solver in (None, "model", "highs"):
@@ -47,7 +47,7 @@ def _booleans(model: pyo.ConcreteModel) -> list[object]:
     return list(model.flags.values())
 
 
-def test_a_row_a_bound_a_fixed_variable_and_a_coefficient_are_solved_as_changed() -> None:
+def test_native_model_is_solved_as_changed() -> None:
     model = selection()
     model.model.mine = pyo.Constraint(expr=model.model.x["j0"] <= 0)
     assert solve(model).objective == 7
@@ -67,7 +67,7 @@ def test_a_row_a_bound_a_fixed_variable_and_a_coefficient_are_solved_as_changed(
     assert (result.solver, result.solution.selected) == ("model", ("j0", "j1", "j2"))
 
 
-def test_a_changed_objective_is_optimized_and_no_bound_is_claimed() -> None:
+def test_native_model_with_a_changed_objective_has_no_bound() -> None:
     model = selection()
     model.model.reward.deactivate()
     model.model.fewest = pyo.Objective(expr=sum(model.model.x.values()), sense=pyo.minimize)
@@ -94,7 +94,7 @@ def test_values_and_the_objective_of_a_changed_pyomo_model_are_loaded() -> None:
     assert result.document().objective_of_model == result.objective_of_model
 
 
-def test_a_failing_solver_leaves_the_objectives_of_a_model_as_they_were(
+def test_native_model_objectives_survive_a_failing_solver(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     jobs = night([(5, 5), (4, 5), (3, 5)], capacity=10)
@@ -117,14 +117,14 @@ def test_a_failing_solver_leaves_the_objectives_of_a_model_as_they_were(
     assert solve(model, solver="model").objective == 9
 
 
-def test_a_relaxed_model_is_refused_where_parts_of_jobs_are_best() -> None:
+def test_native_model_that_is_relaxed_is_refused() -> None:
     model = Selection(night([(5, 5), (4, 5), (3, 5)], capacity=12))
     pyo.TransformationFactory("core.relax_integer_vars").apply_to(model.model)
     assert "found a model that was relaxed; expected 0 or 1" in str(refusal(solve, model))
 
 
 @pytest.mark.parametrize("method", ["exact", "area"])
-def test_a_threshold_that_is_ruled_out_is_not_chosen(method: str) -> None:
+def test_native_model_rules_out_a_threshold(method: str) -> None:
     best = solve(at_load(4, 0.6), options={"method": method}).solution
     model = Threshold(at_load(4, 0.6), method=method)  # type: ignore[arg-type]
     model.model.allowed[best.threshold] = False

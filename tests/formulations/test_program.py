@@ -49,14 +49,14 @@ def test_rewards_are_in_the_largest_common_unit() -> None:
     assert (program.rewards.tolist(), program.scale) == ([3, 4, 6, 1], 2)
 
 
-def test_numbers_beyond_64_bits_are_pythons_own() -> None:
+def test_program_of_numbers_beyond_64_bits() -> None:
     program = written(([0, 1], [1e30, 1e-3], (-inf, 1e30)))
     assert program.exceeds_64_bits
     assert program.satisfied_by(np.array([1, 0, 0, 0]))
     assert not program.satisfied_by(np.array([1, 1, 0, 0]))
 
 
-def test_a_row_does_not_bind_where_one_column_of_each_set_is_chosen() -> None:
+def test_program_drops_rows_that_never_bind() -> None:
     writer = ProgramWriter(list("abcd"), np.ones(4, dtype=np.bool_))
     writer.add(("floor", "rule"), [0, 1], [1.0, 1.0], (2, inf), [[2], [1, 3]])
     program = writer.program(Whole.of(np.ones(4)))
@@ -67,7 +67,7 @@ def test_a_row_does_not_bind_where_one_column_of_each_set_is_chosen() -> None:
         assert program.satisfied_by(x) == holds
 
 
-def test_rows_of_other_side_constraints_are_left_out() -> None:
+def test_program_of_some_side_constraints() -> None:
     writer = ProgramWriter(list("ab"), np.ones(2, dtype=np.bool_))
     for owner, place in (("", 0), ("first", 1), ("second", 1)):
         writer.add((owner, owner), [place], [1.0], (-inf, 0))

@@ -38,7 +38,7 @@ def test_random_nights_are_judged(part: int) -> None:
 
 
 @tried(800, seed=SEEDS)
-def test_the_best_selection_bounds_every_schedule(seed: int) -> None:
+def test_best_selection_bounds_every_schedule(seed: int) -> None:
     night = Night(drawn(seed, ("late", "predicted")))
     best, most = night.best_schedule(), night.best_selection()
     assert best is None or (most is not None and best <= most)
@@ -99,7 +99,7 @@ def test_plans_are_judged_as_trial_judges_them(seed: int) -> None:
 
 
 @tried(120, seed=SEEDS)
-def test_bounds_are_re_proved_and_lower_ones_are_not(seed: int) -> None:
+def test_judged_bounds_are_re_proved_and_no_lower_ones(seed: int) -> None:
     instance = files.parse(drawn(seed))
     result = schedopt.solve(instance, certificate=True, threads=1)
     if result.termination == "infeasible":

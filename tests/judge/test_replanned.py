@@ -91,7 +91,7 @@ def judge_chain(seed: int) -> int:
 
 
 @tried(1200, seed=SEEDS)
-def test_where_nothing_is_new_nothing_changes(seed: int) -> None:
+def test_replan_without_news_changes_nothing(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night = drawn_night(draw)
     try:

@@ -53,7 +53,9 @@ class Scripted:
         ([(9.0, 4.0, False), MemoryError("full")], Limits(), "error"),
     ],
 )
-def test_each_way_to_end(steps: list[Step], limits: Limits, ends: Termination) -> None:
+def test_drive_ends_with_the_right_termination(
+    steps: list[Step], limits: Limits, ends: Termination
+) -> None:
     run, search = Run(limits), Scripted(*steps)
     stopped, message = drive(search, run)
     assert stopped == ends
@@ -61,7 +63,7 @@ def test_each_way_to_end(steps: list[Step], limits: Limits, ends: Termination) -
     assert run.trace[-1][1:] == (search.value, search.bound)
 
 
-def test_what_is_known_is_watched_and_traced_once() -> None:
+def test_drive_watches_and_traces_each_change() -> None:
     seen: list[tuple[float | None, float | None]] = []
     limits = Limits(watch=lambda seconds, best, bound: seen.append((best, bound)))
     run = Run(limits)
@@ -71,7 +73,7 @@ def test_what_is_known_is_watched_and_traced_once() -> None:
 
 
 @pytest.mark.parametrize("kind", agree.KINDS)
-def test_two_methods_agree(kind: str) -> None:
+def test_two_methods_agree_on_random_instances(kind: str) -> None:
     told = agree.run_part(kind, 10**7, 2 if kind in agree.RARE else 12)
     assert told["quarrels"] == []
     assert told.get("withheld", 0) == 0
@@ -88,7 +90,7 @@ def test_two_methods_agree(kind: str) -> None:
         ("at-most", 4899),
     ],
 )
-def test_where_highs_was_wrong(kind: str, seed: int) -> None:
+def test_two_methods_agree_where_highs_was_wrong(kind: str, seed: int) -> None:
     assert agree.verdict(kind, seed) == "agreed"
 
 
@@ -99,7 +101,7 @@ families = st.lists(
 
 
 @given(families)
-def test_the_conflict_is_a_smallest_one(minimal: list[frozenset[str]]) -> None:
+def test_smallest_conflict_of_random_families(minimal: list[frozenset[str]]) -> None:
     def holds(names: frozenset[str]) -> bool:
         return not any(conflict <= names for conflict in minimal)
 
@@ -111,7 +113,7 @@ def test_the_conflict_is_a_smallest_one(minimal: list[frozenset[str]]) -> None:
 
 
 @pytest.mark.parametrize("stop", [TimeoutError, KeyboardInterrupt])
-def test_a_search_that_is_cut_short_keeps_a_conflict(stop: type[BaseException]) -> None:
+def test_smallest_conflict_cut_short_keeps_a_conflict(stop: type[BaseException]) -> None:
     bad, left = frozenset({"c1", "c4"}), iter(range(5))
 
     def holds(names: frozenset[str]) -> bool:
@@ -124,12 +126,12 @@ def test_a_search_that_is_cut_short_keeps_a_conflict(stop: type[BaseException]) 
     assert bad < set(caught.value.conflict) < set(NAMES)
 
 
-def test_a_solver_of_two_minds_ends_the_search() -> None:
+def test_smallest_conflict_ends_with_an_inconsistent_solver() -> None:
     with pytest.raises(ConflictNotReducedError, match="asked again"):
         smallest_conflict(NAMES, lambda names: True)
 
 
-def test_without_time_for_reducing_it_the_conflict_is_said_to_be_unreduced() -> None:
+def test_solve_without_time_reports_an_unreduced_conflict() -> None:
     night = load("instances/dssp/conflict.json")
     result = solve(night, time_limit=1e-9, solver="highs")
     assert result.termination in ("infeasible", "time-limit")

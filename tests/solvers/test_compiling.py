@@ -155,7 +155,7 @@ def test_kernel_is_compiled_where_no_cache_folder_can_be_written(
     assert compiled(module.twice)(3) == 6
 
 
-def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:
+def test_clock_of_limits_stops_while_a_kernel_compiles() -> None:
     def double(x: float) -> float:
         return x * 2.0
 
@@ -169,7 +169,7 @@ def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:
     assert inner - 1e-6 <= ticks + spent <= outer + 1e-6
 
 
-def test_a_signal_ends_a_run_as_python_once_it_is_whole() -> None:
+def test_kernel_in_python_finishes_before_a_signal_ends_it() -> None:
     @kernel(python_up_to=4)
     def interrupted(of: np.ndarray) -> None:
         of[0] = 1.0

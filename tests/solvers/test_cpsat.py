@@ -49,14 +49,14 @@ def test_interruption_keeps_the_start(night: Instance, monkeypatch: pytest.Monke
     assert night.objective_of(start) <= result.objective <= result.bound <= 10_550
 
 
-def test_no_time_and_no_start_is_no_solution_and_the_bound_that_was_given(night: Instance) -> None:
+def test_cp_sat_without_time_returns_the_given_bound(night: Instance) -> None:
     result = cpsat.solve(Schedule(night), Limits(time_limit=0.0), bound=10_550.0)
     assert (result.termination, result.solution_status) == ("time-limit", "none")
     assert (result.objective, result.bound, result.gap) == (None, 10_550, None)
     assert cpsat.solve(Schedule(night), Limits(time_limit=0.0)).bound is None
 
 
-def test_one_worker_gives_the_same_answer_each_time() -> None:
+def test_cp_sat_with_one_worker_is_deterministic() -> None:
     small = generate("dssp", "matching", seed=4)
     first, second = (cpsat.solve(Schedule(small), Limits(threads=1, seed=3)) for _ in range(2))
     assert first.solution == second.solution
@@ -87,7 +87,7 @@ ALL: Any = pytest.mark.parametrize("make", [partition, rectangles, schedule])
 
 
 @ALL
-def test_a_model_is_as_declared_until_its_user_changes_it(make: Callable[[], WholeModel]) -> None:
+def test_cp_sat_model_is_as_declared_until_changed(make: Callable[[], WholeModel]) -> None:
     model = make()
     assert model.model is model.model
     declared = str(model.model.proto)
@@ -108,14 +108,14 @@ def test_a_model_is_as_declared_until_its_user_changes_it(make: Callable[[], Who
 
 
 @ALL
-def test_what_is_proven_is_of_the_model_as_it_stands(make: Callable[[], WholeModel]) -> None:
+def test_cp_sat_proves_the_changed_model(make: Callable[[], WholeModel]) -> None:
     model = make()
     model.model.add(model.model.get_int_var_from_proto_index(0) >= 10**6)
     result = solve(model, threads=1)
     assert (result.termination, result.solution, result.conflict) == ("infeasible", None, ())
 
 
-def test_a_domain_counts() -> None:
+def test_cp_sat_honours_a_changed_domain() -> None:
     model = partition()
     set_domain(model.model.proto.variables[model.x["j2", "j2"].index], [1, 1])
     result = solve(model, threads=1)
@@ -129,7 +129,7 @@ def test_a_domain_counts() -> None:
     assert solve(third, threads=1).objective == 1
 
 
-def test_a_side_constraint_that_is_not_asked_for_does_not_count() -> None:
+def test_cp_sat_ignores_a_rule_switched_off() -> None:
     model = partition().add(Apart(name="two", jobs=("j1", "j2")))
     assert solve(model, threads=1).objective == 32
     set_domain(model.model.proto.variables[model.asked["two"].index], [0, 0])
@@ -153,7 +153,7 @@ def test_side_constraints_after_the_model_was_built_are_stated_in_it() -> None:
     assert solve(night, threads=1).objective == 0
 
 
-def test_a_changed_objective_is_optimized_and_no_bound_is_claimed() -> None:
+def test_cp_sat_optimizes_a_changed_objective_without_a_bound() -> None:
     model = partition()
     model.model.maximize(sum(model.x[name, name] for name in ("j1", "j2", "j3", "j4")))
     result = solve(model, threads=1)
@@ -168,7 +168,7 @@ def test_a_changed_objective_is_optimized_and_no_bound_is_claimed() -> None:
     assert "no objective" in str(solve(night, threads=1).message)
 
 
-def test_a_conflict_of_a_changed_model_is_smallest_and_changes_nothing_in_it() -> None:
+def test_cp_sat_conflict_of_a_changed_model_is_smallest() -> None:
     rules = (Together(name="one", jobs=("j1", "j2")), Apart(name="other", jobs=("j3", "j4")))
     model = partition().add(*rules)
     model.model.add(model.x["j2", "j2"] == 1)
@@ -178,7 +178,7 @@ def test_a_conflict_of_a_changed_model_is_smallest_and_changes_nothing_in_it() -
     assert str(model.model.proto) == declared
 
 
-def test_a_model_that_cp_sat_does_not_take_is_said_to_be_none() -> None:
+def test_cp_sat_reports_an_invalid_model() -> None:
     model = partition()
     set_domain(model.model.proto.variables[0], [3, 1])
     result = solve(model, threads=1)
@@ -186,7 +186,7 @@ def test_a_model_that_cp_sat_does_not_take_is_said_to_be_none() -> None:
     assert "rejects the changed model" in str(result.message)
 
 
-def test_a_bound_that_is_called_out_counts_without_a_solution() -> None:
+def test_cp_sat_bound_counts_without_a_solution() -> None:
     for loss, bounds in ((0.0, (151.0, 157.0)), (None, (151.0, 151.0))):  # None: of another model
         run = cpsat._CpSatRun(Limits(), known=151.0, sign=-1, loss=loss)
         run.status = cpsat.cp_model.UNKNOWN
@@ -211,13 +211,13 @@ def three_jobs(billions: int) -> Instance:
 
 
 @pytest.mark.parametrize("solver", ["cp-sat", "model"])
-def test_whole_numbers_of_ten_digits_are_solved_without_rounding(solver: str) -> None:
+def test_schedule_of_integers_of_ten_digits_is_exact(solver: str) -> None:
     result = solve(three_jobs(1), formulation="schedule", solver=solver, threads=1)
     assert (result.termination, result.objective, result.bound) == ("optimal", 7, 7)
 
 
 @pytest.mark.parametrize("solver", ["cp-sat", "model"])
-def test_what_is_best_on_a_rounded_grid_is_not_called_optimal(solver: str) -> None:
+def test_schedule_on_a_rounded_grid_is_not_optimal(solver: str) -> None:
     result = solve(three_jobs(100), formulation="schedule", solver=solver, threads=1)
     assert (result.termination, result.solution_status) == ("completed", "feasible")
     assert (result.objective, result.bound) == (5, None)

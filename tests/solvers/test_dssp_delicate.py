@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Instance, Any]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_answers_that_were_wrong(name: str) -> None:
+def test_selections_that_were_answered_wrongly(name: str) -> None:
     instance, right = CASES[name]
     assert best_exactly(instance) == right
     result = solve(instance)
@@ -70,7 +70,7 @@ def test_answers_that_were_wrong(name: str) -> None:
 
 
 @tried(60, st.integers(0, 10**9))
-def test_what_is_claimed_holds_in_rationals(seed: int) -> None:
+def test_selection_claims_hold_in_rationals(seed: int) -> None:
     instance = delicate(seed, most=8)
     result, best = solve(instance), best_exactly(instance)
     assert result.violations == ()
@@ -122,7 +122,7 @@ def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
     assert nearly_multiples(np.array([-size for size in sizes])) is near
 
 
-def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selection_believes_only_a_shown_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
     instance, right = CASES[ONE]
     false = Answer("infeasible", None, None)
     monkeypatch.setattr("schedopt.solvers.mip.highs.Highs.run", lambda *_: false)
@@ -130,7 +130,7 @@ def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.M
     assert result.proven and worth(instance, result) == right
 
 
-def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_native_model_infeasibility_is_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     from schedopt.solvers.mip.highs import Highs
 
     model = Selection(night(3, [(1, 1, "a"), (2, 1, "a")]))
@@ -147,7 +147,7 @@ def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPat
     assert "not without presolve" in str(result.message)
 
 
-def test_a_selection_that_is_nearly_proven_is_dispatched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selection_nearly_proven_is_dispatched(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(5)
     jobs = tuple(
         Job(name=f"j{i}", reward=draw.random(), stages=((float(length),),))

@@ -83,7 +83,7 @@ def test_thousands_of_small_instances() -> None:
 @pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("size", [50, 300, 5_000])
-def test_families_against_the_programme_by_rewards(
+def test_knapsack_families_equal_dynamic_programming(
     family: str, size: int, params: KnapsackParams
 ) -> None:
     for seed in range(6 if size < 1000 else 1):
@@ -96,7 +96,7 @@ def test_families_against_the_programme_by_rewards(
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-3, 1e12, 2.0**-40])
-def test_the_unit_does_not_matter(scale: float) -> None:
+def test_knapsack_does_not_depend_on_the_unit(scale: float) -> None:
     rewards, demands = draw("weakly correlated", 80, 1000, 4)
     room = float(np.floor(demands.sum() / 3)) + 0.5
     plain = solved(rewards, demands, room)
@@ -106,7 +106,7 @@ def test_the_unit_does_not_matter(scale: float) -> None:
 
 @pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS)
 @pytest.mark.parametrize("family", [*FAMILIES, "real values"])
-def test_every_step_encloses_the_optimum(family: str, params: KnapsackParams) -> None:
+def test_knapsack_every_step_encloses_the_optimum(family: str, params: KnapsackParams) -> None:
     if family == "real values":
         rng = np.random.default_rng(6)
         demands = rng.random(300) * 100
@@ -153,7 +153,7 @@ def test_memory_limits_leave_what_was_found(memory: int) -> None:
         assert search._at.nodes <= search._tree[0].size
 
 
-def test_dropping_unused_nodes_changes_nothing() -> None:
+def test_knapsack_sweep_of_nodes_changes_nothing() -> None:
     params, dropped = KnapsackParams(first_states=20_000, chunk_states=20_000), 0
     for family in ("weakly correlated", "almost strongly correlated", "uncorrelated"):
         rewards, demands = draw(family, 200, 10**5, 3)
@@ -170,7 +170,7 @@ def test_dropping_unused_nodes_changes_nothing() -> None:
     assert dropped > 1000
 
 
-def test_interrupted_between_chunks_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_knapsack_resumes_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     rewards, demands = draw("weakly correlated", 300, 10**5, 12)
     room = float(np.floor(demands.sum() / 2))
     best = solved(rewards, demands, room)
@@ -216,7 +216,7 @@ def test_bound_by_the_number_of_items() -> None:
     assert best <= scaled * (1 + 1e-12) < best + 1
 
 
-def test_nothing_to_decide() -> None:
+def test_knapsack_of_trivial_instances() -> None:
     assert solved(np.zeros(0), np.zeros(0), 0.0) == 0
     assert solved(np.array([1.0, 2.0]), np.array([0.0, 3.0]), 0.0) == 1
     assert solved(np.array([1.0, 2.0]), np.array([2.0, 3.0]), 1e300) == 3
@@ -235,6 +235,8 @@ def test_nothing_to_decide() -> None:
         ([[1, 2]], [[1, 2]], 3),
     ],
 )
-def test_wrong_arguments(rewards: list[float], demands: list[float], room: float) -> None:
+def test_knapsack_refuses_wrong_arguments(
+    rewards: list[float], demands: list[float], room: float
+) -> None:
     with pytest.raises(ValueError, match="must be"):
         Core(rewards, demands, room)

@@ -84,7 +84,7 @@ def test_engine_and_declared_model_reach_the_best_in_order(seed: int) -> None:
         assert result.proved_by == (solver or "priced-core")
 
 
-def test_a_forged_total_and_a_missing_one_are_found() -> None:
+def test_check_finds_forged_and_missing_objectives() -> None:
     night = random_night(1)
     claim = schedopt.solve(night).document()
     for objectives in ([3.0, 99.0, 1.0], [], msgspec.UNSET):
@@ -109,7 +109,7 @@ def test_objectives_that_say_nothing_are_refused(objectives: tuple[str, ...], wo
         msgspec.structs.replace(random_night(1), objectives=objectives)
 
 
-def test_names_of_values_are_listed_in_the_order_of_the_jobs() -> None:
+def test_objective_suggestions_follow_the_order_of_values() -> None:
     names = ("io", "cores", "memory", "bill", "licences", "frames")
     job = Job(name="a", reward=1, stages=((1,),), values=dict.fromkeys(names, 1))
     listed = ", ".join(f"'{name}'" for name in ("reward", "demand", *names))
@@ -167,7 +167,7 @@ def enumerated(objectives, uses, room, counts) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(examples(2_000) // 50))
-def test_it_is_the_best_in_both_orders(seed: int) -> None:
+def test_best_in_order_equals_enumeration(seed: int) -> None:
     # Every second time the few columns are treated as many.
     params = DominanceParams(compared=1 + seed % 3)
     how = {"many_columns": 0, "dominance": params} if seed % 2 else {}
@@ -216,7 +216,7 @@ def test_branches_find_the_optimum_and_what_is_left_bounds_it(late: bool, seed: 
 
 
 @pytest.mark.parametrize("risk", ["mean", "cvar:0.9", "chance:0.8"])
-def test_a_search_that_is_stopped_at_once_has_a_choice_and_a_bound(risk: str) -> None:
+def test_scenario_search_stopped_at_once_has_a_bound(risk: str) -> None:
     drawn = Random(3)  # noqa: S311
     night, _ = at_risk(drawn, generate("dssp", "uncorrelated", seed=1, options={"jobs": 60}))
     model = Selection(night, risk=risk, scenarios=20, seed=1)
@@ -232,7 +232,7 @@ DRAWN = import_module("contract.dssp").FORMULATIONS
 
 
 @pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
-def test_it_keeps_the_rules_and_bounds_the_optimum(name: str) -> None:
+def test_greedy_keeps_rules_and_bounds_the_optimum(name: str) -> None:
     found = 0
     for seed in range(examples(40)):
         model = DRAWN[name](Random(seed))  # noqa: S311
@@ -292,7 +292,7 @@ def test_greedy_selection_includes_predecessors_of_jobs_under_a_floor() -> None:
     assert (result.objective, result.violations) == (20, ())
 
 
-def test_floors_and_requirements_come_first() -> None:
+def test_greedy_meets_floors_and_requirements_first() -> None:
     night = generate("dssp", "uncorrelated", seed=3, options={"jobs": 3000, "groups": 6})
     poorest = min(night.jobs, key=lambda job: job.reward / max(job.demand or 0, 1))
     rules = [
@@ -306,7 +306,7 @@ def test_floors_and_requirements_come_first() -> None:
     assert result.objective <= result.bound
 
 
-def test_a_season_has_something_in_hand_without_any_time() -> None:
+def test_season_without_time_has_a_greedy_solution() -> None:
     season = generate("dssp", "season", seed=1, options={"nights": 20, "processors": 100})
     cap = FairShare(by="team", each={"at_most": 0.4}, window=3)
     season = msgspec.structs.replace(season, constraints=(cap,))
@@ -317,7 +317,9 @@ def test_a_season_has_something_in_hand_without_any_time() -> None:
 
 
 @pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
-def test_too_many_rows_are_given_to_no_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selection_with_too_many_rows_skips_engines(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     season = generate("dssp", "season", seed=2, options={"nights": 3, "processors": 100})
     if name == "dssp/selection":
         jobs = tuple(

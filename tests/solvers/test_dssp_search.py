@@ -45,7 +45,7 @@ def everyone(night: Instance) -> np.ndarray:
     return np.ones(len(night.jobs), dtype=np.bool_)
 
 
-def test_one_seed_makes_the_same_moves() -> None:
+def test_schedule_search_is_reproducible() -> None:
     night = season()
 
     def after(moves: int, seed: int) -> tuple[float, list[float]]:
@@ -60,7 +60,7 @@ def test_one_seed_makes_the_same_moves() -> None:
     )
 
 
-def test_what_is_packed_is_a_schedule_of_the_jobs_that_it_pays() -> None:
+def test_schedule_packing_is_a_valid_schedule() -> None:
     rng = np.random.default_rng(11)
     packed = 0
     for seed in range(examples(60)):
@@ -111,7 +111,7 @@ def test_packing_fills_the_end_of_a_night() -> None:
     assert not model._model  # the first schedules meet the bound, which no dispatcher's does
 
 
-def test_it_ends_where_the_target_is_met() -> None:
+def test_schedule_search_ends_at_its_target() -> None:
     jobs = tuple(Job(name=f"j{i}", reward=1.0, stages=((2.0, 2.0), (1.0,))) for i in range(6))
     night = Instance(name="easy", processors=3, deadline=10.0, jobs=jobs)
     found = search(
@@ -160,7 +160,9 @@ DOWN = {"down": [{"start": 1, "end": 2, "processors": 1}]}
     ],
     ids=str,
 )
-def test_who_does_not_know_a_key_names_it(key: str, where: str, changes: dict[str, Any]) -> None:
+def test_schedule_search_names_an_unknown_key(
+    key: str, where: str, changes: dict[str, Any]
+) -> None:
     night = files.parse(changed("dssp", where, changes))
     assert key in night.features
     with pytest.raises(InputError, match=f"`{key}`"):
@@ -174,7 +176,7 @@ def test_who_does_not_know_a_key_names_it(key: str, where: str, changes: dict[st
     assert result.bound == result.objective
 
 
-def test_a_plan_says_in_which_order_and_when_by_the_clock(tmp_path: Path) -> None:
+def test_plan_has_order_and_clock_times(tmp_path: Path) -> None:
     night = a_night(start="2026-11-22T20:00+01:00", unit="h")
     path = tmp_path / "night.json"
     path.write_bytes(msgspec.json.encode(night))
@@ -194,7 +196,7 @@ def planned(night: Instance, result: Any, run: Any = None) -> dict[str, list[Any
     return plan_rows.plan(night, result, run or result).columns()
 
 
-def test_many_jobs_by_every_engine_on_a_machine_that_changes() -> None:
+def test_schedule_engines_on_a_changing_machine() -> None:
     draw = Random(5)  # noqa: S311
     jobs = tuple(
         Job(
@@ -219,7 +221,7 @@ def test_many_jobs_by_every_engine_on_a_machine_that_changes() -> None:
     assert model.plain() is None
 
 
-def test_a_cap_binds_what_is_run_late_too() -> None:
+def test_schedule_cap_binds_late_jobs_too() -> None:
     job = Job(name="a", reward=4, groups={"team": "fx"}, stages=((4.0,),))
     cap = FairShare(by="team", at_most={"fx": 0.0})
     given: dict[str, Any] = {"processors": 2, "deadline": 3, "late": ((0.0, 1.0), (3.0, 0.5))}
@@ -230,7 +232,7 @@ def test_a_cap_binds_what_is_run_late_too() -> None:
     assert schedopt.solve(Schedule(free)).objective > 0
 
 
-def test_a_plan_runs_what_others_wait_for_and_not_what_never_completes() -> None:
+def test_plan_runs_predecessors_and_no_job_that_never_completes() -> None:
     jobs = (
         Job(name="first", reward=1, stages=((3.0,),), deadline=7),
         Job(name="big", reward=9, stages=((2.0, 2.0),)),

@@ -76,7 +76,7 @@ def test_our_search_and_the_papers_agree(instance: Instance) -> None:
 
 
 @tried(30, middling())
-def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
+def test_epoch_search_does_not_depend_on_its_memory(instance: Instance) -> None:
     least, _ = searched(instance)
     small = CompletionParams(stored_numbers=3 * (len(instance.jobs) + 1), round_steps=50)
     assert searched(instance, small)[0] == least
@@ -105,7 +105,7 @@ def test_planted_packings_are_found_at_once(size: int, k: int) -> None:
         assert is_partition(instance, search.epochs)
 
 
-def test_a_time_limit_keeps_the_start_and_an_honest_bound() -> None:
+def test_epoch_search_at_a_time_limit_keeps_the_start() -> None:
     instance = GENERATORS["planted"](2, nodes=1000, epochs=20, inequity=50, fewest=3, most=5)
     result = solve(instance, threads=1, time_limit=0.5)
     assert result.termination == "time-limit"
@@ -113,7 +113,7 @@ def test_a_time_limit_keeps_the_start_and_an_honest_bound() -> None:
     assert 20_000 == result.bound <= (result.objective or 0)
 
 
-def test_what_a_partition_refuses() -> None:
+def test_partition_refuses_wrong_options() -> None:
     instance = packing([4, 4], 16, 0)
     with pytest.raises(InputError, match="together"):
         Partition(instance).add(Forbid(jobs=("j1",)))
@@ -132,7 +132,7 @@ def test_widths_that_no_schedule_has_drop_out() -> None:
     assert possible_widths(7, 1, 1) == [7]
 
 
-def test_a_grid_that_is_too_fine_is_said() -> None:
+def test_rectangles_refuse_a_grid_that_is_too_fine() -> None:
     file = "instances/epoch/three-wide.json"
     coarse = Rectangles(load(file), limits=RectangleLimits(units=8))
     result = solve(coarse, solver="cp-sat", threads=1)

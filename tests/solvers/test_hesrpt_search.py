@@ -80,7 +80,7 @@ def test_lagrangian_search_of_few_jobs_encloses_the_optimum(instance: Instance) 
         placed |= 1 << j
 
 
-def test_rents_leave_few_orders_of_twenty_jobs() -> None:
+def test_lagrangian_leaves_few_orders_of_twenty_jobs() -> None:
     found = ended(LagrangianSearch(many(20, 1)))
     assert found.value - found.rents.bound < 0.01 * found.value
     assert 20 < count_sets(found.rents.precedences(found.value), 1 << 20) < 1 << 12
@@ -106,7 +106,7 @@ def test_any_rents_prove_a_bound(lengths: list[float], heights: list[float], see
 @pytest.mark.parametrize(
     "steep", [Power(p=0.98), Power(p=1 - 1e-7), Power(p=1 - 1e-12), Amdahl(parallel=1 - 1e-9)]
 )
-def test_what_is_taken_from_above_is_nowhere_lower(steep: Power | Amdahl) -> None:
+def test_lagrangian_upper_speedup_is_nowhere_lower(steep: Power | Amdahl) -> None:
     plain = curves(cluster([1], steep, 1000))
     above = upper_envelope(plain)
     table = slice(above.firsts[0], above.lasts[0])
@@ -137,7 +137,7 @@ TEAMS = st.sampled_from(
 
 
 @tried(15, various(5, st.one_of(speedups, tables)), TEAMS)
-def test_rents_of_teams_hold_beside_the_optimum(instance: Instance, rule: FairShare) -> None:
+def test_lagrangian_bound_with_teams_holds(instance: Instance, rule: FairShare) -> None:
     assume(len(instance.jobs) > 1)  # that there are two teams
     ruled = msgspec.structs.replace(instance, constraints=(rule,))
     best = schedopt.solve(ruled, solver="branch-and-bound")
@@ -165,7 +165,7 @@ def test_resample_omits_cells_without_length() -> None:
     assert times.tolist() == [0, 0.5, 1, 1.5, 2] and rents.tolist() == [3, 3, 1, 1]
 
 
-def test_something_is_in_hand_without_any_time() -> None:
+def test_allocation_without_time_is_feasible() -> None:
     for jobs in (200, 3_000):
         instance = many(jobs, 5)
         result = schedopt.solve(instance, time_limit=0.0)
@@ -187,7 +187,7 @@ SITES = FairShare(by="site", at_least={"x": 0.3}, at_most={"y": 0.6})
         ("mean-flow-time", 0.0, (TEAMS, SITES)),
     ],
 )
-def test_no_limit_leaves_fair_shares_without_an_allocation(
+def test_allocation_without_time_keeps_fair_shares(
     objective: str, pause: float, rules: tuple[FairShare, ...]
 ) -> None:
     jobs = tuple(
@@ -221,14 +221,14 @@ def test_jobs_with_arrivals_are_proven_and_no_policy_beats_them() -> None:
         assert instance.objective_of(played) >= result.objective * (1 - 2e-6)
 
 
-def test_a_makespan_of_ten_late_jobs_under_a_cap_is_proven() -> None:
+def test_allocation_proves_a_makespan_under_a_cap() -> None:
     jobs = [(1.0 + i % 3, 1.0, 0.05 * i, Power(p=0.5 + 0.04 * i)) for i in range(10)]
     cap = Shares(jobs=tuple(f"j{i}" for i in range(0, 10, 2)), at_most=0.1, name="cap")
     result = schedopt.solve(late(jobs, objective="makespan", constraints=(cap,)))
     assert result.proven and result.violations == ()
 
 
-def test_a_search_that_is_cut_short_has_a_bound_below_the_optimum() -> None:
+def test_best_order_cut_short_has_a_valid_bound() -> None:
     instance = late([(1.0, 1.0, 0.1 * i, Power(p=0.3 + 0.1 * i)) for i in range(6)])
     search = BestOrder(instance, Rules(instance))
     search.advance(-inf)
@@ -238,7 +238,7 @@ def test_a_search_that_is_cut_short_has_a_bound_below_the_optimum() -> None:
 
 
 @pytest.mark.parametrize(("seed", "least"), [(41, 0.9), (43, 55.312060931924776)])
-def test_a_policys_schedule_does_not_stand_for_a_given_order(seed: int, least: float) -> None:
+def test_allocation_of_a_given_order_ignores_policies(seed: int, least: float) -> None:
     """What a policy had in hand, in another order, once was called optimal: 30.03 of the second."""
     result = schedopt.solve(allocation(Random(seed)), threads=1)  # noqa: S311
     assert result.violations == ()
@@ -246,7 +246,7 @@ def test_a_policys_schedule_does_not_stand_for_a_given_order(seed: int, least: f
 
 
 @tried(40, st.integers(0, 10**6))
-def test_an_even_split_keeps_the_rules_of_groups_that_overlap(seed: int) -> None:
+def test_split_evenly_keeps_overlapping_group_rules(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     jobs = tuple(
         Job(

@@ -32,14 +32,14 @@ def hard() -> Instance:
     return instance
 
 
-def test_a_gap_that_is_good_enough_ends_the_run_but_is_not_called_optimal(hard: Instance) -> None:
+def test_mip_gap_ends_the_run_without_optimality(hard: Instance) -> None:
     result = solve(hard, solver="highs", gap=0.05)
     assert result.termination == "optimal"
     assert 0 < result.gap <= 0.05
     assert result.solution_status == "feasible"
 
 
-def test_same_seed_same_answer() -> None:
+def test_mip_is_reproducible() -> None:
     instance = generate("dssp", "uncorrelated", seed=2, options={"jobs": 200, "groups": 4})
     rule = FairShare(by="team", at_most={"team-01": 0.2})
     given = {"constraints": [rule], "solver": "highs", "threads": 1, "seed": 7}
@@ -48,7 +48,7 @@ def test_same_seed_same_answer() -> None:
     assert first.options["threads"] == 1
 
 
-def test_a_hint_is_the_least_that_comes_back(hard: Instance) -> None:
+def test_mip_returns_at_least_its_hint(hard: Instance) -> None:
     heuristic = solve(hard, solver="core", time_limit=0.2)
     selection = Selection(hard)
     index = hard.index
@@ -147,7 +147,7 @@ OPTIMUM = 321958
 
 
 @pytest.mark.parametrize("name", ["highs", *HERE])
-def test_a_time_limit_keeps_incumbent_and_bound(hard: Instance, name: str) -> None:
+def test_mip_keeps_the_incumbent_at_a_time_limit(hard: Instance, name: str) -> None:
     result = solve(hard, solver=name, time_limit=0.5)
     assert result.violations == ()
     assert result.objective is None or result.objective <= OPTIMUM
@@ -158,7 +158,7 @@ def test_a_time_limit_keeps_incumbent_and_bound(hard: Instance, name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["highs", *HERE])
-def test_an_interruption_keeps_the_incumbent(name: str) -> None:
+def test_mip_keeps_the_incumbent_when_interrupted(name: str) -> None:
     seen: list[float] = []
 
     def interrupt(seconds: float, best: object, bound: object) -> None:

@@ -69,7 +69,7 @@ def test_exact_values_lie_in_simulated_intervals(load: float, l: int, variant: s
     assert abs(ours - found.mean_response_time) < 1.6 * found.confidence  # 99.8%
 
 
-def test_both_variants_are_msf_at_zero() -> None:
+def test_threshold_variants_are_msf_at_zero() -> None:
     system = Threshold(at_load(8, 0.8)).system
     assert exact(system, 0, "literal") == pytest.approx(exact(system, 0, "lazy"), rel=1e-10)
 
@@ -94,12 +94,14 @@ def test_area_comes_nearer_than_the_paper_and_both_overestimate() -> None:
         (at_load(2000, 0.5), {}, "method=area"),
     ],
 )
-def test_what_a_threshold_refuses(queue: object, options: dict[str, object], says: str) -> None:
+def test_threshold_refuses_wrong_queues_and_options(
+    queue: object, options: dict[str, object], says: str
+) -> None:
     with pytest.raises(InputError, match=says):
         solve(queue, options=options)
 
 
-def test_all_thresholds_of_thousands_of_servers() -> None:
+def test_threshold_area_of_thousands_of_servers() -> None:
     system = Threshold(at_load(4096, 0.9, p1=0.999), method="area").system
     curve = area(system)
     best = int(np.nanargmin(system.mean(curve.small, curve.large)))
@@ -128,7 +130,7 @@ def small() -> Instance:
 
 
 @pytest.mark.slow
-def test_two_servers_at_load_0_9() -> None:
+def test_optimal_policy_of_two_servers_at_load_0_9() -> None:
     result = solve(small(), formulation="optimal-policy", options={"tolerance": 3e-7})
     assert result.objective == pytest.approx(9.642151, abs=3e-6)
     assert result.termination == result.solution_status == "optimal"
@@ -137,7 +139,7 @@ def test_two_servers_at_load_0_9() -> None:
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6])
-def test_the_declared_program_is_solved_in_any_unit_of_time(unit: float) -> None:
+def test_optimal_policy_model_in_any_unit_of_time(unit: float) -> None:
     queue = of_classes(2, (1, 0.19 / unit, 1 / unit), (2, 0.02 / unit, 0.4 / unit))
     engine, declared = (
         solve(queue, formulation="optimal-policy", solver=s) for s in (None, "model")
@@ -147,7 +149,7 @@ def test_the_declared_program_is_solved_in_any_unit_of_time(unit: float) -> None
 
 
 @pytest.mark.parametrize("queue", [at_load(2, 0.7), at_load(3, 0.6, objective="weighted")])
-def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
+def test_optimal_policy_bounds_every_policy(queue: Instance) -> None:
     bound = optimum(queue).bound
     assert bound is not None
     for variant in ("literal", "lazy"):
@@ -183,7 +185,7 @@ def cost_of(process: Process, decisions: Any) -> float:
 
 
 @pytest.mark.parametrize("l", [0, 1])
-def test_a_given_policy_has_its_exact_value(l: int) -> None:
+def test_optimal_policy_evaluates_a_given_policy(l: int) -> None:
     system = Threshold(at_load(3, 0.6)).system
     decisions = np.ones((41, 3, 71), np.int8)
     decisions[1:, 1 : l + 1, :-1] = decisions[:, :, 0] = 0
@@ -193,7 +195,7 @@ def test_a_given_policy_has_its_exact_value(l: int) -> None:
         assert cost_of(Process(system, *costs), decisions) == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_policy_that_cannot_keep_up_costs_infinitely_much() -> None:
+def test_optimal_policy_gives_an_unstable_policy_infinite_cost() -> None:
     system = Threshold(at_load(4, 0.9)).system
     decisions = np.ones((31, 4, 41), np.int8)  # large jobs start where no small one waits
     decisions[:, :, 0] = 0
@@ -201,7 +203,7 @@ def test_a_policy_that_cannot_keep_up_costs_infinitely_much() -> None:
     assert cost_of(Process(system, 1.0, 1.0), decisions) == np.inf
 
 
-def test_what_is_stopped_early_is_a_policy_that_exists() -> None:
+def test_optimal_policy_at_a_time_limit_is_a_threshold() -> None:
     queue = at_load(16, 0.95)
     result = solve(queue, formulation="optimal-policy", time_limit=0.0)
     assert result.termination == "time-limit"
@@ -233,7 +235,9 @@ FIXED = (
     ],
     ids=range(6),
 )
-def test_what_it_refuses(queue: Instance, options: dict[str, Any], says: str) -> None:
+def test_optimal_policy_refuses_wrong_queues_and_options(
+    queue: Instance, options: dict[str, Any], says: str
+) -> None:
     with pytest.raises(InputError, match=says):
         solve(queue, formulation="optimal-policy", options=options)
 
@@ -254,7 +258,7 @@ def values(queue: Instance, starts: Any) -> float:
 
 @tried(60, seed=SEEDS, objective=OBJECTIVES, big=st.sampled_from([1.0, 0.1, 1e9, 1 / 3]))
 @example(seed=6795789, objective="mean", big=1.0)
-def test_no_policy_beats_a_re_proved_bound(seed: int, objective: str, big: float) -> None:
+def test_log_bound_holds_for_every_policy(seed: int, objective: str, big: float) -> None:
     jobs, servers = random_jobs(seed, 12)
     times = [jobs.submit * big, jobs.run * big]
     users = [f"u{i % 2}" for i in range(len(jobs))]
@@ -275,9 +279,7 @@ def bound_of(part: Any, resource: str, weighted: bool) -> float:
 
 
 @tried(80, seed=SEEDS, objective=OBJECTIVES, releases=st.booleans())
-def test_no_schedule_of_several_resources_beats_a_bound(
-    seed: int, objective: str, releases: bool
-) -> None:
+def test_log_bound_of_several_resources_holds(seed: int, objective: str, releases: bool) -> None:
     queue = random_parts(seed, 5, objective=objective)
     queue = with_releases(queue, seed) if releases else queue
     best = least(queue)
@@ -310,7 +312,7 @@ def test_no_schedule_of_several_resources_beats_a_bound(
 
 
 @tried(40, seed=SEEDS, objective=OBJECTIVES)
-def test_a_bound_counts_the_time_from_submit_to_release(seed: int, objective: str) -> None:
+def test_log_bound_counts_the_time_to_release(seed: int, objective: str) -> None:
     queue = with_releases(queue_of(*random_jobs(seed, 5), objective=objective), seed)
     best = least(queue)
     for solver in [None, *(["model"] if has_few_starts(LogBound(queue)) else [])]:
@@ -320,7 +322,7 @@ def test_a_bound_counts_the_time_from_submit_to_release(seed: int, objective: st
         assert result.bound_checked or result.bounded_by == "model"
 
 
-def test_bounds_worked_out_by_hand() -> None:
+def test_log_relaxations_by_hand() -> None:
     found = bounds(queue_of(Jobs.of([0, 0, 1], [4, 4, 4], [4, 2, 1]), 4))
     assert found["run"] == pytest.approx(7 / 3)
     assert found["squashed-area"] == pytest.approx((7 + 2 + 2) / 3)  # 2, then 1, then 4
@@ -333,7 +335,7 @@ def test_bounds_worked_out_by_hand() -> None:
     assert heavy["busy-dates"] == pytest.approx(2 + (8 + 2) / 2 / 2)
 
 
-def test_a_price_worked_out_by_hand() -> None:
+def test_log_prices_by_hand() -> None:
     # Two jobs that need the machine, at once: one waits for the other, 1 + (1 + 4).
     queue = queue_of(Jobs.of([0, 0], [2, 2], [1, 4]), 2)
     result = schedopt.solve(LogBound(queue))
@@ -345,7 +347,7 @@ def test_a_price_worked_out_by_hand() -> None:
     assert prices == pytest.approx([(1.0 + 0.5) / 2, (0.5 + 0.25) / 2, 0.25 / 2])
 
 
-def test_prices_prove_more_than_relaxations_where_jobs_do_not_fit_side_by_side() -> None:
+def test_log_prices_prove_more_than_relaxations() -> None:
     draw = np.random.default_rng(5)
     n = 200
     queue = queue_of(
@@ -370,7 +372,7 @@ def test_prices_prove_more_than_relaxations_where_jobs_do_not_fit_side_by_side()
     ],
 )
 @pytest.mark.parametrize("objective", ["mean", "weighted"])
-def test_numbers_at_the_ends_of_their_range(jobs: Jobs, servers: int, objective: str) -> None:
+def test_log_bound_of_extreme_numbers(jobs: Jobs, servers: int, objective: str) -> None:
     queue = queue_of(jobs, servers, objective=objective)
     result = schedopt.solve(LogBound(queue), threads=1)
     assert result.violations == ()
