@@ -54,7 +54,7 @@ class Shares(Constraint, frozen=True, tag="share"):
         check_bounds(self.at_least, self.at_most, "the jobs'")
 
 
-class _OfJobs(Constraint, frozen=True):
+class _JobListConstraint(Constraint, frozen=True):
     """A constraint on a list of jobs.
 
     Attributes
@@ -66,7 +66,7 @@ class _OfJobs(Constraint, frozen=True):
     jobs: Jobs
 
 
-class Require(_OfJobs, frozen=True, tag="require"):
+class Require(_JobListConstraint, frozen=True, tag="require"):
     """Select all of these jobs."""
 
     example: ClassVar = {"kind": "require", "name": "promised", "jobs": ["titles"]}
@@ -83,7 +83,7 @@ class Require(_OfJobs, frozen=True, tag="require"):
                 yield f"{job} is not selected"
 
 
-class Forbid(_OfJobs, frozen=True, tag="forbid"):
+class Forbid(_JobListConstraint, frozen=True, tag="forbid"):
     """Select none of these jobs."""
 
     example: ClassVar = {"kind": "forbid", "name": "on hold", "jobs": ["forest"]}
@@ -132,7 +132,7 @@ class Imply(Constraint, frozen=True, tag="imply", rename={"if_": "if"}):
             yield f"{self.if_} is selected, {self.then} is not"
 
 
-class Together(_OfJobs, frozen=True, tag="together"):
+class Together(_JobListConstraint, frozen=True, tag="together"):
     """Select all of these jobs, or none (epoch: all in one epoch)."""
 
     example: ClassVar = {"kind": "together", "name": "one shot", "jobs": ["crowd", "forest"]}
@@ -150,7 +150,7 @@ class Together(_OfJobs, frozen=True, tag="together"):
             yield f"some are selected, but not {', '.join(missing)}"
 
 
-class Apart(_OfJobs, frozen=True, tag="apart"):
+class Apart(_JobListConstraint, frozen=True, tag="apart"):
     """Select at most one of these jobs (epoch: all in different epochs)."""
 
     example: ClassVar = {"kind": "apart", "name": "one disk", "jobs": ["storm", "titles"]}
@@ -166,7 +166,7 @@ class Apart(_OfJobs, frozen=True, tag="apart"):
             yield f"{', '.join(both)} are all selected"
 
 
-class _Counted(Constraint, frozen=True):
+class _CountConstraint(Constraint, frozen=True):
     """A bound on the number of selected jobs of a list or of a group.
 
     Attributes
@@ -210,7 +210,7 @@ class _Counted(Constraint, frozen=True):
         return len({job for job in counted if job in choice.selected})
 
 
-class AtMost(_Counted, frozen=True, tag="at-most"):
+class AtMost(_CountConstraint, frozen=True, tag="at-most"):
     """Select at most ``count`` of these jobs, or of the jobs of this group."""
 
     example: ClassVar = {
@@ -231,7 +231,7 @@ class AtMost(_Counted, frozen=True, tag="at-most"):
             yield f"{count} selected, at most {self.count} asked"
 
 
-class AtLeast(_Counted, frozen=True, tag="at-least"):
+class AtLeast(_CountConstraint, frozen=True, tag="at-least"):
     """Select at least ``count`` of these jobs, or of the jobs of this group."""
 
     example: ClassVar = {
@@ -251,7 +251,7 @@ class AtLeast(_Counted, frozen=True, tag="at-least"):
             yield f"{count} selected, at least {self.count} asked"
 
 
-class _Used(Constraint, frozen=True):
+class _UseConstraint(Constraint, frozen=True):
     """A constraint on what jobs use, by the names of the jobs."""
 
     def jobs_named(self) -> Iterator[tuple[str, str]]:
@@ -261,7 +261,7 @@ class _Used(Constraint, frozen=True):
             yield f"use.{job}", job
 
 
-class Resource(_Used, frozen=True, tag="resource"):
+class Resource(_UseConstraint, frozen=True, tag="resource"):
     """Bound a total over each night, such as disk space or a budget.
 
     What tasks hold only while they run is `Seats`.
@@ -302,7 +302,7 @@ class Resource(_Used, frozen=True, tag="resource"):
                 yield f"{night}{float(used):.12g} of {self.capacity:.12g} used"
 
 
-class Seats(_Used, frozen=True, tag="seats"):
+class Seats(_UseConstraint, frozen=True, tag="seats"):
     """Bound what running tasks hold at a time, such as seats of a licence.
 
     Attributes
@@ -379,8 +379,8 @@ def label(constraint: Constraint, position: int) -> str:
     return constraint.name or f"{constraint.kind()}[{position}]"
 
 
-class Ruled(Protocol):
-    """An instance with side constraints."""
+class HasConstraints(Protocol):
+    """An instance with side constraints, jobs and groups."""
 
     @property
     def constraints(self) -> Sequence[Constraint]:
@@ -395,14 +395,14 @@ class Ruled(Protocol):
         """The positions of each group's jobs, by grouping and group."""
 
 
-def check_rules(instance: Ruled) -> None:
+def check_rules(instance: HasConstraints) -> None:
     """Check an instance's side constraints: their names, and the jobs and groups they name."""
     check_names(instance.constraints)
     if instance.constraints:
         check_references(instance.constraints, instance.index, instance.groups)
 
 
-def check_added(instance: Ruled, added: Sequence[Constraint]) -> None:
+def check_added(instance: HasConstraints, added: Sequence[Constraint]) -> None:
     """Check side constraints that are added to those of an instance: their names and references."""
     if added:
         check_names([*instance.constraints, *added])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import msgspec
 from typing_extensions import TypeIs
 
-from schedopt.instances.constraints import Ruled
+from schedopt.instances.constraints import HasConstraints
 from schedopt.instances.declarations import CheckedRecord, Name
 from schedopt.instances.encoding import to_json
 from schedopt.instances.naming import Codes, codes_of, groups_of, index_of
@@ -46,7 +46,7 @@ def _log(instance: Any) -> str:
     return sums.hexdigest()
 
 
-class AnyInstance(Ruled, Protocol):
+class AnyInstance(HasConstraints, Protocol):
     """The interface of an instance of any problem."""
 
     __struct_config__: ClassVar[msgspec.structs.StructConfig]

@@ -78,7 +78,7 @@ class SelectionBase:
         The columns that can be 1.
     added : sequence of Constraint
         The side constraints beyond the instance's.
-    stated : list of (str, Row)
+    side_rows : list of (str, Row)
         The rows of all side constraints, under their names.
     seconds : float
         How long building took.
@@ -100,7 +100,7 @@ class SelectionBase:
         self.fill = instance.fill(fill)
         self.options: Settings = {"fill": self.fill}
         self.added: Sequence[Constraint] = ()
-        self.stated: list[tuple[str, Row]] = []
+        self.side_rows: list[tuple[str, Row]] = []
         self.columns = JobColumns(instance, self.fill, several=self.name == "season")
         self.open = self.columns.open
         self._model: pyo.ConcreteModel | None = None
@@ -158,7 +158,7 @@ class SelectionBase:
             self._model = model = self._build()
             model.side = pyo.Constraint(pyo.Any)
             model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
-            for name, row in self.stated:
+            for name, row in self.side_rows:
                 add_side_row(model, self._x, name, row)
             self._watch = Watch(model)
         return self._model
@@ -183,7 +183,7 @@ class SelectionBase:
         """Return the declared model, without native changes, as an integer program."""
         rewards = self.instance.rewards[self.columns.jobs]
         own = [("", row) for row in self.own_rows]
-        return integer_program(self.columns.names, rewards, self.open, [*own, *self.stated])
+        return integer_program(self.columns.names, rewards, self.open, [*own, *self.side_rows])
 
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints to those of the instance.
@@ -206,7 +206,7 @@ class SelectionBase:
     def _state(self, constraint: Constraint, name: str) -> None:
         """State a side constraint as rows, in the Pyomo model too if it is built."""
         rows = rows_of(constraint, self.columns)
-        self.stated += [(name, row) for row in rows]
+        self.side_rows += [(name, row) for row in rows]
         if self._model is not None and self._watch is not None:
             from schedopt.formulations.dssp.native import add_side_row
 
@@ -238,7 +238,7 @@ class SelectionBase:
         """
         sides: Side = {}
         if self._model is None:
-            for name, row in self.stated:
+            for name, row in self.side_rows:
                 sides.setdefault(name, []).append(row)
             return sides
         import pyomo.environ as pyo

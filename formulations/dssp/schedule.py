@@ -369,6 +369,6 @@ class Schedule(WholeModel):
         return max(ends) if ends else self.opens(first, ended)
 
     @property
-    def rule_rows(self) -> list[tuple[str, Row]]:
-        """The rows of the side constraints, under their names; seats are no rows."""
+    def side_rows(self) -> list[tuple[str, Row]]:
+        """The rows of the side constraints, under their names, without seats."""
         return [(name, row) for name in self.rules for row in self._rows[name]]

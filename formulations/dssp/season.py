@@ -39,7 +39,7 @@ class Season(SelectionBase):
         The Pyomo model, see Notes; ``x[job name, n]`` is 1 if the job runs on night n.
     columns : JobColumns
         The jobs and nights of the columns.
-    stated : list of (str, Row)
+    side_rows : list of (str, Row)
         The rows of the side constraints, under their names.
     open : ndarray of bool, shape (columns,)
         The columns that can be 1.

@@ -47,7 +47,7 @@ class Selection(SelectionBase):
         The Pyomo model, see Notes; ``x[job name]`` is 1 if the job is selected.
     sample : Sample or None
         The scenarios, and the reward of a selection in them; None without ``risk``.
-    stated : list of (str, Row)
+    side_rows : list of (str, Row)
         The rows of the side constraints, under their names.
     open : ndarray of bool, shape (jobs,)
         The jobs that can be selected at all: T_∞(j) and T_1(j) fit between release and deadline.
@@ -185,7 +185,7 @@ class Selection(SelectionBase):
 
     def plain(self) -> Knapsack | None:
         """Return the selection as a 0-1 knapsack; None if it has more than equations 1 and 2."""
-        if self.stated or self.changed or self.sample or not self.single_capacity:
+        if self.side_rows or self.changed or self.sample or not self.single_capacity:
             return None
         night, positions = self.instance, np.flatnonzero(self.open)
         demands = night.planned.demands

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from schedopt.instances.constraints import Constraint, Ruled, check_references
+from schedopt.instances.constraints import Constraint, HasConstraints, check_references
 from schedopt.instances.decoding import strip_comments
 from schedopt.instances.errors import InputError, at_place, quote
 from schedopt.instances.examples import examples
@@ -122,7 +122,9 @@ def read_constraints(path: str | Path, problem: str | None = None) -> list[Const
     return list(decode(data, tuple[union, ...], file=str(path)))
 
 
-def read_rules(constraints: Rules, problem: str, instance: Ruled | None = None) -> list[Constraint]:
+def read_rules(
+    constraints: Rules, problem: str, instance: HasConstraints | None = None
+) -> list[Constraint]:
     """Return side constraints that are given as records or as files.
 
     If an ``instance`` is given, a reference of a file to an unknown job or group is an error.

@@ -114,7 +114,7 @@ class _GreedyFilling:
         self.rank = np.empty(model.width, dtype=np.intp)
         self.rank[order] = np.arange(model.width)
         several = model.capacity if isinstance(model, Season) else model.own_rows
-        self.rows = [_FloatRow.of(row) for row in [*several, *(row for _, row in model.stated)]]
+        self.rows = [_FloatRow.of(row) for row in [*several, *(row for _, row in model.side_rows)]]
         self.mixed = [row for row in self.rows if row.has_negative]
         self.plain = [row for row in self.rows if not row.has_negative]
         for row in self.plain:

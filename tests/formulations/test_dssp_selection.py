@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import TEAMS, night
 from builders.refusals import refusal
 
 from schedopt.formulations.constraints import Constraint, FairShare, Forbid, Require
-from schedopt.formulations.dssp import Schedule, Selection
+from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.formulations.dssp.grid import LARGEST
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.dssp import Instance, Job
@@ -62,7 +63,7 @@ def test_selection_refuses_a_nonlinear_native_constraint() -> None:
 
 
 class Quota(Constraint, frozen=True, tag="quota"):
-    """At most so many units of demand from the jobs of one team: a kind of one's own."""
+    """At most so many units of demand from one team: a kind of the earlier form."""
 
     team: str
     units: float
@@ -82,7 +83,13 @@ class Unknown(Constraint, frozen=True, tag="unknown"):
     """A kind that says nothing about selections."""
 
 
-def test_selection_takes_a_constraint_kind_of_a_user() -> None:
+def test_season_refuses_a_kind_of_the_earlier_form() -> None:
+    nights = msgspec.structs.replace(night([(5, 5), (4, 1)]), nights=2)
+    with pytest.raises(InputError, match="a kind that a season can take"):
+        Season(nights).add(Quota(team="fx", units=4))
+
+
+def test_selection_takes_a_kind_of_the_earlier_form() -> None:
     instance = night([(5, 5), (4, 1), (3, 1), (2, 4)])
     assert solve(instance).objective == 12
     result = solve(instance, constraints=[Quota(team="fx", units=4, name="fx quota")])

@@ -59,7 +59,9 @@ def test_floor_that_asks_for_all_of_a_group_is_kept() -> None:
     floor = FairShare(
         by="team", at_least={teams[0]: 1.0}, at_most={teams[-1]: 0.8 * free[teams[-1]]}
     )
-    (row,) = (row for _, row in Selection(night).add(floor).stated if row.lower == len(row.columns))
+    (row,) = (
+        row for _, row in Selection(night).add(floor).side_rows if row.lower == len(row.columns)
+    )
     assert len(row.columns) > 1
     ours, highs = (solve(night, constraints=[floor], solver=name) for name in (None, "highs"))
     assert ours.proven and highs.proven

@@ -234,7 +234,7 @@ def _best_dispatched(
         DispatchOrders(
             night,
             model.seats,
-            worthless=bool(model.rule_rows),
+            worthless=bool(model.side_rows),
             starts=keys,
             required=required,
         ),
@@ -356,7 +356,7 @@ def _ruled_selections(model: Schedule, run: Run) -> Iterator[JobMask]:
     from schedopt.formulations.dssp import Selection
 
     night, limits = model.instance, run.limits
-    if not model.rule_rows or bound_takes_too_long(model, limits):
+    if not model.side_rows or bound_takes_too_long(model, limits):
         return
     limit = PARAMS.rule_seconds
     if limits.time_limit is not None:
@@ -374,11 +374,11 @@ def _ruled_selections(model: Schedule, run: Run) -> Iterator[JobMask]:
 
 def rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
     """Return a function that tests whether jobs satisfy all side constraints except seats."""
-    if not model.rule_rows:  # the dispatcher satisfies seats
+    if not model.side_rows:  # the dispatcher satisfies seats
         return lambda jobs: True
     night = model.instance
     every = np.ones(len(night.jobs), dtype=np.bool_)
-    program = integer_program([*night.index], night.rewards, every, model.rule_rows)
+    program = integer_program([*night.index], night.rewards, every, model.side_rows)
 
     def satisfies_rules(jobs: JobMask) -> bool:
         return program.satisfied_by(program.point(np.flatnonzero(jobs).tolist()))
