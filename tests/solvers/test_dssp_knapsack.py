@@ -46,9 +46,8 @@ FAMILIES = [
 
 
 PARAMS = {
-    "all sorted": KnapsackParams(),
-    "near the break": KnapsackParams(sorted_items=16, sampled_items=8, margin=1, window=4),
-    "without dominated items": KnapsackParams(first_states=1, chunk_states=1, many_states=1),
+    "default": KnapsackParams(),
+    "one state at a time": KnapsackParams(first_states=1, chunk_states=1),
 }
 
 

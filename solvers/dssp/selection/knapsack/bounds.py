@@ -17,95 +17,37 @@ class KnapsackParams:
 
     Attributes
     ----------
-    sorted_items : int
-        Most items that are all sorted. Of more items, a sample locates the break item.
-    sampled_items, margin : int
-        Items in the sample, and the first guess by how many places in it the break may be off.
-    window : int
-        Items on either side of the break item that the first incumbent may exchange.
-    near_items : int
-        Items on either side of the break item with which the search of many items begins.
-    brief_steps, brief_states : int
-        Steps, and states in each, of a search of only the items near the break.
     first_states, chunk_states : int
         States, besides four for each item, before the counting bound is computed, and between two
         checks of the clock after that (2^21 take some 30 ms).
-    many_states : int
-        Number of states beyond which dominated items are removed.
-    compared_items : int
-        Most items that are compared in pairs to find dominated ones.
     halves : tuple of int
         Items on either side of the break whose subset sums fill the room if all ratios are equal,
         from round to round (2^18 sums take some 20 ms).
     """
 
-    sorted_items: int = 4096
-    sampled_items: int = 1024
-    margin: int = 64
-    window: int = 2048
-    near_items: int = 256
-    brief_steps: int = 4
-    brief_states: int = 1 << 12
     first_states: int = 1 << 15
     chunk_states: int = 1 << 21
-    many_states: int = 1 << 20
-    compared_items: int = 3000
     halves: tuple[int, ...] = (6, 10, 14, 18)
 
 
 DEFAULTS = KnapsackParams()
 
 
-class NearBreak(NamedTuple):
-    """Items near the break item, the first that does not fit after all of larger keys."""
+class Break(NamedTuple):
+    """The break item: the first that does not fit after all items of larger keys."""
 
-    places: NDArray[np.intp]  # by falling key, ties as they stand
-    before: Mask  # items with larger keys than all of these
-    broken: int  # position of the break item in `places`; the length of it if everything fits
-    used: float  # total size of the items before the break item
-
-    @property
-    def count_to_break(self) -> int:
-        """The number of items before the break item."""
-        return int(np.count_nonzero(self.before)) + self.broken
+    position: int  # number of items before it
+    item: int | None  # None if all items fit
+    used: float  # total size of the items before it
 
 
-def items_near_break(
-    keys: Floats, sizes: Floats, room: float, params: KnapsackParams = DEFAULTS
-) -> NearBreak:
-    """Return the items near the break item if items of integer sizes are taken by falling key."""
-    from schedopt.solvers.dssp.selection.knapsack.kernels import split_by_key
-
-    if keys.size <= params.sorted_items:
-        places = np.argsort(-keys, kind="stable")
-        return _locate_break(places, np.zeros(keys.size, dtype=np.bool_), 0.0, sizes, room)
-    margin, step = params.margin, keys.size // params.sampled_items
-    before, between = np.empty(keys.size, dtype=np.bool_), np.empty(keys.size, dtype=np.intp)
-    sample = keys[::step]
-    falling = (-sample).argsort()
-    about = int(sizes[::step][falling].cumsum().searchsorted(room / step))
-    while True:
-        first, last = about - margin, about + margin
-        high = float(sample[falling[first]]) if 0 <= first < sample.size else inf
-        low = float(sample[falling[last]]) if last < sample.size else -inf
-        count, used = split_by_key(keys, 0.0, sizes, low, high, before, between)
-        places = between[:count]
-        if low < high:
-            places = places[np.argsort(-keys[places], kind="stable")]
-        near = _locate_break(places, before, used, sizes, room)
-        if (used <= room or high == inf) and (near.broken < count or low == -inf):
-            return near
-        margin *= 4
-
-
-def _locate_break(
-    places: NDArray[np.intp], before: Mask, used: float, sizes: Floats, room: float
-) -> NearBreak:
-    """Return the break among some items, which come after others of total size ``used``."""
-    filled = sizes[places].cumsum()
-    filled += used
-    broken = int(filled.searchsorted(room, side="right"))
-    return NearBreak(places, before, broken, float(filled[broken - 1]) if broken else used)
+def break_of(keys: Floats, sizes: Floats, room: float) -> Break:
+    """Return the break if items of integer sizes are taken by decreasing key."""
+    order = np.argsort(-keys, kind="stable")
+    filled = sizes[order].cumsum()
+    position = int(filled.searchsorted(room, side="right"))
+    item = int(order[position]) if position < len(order) else None
+    return Break(position, item, float(filled[position - 1]) if position else 0.0)
 
 
 def counting_bound(
@@ -114,8 +56,6 @@ def counting_bound(
     room: float,
     value: float,
     enough: float = -inf,
-    *,
-    params: KnapsackParams = DEFAULTS,
 ) -> float:
     """Return an upper bound on better solutions by the number of items that they can have.
 
@@ -125,10 +65,10 @@ def counting_bound(
     m. Its minimum is searched where the tangents of both sides meet; after a step that gains less
     than half of the interval, the interval is halved. A bound below `enough` is not improved.
     """
-    most = items_near_break(-weights, weights, room, params).count_to_break
-    fewest = 1 + items_near_break(rewards, rewards, value, params).count_to_break
+    most = break_of(-weights, weights, room).position
+    fewest = 1 + break_of(rewards, rewards, value).position
     least = enough - value
-    bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least, params=params)
+    bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least)
     if fewest <= count <= most:
         return bound
     limit = most if count > most else fewest
@@ -142,9 +82,7 @@ def counting_bound(
     for _ in range(60):
         width = right[0] - left[0]
         middle = (left[0] + right[0]) / 2 if halve else _tangent_intersection(left, right)
-        relaxed, count = _relaxation(
-            rewards, weights, room, middle, limit, least=least, params=params
-        )
+        relaxed, count = _relaxation(rewards, weights, room, middle, limit, least=least)
         bound = min(bound, relaxed)
         # Convex, it is nowhere below where tangents meet.
         lowest = -inf if halve else left[1] + left[2] * (middle - left[0])
@@ -176,7 +114,6 @@ def _relaxation(
     limit: int,
     *,
     least: float,
-    params: KnapsackParams,
 ) -> tuple[float, float]:
     """Return the value of the relaxation, rounded up, and the (fractional) number of its items.
 
@@ -184,9 +121,8 @@ def _relaxation(
     are rounded; else they are exact.
     """
     reduced = rewards - multiplier
-    near = items_near_break(reduced / weights, weights, room, params)
-    count, price = float(near.count_to_break), 0.0
-    first = near.places[near.broken] if near.broken < near.places.size else None
+    near = break_of(reduced / weights, weights, room)
+    count, price, first = float(near.position), 0.0, near.item
     if multiplier > 0 and (first is None or reduced[first] <= 0):
         count = float(np.count_nonzero(reduced > 0))  # and no room is asked for
     elif first is not None:

@@ -175,24 +175,3 @@ def divisor(numbers: Floats) -> float:
         if not np.array_equal(parts, np.floor(parts)):
             few = np.gcd.reduce(numbers.astype(np.int64), initial=few)
     return float(few)
-
-
-def undominated(
-    items: tuple[Floats, Floats, Mask], losses: Floats, slack: float, room: float
-) -> Mask:
-    """Return the items that may differ from the break solution in a better solution.
-
-    An item dominates another if it weighs no more and its reward is no smaller. Some optimal
-    solution has, with each item, all items that dominate it. So adding an item adds all items that
-    dominate it, and removing one removes all items that it dominates; each change loses the item's
-    reduced reward. ``items`` are weights, rewards and the break solution, ``losses`` the reduced
-    rewards, and ``slack`` the largest total loss of a better solution.
-    """
-    weights, rewards, inside = items
-    first = np.arange(weights.size)
-    before = (weights[:, None] <= weights) & (rewards[:, None] >= rewards)
-    before &= ~before.T | (first[:, None] < first)  # of equal items, the first dominates
-    put = losses + before.T @ np.where(inside, 0.0, losses)
-    taken = losses + before @ np.where(inside, losses, 0.0)
-    fits = weights + before.T @ weights <= room
-    return np.where(inside, taken <= slack, (put <= slack) & fits)

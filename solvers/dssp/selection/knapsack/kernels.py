@@ -225,31 +225,6 @@ def _merge_states(at: Cursor, items: Items, states: States, tree: Tree, budget: 
     return NODES_FULL if used == parent.size else PAUSED
 
 
-@kernel(python_up_to=2000)
-def split_by_key(
-    keys: Floats,
-    price: float,
-    weights: Floats,
-    low: float,
-    high: float,
-    above: Mask,
-    between: Array,
-) -> tuple[int, float]:
-    """Split items by key less price times weight: ``above`` high, or ``between`` low and high.
-
-    Returns the number of items between, and the total weight of the items above.
-    """
-    count, weight = 0, 0.0
-    for i in range(keys.size):
-        key = keys[i] - price * weights[i]
-        over = key > high
-        above[i] = over
-        weight += weights[i] * over
-        between[count] = i
-        count += (key >= low) & (not over)
-    return count, weight
-
-
 @kernel(python_up_to=50_000)
 def sweep(at: Cursor, node: Array, tree: Tree) -> None:
     """Remove the nodes that no state refers to. Parents stay before their children."""
@@ -295,28 +270,25 @@ def solution(at: Cursor, size: int, tree: Tree) -> Mask:
 
 
 @kernel(python_up_to=2000)
-def first_incumbent(
-    weights: Floats, rewards: Floats, room: float, broken: int, window: int
-) -> Mask:
+def first_incumbent(weights: Floats, rewards: Floats, room: float, broken: int) -> Mask:
     """Return a good solution: greedy, or the break solution with a pair of items exchanged.
 
     For each item of the break solution, the best item outside that fits in its place is found among
-    those sorted by weight. Both are at most ``window`` items from the break item.
+    those sorted by weight.
     """
     chosen = np.zeros(weights.size, dtype=np.bool_)
     chosen[:broken] = True
     remaining, value = room - weights[:broken].sum(), 0.0
-    begin, end = max(0, broken - window), min(weights.size, broken + window)
-    outside = broken + np.argsort(weights[broken:end], kind="mergesort")
+    outside = broken + np.argsort(weights[broken:], kind="mergesort")
     best = np.empty(outside.size, dtype=np.int64)  # of largest reward in each prefix of `outside`
     for i in range(outside.size):
         best[i] = outside[i]
         if i > 0 and rewards[best[i - 1]] >= rewards[outside[i]]:
             best[i] = best[i - 1]
-    fits = np.searchsorted(weights[outside], remaining + weights[begin:broken], side="right")
+    fits = np.searchsorted(weights[outside], remaining + weights[:broken], side="right")
     out, into = -1, -1
-    for i in range(begin, broken):
-        fit = fits[i - begin]
+    for i in range(broken):
+        fit = fits[i]
         if fit > 0 and rewards[best[fit - 1]] - rewards[i] > value:
             out, into = i, best[fit - 1]
             value = rewards[into] - rewards[out]

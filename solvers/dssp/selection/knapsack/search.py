@@ -20,7 +20,6 @@ from schedopt.solvers.dssp.selection.knapsack.items import (
     divisor,
     in_doubles,
     summarize,
-    undominated,
     valid,
 )
 from schedopt.solvers.engine import EngineTask, Partial
@@ -50,8 +49,7 @@ class Core:
 
     After `KnapsackParams.first_states` states, the number of items of a better solution is bounded
     from both sides, and the relaxation with these bounds gives a second upper bound. It is tight
-    for strongly correlated rewards. If there are many states, the search starts again without
-    dominated items.
+    for strongly correlated rewards.
 
     Parameters
     ----------
@@ -108,10 +106,8 @@ class Core:
             raise ValueError(f"room must be finite and not negative, not {room!r}")
         self._memory = memory
         self._items = items = Items.of(self._given, needs, float(room), (worth, asked))
-        self._most = float(self._given.sum() if worth.total is None else worth.total)
         self._offered = fsum(self._given[items.free])
-        self._tightened, self._least = False, inf
-        self._compared = not self.exact  # whether dominated items are removed
+        self._tightened = False
         self._best: tuple[float, Mask, float] | None = None  # value, jobs, reward
         self._by_item = items.ratios
         if items.weights is not needs:
@@ -121,10 +117,7 @@ class Core:
         self._step = divisor(items.rewards) if self._whole else 0.0
         # Sums of weights are multiples of their common divisor.
         room = items.room - items.room % divisor(items.weights) if items.weights.size else 0.0
-        if self.exact and items.rewards.size > params.sorted_items:
-            self._fix_items(room)
-        else:
-            self._start(np.arange(items.rewards.size), room)
+        self._start(room)
 
     @property
     def proven(self) -> bool:
@@ -148,7 +141,7 @@ class Core:
             return self.value
         bound = max(float(self._at.bound), float(self._at.value))  # -inf if no state is left
         bound = floor(bound + self._slip) if self._whole else bound
-        return max(self.value, (bound + self._base + self._offered) / self._scale)
+        return max(self.value, (bound + self._offered) / self._scale)
 
     def chosen(self) -> Mask:
         """Return the best selection so far, shape (J,)."""
@@ -186,112 +179,33 @@ class Core:
                 self._proven = True
             elif code == kernels.PAUSED and not self._tightened:
                 self._tighten()
-            elif self._at.length > params.many_states and not self._compared:
-                self._drop_dominated()
             if now() >= end:
                 break
         return self._proven
 
-    def _fix_items(self, room: float) -> None:
-        """Find a good solution near the break, and fix the other items by their reduced rewards.
-
-        An item is fixed if Dantzig's bound less the item's reduced reward is not above the
-        incumbent.
-        """
-        rewards, weights, params = self._items.rewards, self._items.weights, self.params
-        near = bounds.items_near_break(self._by_item, weights, room, params)
-        first = max(0, near.broken - params.near_items)
-        inside, order = near.before, near.places[first : near.broken + params.near_items]
-        inside[near.places[:first]] = True
-        self._start(order, room - float((weights * inside).sum()), inside)
-        price = float(self._by_item[order[min(self._broken, order.size - 1)]])
-        if self._search_briefly():
-            return
-        wide, decided = self._unfixed_items(price)
-        if wide.size > 2 * params.window:  # items far from the break may fill the room better
-            far = np.zeros(rewards.size, dtype=np.bool_)
-            far[order] = far[:: max(1, rewards.size // (2 * params.window))] = True
-            rest, best = inside & ~far, self._incumbent_by_item()
-            remaining = room - float((weights * rest).sum())
-            self._start(np.flatnonzero(far), remaining, rest, best)
-            self._improve_incumbent()
-            value = self._base + float(self._at.value)
-            target = value + self._step
-            self._least = bounds.counting_bound(
-                rewards, weights, room, value, target, params=params
-            )
-            if self._least < target or self._search_briefly():
-                self._at.bound = self._at.value
-                return
-            wide, decided = self._unfixed_items(price)
-        room -= float((weights * decided).sum())
-        self._start(wide, room, decided, self._incumbent_by_item())
-
-    def _unfixed_items(self, price: float) -> tuple[NDArray[np.intp], Mask]:
-        """Return the items that are not fixed, and a mask of the items that are fixed to 1."""
-        from schedopt.solvers.dssp.selection.knapsack.kernels import split_by_key
-
-        rewards, slack = self._items.rewards, self._slack()
-        decided, places = np.empty(rewards.size, np.bool_), np.empty(rewards.size, np.intp)
-        weights = self._items.weights
-        count, _ = split_by_key(rewards, price, weights, -slack, slack, decided, places)
-        return places[:count], decided
-
-    def _slack(self) -> float:
-        """Return Dantzig's bound less the incumbent, plus the rounding error of the bound."""
-        return float(self._at.root - self._at.value) + 2.0**-46 * self._most
-
-    def _search_briefly(self) -> bool:
-        """Search for a few steps; return True if the incumbent is then optimal."""
-        at, states = self._at, self.params.brief_states
-        enough = min(self._least - self._base, float(at.root)) + self._slip - self._step
-        for _ in range(self.params.brief_steps):
-            if self._proven or at.value > enough or self._search(states) == 0:
-                break
-        done = self._proven or bool(at.value > enough)
-        if done:
-            at.bound = at.value
-        return done
-
-    def _start(
-        self,
-        items: NDArray[np.intp],
-        room: float,
-        inside: Mask | None = None,
-        known: Mask | None = None,
-    ) -> None:
-        """Prepare the search over some items, with its first incumbent and its first state.
-
-        The items ``inside`` are fixed to 1, and ``room`` is what they leave. ``known`` is a good
-        selection of all items.
-        """
+    def _start(self, room: float) -> None:
+        """Prepare the search, with its first incumbent and its first state."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        rewards, count = self._items.rewards, items.size
-        order = items[np.argsort(-self._by_item[items], kind="stable")]
-        self._order, self._room, self._inside, self._known = order, room, inside, known
-        self._best = None
-        self._base = base = 0.0 if inside is None else float((rewards * inside).sum())
-        self._weights, self._rewards = self._items.weights[order], rewards[order]
+        order = np.argsort(-self._by_item, kind="stable")
+        self._order, self._room = order, room
+        self._weights, self._rewards = self._items.weights[order], self._items.rewards[order]
         self._ratios = np.append(self._by_item[order], 0.0)
         filled = np.cumsum(self._weights)
         self._broken = broken = int(np.searchsorted(filled, room, side="right"))
-        self._proven = broken == count
+        self._proven = broken == len(order)
         used, reward = float(filled[broken - 1]) if broken else 0.0, self._rewards[:broken].sum()
-        if known is None:
-            self._first = self._good_solution(self.params.window)
-            value = float(self._rewards[self._first].sum())
-        else:  # `known` may differ from the fixed items
-            value = float((rewards * known).sum()) - base
+        self._first = self._good_solution()
+        value = float(self._rewards[self._first].sum())
         root = float(reward + (room - used) * self._ratios[broken])
-        self._slip = 2.0**-48 * (root + base)  # rounding error of a bound
+        self._slip = 2.0**-48 * root  # rounding error of a bound
         self._at: Any = np.zeros(1, dtype=kernels.CURSOR).view(np.recarray)[0]
         at = self._at
         at.broken = at.right = broken
         at.left, at.removable = broken - 1, used
         at.length, at.best = 1, kernels.START
         at.value, at.root = value, root
-        at.bound = max(value, min(root, self._least - base))
+        at.bound = max(value, root)
         # A better solution gains at least the common divisor of integer rewards.
         at.gain = self._step - self._slip if self._whole else self._slip
         shape, nodes = (2, kernels.FIRST_STATES), 1 << 14
@@ -331,23 +245,13 @@ class Core:
         if tree > 1:
             self._tree = _longer(self._tree[0], nodes), _longer(self._tree[1], nodes)
 
-    def _good_solution(self, window: int) -> Mask:
-        """Return a good solution from the items up to ``window`` places from the break item."""
+    def _good_solution(self) -> Mask:
+        """Return the first incumbent."""
         from schedopt.solvers.dssp.selection.knapsack.kernels import first_incumbent
 
         items, broken = (self._weights, self._rewards, self._ratios), self._broken
-        first = first_incumbent(self._weights, self._rewards, self._room, broken, window)
+        first = first_incumbent(self._weights, self._rewards, self._room, broken)
         return bounds.fill_from_start(items, self._room, broken, first, self.params)
-
-    def _improve_incumbent(self) -> None:
-        """Look for a better selection among all items that are not fixed."""
-        from schedopt.solvers.dssp.selection.knapsack.kernels import START
-
-        first = self._good_solution(self._rewards.size)
-        value = float(self._rewards[first].sum())
-        if value > self._at.value:
-            self._first, self._known = first, None
-            self._at.value, self._at.best = value, START
 
     def _incumbent_by_item(self) -> Mask:
         """Return the incumbent as a mask over the items in their order in `Items`."""
@@ -355,12 +259,9 @@ class Core:
 
         if self._at.best != kernels.START:
             by_ratio = kernels.solution(self._at, self._rewards.size, self._tree)
-        elif self._known is not None:
-            return self._known
         else:
             by_ratio = self._first
-        rest = self._inside
-        chosen = np.empty(self._items.rewards.size, bool) if rest is None else rest.copy()
+        chosen = np.empty(len(by_ratio), dtype=np.bool_)
         chosen[self._order] = by_ratio
         return chosen
 
@@ -369,7 +270,7 @@ class Core:
         value = float(self._at.value)
         if self._best is None or self._best[0] != value:
             jobs = self._items.jobs(self._incumbent_by_item())
-            total = value + self._base + self._offered if self._roomy else fsum(self._given[jobs])
+            total = value + self._offered if self._roomy else fsum(self._given[jobs])
             self._best = (value, jobs, total)
         return self._best[1], self._best[2]
 
@@ -378,24 +279,9 @@ class Core:
         at, items = self._at, (self._rewards, self._weights)
         value = float(at.value)
         target = value + float(at.gain)
-        bound = bounds.counting_bound(*items, self._room, value, target, params=self.params)
+        bound = bounds.counting_bound(*items, self._room, value, target)
         at.bound = max(value, min(float(at.bound), bound))
         self._tightened = True
-
-    def _drop_dominated(self) -> None:
-        """Start the search again without dominated items."""
-        self._compared, count = True, self._rewards.size
-        if count > self.params.compared_items:
-            return
-        weights, inside = self._weights, np.arange(count) < self._broken
-        losses, slack = np.abs(self._rewards - self._ratios[self._broken] * weights), self._slack()
-        open_ = undominated((weights, self._rewards, inside), losses, slack, self._room)
-        open_ &= losses <= slack
-        best, kept = self._incumbent_by_item(), inside & ~open_
-        rest = np.zeros(best.size, np.bool_) if self._inside is None else self._inside
-        rest[self._order[kept]] = True
-        self._least = min(self._least, float(self._at.bound) + self._base)
-        self._start(self._order[open_], self._room - float(weights[kept].sum()), rest, best)
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
