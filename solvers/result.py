@@ -340,6 +340,10 @@ class Result(Outcome, Generic[S], frozen=True, kw_only=True):
         written = self.written()
         return msgspec.structs.replace(written, solution=as_document(written.solution))
 
+    def claim(self) -> Document:
+        """Return the result as a file holds it, without the question."""
+        return msgspec.structs.replace(self.document(), question=UNSET)
+
     def written(self, *, question: bool = True) -> Document:
         """Return the document with the solution's record in place of its JSON, which is fast."""
         solution: Any = self.solution

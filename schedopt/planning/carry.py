@@ -49,7 +49,7 @@ def carry(
         rule for rule in (*own, *last.constraints) if isinstance(rule, FairShare)
     ]
     if not stated:
-        expected = "a fair share to carry over, in --constraints or in the last plan"
+        expected = "a fair share, among the given constraints or in the last plan"
         raise InputError(expected, found="none")
     return [_with_past(rule, used, life, nights) for rule in stated]
 
@@ -57,7 +57,7 @@ def carry(
 def _memory(half_life: str | None, window: str | None) -> tuple[float | None, int | None]:
     """Return the half-life and the window, in nights; one of them is None."""
     if (half_life is None) == (window is None):
-        raise InputError("either --half-life or --window")
+        raise InputError("either a half-life or a window")
     text = (half_life if window is None else window) or ""
     parameter = "half_life" if window is None else "window"
     try:

@@ -239,7 +239,7 @@ def _for_twins(
 def _on_farm(rule: FairShare, farm: Fraction, total: Fraction) -> FairShare:
     """Return a share of the farm, scaled to the farm and the cloud together."""
     if rule.of == "selected":
-        expected = "a share of the capacity: with --cloud shares are of the farm"
+        expected = "a share of the capacity: with rented processors, shares are of the farm"
         raise InputError(expected, found=quote("selected"), place=rule.name or rule.kind())
     used = rule.past_total if rule.past_total is not None else sum(rule.past.values())
     counts = weight(1, rule.half_life) if rule.window != 1 else Fraction(0)

@@ -90,7 +90,7 @@ def plan(
     if not isinstance(what, Instance) and not risk:
         night = with_unpaid(night)
     if risk and len(night.objectives) > 1:
-        expected = "fewer levels of priority: there are too many for --risk"
+        expected = "fewer levels of priority: there are too many for a choice under risk"
         raise InputError(expected, place=names.place("reward"))
     for name in why:
         with at_place(names.place("why")):

@@ -44,7 +44,7 @@ Chosen = Selected | SelectedNights
 Run = Result[Scheduled | ScheduledNights]
 
 PLAINLY = 3_000  # tasks up to which simulating takes less time than loading a compiler
-HOPE = "; --formulation schedule selects jobs that are all on time"  # advice about late jobs
+HOPE = "; the formulation schedule selects jobs that are all on time"  # advice about late jobs
 LATE = "late"  # the reason for a chosen job that is not run: it would end too late to earn anything
 
 

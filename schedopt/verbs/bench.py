@@ -142,7 +142,8 @@ def bench(
         refuse_overwriting((source.path for source in files), target)
     tasks, failures = plan_tasks([*files, *loaded, *to_generate], sweep)
     rows = Journal(journal, [run.key for task in tasks for run in task.runs], BenchRow)
-    todo = [left for task in tasks if (left := _without_done(task, rows)).runs]
+    left = [replace(t, runs=tuple(run for run in t.runs if run.key not in rows)) for t in tasks]
+    todo = [task for task in left if task.runs]
     try:
         with stoppable():
             outcomes = compute_tasks(todo, jobs, cluster)
@@ -206,10 +207,6 @@ def keep_rows(
                 progress(done, total)
             if outcome.why:
                 yield task, outcome.why
-
-
-def _without_done(task: Task, rows: Journal) -> Task:
-    return replace(task, runs=tuple(run for run in task.runs if run.key not in rows))
 
 
 def plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:

@@ -75,7 +75,7 @@ def verdict_in_words(document: Document, report: Report) -> str:
     if document.policy:
         return f"{verdict}; that the policy made it is believed"
     if document.solution_status == "optimal":
-        hint = " (solve with --certificate to have it re-proved)"
+        hint = " (solve with a certificate to have it re-proved)"
         if document.seconds.certify is not UNSET:  # a certificate was asked for
             hint = " (no certificate could be made)"
         elif "believed" not in report.bound or document.risk:

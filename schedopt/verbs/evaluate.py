@@ -145,7 +145,11 @@ def _evaluated(
         return msgspec.structs.replace(result, termination=ended, message=str(reason))
     seconds = Seconds(solve=now() - began)
     options = record.settings(instance, settings)
-    asks = {key: value for key, value in options.items() if _asks(policy, key)}
+    asks = {  # the name of an output file does not change the question
+        key: value
+        for key, value in options.items()
+        if (option := policy.options.get(key)) and option.asks and not option.written
+    }
     result = msgspec.structs.replace(
         result,
         asked=LazyQuestion(instance, None, asks, tuple(constraints)),
@@ -182,8 +186,3 @@ def _check_result(
         violations=tuple(report.violations),
     )
     return with_note(result, *missing)
-
-
-def _asks(policy: Policy, key: str) -> bool:
-    """Return True if an option changes the question; the name of an output file does not."""
-    return key in policy.options and policy.options[key].asks and not policy.options[key].written

@@ -12,20 +12,6 @@ from pyomo.repn import generate_standard_repn
 from schedopt.instances.errors import InputError
 from schedopt.solvers.mip import LARGEST_BOUND, Floats, Matrix, scale_of
 
-
-def translate(model: pyo.ConcreteModel) -> Matrix:
-    """Return the matrix of a linear Pyomo model.
-
-    Raises
-    ------
-    InputError
-        If an expression is not linear, there is not exactly one objective, or the model has
-        components that cannot be translated, such as SOS constraints.
-    """
-    refuse_others(model)
-    return _translate(model)
-
-
 PLAIN = frozenset(
     (
         pyo.Var,
@@ -56,7 +42,16 @@ def refuse_others(model: pyo.ConcreteModel) -> None:
             )
 
 
-def _translate(model: pyo.ConcreteModel) -> Matrix:
+def translate(model: pyo.ConcreteModel) -> Matrix:
+    """Return the matrix of a linear Pyomo model.
+
+    Raises
+    ------
+    InputError
+        If an expression is not linear, there is not exactly one objective, or the model has
+        components that cannot be translated, such as SOS constraints.
+    """
+    refuse_others(model)
     columns = [v for v in model.component_data_objects(pyo.Var) if not v.fixed]
     place = {id(v): i for i, v in enumerate(columns)}
     bounds = [v.bounds for v in columns]

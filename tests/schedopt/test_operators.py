@@ -46,7 +46,7 @@ def test_solve_cautions_first_about_a_job_that_ends_late(tmp_path: Path) -> None
     said = run("solve", tmp_path / "n.json", "-o", target)
     first = said.stdout.splitlines()[0]
     assert first.startswith("caution")
-    assert "1 selected job would end late" in first and "--formulation schedule" in first
+    assert "1 selected job would end late" in first and "formulation schedule" in first
     table = pl.read_csv(target)
     assert table["run"].to_list() == [True, True, False]
     assert table["reason"].to_list() == [None, None, "late"]
@@ -240,9 +240,9 @@ def test_carry_refuses_its_inputs_before_a_missing_output(
     ("memory", "says"),
     [
         ({"half_life": "soon"}, "nights"),
-        ({}, "half-life or --window"),
+        ({}, "half-life or a window"),
         ({"window": 1.5}, "whole nights"),
-        ({"window": 2}, "a fair share to carry over"),
+        ({"window": 2}, "a fair share, among"),
     ],
 )
 def test_carry_refuses_a_wrong_memory(memory: dict[str, Any], says: str) -> None:

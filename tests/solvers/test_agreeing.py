@@ -127,7 +127,7 @@ def test_smallest_conflict_cut_short_keeps_a_conflict(stop: type[BaseException])
 
 
 def test_smallest_conflict_ends_with_an_inconsistent_solver() -> None:
-    with pytest.raises(ConflictNotReducedError, match="asked again"):
+    with pytest.raises(ConflictNotReducedError, match="solves again"):
         smallest_conflict(NAMES, lambda names: True)
 
 

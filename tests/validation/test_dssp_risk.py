@@ -172,7 +172,7 @@ def test_check_refuses_a_job_below_its_chance() -> None:
         ({"risk": "worst"}, "mean, cvar:Q or chance:Q"),
         ({"risk": "cvar:1"}, "mean, cvar:Q or chance:Q"),
         ({"risk": "mean", "formulation": "season"}, "an option of season"),
-        ({"risk": "mean", "explain": True}, "without --risk"),
+        ({"risk": "mean", "explain": True}, "without risk"),
         ({"risk": "mean", "formulation": "schedule"}, "choose with `selection`, which is dispatch"),
         ({"options": {"scenarios": 5}}, "--risk beside it"),
     ],

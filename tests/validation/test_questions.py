@@ -163,9 +163,9 @@ def test_check_strict_needs_a_question(tmp_path: Path) -> None:
     forged = told(result)
     del forged["question"]
     file.write_text(json.dumps(forged))
-    assert "there is nothing to compare" in run("check", "example:two-shots", file).stdout
+    assert "has no question to compare" in run("check", "example:two-shots", file).stdout
     strictly = run("check", "--strict", "example:two-shots", file, status=1)
-    assert "there is nothing to compare" in strictly.stdout
+    assert "has no question to compare" in strictly.stdout
 
 
 @pytest.mark.parametrize("value", [0.0, False, "0", -1, 2**40, None, [0]])
@@ -206,5 +206,5 @@ def test_check_believes_an_optimum_without_certificate(tmp_path: Path) -> None:
     schedopt.dump(schedopt.solve("example:two-shots"), out)
     said = invoked("check", "example:two-shots", str(out))
     assert "that it is optimal is believed" in said
-    assert "(solve with --certificate to have it re-proved)" in said
+    assert "(solve with a certificate to have it re-proved)" in said
     assert "holds (optimal" not in said

@@ -47,7 +47,7 @@ def reprove(
         with np.errstate(all="ignore"):  # prices beyond all numbers show nothing
             proven = proven_bound(instance, constraints, ranks, claim)
     except msgspec.ValidationError as error:
-        return f"the certificate cannot be read: {error}; solve again with --certificate"
+        return f"the certificate cannot be read: {error}; solve again with a certificate"
     except (ValueError, LookupError, ArithmeticError) as reason:
         return str(reason)
     bound = claim.bound

@@ -67,7 +67,7 @@ class DsspProblem(Problem["Instance"]):
         """Raise `InputError` if a formulation cannot be explained, such as one under risk."""
         super().expect_explained(model)
         if risk := model.options.get("risk"):
-            expected = "a question without --risk: under it no prices are known"
+            expected = "a model without risk: under risk no prices are known"
             raise InputError(expected, found=quote(risk), parameter="explain")
 
     def explain(

@@ -22,7 +22,7 @@ from schedopt.tables import Table, Value
 
 ROUNDED = 1 + 1e-9
 """A share beyond its cap or floor by less than this factor is a rounding error."""
-UNTRIED = f"not simulated, with more than {plan_rows.PLAINLY:,} tasks; --output plan.csv has times"
+UNTRIED = f"not simulated, with more than {plan_rows.PLAINLY:,} tasks; the plan table has times"
 COLUMNS = (
     column.text("group"),
     column.count("jobs"),

@@ -53,7 +53,7 @@ class ScenarioEngine(Engine["Selection"]):
     """Selections under risk: a bound by prices, and branches in the order of service."""
 
     name = "sampled"
-    description = "any declared rules under --risk"
+    description = "any declared rules, under risk"
     proves = (
         "a bound, by prices of scenarios; the optimum, by branches in the order of service, of "
         "up to 10,000 jobs times scenarios, or 100,000 under a limit"
