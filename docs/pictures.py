@@ -1,4 +1,7 @@
-"""The pictures of the problem pages, drawn from the bundled instances where they are missing."""
+"""The pictures of the problem pages, drawn where they are missing.
+
+Delete one to draw it again.
+"""
 
 from pathlib import Path
 from typing import Any
