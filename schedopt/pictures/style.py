@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, timedelta
-from math import ceil
+from datetime import time
 from typing import TYPE_CHECKING, Any, cast
 
 from matplotlib.figure import Figure
@@ -181,37 +180,23 @@ def time_unit(scale: float) -> tuple[float, str]:
     return (3600.0, "hours") if scale >= 2 * 3600 else (1.0, "")
 
 
-STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440)
-"""Minutes from one hour of the day to the next that is written at an axis."""
-
-
-def label_clock_times(
-    axes: Axes,
-    dates: Dates,
-    unit: float,
-    *,
-    marks: int = 7,  # hours at an axis: at most so many, or one or two more
-) -> None:
+def label_clock_times(axes: Axes, dates: Dates, unit: float) -> None:
     """Label an axis of times with the hours of the day; ``unit`` is in the file's unit of time."""
+    from matplotlib import dates as untyped
+
+    clock: Any = untyped
+    zone = dates.start.tzinfo
     first, last = (dates.at(end * unit) for end in axes.get_xlim())
-    minutes = (last - first).total_seconds() / 60
-    step = next((step for step in STEPS if minutes <= marks * step), STEPS[-1])
-    if minutes > marks * STEPS[-1]:
-        step *= ceil(minutes / (marks * step))
-    midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
-    ticks, texts, day = list[float](), list[str](), None
-    for n in range(2 * 1440 // step + int(minutes / step) + 1):
-        # by the clock on the wall: an hour that it skips or repeats moves what comes after it
-        local = (midnight + timedelta(minutes=n * step)).astimezone(UTC)
-        at = dates.since(local) / unit
-        if axes.get_xlim()[0] <= at <= axes.get_xlim()[1] and at not in ticks:
-            wall = local.astimezone(dates.start.tzinfo)
-            ticks.append(at)
-            date = f"{wall:%d %b}" if step >= STEPS[-1] else f"{wall:%H:%M}\n{wall:%d %b}"
-            texts.append(f"{wall:%H:%M}" if wall.date() == day else date)
-            day = wall.date()
-    axes.set_xticks(ticks, texts)
-    axes.set_xlabel(f"time ({dates.start.tzinfo})")
+    values = clock.AutoDateLocator(zone, minticks=3, maxticks=8).tick_values(first, last)
+    moments = [moment for moment in clock.num2date(values, zone) if first <= moment <= last]
+    days = all(moment.time() == time() for moment in moments)
+    texts, day = list[str](), None
+    for moment in moments:
+        hour = f"{moment:%H:%M}" if moment.date() == day else f"{moment:%H:%M\n%d %b}"
+        texts.append(f"{moment:%d %b}" if days else hour)
+        day = moment.date()
+    axes.set_xticks([dates.since(moment) / unit for moment in moments], texts)
+    axes.set_xlabel(f"time ({zone})")
 
 
 def sizes(instance: AnyInstance) -> Figure:
