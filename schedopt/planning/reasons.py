@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,9 +28,6 @@ from schedopt.planning.moments import time_of_day
 if TYPE_CHECKING:
     from schedopt.formulations.program import IntegerProgram
     from schedopt.solvers.result import Result
-
-SLIP = 1e-9
-"""Relative error of sums of doubles."""
 
 
 @dataclass(frozen=True)
@@ -184,8 +180,6 @@ class _Exchanges:
         self.cheapest = sorted(  # least reward for its demand first
             chosen, key=lambda k: Fraction(self.rewards[k], max(1, demands[k]))
         )
-        self.most = max([1, *map(abs, self.rewards)])
-        self._freed: dict[int, tuple[int, NDArray[np.float64], NDArray[np.float64]]] = {}
         self.in_row: dict[int, list[int]] = {}
         for k in self.cheapest:
             for i, part in self.touching.get(k, ()):
@@ -229,9 +223,6 @@ class _Exchanges:
         short = [i for i in change if self._is_overfull(i, change)]
         if not short:
             return ()
-        over = {i: self.used[i] + change[i] - self.upper[i] for i in short}
-        if max(self._least_worth(i, over[i]) for i in short) >= self.rewards[j] / self.most:
-            return None
         dropped: list[int] = []
         for k in self.in_row.get(short[0], ()) if len(short) == 1 else self.cheapest:
             parts = self.touching.get(k, ())
@@ -252,26 +243,6 @@ class _Exchanges:
                 dropped.remove(k)
         pays = sum(self.rewards[k] for k in dropped) < self.rewards[j]
         return tuple(sorted(dropped)) if pays else None
-
-    def _least_worth(self, i: int, amount: int) -> float:
-        """Return a lower bound on the reward of chosen jobs that free an amount of a row.
-
-        It is the optimum of the linear relaxation, as a part of the largest reward; infinite where
-        the amount cannot be freed.
-        """
-        if i not in self._freed:
-            jobs = self.in_row.get(i, ())
-            unit = int(np.abs(self._coefficients(i)).max())
-            parts = np.array([dict(self.touching[k])[i] / unit for k in jobs])
-            worth = np.array([self.rewards[k] / self.most for k in jobs])
-            order = np.argsort(worth / np.maximum(parts, 1e-300), kind="stable")
-            freed, least = (np.append(0.0, np.cumsum(v[order])) for v in (parts, worth))
-            self._freed[i] = unit, freed, least
-        unit, freed, least = self._freed[i]
-        asked = Fraction(amount, unit)
-        if asked > freed[-1] * (1 + SLIP):
-            return inf
-        return float(np.interp(float(asked), freed, least)) * (1 - SLIP)
 
     def _is_overfull(self, i: int, change: dict[int, int]) -> bool:
         """Return whether a change exceeds a row of the machine."""
