@@ -193,7 +193,7 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
     def _row(
         self, columns: Columns, period: Period, group: str, share: Fraction, *, floor: bool
     ) -> Row:
-        """Return a cap, use - share·total <= 0, or a floor, which all possible jobs satisfy too."""
+        """Return the row of a cap, or of a floor, which is waived if all jobs that can run do."""
         when = f", {period.what}" if columns.several else ""
         what = f"{self.by} {group} at {'least' if floor else 'most'}{when}"
         members = columns.instance.groups.get(self.by, {}).get(group, ())

@@ -119,7 +119,7 @@ class SelectionBase:
         raise NotImplementedError
 
     def _build(self) -> pyo.ConcreteModel:
-        """Return the Pyomo model without side constraints."""
+        """Return the Pyomo model, with variables ``x`` in the order of the columns."""
         raise NotImplementedError
 
     @property
@@ -151,16 +151,10 @@ class SelectionBase:
         It is built when it is first asked for.
         """
         if self._model is None:
-            import pyomo.environ as pyo
+            from schedopt.formulations.dssp.native import Watch
 
-            from schedopt.formulations.dssp.native import Watch, add_side_row
-
-            self._model = model = self._build()
-            model.side = pyo.Constraint(pyo.Any)
-            model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
-            for name, row in self.side_rows:
-                add_side_row(model, self._x, name, row)
-            self._watch = Watch(model)
+            self._model = self._build()
+            self._watch = Watch(self._model)
         return self._model
 
     @property
@@ -205,14 +199,13 @@ class SelectionBase:
 
     def _state(self, constraint: Constraint, name: str) -> None:
         """State a side constraint as rows, in the Pyomo model too if it is built."""
-        rows = rows_of(constraint, self.columns)
-        self.side_rows += [(name, row) for row in rows]
+        rows = [(name, row) for row in rows_of(constraint, self.columns)]
+        self.side_rows += rows
         if self._model is not None and self._watch is not None:
-            from schedopt.formulations.dssp.native import add_side_row
+            from schedopt.formulations.dssp.native import add_side_rows
 
             changed = self._watch.changed()
-            for row in rows:
-                add_side_row(self._model, self._x, name, row)
+            add_side_rows(self._model, self._x, rows)
             if not changed:
                 self._watch.accept()
 

@@ -1,6 +1,6 @@
 """Parts of Pyomo models: linear expressions, rows, and the detection of changes by users."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import fsum, isfinite
 from typing import Any
 
@@ -24,21 +24,24 @@ def bounded(row: Row, x: Sequence[Any], relaxed: Any = 0.0) -> tuple[float | Non
     return lower, body + relaxed if row.unless else body, upper
 
 
-def add_side_row(model: pyo.ConcreteModel, x: Sequence[Any], name: str, row: Row) -> None:
-    """Add a row of a side constraint under its name.
+def add_side_rows(
+    model: pyo.ConcreteModel, x: Sequence[Any], rows: Iterable[tuple[str, Row]]
+) -> None:
+    """Add rows of side constraints, each under the name of its side constraint.
 
-    If the row can be waived, a binary variable waives it that is at most the sum of each set of
-    columns one of which must be 1.
+    A binary variable waives a row that can be waived; it is at most the sum of each set of columns
+    of which one must be 1.
     """
-    waived: Any = 0.0
-    if row.unless:
-        lifted = model.lifted[name, row.what]
-        for columns in row.unless:
-            run = weighted_sum([1.0] * len(columns), [x[i] for i in columns])
-            model.side[name, row.what, columns[0]] = (None, lifted - run, 0.0)
-        least = fsum(float(c) for c in row.coefficients if c < 0)
-        waived = min(0.0, least - float(row.lower)) * -lifted  # the most that is missing
-    model.side[name, row.what] = bounded(row, x, waived)
+    for name, row in rows:
+        waived: Any = 0.0
+        if row.unless:
+            lifted = model.lifted[name, row.what]
+            for columns in row.unless:
+                run = weighted_sum([1.0] * len(columns), [x[i] for i in columns])
+                model.side[name, row.what, columns[0]] = (None, lifted - run, 0.0)
+            least = fsum(float(c) for c in row.coefficients if c < 0)
+            waived = min(0.0, least - float(row.lower)) * -lifted  # the most that is missing
+        model.side[name, row.what] = bounded(row, x, waived)
 
 
 class Watch:

@@ -70,10 +70,10 @@ class Season(SelectionBase):
         super().__init__(instance, fill=fill)
 
     def _build(self) -> pyo.ConcreteModel:
-        """Return the Pyomo model: variables, objective, capacity, one night for each job."""
+        """Return the Pyomo model: variables, objective, capacity, one night, side constraints."""
         import pyomo.environ as pyo
 
-        from schedopt.formulations.dssp.native import bounded, weighted_sum
+        from schedopt.formulations.dssp.native import add_side_rows, bounded, weighted_sum
 
         model, season, jobs = pyo.ConcreteModel(), self.instance, self.columns.jobs
         model.jobs = pyo.Set(initialize=self.columns.names, dimen=2)
@@ -92,6 +92,10 @@ class Season(SelectionBase):
         model.once = pyo.Constraint([row.what for row in self.once])
         for row in self.once:
             model.once[row.what] = bounded(row, x)
+
+        model.side = pyo.Constraint(pyo.Any)  # by side constraint and row
+        model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)  # waived rows
+        add_side_rows(model, x, self.side_rows)
         return model
 
     @cached_property

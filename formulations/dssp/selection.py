@@ -94,10 +94,10 @@ class Selection(SelectionBase):
         self.sample = Sample.of(instance, self.open, self.fill, **asked) if asked else None
 
     def _build(self) -> pyo.ConcreteModel:
-        """Return the Pyomo model: variables, objective, capacity, precedence."""
+        """Return the Pyomo model: variables, objective, capacity, precedence, side constraints."""
         import pyomo.environ as pyo
 
-        from schedopt.formulations.dssp.native import bounded, weighted_sum
+        from schedopt.formulations.dssp.native import add_side_rows, bounded, weighted_sum
 
         model, night = pyo.ConcreteModel(), self.instance
         model.jobs = pyo.Set(initialize=list(night.index))
@@ -118,6 +118,10 @@ class Selection(SelectionBase):
         model.precedence = pyo.Constraint([row.what for row in self.precedence])
         for row in self.precedence:
             model.precedence[row.what] = bounded(row, x)
+
+        model.side = pyo.Constraint(pyo.Any)  # by side constraint and row
+        model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)  # waived rows
+        add_side_rows(model, x, self.side_rows)
 
         if self.sample is not None:
             from schedopt.formulations.dssp.sample_model import add_sample
