@@ -10,7 +10,7 @@ class DeclaredInCpsat(Engine):
     """CP-SAT on the declared model, with the user's changes."""
 
     name = "model"
-    description = "any model, as it stands in CP-SAT, native changes too"
+    description = "any model, as declared in CP-SAT, with native changes"
     needs = "ortools"
 
     def __init__(self, proves: str, confirmed_by: str = "") -> None:

@@ -36,8 +36,8 @@ class EpochEngine(Engine):
 class PartitionEngine(EpochEngine):
     """Bin completion of partitions."""
 
-    description = "together and apart"
-    proves = "the fewest epochs, in whole numbers, or that nothing keeps the rules"
+    description = "side constraints together and apart"
+    proves = "the fewest epochs or infeasibility, in integers"
     certificate = "nodes, leaders or apart"
 
     def solve(self, model: Partition, task: EngineTask) -> Result | Partial:
@@ -50,8 +50,8 @@ class PartitionEngine(EpochEngine):
 class RectangleEngine(EpochEngine):
     """A search for rectangles."""
 
-    description = "together and apart; it searches up to 100 jobs, or bundles of them"
-    proves = "the least overhead, in whole numbers, or that nothing keeps the rules"
+    description = "side constraints together and apart; searches up to 100 jobs, or bundles of them"
+    proves = "the least overhead or infeasibility, in integers"
     certificate = "widths"
 
     def solve(self, model: Rectangles, task: EngineTask) -> Result | Partial:
@@ -82,8 +82,8 @@ class CpsatEngine(Engine):
         return by_cpsat(model, task)
 
 
-FEWEST = "the fewest epochs, or that nothing keeps the rules"
-LEAST = "the least overhead on the grid that the widths are on"
+FEWEST = "the fewest epochs or infeasibility"
+LEAST = "the least overhead on the grid of the widths"
 PARTITION = (
     PartitionEngine(),
     CpsatEngine(f"any declared rules, up to {MOST_JOBS:,} jobs, from a start and a bound", FEWEST),

@@ -29,10 +29,10 @@ class ScheduleEngine(Engine):
     """A search over the orders in which jobs are dispatched."""
 
     name = "search"
-    description = "any declared rules"
+    description = "any declared side constraints"
     proves = (
-        "that the schedule meets the bound of the selection, which is re-proved; or that "
-        "nothing keeps the rules, since no selection does"
+        "that the schedule meets the bound of the selection, which is re-proved; or "
+        "infeasibility, if no selection is feasible"
     )
     certificate = "tree, of the selection that bounds every schedule"
     confirmed_by = "cp-sat"
@@ -52,9 +52,9 @@ class CpsatScheduleEngine(Engine):
     """CP-SAT, started from the incumbent and the bound of the search."""
 
     name = "cp-sat"
-    description = "any declared rules; under a time limit where there is time to write the model"
-    proves = "the optimum on the grid that the lengths are on"
-    certificate = "tree, where the bound is the selection's"
+    description = "any declared side constraints, if there is time to build the model"
+    proves = "the optimum on the time grid of the lengths"
+    certificate = "tree, if the bound is that of the selection"
     confirmed_by = "model"
     needs = "ortools"
 
@@ -81,5 +81,5 @@ ENGINES = (
     ObjectivesEngine(),
     ScheduleEngine(),
     CpsatScheduleEngine(),
-    DeclaredSchedule("the optimum on the grid that the lengths are on", "cp-sat"),
+    DeclaredSchedule("the optimum on the time grid of the lengths", "cp-sat"),
 )

@@ -36,7 +36,7 @@ class BuildLimits:
 
 BUILD_LIMITS = BuildLimits()
 
-_EXACT = "the optimum, or that nothing keeps the rules, in integers"
+_EXACT = "the optimum or infeasibility, in integers"
 
 
 def fits_time_limit(model: Selection | Season, limits: Limits) -> bool:
@@ -53,10 +53,10 @@ class ScenarioEngine(Engine["Selection"]):
     """Selections under risk: a bound by prices, and branches in the order of service."""
 
     name = "sampled"
-    description = "any declared rules, under risk"
+    description = "selections under risk, with any declared side constraints"
     proves = (
-        "a bound, by prices of scenarios; the optimum, by branches in the order of service, of "
-        "up to 10,000 jobs times scenarios, or 100,000 under a limit"
+        "a bound, by prices of scenarios; the optimum, by branching in the order of service, for "
+        "up to 10,000 jobs times scenarios, or 100,000 with a time limit"
     )
     confirmed_by = "model"
 
@@ -103,8 +103,8 @@ class PricedCoreEngine(Engine):
     """Selections and seasons with side constraints."""
 
     name = "priced-core"
-    description = "any declared rules, and objectives in order"
-    proves = f"{_EXACT}; of objectives in order each of them"
+    description = "any declared side constraints, also several objectives"
+    proves = f"{_EXACT}; of several objectives for each of them"
     certificate = "tree, for the first objective"
     confirmed_by = "highs"
     old_names = ("shares", "columns", "crossing")
@@ -128,7 +128,7 @@ class BranchAndBoundEngine(Engine):
     """Branch and bound in integers, without another solver."""
 
     name = "branch-and-bound"
-    description = "any declared rules, by branching in integers alone; only by name"
+    description = "any declared side constraints, by branching in integers; only by name"
     proves = _EXACT
     certificate = "tree"
     confirmed_by = "highs"
@@ -153,7 +153,7 @@ class HighsEngine(Engine):
     """HiGHS on the integer program."""
 
     name = "highs"
-    description = "any linear model, changed natively too; only by name"
+    description = "any linear model, also with native changes; only by name"
     proves = f"{_EXACT}; of a changed model within its tolerances"
     certificate = "tree"
     confirmed_by = "scip" if installed("pyscipopt") else "branch-and-bound"
@@ -186,7 +186,7 @@ class DeclaredSelection(Engine):
     """The declared Pyomo model, with the user's changes."""
 
     name = "model"
-    description = "any linear model, as it is in Pyomo, native changes too"
+    description = "any linear model, as declared in Pyomo, with native changes"
     proves = "the optimum within the tolerances of HiGHS"
     confirmed_by = "branch-and-bound"
 
