@@ -86,7 +86,7 @@ def levels_of(jobs: Any) -> list[str]:
 
 
 def changed(file: Any, name: str, lever: str, c: int) -> Any:
-    """Return a night after some steps of a change, as docs/howto/tonight.md describes it."""
+    """Return a night after some steps of a change, as docs/howto/why.md describes it."""
     file = deepcopy(file)
     job = next(job for job in file["jobs"] if job["name"] == name)
     if c == 0:
