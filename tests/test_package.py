@@ -206,16 +206,6 @@ def test_speed_page_has_cpu_time_and_gap_of_each_solver() -> None:
     assert f"Python {platform.python_version()}" in page
 
 
-def test_benchmark_commands_on_pages_exist() -> None:
-    pages = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
-    named = re.findall(r"-m benchmarks\.(\w+)((?: [a-z_]+\b(?!/))*)", text)
-    assert {"speed", "msfq"} <= {name for name, _ in named} <= MODULES
-    for name, tables in named:
-        module = import_module(f"benchmarks.{name}")
-        assert all(hasattr(module, table) for table in tables.split()), (name, tables)
-
-
 def test_benchmark_resume_goes_on_where_it_stopped(tmp_path: Path) -> None:
     done: list[int] = []
 

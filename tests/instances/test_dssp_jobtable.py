@@ -85,16 +85,6 @@ def test_job_table_takes_text_columns_as_groupings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["due", "end", "late", "stages", "constraints", "arrival", "Due Date", "description"]
-)
-def test_job_table_takes_field_names_as_groupings_only_if_asked(tmp_path: Path, field: str) -> None:
-    for cell in ("5", "tonight"):
-        text = f"name,reward,demand,critical_path,{field}\na,5,1,1,{cell}\n"
-        assert table(tmp_path, text).groups == {}
-        assert table(tmp_path, text, groups=field).groups == {field: {cell: [0]}}
-
-
-@pytest.mark.parametrize(
     ("options", "rewards", "ranks"),
     [
         ({}, [80.0, 0.0, 12.5], [0.0, 80.0, 67.5]),

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.cli import run
 from builders.refusals import refusal
 from builders.swf import said
 
@@ -187,17 +186,6 @@ def test_convert_sacct_refuses_damaged_exports(tmp_path: Path, text: str, words:
     error = str(refusal(convert, path, processors=16))
     assert words in error
     assert "\n" not in error
-
-
-def test_a_hostile_export_has_exit_status_2(tmp_path: Path) -> None:
-    path = tmp_path / "sacct.txt"
-    path.write_text(NOW[:-20])
-    made = tmp_path / "log.json"
-    asked = ("--option=as=jobs", "--option=processors=16", "--output", made)
-    said = run("convert", path, *asked, status=2).stderr
-    assert "line 4: found 8: the line is cut" in said
-    assert len(said.splitlines()) == 1
-    assert not made.exists()
 
 
 def test_convert_sacct_skips_titles_of_joined_exports(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from schedopt import bench, evaluate
 from schedopt.cli import app
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load as load_instance
-from schedopt.policies import from_file, registry
-from schedopt.policies.from_file import PolicyFile, load, load_only, read
+from schedopt.policies import registry
+from schedopt.policies.from_file import load, load_only, read
 from schedopt.sweep.rows import BenchRow
 from schedopt.sweep.sources import generated_sources
 
@@ -218,17 +218,6 @@ def test_policy_file_text_is_run_by_processes(tmp_path: Path) -> None:
     assert gaps(changed) != gaps(here)
     both = {row.key for row in changed} & {row.key for row in here}
     assert both == {row.key for row in here if row.policy == "greedy"}
-
-
-def test_policy_file_of_an_earlier_bench_is_forgotten() -> None:
-    first = PolicyFile("a.py", SELECTOR.format(name="mine", which=0))
-    second = PolicyFile("b.py", SELECTOR.format(name="mine", which=1))
-    load(first)
-    assert "already" in str(refusal(load, second))
-    load_only([second])
-    load(second)
-    assert "b.py" in from_file._LOADED
-    assert "a.py" not in from_file._LOADED
 
 
 def test_policy_file_flag_of_evaluate_and_bench(tmp_path: Path) -> None:

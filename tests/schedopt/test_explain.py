@@ -183,13 +183,6 @@ def test_reasons_hold_against_all_subsets_of_jobs(pairs: list[tuple[int, int]], 
             pytest.fail(f"{name} is {reason}, though there is room for it")
 
 
-def test_reasons_of_1500_jobs() -> None:
-    farm = night([(1 + i % 7, 1 + i % 11) for i in range(1500)], 2000.0)
-    cap = constraints.FairShare(by="team", at_most={"fx": 0.2})
-    reasons = told(farm, cap)
-    assert {"outbid", "rule:fair-share[0]"} == set(reasons.values())
-
-
 def test_explain_schedule_by_solving_again() -> None:
     """Two jobs of three tasks fill half of the capacity each, but only one of them fits."""
     jobs = tuple(

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import numpy as np
 import pytest
-from builders.browser import PHONE, Browser, ready, started
+from builders.browser import Browser, started
 from builders.cli import run
 from builders.msfq import queue_of, random_jobs, with_releases
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -156,22 +156,3 @@ def test_pictures_of_a_log_have_no_overlapping_text(dated: bool) -> None:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
     yield from started(tmp_path_factory.mktemp("profile"))
-
-
-@pytest.mark.parametrize("width", [1400, PHONE["width"]])
-def test_page_of_a_log_fits_a_desktop_and_a_phone(
-    width: int, browser: Browser, tmp_path: Path
-) -> None:
-    file, page = tmp_path / "log.json", tmp_path / "page.html"
-    schedopt.dump(a_log(), file)
-    run("bench", file, "--policy", "recorded,easy,saf,fcfs,conservative", "--report", page)
-    metrics = {**PHONE, "width": width, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get(page.as_uri())
-    ready(browser)
-    sizes = browser.execute_script(
-        "return [...document.querySelectorAll('.sheet')].map(e => [e.scrollWidth, e.clientWidth])"
-    )
-    assert len(sizes) >= 2
-    assert all(inner <= outer + 1 for inner, outer in sizes)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width

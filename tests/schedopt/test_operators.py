@@ -198,24 +198,6 @@ def test_carried_shares_keep_the_rule_of_the_season(memory: dict[str, Any], seed
     assert (walked.objective or 0.0) <= (best.objective or 0.0)
 
 
-def test_carry_writes_past_use_on_the_command_line(tmp_path: Path) -> None:
-    first, second = nights_of(2, 3)
-    for night in (first, second):
-        files.dump(night, tmp_path / f"{night.name}.json")
-    (tmp_path / "cap.json").write_bytes(files.encode([rule()]))
-    at = tmp_path.joinpath
-    run("solve", at("n1.json"), "--constraints", at("cap.json"), "-o", at("r1.json"))
-    run("carry", at("r1.json"), "--half-life", "7d", "--output", at("rules.json"))
-    told = json.loads(at("rules.json").read_bytes())
-    used = json.loads(at("r1.json").read_bytes())["solution"]["shares"]["team"]["fx"] * 15
-    assert told[0]["past"]["fx"] == pytest.approx(used)
-    assert (told[0]["past_total"], told[0]["half_life"]) == (15, 7)
-    assert told[0]["at_most"] == {"fx": 0.4}
-    run("solve", at("n2.json"), "--constraints", at("rules.json"), "-o", at("r2.json"))
-    both = run("carry", at("r1.json"), at("r2.json"), "--window", "7", "--json")
-    assert json.loads(both.stdout)[0]["past_total"] == 30
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -235,13 +235,6 @@ def test_script_refuses_a_malformed_template(
     assert (caught.value.file, caught.value.place) == (str(path), place)
 
 
-def test_script_of_a_frame_has_no_submissions() -> None:
-    frame = farm(["a"]).frame()
-    assert "echo 1 a" in script(frame)
-    with pytest.raises(InputError, match="the times of its tasks"):
-        script(frame, "slurm")
-
-
 def test_solve_writes_a_script_on_the_command_line(tmp_path: Path) -> None:
     output = tmp_path / "night.sh"
     run("solve", "example:evening", "--output", str(output), "--template", "opencue")

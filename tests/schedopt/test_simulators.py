@@ -59,17 +59,6 @@ def fifo(tmp_path: Path) -> Installed:
     return Installed(peer, [sys.executable, str(script)], tmp_path)
 
 
-def test_simulator_workloads_have_one_machine_each() -> None:
-    every = list(workloads())
-    assert len({one.whole for one in every}) == 34
-    assert {(one.name, one.servers) for one in every if one.whole == "09-partitions"} == {
-        ("09-partitions/p1", 4),
-        ("09-partitions/p2", 2),
-    }
-    assert min(job.run for one in every for job in one.jobs) == 1
-    assert all(job.planned >= job.run for one in every for job in one.jobs)
-
-
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "saf"])
 def test_known_starts_agree_with_the_policy(policy: str) -> None:
     for one in SMALL:
@@ -92,14 +81,6 @@ def test_compare_fifo_with_easy_shows_the_smallest_difference(fifo: Installed) -
     lines = cases(fifo, found)
     assert lines
     assert "under easy" in lines[0]
-
-
-def test_compare_counts_a_workload_once(fifo: Installed) -> None:
-    parts = [one for one in SMALL if one.whole == "09-partitions"]
-    assert len(parts) == 2
-    found = compare(fifo, fifo.peer.schedulers[1], "given", parts)
-    assert found.agreeing
-    assert found.cell() == "0 of 1"
 
 
 def test_smallest_case_loses_its_kind_with_any_job_left_out(fifo: Installed) -> None:

@@ -26,7 +26,7 @@ from schedopt.analysis.statistics import (
     rank,
     summary,
 )
-from schedopt.analysis.tables import RowTable, leader, standing_table, standings
+from schedopt.analysis.tables import RowTable, standing_table, standings
 from schedopt.instances.errors import InputError
 from schedopt.sweep.rows import BenchRow, table
 from schedopt.sweep.sources import generated_sources
@@ -134,32 +134,6 @@ def test_rank_puts_complete_policies_first() -> None:
     assert [standing.contender for standing in rank(summary(rows))] == ["all", "one", "none"]
 
 
-def nights(policy: str, gaps: list[float], **more: Any) -> list[BenchRow]:
-    cells = ((f"n{i}", gap, 10 * (1 - gap)) for i, gap in enumerate(gaps))
-    return [plain_row(instance=i, policy=policy, gap=g, objective=v, **more) for i, g, v in cells]
-
-
-UNKNOWN = {"gap": None, "reference": None, "reference_proven": False}
-
-
-@pytest.mark.parametrize(
-    ("rows", "line"),
-    [
-        (nights("exact", [0.0]) + nights("rough", [0.1]), "exact: 0.00% from the optimum on"),
-        (nights("a", [0.0] * 2) + nights("b", [0.0] * 2), "a (and 1 more): 0.00% from"),
-        (nights("a", [0.2], reference_proven=False), "a: 20.00% from the best that is known"),
-        (
-            [plain_row(policy=p, objective=v, **UNKNOWN) for p, v in (("a", 4.0), ("b", 2.0))],
-            "a: best on 1 of 1 instance.",
-        ),
-        ([plain_row(objective=None)], "No policy has a result that counts."),
-    ],
-)
-def test_leader_names_the_best_policy(rows: list[BenchRow], line: str) -> None:
-    (what,) = overview(rows)
-    assert leader(summary(rows), what).startswith(line)
-
-
 def test_bench_rows_have_a_short_repr_and_an_html_table() -> None:
     rows = bench("instances/dssp/greedy-trap.json", policies=["greedy", "core"])
     assert repr(rows) == "<2 rows; dssp: 1 instance>"
@@ -192,15 +166,6 @@ def test_bench_rows_convert_to_frames() -> None:
     assert [json.loads(text) for text in frame["options"]] == [{}, {"fill": 0.5}]
     pytest.importorskip("pandas")
     assert list(rows.to_pandas().columns) == frame.columns
-
-
-@pytest.mark.parametrize(("instances", "head"), [(1, "gap"), (2, "mean gap")])
-def test_standings_of_single_runs_have_no_averages(instances: int, head: str) -> None:
-    rows = [plain_row(instance=f"i{i}", policy="greedy", gap=0.25) for i in range(instances)]
-    ((_, shown),) = standings(summary(rows), overview(rows))
-    assert shown.heads[1] == head
-    assert ("median" in shown.heads) == (instances > 1)
-    assert shown.texts()[0][1] == "25.00%"
 
 
 def test_summary_of_simulations_has_noise_and_no_optimum() -> None:

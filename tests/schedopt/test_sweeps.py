@@ -16,8 +16,7 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode
 from schedopt.sweep.rows import read_rows
-from schedopt.sweep.sources import generated_sources, parse_generated, parse_seeds
-from schedopt.sweep.variations import Vary, combinations
+from schedopt.sweep.sources import generated_sources, parse_generated
 from schedopt.verbs.bench import bench
 from schedopt.verbs.generate import generate
 
@@ -107,14 +106,6 @@ def test_bench_refuses_a_file_that_changes_while_it_runs(tmp_path: Path) -> None
     with pytest.raises(Exception, match=r"n2.json: found other contents") as caught:
         bench(tmp_path, policies=["greedy"], progress=change)
     assert len(caught.value.rows) == 1  # type: ignore[attr-defined]
-
-
-def test_parse_seeds_reads_numbers_and_ranges() -> None:
-    assert [*parse_seeds("7")] == [*parse_seeds("7-7")] == [7]
-    assert [*parse_seeds("2-4")] == [2, 3, 4]
-    for wrong in ("", "-", "4-2", "1-", "-1", "a-b", "1-2-3", "0-99999999"):
-        with pytest.raises(InputError):
-            parse_seeds(wrong)
 
 
 @pytest.mark.parametrize(
@@ -225,13 +216,3 @@ def test_whatif_refuses_a_wrong_place_before_solving(vary: str, word: str) -> No
     with pytest.raises(InputError) as caught:
         schedopt.whatif(night(), [vary])
     assert word in str(caught.value)
-
-
-def test_vary_reads_decimals_as_written() -> None:
-    def none(text: str) -> float:
-        raise InputError("no", found=text)
-
-    assert Vary.of("a=0.1:0.5:0.1", none).values == (0.1, 0.2, 0.3, 0.4, 0.5)
-    assert Vary.of("a=3:2:-1,x,true", none).values == (3, 2, "x", True)
-    with pytest.raises(InputError, match="once"):
-        combinations([Vary("a", (1,)), Vary("a", (2,))])

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import schedopt
-from schedopt import evaluate, solve
+from schedopt import solve
 from schedopt.formats import count_of, duration, natural, number, percent, signed_percent
 from schedopt.instances.constraints import FairShare
-from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.dssp import Instance, Job
 from schedopt.problems import problems
-from schedopt.problems.dssp import to_tables as dssp
 from schedopt.solvers.result import Result
 from schedopt.tables import Table, text
 from schedopt.terminal import console, listings, results
@@ -87,21 +86,6 @@ def split(line: str) -> list[str]:
     return [cell.strip() for cell in line.split("│")] if line.startswith("│") else []
 
 
-def test_tables_mark_groups_beyond_their_bounds() -> None:
-    mine = night()
-    found = evaluate(
-        mine,
-        "greedy",
-        constraints=[FairShare(by="[i]team", at_most={EVIL[7]: 0.1}, at_least={EVIL[0]: 0.9})],
-    )
-    (table,) = dssp.tables(mine, found)
-    assert table.title == "[i]team"
-    held = {cells[0]: cells[-1] for cells in table.rows}
-    assert held[EVIL[7]] == "above its cap"
-    assert held[EVIL[0]] == "below its floor"
-    assert held[EVIL[1]] == ""
-
-
 @pytest.mark.parametrize(
     ("deadline", "first"),
     [(3, "caution no job can be on time: are the deadline, 3, and"), (9, "instance")],
@@ -150,19 +134,6 @@ def test_terminal_cuts_thousands_of_violations(screen: StringIO) -> None:
     assert len(screen.getvalue()) < 10_000
     assert f"... and {8000 - results.MOST.violations:,} violations more; --json has all" in lines
     assert f"violation: {expected(EVIL[4])} 0" in lines
-
-
-def test_terminal_shows_several_policies_as_a_table(screen: StringIO) -> None:
-    good = blank(
-        policy="[b]",
-        objective=1234.5,
-        solution=Selected(selected=(), demand=0, capacity=1, shares={}),
-    )
-    none = blank(solution_status="none", termination="not-applicable", message="[/] why")
-    results.results(night(), [good, none])
-    table = [cells[1:5] for line in seen(screen) if (cells := split(line))]
-    assert table[0] == ["[b]", "1,234.5", "0 s", ""]
-    assert table[1] == ["p", "unknown", "0 s", "not-applicable: [/] why"]
 
 
 @pytest.mark.parametrize("width", [20, 50])

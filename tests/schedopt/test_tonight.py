@@ -276,25 +276,3 @@ def test_plan_matches_the_grouping_of_a_cap_in_any_case(key: str, tmp_path: Path
     assert max(shares["tide"], shares["nightowl"] if "*" in key else 0) <= 0.4
     table = EXPORTS / "export-opencue.csv"
     assert "--cap: found 'shoe'" in refused("plan", table, *words, "--cap", "shoe:*=40%")
-
-
-def test_plan_reads_an_export_by_keywords() -> None:
-    made = schedopt.plan(
-        EXPORTS / "export-deadline.csv",
-        processors=60,
-        until="10h",
-        where={"status": ["queued", "rendering"]},
-        missing={"frame_time": "leave-out"},
-        duplicates="number",
-        keep=["Submit Date"],
-        groups="Pool",
-        time_limit=5,
-    )
-    assert len(made.instance.jobs) == 46
-    assert made.rows[0]["Submit Date"] == "03.11.2026 14:26"
-
-
-def test_explain_table_lists_fields() -> None:
-    shown = run("explain", "table").stdout
-    for field in ("frame_time", "done", "seats:NAME", "00:25:57", "12.5 %"):
-        assert field in shown

@@ -131,20 +131,6 @@ def test_why_names_the_smallest_changes_in_the_words_of_the_night(tmp_path: Path
     assert changes[-1]["words"] == "the plan runs it"
 
 
-def test_why_dates_a_deadline_that_is_on_another_day(tmp_path: Path) -> None:
-    words = ["--from", "2026-11-22T20:00+01:00", "--until", "06:00", "--why", "b"]
-    text = "name,reward,tasks\na,5,6x10h\nb,3,6x20h\n"
-    changes = planned(tmp_path, text, *words)["explanation"]["changes"]
-    assert ("deadline", "2026-11-24 02:00") in {(one["change"], one["needed"]) for one in changes}
-
-
-def test_why_in_strict_order_names_a_priority(tmp_path: Path) -> None:
-    text = "name,priority,tasks\na,9,6x1h\nb,5,6x1h\nc,1,6x1h\n"
-    words = ["--until", "2h", "--reward", "strict", "--why", "c"]
-    changes = planned(tmp_path, text, *words)["explanation"]["changes"]
-    assert {one["change"]: one["needed"] for one in changes}["priority"] == "5"
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -129,11 +129,6 @@ def test_ledger_refuses_missing_and_further_answers() -> None:
             entry.with_answers(Findings(wrong))
 
 
-def test_ledger_claim_ids_are_unique() -> None:
-    for entry in ledger().values():
-        assert len({claim.id for claim in entry.claims}) == len(entry.claims)
-
-
 def test_reproduce_without_names_prints_the_table() -> None:
     done = CliRunner().invoke(app, ["reproduce", "--json"])
     assert done.exit_code == 0
