@@ -50,7 +50,7 @@ class TaskVariables:
 
 
 @dataclass
-class Profile:
+class CapacityProfile:
     """An amount over time, in integer units, and what tasks take of it.
 
     Attributes
@@ -95,7 +95,7 @@ class MachineCapacity:
     def __init__(self, night: Instance, grid: Grid, tasks: TaskVariables) -> None:
         self.night, self.grid, self.tasks, self.model = night, grid, tasks, tasks.model
         self.exact = True
-        self._blocks: list[Profile] = []
+        self._blocks: list[CapacityProfile] = []
         self._optional: dict[tuple[int, int], cp_model.IntervalVar] = {}
 
     def add_pools(self) -> None:
@@ -113,7 +113,7 @@ class MachineCapacity:
                 literals[name][k] = literal
         for name, there in machine.pools.items():
             asked = {k: width[k] for k in literals[name]}
-            whole = Profile(self._in_integers(there), asked, literals[name])
+            whole = CapacityProfile(self._in_integers(there), asked, literals[name])
             whole.there = whole.band(0, sum(asked.values()))
             blocks = self._blocks_of(name, whole)
             self._add_cumulative(whole)
@@ -121,7 +121,7 @@ class MachineCapacity:
                 self._distribute(whole, blocks)
             self._blocks += blocks
 
-    def _blocks_of(self, pool: str, whole: Profile) -> list[Profile]:
+    def _blocks_of(self, pool: str, whole: CapacityProfile) -> list[CapacityProfile]:
         """Return a pool's blocks, with the numbers of their processors."""
         machine = self.night.machine
         if machine.away:  # single processors are down
@@ -137,10 +137,11 @@ class MachineCapacity:
                 )
             ]
         return [
-            Profile(part, dict(whole.asked), whole.literals, numbers) for part, numbers in parts
+            CapacityProfile(part, dict(whole.asked), whole.literals, numbers)
+            for part, numbers in parts
         ]
 
-    def _distribute(self, whole: Profile, blocks: Sequence[Profile]) -> None:
+    def _distribute(self, whole: CapacityProfile, blocks: Sequence[CapacityProfile]) -> None:
         """Split the processors of each task among the blocks of its pool."""
         for b, block in enumerate(blocks):
             for k, width in whole.asked.items():
@@ -161,7 +162,7 @@ class MachineCapacity:
                 unit = Fraction(LARGEST, ceil(there.most))
                 self.exact = False
             asked = {k: min(ceil(use * unit), LARGEST) for k, use in held.items() if use}
-            self._add_cumulative(Profile(self._in_integers(there, unit), dict(asked)))
+            self._add_cumulative(CapacityProfile(self._in_integers(there, unit), dict(asked)))
 
     def add_job_limits(self) -> None:
         """Tasks of one job that run together take no more than its most processors."""
@@ -170,9 +171,9 @@ class MachineCapacity:
             tasks_of.setdefault(j, {})[k] = self.night.jobs[j].processors
         for j, asked in tasks_of.items():
             if (most := self.night.jobs[j].max_processors) is not None:
-                self._add_cumulative(Profile(Steps.of(most), dict(asked)))
+                self._add_cumulative(CapacityProfile(Steps.of(most), dict(asked)))
 
-    def _add_cumulative(self, profile: Profile) -> None:
+    def _add_cumulative(self, profile: CapacityProfile) -> None:
         """State that tasks that run together take no more than there is."""
         if not profile.asked:
             return
