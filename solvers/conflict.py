@@ -9,7 +9,6 @@ from schedopt.solvers.result import Result
 
 Holds = Callable[[frozenset[str]], bool]
 """Returns whether a set of constraints is feasible; `TimeoutError` if it is not decided."""
-MOST_ROUNDS = 1_000
 
 
 class ConflictNotReducedError(Exception):
@@ -55,7 +54,9 @@ def with_conflict(result: Result[Any], names: Sequence[str], holds: Holds) -> Re
         return result.with_details(conflict=tuple(error.conflict))
 
 
-def _shrinking_conflicts(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]]:
+def _shrinking_conflicts(
+    names: Sequence[str], holds: Holds, most_rounds: int = 1_000
+) -> Iterator[frozenset[str]]:
     """Yield ever smaller conflicts, down to a smallest.
 
     Deleting constraints one by one gives an irreducible conflict; others may still be smaller. Each
@@ -75,7 +76,7 @@ def _shrinking_conflicts(names: Sequence[str], holds: Holds) -> Iterator[frozens
             best -= {name}
             yield best
     corrections: list[frozenset[str]] = []
-    for _ in range(MOST_ROUNDS):
+    for _ in range(most_rounds):
         core = _smallest_hitting_set(corrections)
         if len(core) == len(best):
             return
@@ -87,7 +88,7 @@ def _shrinking_conflicts(names: Sequence[str], holds: Holds) -> Iterator[frozens
             if name not in satisfied and holds(satisfied | {name}):
                 satisfied |= {name}
         corrections.append(frozenset(names) - satisfied)
-    raise TimeoutError(f"no end after {MOST_ROUNDS} rounds")
+    raise TimeoutError(f"no end after {most_rounds} rounds")
 
 
 def _smallest_hitting_set(sets: Sequence[frozenset[str]]) -> frozenset[str]:

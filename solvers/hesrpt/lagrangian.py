@@ -39,11 +39,8 @@ STEEPEST_POWER = 0.97
 """Larger powers are replaced by tangents: the exponent -p/(1-p) would overflow."""
 LARGEST_PARALLEL_PART = 1.0 - 1e-8
 """Larger parallel parts f count as 1, since 1/(1-f) would lose too many digits."""
-TANGENTS = 256
 LEAST_RENT = 1e-6
 """Least rent as a fraction of the highest, so that powers of rents stay finite."""
-SHORTEST_CELL = 1e-12
-"""Least length of a cell as a fraction of the horizon; shorter lengths are rounding errors."""
 ROUNDING = 1e-12
 """Relative rounding error of sums over jobs, which is subtracted from the bound."""
 
@@ -118,8 +115,8 @@ def upper_envelope(c: Curves) -> Curves:
     return c._replace(kinds=kinds, firsts=firsts, lasts=lasts, xs=np.array(xs), ys=np.array(ys))
 
 
-def _tangents(kind: int, par: float, servers: float) -> tuple[Floats, Floats]:
-    """Return the intersections of tangents of a speedup: a table that is nowhere lower.
+def _tangents(kind: int, par: float, servers: float, count: int = 256) -> tuple[Floats, Floats]:
+    """Return the intersections of ``count`` tangents of a speedup: a table that is nowhere lower.
 
     The first line of a power is so steep that the curve exceeds it only near zero servers.
     """
@@ -127,7 +124,7 @@ def _tangents(kind: int, par: float, servers: float) -> tuple[Floats, Floats]:
     if kind == AMDAHL:  # k/f
         values[1] = servers / par * (1.0 + 1e-12)
     elif par < 1.0 - 1e-9:
-        k = servers * np.exp(np.linspace(-16.0, 0.0, TANGENTS))
+        k = servers * np.exp(np.linspace(-16.0, 0.0, count))
         s = k**par
         starts = np.append(0.0, (1.0 - par) * s)  # values of the tangents at zero servers
         slopes = np.append(1e8, par * s / k)
@@ -321,13 +318,15 @@ def nearest_nonincreasing(rents: Floats, lengths: Floats) -> Floats:
     return np.asarray(np.maximum(pooled, max(pooled[0], 1e-200) * LEAST_RENT))
 
 
-def resample(times: Floats, rents: Floats, cells: int) -> tuple[Floats, Floats]:
+def resample(
+    times: Floats, rents: Floats, cells: int, shortest: float = 1e-12
+) -> tuple[Floats, Floats]:
     """Return rents with about ``cells`` cells: merged with their mean rent, or divided equally.
 
     The path of a few jobs has few cells, in which the rent is constant, and proves a weak bound.
-    Cells shorter than a rounding error are removed.
+    Cells shorter than the fraction ``shortest`` of the horizon are rounding errors and removed.
     """
-    long = np.diff(times) > SHORTEST_CELL * times[-1]
+    long = np.diff(times) > shortest * times[-1]
     times, rents = np.append(0.0, times[1:][long]), rents[..., long]
     present = rents.shape[-1]
     parts = cells // max(present, 1)

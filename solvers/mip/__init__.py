@@ -22,6 +22,8 @@ from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
 from schedopt.solvers.running import Run, make_result, with_objective_of_model
 
 Floats = NDArray[np.float64]
+TOLERANCE = 1e-8
+"""Tolerance of feasibility and integrality of HiGHS and SCIP; see `scale_of`."""
 LARGEST_SUM = 2.0**20
 LARGEST_BOUND = 1e19
 """HiGHS treats bounds from 1e20 on as infinite."""

@@ -6,13 +6,8 @@ from typing import Any
 import highspy
 import numpy as np
 
-from schedopt.solvers.mip import Answer, Matrix, MatrixRun, Start
+from schedopt.solvers.mip import TOLERANCE, Answer, Matrix, MatrixRun, Start
 from schedopt.solvers.result import Limits, Termination
-
-TOLERANCE = 1e-8
-"""Tolerance of feasibility and integrality; see `scale_of`."""
-MANY = 10_000
-"""Most columns for which HiGHS detects symmetry, since that ignores the time limit."""
 
 _STOPPED: dict[Any, Termination] = {
     highspy.HighsModelStatus.kOptimal: "optimal",
@@ -134,8 +129,11 @@ def _finite(value: float) -> float | None:
     return value if abs(value) < highspy.kHighsInf else None
 
 
-def _load(matrix: Matrix, limits: Limits) -> Any:
-    """Return HiGHS with the matrix and the options, ready to run."""
+def _load(matrix: Matrix, limits: Limits, most_symmetric: int = 10_000) -> Any:
+    """Return HiGHS with the matrix and the options, ready to run.
+
+    Symmetry is detected for at most ``most_symmetric`` columns, since that ignores the time limit.
+    """
     options: dict[str, Any] = {
         "mip_rel_gap": limits.gap,
         "mip_abs_gap": 0.0,
@@ -148,7 +146,7 @@ def _load(matrix: Matrix, limits: Limits) -> Any:
     if limits.threads is not None:
         highspy.Highs.resetGlobalScheduler(True)  # else the number of threads cannot change
         options["threads"] = limits.threads
-    if len(matrix.cost) > MANY:
+    if len(matrix.cost) > most_symmetric:
         options["mip_detect_symmetry"] = False
     if len(matrix.rows) == 1:
         options["presolve"] = "off"  # slower than the search for a single row

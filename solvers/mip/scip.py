@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.extras import require
-from schedopt.solvers.mip import Answer, Matrix, MatrixRun, Start
+from schedopt.solvers.mip import TOLERANCE, Answer, Matrix, MatrixRun, Start
 from schedopt.solvers.result import Limits, Termination
 
 if TYPE_CHECKING:
     import pyscipopt
 
-TOLERANCE = 1e-8
-"""Tolerance of feasibility and integrality, the same as for HiGHS."""
 
 _STOPPED: dict[str, Termination] = {
     "optimal": "optimal",
