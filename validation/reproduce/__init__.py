@@ -1,1 +1,1 @@
-"""The papers' claims beside what is found: one entry a figure, table, theorem or example."""
+"""Claims of the papers and runners that judge them: an entry for each figure, table or theorem."""

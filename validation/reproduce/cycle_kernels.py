@@ -1,8 +1,8 @@
-"""One-or-all MSFQ simulated cycle by cycle, to test the msfq paper's lemmas.
+"""Simulation of one-or-all MSFQ cycle by cycle, to test the lemmas of the msfq paper.
 
-It shares no code with the formulas nor with the policies' simulator. The rule is read literally:
-at the end of phase 1, and of a drain that finds no large job, as many small jobs are admitted as
-there are servers, and if those are l or fewer they are a drain of their own.
+It shares no code with the formulas or with the simulator of the policies. At the end of phase 1,
+and after a drain that finds no large job, as many small jobs are admitted as there are servers; if
+these are l or fewer, they form another drain.
 """
 
 # ruff: noqa: PLR0915 (a compiled loop is one function)
@@ -13,14 +13,14 @@ import numpy as np
 
 from schedopt.solvers.compiling import kernel
 
-RING = 1 << 20  # no queue is ever longer than this at the loads that are played
+RING = 1 << 20  # longer than any queue at the loads that are simulated
 
 
 @kernel()
 def simulate_cycles(
     k: int, l: int, l1: float, lk: float, m1: float, mk: float, wanted: int, seed: int
 ) -> Any:
-    """Simulate so many cycles, each from one start of a phase 1 to the next: see `Cycles`."""
+    """Simulate ``wanted`` cycles, each from the start of a phase 1 to the next; see `Cycles`."""
     np.random.seed(seed)
     lengths, heads = np.zeros((wanted, 4)), np.zeros((wanted, 2))
     passes, areas = np.zeros((wanted, 4)), np.zeros(wanted)
@@ -79,7 +79,7 @@ def simulate_cycles(
                 heads[cycle, 0] = large
             else:
                 begins = True
-        if begins:  # small jobs may go, however many there are
+        if begins:  # small jobs are served, however many wait
             phase = 0 if small == 0 else 2 if small >= k else 3 if small > l else 4
             turns += 1
             if cycle >= 0 and turns == 1:
@@ -96,9 +96,9 @@ def simulate_cycles(
 def simulate_exceptional_first(
     rate: float, mean: float, first: float, arrivals: int, seed: int
 ) -> Any:
-    """Play an M/G/1 queue whose busy periods begin with an Erlang-2 job of another mean.
+    """Return mean work and idle fraction at arrivals of an M/G/1 queue with other first jobs.
 
-    Returns the mean work that an arrival finds, and the fraction that finds none.
+    The first job of a busy period has an Erlang-2 distribution and another mean.
     """
     np.random.seed(seed)
     work = total = empty = 0.0

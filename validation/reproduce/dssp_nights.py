@@ -1,4 +1,4 @@
-"""Figures 3 to 10 and section 5.2 of the dssp paper: dispatching and selecting on render nights."""
+"""Figures 3 to 10 and section 5.2 of the dssp paper: selectors and dispatchers on render nights."""
 
 from collections.abc import Mapping
 from functools import cache, partial
@@ -26,13 +26,13 @@ Earned = dict[str, list[float]]
 
 
 def busy_nights(hours: float, wanted: int) -> list[Instance]:
-    """Return nights with a demand of so many CPU-hours or more, from as many seasons as needed."""
+    """Return ``wanted`` nights with a demand of at least ``hours`` CPU-hours."""
     every = (night for seed in count(1) for night in render_season(seed))
     return list(islice((n for n in every if n.demands.sum() >= hours * HOUR), wanted))
 
 
 def with_rewards(night: Instance, reward: str) -> Instance:
-    """Return a night under another reward function (section 5.1), by what happens."""
+    """Return a night with another reward function of section 5.1, applied to actual demands."""
     jobs = tuple(
         msgspec.structs.replace(job, reward=REWARDS[reward](job.priority, demand))
         for job, demand in zip(night.jobs, night.tasks.demands.tolist(), strict=True)
@@ -41,7 +41,7 @@ def with_rewards(night: Instance, reward: str) -> Instance:
 
 
 def with_predictions(night: Instance, seed: int) -> Instance:
-    """Return a night with predictions: T_1 and T_∞ times independent lognormal errors."""
+    """Return a night whose predicted T_1 and T_∞ have independent lognormal errors."""
     draw = np.random.Generator(np.random.PCG64(seed))
     errors = np.exp(SIGMA * draw.standard_normal((len(night.jobs), 2)))
     guesses = (np.stack([night.demands, night.critical_paths], axis=1) * errors).tolist()
@@ -53,7 +53,7 @@ def with_predictions(night: Instance, seed: int) -> Instance:
 
 
 def selected_jobs(night: Instance, selector: str, fill: float) -> Ints:
-    """Return the positions of the jobs that a selector takes."""
+    """Return the positions of the jobs that a selector chooses."""
     selected = registered("dssp")[selector].run(night, fill=fill).selected
     return dispatchers.positions(night, selected)
 
@@ -66,11 +66,15 @@ def reward_in_time(night: Instance, dispatcher: str, jobs: Ints) -> float:
 
 @cache
 def dispatch_nights(quick: bool) -> dict[str, tuple[Floats, Floats, float, float]]:
-    """Dispatch what greedy selects (r = 1) on nights that ask for 13,000 CPU-hours or more.
+    """Return statistics of six dispatchers on nights with a demand of at least 13,000 CPU-hours.
 
-    For each dispatcher: when jobs complete and when processors are released, in hours (0 for one
-    that never works); the idle share of the processor time before each processor's own release; and
-    of that before the deadline.
+    Jobs are selected greedily with r = 1.
+
+    Returns
+    -------
+    dict of str to tuple
+        For each dispatcher: completion times of jobs; release times of processors, in hours (0 if
+        unused); the mean idle fraction until each processor's release, and until the deadline.
     """
     dispatched = {}
     for name in SIX:
@@ -93,12 +97,13 @@ def dispatch_nights(quick: bool) -> dict[str, tuple[Floats, Floats, float, float
 
 
 def over_time(answers: Answers, profile: Mapping[str, Floats], ylabel: str) -> Findings:
+    """Return findings with curves over the hours of the night."""
     curves: dict[str, Curve] = {n: (TIMES.tolist(), of.tolist()) for n, of in profile.items()}
     return Findings(answers, curves, "time, hours", ylabel)
 
 
 def figure_3(quick: bool) -> Findings:
-    """Show when jobs complete under six dispatchers."""
+    """Judge when jobs complete under six dispatchers."""
     done = {name: ends for name, (ends, *_) in dispatch_nights(quick).items()}
     profile = {n: np.array([np.mean(ends <= t) for t in TIMES]) for n, ends in done.items()}
     medians = {name: float(np.median(ends)) for name, ends in done.items()}
@@ -125,7 +130,7 @@ def figure_3(quick: bool) -> Findings:
 
 
 def figure_4(quick: bool) -> Findings:
-    """Show when processors are released, and how long they are idle."""
+    """Judge when processors are released, and how long they are idle."""
     dispatched = dispatch_nights(quick)
     release = {name: of for name, (_, of, _, _) in dispatched.items()}
     busy = {n: np.array([np.mean(of > t) for t in TIMES]) for n, of in release.items()}
@@ -145,7 +150,7 @@ def figure_4(quick: bool) -> Findings:
 
 
 def figure_5(quick: bool) -> Findings:
-    """Show what part of the reward is earned as the longest critical path grows."""
+    """Judge the fraction of the reward that is earned as the longest critical path grows."""
     step, subsets = (1.625, 8) if quick else (0.25, 30)
     bounds = np.arange(1.0, 7.5 + 1e-9, step)
     season = GENERATORS["render-night"](seed=2, nights=112)
@@ -177,7 +182,7 @@ def figure_5(quick: bool) -> Findings:
 
 
 def budgets(quick: bool) -> list[float]:
-    """Return the time budgets r·D in hours that are swept."""
+    """Return the time budgets r·D in hours."""
     return np.arange(9.0, 16.01, 1.0 if quick else 0.5).tolist()
 
 
@@ -203,7 +208,7 @@ def sweep_budgets(reward: str, guessed: bool, quick: bool) -> Earned:
 
 
 def at_best(swept: Earned, quick: bool) -> tuple[dict[str, float], float, dict[str, float]]:
-    """Return each dispatcher's best reward, the r of LCPF's, and what 15 hours lose each."""
+    """Return best rewards, the r of LCPF's best, and the fraction that each loses at 15 hours."""
     best = {name: max(values) for name, values in swept.items()}
     r = budgets(quick)[int(np.argmax(swept["lcpf"]))] / NIGHT
     wide = budgets(quick).index(15.0)
@@ -211,16 +216,18 @@ def at_best(swept: Earned, quick: bool) -> tuple[dict[str, float], float, dict[s
 
 
 def over_lcpf(best: Mapping[str, float], names: tuple[str, ...]) -> str:
+    """Return the best rewards relative to LCPF's, in words."""
     return list_by_name({name: best[name] / best["lcpf"] for name in names}, ".1%")
 
 
 def by_budget(answers: Answers, swept: Earned, quick: bool) -> Findings:
+    """Return findings with curves over the time budget."""
     curves = {name: (budgets(quick), values) for name, values in swept.items()}
     return Findings(answers, curves, "time budget r·D, hours", "mean reward")
 
 
 def two_phases(reward: str, quick: bool) -> Findings:
-    """Select optimally, dispatch, and sweep r."""
+    """Judge optimal selection followed by dispatching, for all budgets."""
     swept = sweep_budgets(reward, False, quick)
     best, r, lost = at_best(swept, quick)
     lcpf, cpa = best["lcpf"], best["cpa"]
@@ -238,7 +245,7 @@ def two_phases(reward: str, quick: bool) -> Findings:
 
 
 def run_predictions(reward: str, quick: bool) -> Findings:
-    """Plan with predictions, run on what happens."""
+    """Judge plans from predictions that are carried out with actual run times."""
     exact, guessed = sweep_budgets(reward, False, quick), sweep_budgets(reward, True, quick)
     best, _, lost = at_best(exact, quick)
     guess, r, _ = at_best(guessed, quick)
@@ -269,7 +276,7 @@ figure_8, figure_9, figure_10 = (
 
 
 def section_5_2(quick: bool) -> Answers:
-    """Compare selectors alone, on nights that ask for 10% more than there is."""
+    """Judge selectors without dispatching, on nights whose demand is 10% above the capacity."""
     nights = busy_nights(14_300, 6 if quick else 18)
     answers: Answers = {}
     for reward, most in (("linear", 0.0025), ("banded", 0.0025), ("size", 0.03)):
@@ -279,9 +286,9 @@ def section_5_2(quick: bool) -> Answers:
 
 
 def lead_of_optimum(night: Instance, reward: str) -> float:
-    """Return the optimum's lead over greedy, relative to greedy's reward, or a bound on it.
+    """Return by which fraction the optimum exceeds the greedy reward, or an upper bound.
 
-    For size-dependent rewards the capacity bounds the optimum.
+    Under size-dependent rewards the capacity is the bound.
     """
     greedy, core = (registered("dssp")[name] for name in ("greedy", "core"))
     if reward == "size":

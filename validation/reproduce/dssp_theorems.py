@@ -1,4 +1,4 @@
-"""Theorems 1 to 4 of the dssp paper, and its two drawings, on random instances solved exactly."""
+"""Theorems 1 to 4 and Figures 1 and 2 of the dssp paper, on random instances solved exactly."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -12,23 +12,25 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.generators import GENERATORS
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
-from schedopt.solvers import portfolio
-from schedopt.solvers.result import Limits, Result
-from schedopt.validation.reproduce.ledger import Answer, Answers, Judge, judge_below, theorem
+from schedopt.validation.reproduce.ledger import (
+    Answer,
+    Answers,
+    Judge,
+    judge_below,
+    proven_optimum,
+    theorem,
+)
 
 DISPATCHERS = ("lcpf", "stcpu", "first", "cpa")
 
 
 def optimal_reward(night: Instance) -> float:
-    """Return the proven optimum of a schedule."""
-    result: Result = portfolio.solve(Schedule(night), Limits(threads=1), solver="model")
-    if not result.proven or result.objective is None:
-        raise RuntimeError(f"{night.name} was not solved to optimality")
-    return result.objective
+    """Return the proven optimal reward of a schedule."""
+    return float(proven_optimum(Schedule(night), "model").objective)
 
 
 def reductions(generator: str, few: int, many: int, **options: int) -> Any:
-    """Return a function of instances of a reduction, of which about half are planted."""
+    """Return a function that yields instances of a reduction, half of them with a solution."""
 
     def cases(quick: bool) -> Iterator[tuple[Instance]]:
         for seed in range(few if quick else many):
@@ -38,7 +40,7 @@ def reductions(generator: str, few: int, many: int, **options: int) -> Any:
 
 
 def same(yes: str) -> Judge:
-    """Judge whether optimal schedules say what enumeration says."""
+    """Return a judge that expects optimal schedules to agree with enumeration."""
 
     def judge(sides: list[tuple[bool, bool]]) -> Answer:
         agree = sum(one == other for one, other in sides)
@@ -50,6 +52,7 @@ def same(yes: str) -> Judge:
 
 @theorem(reductions("partition", 20, 200, numbers=7, largest=30), halved=same("can"))
 def theorem_1(night: Instance) -> tuple[bool, bool]:
+    """Return whether the job can earn its reward, and whether its tasks can be halved."""
     numbers = [length for stage in night.jobs[0].stages or () for length in stage]
     halves = (c for size in range(len(numbers) + 1) for c in combinations(numbers, size))
     return optimal_reward(night) > 0, any(2 * sum(part) == sum(numbers) for part in halves)
@@ -57,6 +60,7 @@ def theorem_1(night: Instance) -> tuple[bool, bool]:
 
 @theorem(reductions("matching", 8, 40, size=3, triples=6), matched=same("have one"))
 def theorem_2(night: Instance) -> tuple[bool, bool]:
+    """Return whether three jobs can complete, and whether a perfect matching exists."""
     triples = [tuple(map(int, job.name.split("-")[2:])) for job in night.jobs]
     perfect = (
         all(len(set(column)) == 3 for column in zip(*some, strict=True))
@@ -66,7 +70,7 @@ def theorem_2(night: Instance) -> tuple[bool, bool]:
 
 
 def unit_rewards(quick: bool) -> Iterator[tuple[Instance]]:
-    """Yield nights of a few jobs of unit reward, of which mostly not all can be done."""
+    """Yield nights of a few jobs with unit rewards, most of which cannot complete all jobs."""
     for seed in range(60 if quick else 1_000):
         draw = np.random.Generator(np.random.PCG64(seed))
         jobs = tuple(
@@ -92,7 +96,7 @@ def ratio_and_optimum(night: Instance) -> tuple[float, float]:
 
 
 def lower_bound(gains: list[float]) -> Answer:
-    """Judge a lower bound by what dispatchers got beyond it."""
+    """Judge a lower bound by the rewards of dispatchers minus the bound."""
     broken, count = sum(gain < -1e-9 for gain in gains), len(gains) // len(DISPATCHERS)
     ours = f"broken {broken} times in {count} instances by 4 dispatchers"
     return f"{ours}, least slack {min(gains):.2f}", broken == 0
@@ -100,6 +104,7 @@ def lower_bound(gains: list[float]) -> Answer:
 
 @theorem(unit_rewards, maxk=lower_bound)
 def theorem_3(night: Instance) -> list[float]:
+    """Return the rewards of MAXK minus the bound, by dispatcher."""
     maxk = registered("dssp")["maxk"]
     ratio, best = ratio_and_optimum(night)
     part = 1 - ratio * (1 - 1 / night.processors)
@@ -111,6 +116,7 @@ def theorem_3(night: Instance) -> list[float]:
 
 
 def in_time(late: list[bool]) -> Answer:
+    """Judge that no job is late."""
     count = len(late) // len(DISPATCHERS)
     ours = f"a job was late {sum(late)} times in {count} instances by 4 dispatchers"
     return ours, not any(late)
@@ -118,7 +124,7 @@ def in_time(late: list[bool]) -> Answer:
 
 @theorem(unit_rewards, in_time=in_time, printed=lower_bound, proven=lower_bound)
 def theorem_4(night: Instance) -> dict[str, list[Any]]:
-    """Check that all that is selected completes, and both forms of the bound."""
+    """Return whether selected jobs are late, and rewards minus both forms of the bound."""
     policies, (ratio, best) = registered("dssp"), ratio_and_optimum(night)
     proven = (1 - ratio * (1 - 1 / night.processors)) * best
     printed = (1 - ratio) * (1 - 1 / night.processors) * best
@@ -135,12 +141,14 @@ NOT_TOLD: Answer = ("cannot be read from the text", None)
 
 
 def run_time_alone(night: Instance, job: Job, processors: int) -> float:
+    """Return the completion time of a job that runs alone."""
     single = msgspec.structs.replace(night, jobs=(job,), processors=processors)
     simulated = dispatchers.simulate_dispatcher(single, "first", np.array([0]))
     return float(simulated.completion[0])
 
 
 def jobs_of_nights(quick: bool) -> Iterator[tuple[Instance, Job]]:
+    """Yield the jobs of render nights."""
     for night in map(GENERATORS["render-night"], range(3 if quick else 30)):
         yield from ((night, job) for job in night.jobs)
 
@@ -152,7 +160,7 @@ def jobs_of_nights(quick: bool) -> Iterator[tuple[Instance, Job]]:
     drawn=lambda _: NOT_TOLD,
 )
 def figure_1(night: Instance, job: Job) -> dict[str, float]:
-    """Run jobs alone, on one processor and on as many as they have tasks."""
+    """Return the errors of T_1 and T_∞: the job alone on one processor, and on enough of them."""
     tasks = sum(map(len, job.stages or ()))
     return {
         "demand": abs(run_time_alone(night, job, 1) / job.planned_demand - 1),
@@ -161,7 +169,7 @@ def figure_1(night: Instance, job: Job) -> dict[str, float]:
 
 
 def figure_2(_: bool) -> Answers:
-    """Solve a night of two jobs of which only one can be in time."""
+    """Judge a night of two jobs of which only one can be in time."""
     jobs = tuple(Job(name=name, reward=1, stages=((5, 5), (5, 5))) for name in ("a", "b"))
     night = Instance(name="figure-2", processors=2, deadline=10, jobs=jobs)
     by_itself = min(run_time_alone(night, job, 2) for job in jobs)

@@ -1,4 +1,4 @@
-"""The epoch paper's examples, drawings, theorems and tables: schedules of single instances."""
+"""Examples, theorems and tables of the epoch paper, and figures of single schedules."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +20,7 @@ from schedopt.validation.reproduce.ledger import (
     Findings,
     judge_always,
     judge_never,
+    proven_optimum,
     theorem,
 )
 
@@ -27,6 +28,7 @@ Widths = Literal["any", "powers-of-two"]
 
 
 def instance_of(minima: Sequence[int], nodes: int, inequity: int = 0) -> Instance:
+    """Return an instance of jobs with these minima."""
     return Instance(
         name="example", nodes=nodes, inequity=inequity, jobs=generators.numbered_jobs(minima)
     )
@@ -36,29 +38,29 @@ WIDE, LARGE_LAST = instance_of([20] * 10, 140), instance_of([4, 4, 4, 4, 8], 16)
 
 
 def schedule_of(name: str, instance: Instance) -> Any:
+    """Return the schedule of a policy."""
     return registered("epoch")[name].run(instance)
 
 
 def overhead_of(name: str, instance: Instance) -> float:
+    """Return the overhead of a policy."""
     return instance.objective_of(schedule_of(name, instance))
 
 
 def optimum(instance: Instance, *, widths: Widths | None = None) -> float:
-    """Return the least overhead of epochs; with ``widths``, of rectangles of such widths."""
+    """Return the least overhead: of epochs, or with ``widths`` of rectangles of such widths."""
     model = Partition(instance) if widths is None else Rectangles(instance, widths=widths)
-    result = portfolio.solve(model, Limits(threads=1))
-    if not result.proven or result.objective is None:
-        raise RuntimeError(f"{instance.name} was not solved to optimality")
-    return result.objective
+    return float(proven_optimum(model).objective)
 
 
 def figure_1(_: bool) -> Answers:
+    """Return that the figure states an assumption of the model, which cannot be checked."""
     why = "cannot be checked: it draws the model's assumption, and claims nothing"
     return {"local": (why, None)}
 
 
 def uniform(seeds: int, jobs: Iterable[int], **more: float) -> Iterator[tuple[Instance]]:
-    """Draw instances of 32 nodes unless it says another number."""
+    """Yield random instances, of 32 nodes unless ``nodes`` is given."""
     for seed in range(seeds):
         for count in jobs:
             yield (generators.GENERATORS["uniform"](seed, jobs=count, **{"nodes": 32} | more),)
@@ -73,7 +75,7 @@ def uniform(seeds: int, jobs: Iterable[int], **more: float) -> Iterator[tuple[In
     narrow=judge_never("{} are"),
 )
 def figure_2(instance: Instance) -> dict[str, Any]:
-    """Add up areas and widths of schedules of the kind of part (b)."""
+    """Return the errors of the areas, and which pieces are narrower than their minimum."""
     count, fair = len(instance.jobs), instance.nodes / len(instance.jobs)
     pieces = schedule_of("buddy" if count == 8 else "buddy-star", instance).rectangles
     of_jobs = [(job.minimum, pieces[job.name]) for job in instance.jobs]
@@ -84,6 +86,7 @@ def figure_2(instance: Instance) -> dict[str, Any]:
 
 
 def figure_3(_: bool) -> Answers:
+    """Judge the example of BUDDY."""
     instance = instance_of([1, 2, 3, 3, 3, 3, 3, 8], 16)
     first, second, *_ = schedule_of("buddy", instance).rectangles.values()
     ours, best = overhead_of("buddy", instance), optimum(instance, widths="powers-of-two")
@@ -96,6 +99,7 @@ def figure_3(_: bool) -> Answers:
 
 
 def figure_4(_: bool) -> Answers:
+    """Judge an example in which BUDDY is not optimal among all widths."""
     instance = instance_of([3, 3, 3, 1], 4)
     ours, best = overhead_of("buddy", instance), optimum(instance, widths="any")
     return {"less": (f"BUDDY {ours:g}, optimum {best:g}", best < ours)}
@@ -108,7 +112,7 @@ def figure_4(_: bool) -> Answers:
     powers=judge_always("the same overhead in {} of {}"),
 )
 def figure_5(instance: Instance) -> dict[str, Any]:
-    """Look at which jobs run together, and at J = 2^j."""
+    """Return which jobs BUDDY* runs together, and its overhead for J = 2^j."""
     star, jobs = schedule_of("buddy-star", instance).rectangles, len(instance.jobs)
     ones = [1 << i for i in reversed(range(jobs.bit_length())) if jobs >> i & 1]
     bounds = [sum(ones[:i]) for i in range(len(ones) + 1)]
@@ -127,7 +131,7 @@ def figure_5(instance: Instance) -> dict[str, Any]:
 
 
 def figure_6(_: bool) -> Answers:
-    """Schedule ten jobs by EQUI-EPOCH and look when epochs begin."""
+    """Judge the epochs of ten jobs under EQUI-EPOCH."""
     epochs = schedule_of("equi-epoch", instance_of([6] * 5 + [10] * 3 + [15] * 2, 30)).epochs
     sizes = [len(epoch.nodes) for epoch in epochs]
     ends = np.cumsum([epoch.duration for epoch in epochs]).tolist()
@@ -136,11 +140,13 @@ def figure_6(_: bool) -> Answers:
 
 
 def figure_7(_: bool) -> Answers:
+    """Judge an example in which EQUI-EPOCH is not optimal."""
     equi, best = overhead_of("equi-epoch", WIDE) / 140, optimum(WIDE) / 140
     return {"equi": (f"{equi:g}", equi == 3), "optimum": (f"{best:g}, proven", best == 2)}
 
 
 def figure_8(_: bool) -> Answers:
+    """Judge an example in which HEURISTIC-EPOCH is not optimal."""
     greedy, equi = (overhead_of(n, LARGE_LAST) / 16 for n in ("heuristic-epoch", "equi-epoch"))
     best = optimum(LARGE_LAST) / 16
     return {
@@ -150,6 +156,7 @@ def figure_8(_: bool) -> Answers:
 
 
 def example_seven_jobs(quick: bool) -> Answers:
+    """Judge the least overhead of seven jobs with equal and nearly equal allocations."""
     sizes = (8, 16, 32) if quick else (8, 16, 32, 64, 128)
     equal, nearly = (min(optimum(instance_of([1] * 7, n, k)) / n for n in sizes) for k in (0, 1))
     return {
@@ -163,7 +170,7 @@ def example_seven_jobs(quick: bool) -> Answers:
     piece=judge_never("{} of {} segments without one"),
 )
 def lemma_1(instance: Instance) -> list[bool]:
-    """Look for pieces above each segment of each frontier; powers of two are exact as floats."""
+    """Return for each segment of each frontier whether no piece above it is as long as claimed."""
     pieces = list(schedule_of("buddy", instance).rectangles.values())
     height, without = [Fraction(0)] * 32, []
     for done, piece in enumerate(pieces):
@@ -179,7 +186,7 @@ def lemma_1(instance: Instance) -> list[bool]:
 
 
 def all_classes(nodes: int, jobs: Sequence[int]) -> Iterator[tuple[Instance]]:
-    """Yield every class of minima, each raised to a power of two, as N is."""
+    """Yield instances of all multisets of powers of two as minima; N is a power of two."""
     for n in range(nodes.bit_length()):
         for j in jobs:
             for minima in combinations_with_replacement([1 << i for i in range(n + 1)], j):
@@ -191,10 +198,12 @@ def all_classes(nodes: int, jobs: Sequence[int]) -> Iterator[tuple[Instance]]:
     least=judge_never("{} of {} classes differ"),
 )
 def theorem_1(instance: Instance) -> bool:
+    """Return whether BUDDY's overhead differs from the optimum."""
     return overhead_of("buddy", instance) != optimum(instance, widths="powers-of-two")
 
 
 def powers_of_two(quick: bool) -> Iterator[tuple[Instance]]:
+    """Yield instances whose number of nodes is a power of two."""
     yield from all_classes(4, range(1, 6)) if quick else all_classes(16, range(1, 8))
     draw = np.random.Generator(np.random.PCG64(1))
     for _ in range(60 if quick else 600):
@@ -204,7 +213,7 @@ def powers_of_two(quick: bool) -> Iterator[tuple[Instance]]:
 
 
 def theorem_2(quick: bool) -> Answers:
-    """Compare EQUI-EPOCH with OPT-EPOCH(0)."""
+    """Judge EQUI-EPOCH against OPT-EPOCH(0)."""
     worse = [overhead_of("equi-epoch", i) != optimum(i) for (i,) in powers_of_two(quick)]
     equi, best = overhead_of("equi-epoch", WIDE), optimum(WIDE)
     return {
@@ -214,7 +223,7 @@ def theorem_2(quick: bool) -> Answers:
 
 
 def section_4_2(quick: bool) -> Answers:
-    """Count assignments that hold the largest job that is left."""
+    """Judge how many assignments of the largest remaining job are tested per epoch."""
     grid = [
         (nodes, jobs, load, drawn)
         for drawn in (generators.drawn_uniform, generators.drawn_binomial)
@@ -238,7 +247,7 @@ def section_4_2(quick: bool) -> Answers:
 
 
 def opt_epoch(quick: bool) -> Answers:
-    """Compare four methods with each other, and with what was planted."""
+    """Judge whether four methods find the same optimum, and the planted one."""
     draw, different = np.random.Generator(np.random.PCG64(1)), []
     for _ in range(60 if quick else 2_000):
         nodes = int(draw.integers(1, 25))
@@ -266,7 +275,7 @@ def opt_epoch(quick: bool) -> Answers:
 
 
 def optima_by_method(instance: Instance) -> tuple[set[float], int]:
-    """Return the optima that the methods find, and how many find none in their time."""
+    """Return the optima that the methods prove, and the number of methods that prove none."""
     optima = []
     for name in ("epochs", "cp-sat", "model"):
         limits = Limits(threads=1, time_limit=2.0)
@@ -282,11 +291,11 @@ def optima_by_method(instance: Instance) -> tuple[set[float], int]:
 # --- tables ----------------------------------------------------------------------------------
 
 CUTS = (8, 128, 2_144, 21_527, 144_055, 692_693, 2_560_378)
-"""Table 1: in how many ways 128 nodes can be cut, by the inequity."""
+"""Table 1: the number of cuts of 128 nodes by the inequity."""
 
 
 def table_1(_: bool) -> Findings:
-    """Count multisets of positive parts that sum to 128 and differ by k at most."""
+    """Judge the number of multisets of positive parts with sum 128 that differ by at most k."""
     counts = [sum(_count_cuts(128, k, least) for least in range(1, 129)) for k in range(len(CUTS))]
     both = enumerate(zip(CUTS, counts, strict=True))
     answers: Answers = {f"k-{k}": (f"{ours:,}", ours == paper) for k, (paper, ours) in both}
@@ -295,7 +304,7 @@ def table_1(_: bool) -> Findings:
 
 
 def _count_cuts(nodes: int, inequity: int, least: int) -> int:
-    """Count cuts with a smallest part, beside which others are up to k larger."""
+    """Return the number of cuts with a given smallest part; other parts are up to k larger."""
     ways = [int(size == least) for size in range(nodes + 1)]
     for part in range(least, min(least + inequity, nodes) + 1):
         for size in range(part, nodes + 1):
@@ -311,13 +320,12 @@ PROPERTIES = {
     "paper-search": ("no", "no", "no", "yes", "no"),
     "heuristic-epoch": ("no", "no", "no", "no", "yes"),
 }
-"""Table 2: whether a policy is restricted to N = 2^n, to J = 2^j, to equal allocations, and so on.
-"""
+"""Table 2: restrictions and properties of policies; the columns are `COLUMNS`."""
 COLUMNS = ("nodes", "jobs", "equal", "optimal", "efficient")
 
 
 def table_2(quick: bool) -> Answers:
-    """Try every cell."""
+    """Judge every cell of the table."""
     seeds = 10 if quick else 60
     answers: Answers = {}
     for name, cells in PROPERTIES.items():
@@ -334,6 +342,7 @@ def table_2(quick: bool) -> Answers:
 
 
 def _try_restriction(name: str, drawn: Iterator[tuple[Instance]]) -> tuple[str, str]:
+    """Return whether a policy is restricted to some numbers of nodes or jobs: text and cell."""
     try:
         for (instance,) in drawn:
             overhead_of(name, instance)
@@ -343,6 +352,7 @@ def _try_restriction(name: str, drawn: Iterator[tuple[Instance]]) -> tuple[str, 
 
 
 def _compare_areas(name: str, seeds: int) -> tuple[str, str]:
+    """Return whether a policy gives equal areas: text and cell."""
     kinds: set[bool] = set()
     for (instance,) in uniform(seeds, (8 if name == "buddy" else 11,)):
         fair, of_jobs = instance.nodes / len(instance.jobs), shares(schedule_of(name, instance))
@@ -354,7 +364,7 @@ def _compare_areas(name: str, seeds: int) -> tuple[str, str]:
 
 
 def _compare_with_optimum(name: str, seeds: int) -> tuple[str, str]:
-    """Compare a policy with the optimum of its class."""
+    """Return whether a policy is optimal in its class: text and cell."""
 
     def above(sizes: Sequence[int], jobs: int, k: int, widths: Widths | None = None) -> int:
         drawn = [
@@ -381,7 +391,7 @@ def _compare_with_optimum(name: str, seeds: int) -> tuple[str, str]:
 
 
 def _time_hard_instance(name: str) -> tuple[str, str]:
-    """Tell whether a policy ends on a planted instance that is hard for a search."""
+    """Return whether a policy is fast on an instance that is hard to search: text and cell."""
     hard = generators.GENERATORS["planted"](1, nodes=128, epochs=8, inequity=4)
     if name == "buddy":
         hard = generators.GENERATORS["uniform"](1, nodes=128, jobs=64)
@@ -396,7 +406,7 @@ def _time_hard_instance(name: str) -> tuple[str, str]:
 
 
 def table_3(quick: bool) -> Findings:
-    """Look at what the generator makes by default."""
+    """Judge the default parameters of the generator."""
     drawn = [*map(generators.GENERATORS["uniform"], range(200 if quick else 5_000))]
     minima = np.concatenate([instance.minima for instance in drawn])
     shape = {(i.nodes, len(i.jobs), i.inequity) for i in drawn}

@@ -18,18 +18,31 @@ NAMES = {
     "paper-search": "OPT-EPOCH(1)",
     "heuristic-epoch": "HEURISTIC-EPOCH(1)",
 }
-"""As the figures call them; BUDDY stands for BUDDY* where J is no power of two."""
+"""Names in the figures; BUDDY means BUDDY* if J is not a power of two."""
 EQUAL = ("buddy-star", "equi-epoch")
 Point = tuple[int, int, float, int]  # nodes, jobs, load factor, inequity
-AXES = {"jobs J": 1, "nodes N": 0, "inequity k": 3}  # where each stands in a point
+AXES = {"jobs J": 1, "nodes N": 0, "inequity k": 3}  # index in a point
 PARTS: dict[str, tuple[tuple[str, int, float], ...]] = {
     "jobs J": (("100", 0, 1.0), ("200", 0, 2.0)),
     "nodes N": (("100", 8, 1.0), ("200", 8, 2.0)),
     "inequity k": (("7", 7, 1.0), ("8", 8, 1.0), ("15", 15, 2.0), ("16", 16, 2.0)),
 }
-"""The parts of each figure by its axis: the beginning of its claims' ids, jobs and load factor."""
-FEW_JOBS = (4, 6, 7, 8, 11, 12, 15, 16, 23, 24, 31, 32)  # the most different binary digits
-Points = Mapping[str, Sequence[Point]]  # for each policy, where it is measured
+"""The parts of a figure by its axis: prefix of the claims' ids, number of jobs, load factor."""
+FEW_JOBS = (
+    4,
+    6,
+    7,
+    8,
+    11,
+    12,
+    15,
+    16,
+    23,
+    24,
+    31,
+    32,
+)  # few and many binary digits
+Points = Mapping[str, Sequence[Point]]  # the measured points of each policy
 Values = Mapping[str, Sequence[float]]
 Judge = Callable[[Points, Values], Answers]
 
@@ -53,7 +66,7 @@ def sweep(
     judge: Judge,
     points: Callable[[int, float], Points],
 ) -> tuple[Findings, list[Values]]:
-    """Measure and judge each part of a figure; return it, and the values of its parts."""
+    """Return the findings of a figure, and the values of each of its parts."""
     answers: Answers = {}
     curves: dict[str, Curve] = {}
     parts = []
@@ -73,7 +86,7 @@ def sweep(
 
 
 def mean_overhead(policy: str, point: Point, trials: int, seed: int) -> float:
-    """Return how often a node is reallocated in a quantum, on average over random jobs."""
+    """Return the mean number of reallocations of a node per quantum, over random jobs."""
     nodes, jobs, load, inequity = point
     draw = np.random.Generator(np.random.PCG64(seed))
     minima = drawn_uniform(draw, nodes, (trials, jobs), mean_minimum(nodes, jobs, load))
@@ -82,6 +95,7 @@ def mean_overhead(policy: str, point: Point, trials: int, seed: int) -> float:
 
 
 def _by_jobs(points: Points, values: Values) -> Answers:
+    """Judge overheads by the number of jobs."""
     digits = np.array([jobs.bit_count() for _, jobs, _, _ in points["equi-epoch"]])
     answers: Answers = {}
     for policy in EQUAL:
@@ -99,6 +113,7 @@ def _by_jobs(points: Points, values: Values) -> Answers:
 
 
 def _by_nodes(points: Points, values: Values) -> Answers:
+    """Judge overheads by the number of nodes."""
     at = {p: {point[0]: y for point, y in zip(points[p], values[p], strict=True)} for p in values}
     equi, opt, heuristic = others = [at[p] for p in ("equi-epoch", *[*NAMES][3:])]
     ahead = min(
@@ -123,6 +138,7 @@ def _by_nodes(points: Points, values: Values) -> Answers:
 
 
 def _by_inequity(points: Points, values: Values) -> Answers:
+    """Judge overheads by the inequity."""
     heuristic, equi = values["heuristic-epoch"], values["equi-epoch"][0]
     first, last = heuristic[0], heuristic[-1]
     text = f"HEURISTIC-EPOCH(k) from {first:.2f} at k = 1 to {last:.2f} at k = 8"
@@ -134,7 +150,7 @@ def _by_inequity(points: Points, values: Values) -> Answers:
 
 
 def overhead_figure(axis: str, judge: Judge, quick: bool) -> Findings:
-    """Sweep an axis with two seeds, on the same jobs for every policy."""
+    """Judge overheads along an axis, with two seeds; all policies have the same jobs."""
 
     def measure(points: Points) -> tuple[Values, Answers]:
         trials = 5_000 if quick else 40_000
@@ -159,7 +175,7 @@ figure_11 = partial(overhead_figure, "inequity k", _by_inequity)
 
 
 def figure_12(_: bool) -> Findings:
-    """Evaluate both formulas at every number of nodes."""
+    """Judge the two speedup formulas at every number of nodes."""
     nodes = np.arange(1, 129)
     rest = 128 % nodes
     share = ((128 // nodes) / -(-128 // nodes) * (nodes - rest) + rest) / nodes
@@ -185,7 +201,7 @@ drawn_arrivals: Callable[..., Arrivals] = lru_cache(maxsize=32)(arrivals)
 
 @lru_cache(maxsize=4_096)
 def response(policy: str, static: bool, inequity: int, *drawn: float) -> tuple[float, float]:
-    """Return the mean response time of a run, and the same by Little's law."""
+    """Return the mean response time of a run: measured, and by Little's law."""
     warm = int(drawn[-1]) // 10
     work = drawn_arrivals(*drawn)
     return simulate(policy, work, inequity=inequity, static=static, warm=warm)
@@ -194,7 +210,7 @@ def response(policy: str, static: bool, inequity: int, *drawn: float) -> tuple[f
 def relative_response(
     static: bool, quick: bool, policy: str, point: Point
 ) -> tuple[float, float, float]:
-    """Return a response time over OPT-EPOCH(1)'s, its 90% half-width, and Little's law's error."""
+    """Return the ratio to OPT-EPOCH(1)'s response time, its 90% half-width, and Little's error."""
     from scipy.stats import t
 
     *where, inequity = point
@@ -211,10 +227,9 @@ def relative_response(
 
 
 def _judge_lesson(static: bool, points: Points, values: Values) -> Answers:
-    """Judge the overall lesson of section 5.2.1 or 5.2.2, on average over an axis.
+    """Judge the conclusion of section 5.2.1 or 5.2.2 by means over an axis.
 
-    OPT-EPOCH(1) is 1 throughout, and one of the policies that allow inequity; with eight jobs
-    HYBRID is BUDDY.
+    OPT-EPOCH(1) has ratio 1 and allows inequity. For eight jobs HYBRID equals BUDDY.
     """
     means = {p: float(np.mean(of)) for p, of in values.items()} | {"paper-search": 1.0}
     eight = all(jobs == 8 for _, jobs, _, _ in points["hybrid"])
@@ -225,7 +240,7 @@ def _judge_lesson(static: bool, points: Points, values: Values) -> Answers:
 
 
 def _judge_inequity(static: bool, points: Points, values: Values) -> Answers:
-    """Judge what inequity costs static jobs, or brings dynamic ones."""
+    """Judge the cost of inequity for static jobs, or its benefit for dynamic ones."""
     heuristic = values["heuristic-epoch"]
     if static:
         text = f"HEURISTIC-EPOCH(k): {heuristic[0]:.3f} at k = 1, {heuristic[-1]:.3f} at k = 8"
@@ -239,7 +254,7 @@ def _judge_inequity(static: bool, points: Points, values: Values) -> Answers:
 
 
 def response_figure(axis: str, static: bool, quick: bool) -> Findings:
-    """Sweep an axis for static or dynamic jobs; judge the last sentence of section 5.2.2, too."""
+    """Judge response times along an axis, and the last sentence of section 5.2.2."""
 
     def measure(points: Points) -> tuple[Values, Answers]:
         measured = {

@@ -19,6 +19,7 @@ NAMES = ("equi", "srpt", "hell", "knee")
 
 
 def figure_1(_: bool) -> Findings:
+    """Judge that k^p is concave and at most k."""
     k = np.linspace(0, 10, 101)
     curves: Any = {f"p = {p:g}": (k, Power(p=p).at(k)) for p in (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)}
     below = all((y[k >= 1] <= k[k >= 1] + 1e-12).all() for _, y in curves.values())
@@ -28,7 +29,7 @@ def figure_1(_: bool) -> Findings:
 
 
 def figure_2(quick: bool) -> Findings:
-    """Fit p to noisy points on the paper's curves."""
+    """Return how well p is recovered from noisy points on the paper's curves."""
     from scipy.optimize import curve_fit
 
     draw = np.random.Generator(np.random.PCG64(2))
@@ -47,7 +48,7 @@ def figure_2(quick: bool) -> Findings:
 
 
 def example_75_25(_: bool) -> Answers:
-    """Solve the example by the dual, and simulate the two intuitive ways."""
+    """Judge the optimum of two equal jobs, and the two intuitive policies."""
     twins = instance_of([1, 1], Power(p=0.5))
     best = search_orders(twins)
     share = max(best.solution().epochs[0].share.values())
@@ -66,7 +67,7 @@ def example_75_25(_: bool) -> Answers:
 
 
 def example_amdahl(_: bool) -> Answers:
-    """Solve the example, and find the number of servers with the printed split."""
+    """Judge the optimum of two jobs under Amdahl's law, and find N with the printed split."""
 
     def split(servers: int) -> tuple[float, float]:
         best = search_orders(instance_of([1, 1], Amdahl(parallel=0.9), servers))
@@ -79,7 +80,7 @@ def example_amdahl(_: bool) -> Answers:
 
 
 def figure_3(_: bool) -> Findings:
-    """Simulate heSRPT, and draw remaining sizes over time."""
+    """Judge the shares of heSRPT; the curves are remaining sizes over time."""
     instance = instance_of([30, 20, 10], Power(p=0.5), 500)
     run = registered("hesrpt")["hesrpt"].run(instance)
     times, remaining = [0.0], {job.name: [job.size] for job in instance.jobs}
@@ -100,7 +101,7 @@ def figure_3(_: bool) -> Findings:
 
 
 def figure_4(quick: bool) -> Findings:
-    """Judge each sentence of section 4.2 by ratios of medians over seeds, for each p."""
+    """Judge the sentences of section 4.2 by ratios of medians over seeds, for each p."""
     r: dict[str, list[float]] = {name: [] for name in NAMES}
     seeds, jobs = (1, 250) if quick else (10, 500)
     for p in POWERS:

@@ -1,7 +1,7 @@
-"""Theorems, lemmas and abstracts of the heSRPT papers, on random instances.
+"""Theorems and lemmas of the heSRPT paper on random instances, and abstracts on concave speedups.
 
-The claims of the abstracts of 2025 and 2026 on concave speedups, `smartfill` and `wham`, are held
-against optima over all orders that are proven by branch and bound.
+`smartfill` and `wham` compare the claims of two abstracts of 2025 and 2026 with optima over all
+orders that branch and bound proves.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,27 +14,27 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Allocated, Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
-from schedopt.solvers import portfolio
 from schedopt.solvers.hesrpt.direct import least_makespan
 from schedopt.solvers.hesrpt.direct import optimum as closed_form
 from schedopt.solvers.hesrpt.order_search import BestOrder, GivenOrder, order_search
-from schedopt.solvers.result import Limits
 from schedopt.validation.reproduce.ledger import (
     Answer,
     Answers,
     Findings,
     judge_below,
     list_by_name,
+    proven_optimum,
     theorem,
 )
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
 SERVERS = 16
-STEP = 1e-6  # of a job's servers, in which derivatives are taken
+STEP = 1e-6  # step of derivatives, as a fraction of a job's servers
 Case = tuple[Any, float, int]
 
 
 def instance_of(sizes: Any, speedup: Speedup | None, servers: int = 10, **more: Any) -> Instance:
+    """Return an instance of jobs with these sizes."""
     own = more.pop("own", [None] * len(sizes))
     jobs = (Job(name=f"job-{i + 1}", size=float(x), speedup=own[i]) for i, x in enumerate(sizes))
     more.setdefault("objective", "total-flow-time")
@@ -42,14 +42,14 @@ def instance_of(sizes: Any, speedup: Speedup | None, servers: int = 10, **more: 
 
 
 def search_orders(instance: Instance, order: Sequence[int] | None = None) -> GivenOrder | BestOrder:
-    """Search all completion orders, or find the optimum of one."""
+    """Return a finished search over all completion orders, or over a given one."""
     search = order_search(instance, order=order)
     search.advance(1.0)
     return search
 
 
 def random_cases(quick: bool, most: int = 8) -> Iterator[Case]:
-    """Yield sizes from the largest, p and N."""
+    """Yield sizes in decreasing order, p and N."""
     for seed in range(60 if quick else 1_000):
         draw = np.random.Generator(np.random.PCG64(seed))
         count = int(draw.integers(1, most + 1))
@@ -59,23 +59,25 @@ def random_cases(quick: bool, most: int = 8) -> Iterator[Case]:
 
 
 def numbered_cases(quick: bool) -> Iterator[tuple[Any, float, int, np.random.Generator]]:
-    """Yield random cases with a generator of their own each."""
+    """Yield random cases, each with a random generator."""
     for seed, case in enumerate(random_cases(quick)):
         yield *case, np.random.Generator(np.random.PCG64(10_000 + seed))
 
 
 def few_cases(quick: bool) -> list[Case]:
+    """Return a few cases of at most five jobs."""
     return list(random_cases(True, 5))[: 20 if quick else 60]
 
 
 def shares_of(x: Any, p: float, servers: int) -> Any:
-    """Return the shares of the optimal first epoch, smallest first."""
+    """Return the shares of the first epoch of the optimum, smallest first."""
     best = search_orders(instance_of(x, Power(p=p), servers)).solution()
     return np.sort(list(best.epochs[0].share.values()))
 
 
 @theorem(few_cases, together=judge_below(1e-5))
 def theorem_1(x: Any, p: float, servers: int) -> float:
+    """Return the error of the makespan when all jobs complete together."""
     from schedopt.solvers.hesrpt.cone_programs import solve_program
 
     own = [Power(p=p), Amdahl(parallel=0.9), Power(p=0.7), Power(p=p), Power(p=p)][: len(x)]
@@ -87,6 +89,7 @@ def theorem_1(x: Any, p: float, servers: int) -> float:
 
 @theorem(random_cases, printed=judge_below(1e-9), corrected=judge_below(1e-9))
 def theorem_2(x: Any, p: float, servers: int) -> dict[str, float]:
+    """Return the errors of the printed and the corrected formula of the makespan."""
     least, _, _ = least_makespan(instance_of(x, Power(p=p), servers))
     logs = np.log(x) / p
     norm = float(np.exp(p * (logs.max() + np.log(np.exp(logs - logs.max()).sum()))))
@@ -97,7 +100,7 @@ def theorem_2(x: Any, p: float, servers: int) -> dict[str, float]:
 
 
 def theorem_3(quick: bool) -> Answers:
-    """Average shares that change within an epoch: no job may have done less for it."""
+    """Judge that averaging shares within an epoch never reduces the work that is done."""
     table = Table(points=((1, 1), (4, 3), (9, 4)))
     kinds = (Power(p=0.3), Power(p=0.9), Amdahl(parallel=0.8), table)
     least, rounds = np.inf, 200 if quick else 5_000
@@ -113,6 +116,7 @@ def theorem_3(quick: bool) -> Answers:
 
 @theorem(lambda quick: random_cases(quick, 5), constant=judge_below(1e-9))
 def theorem_4(x: Any, p: float, servers: int) -> list[float]:
+    """Return the changes of the relative shares from each epoch to the next."""
     solved = search_orders(instance_of(x, Power(p=p), servers), range(len(x))).solution()
     return [
         abs(before.share.get(name, 0.0) / left / share - 1)
@@ -125,6 +129,7 @@ def theorem_4(x: Any, p: float, servers: int) -> list[float]:
 
 @theorem(lambda quick: random_cases(quick, 5 if quick else 6), shortest_first=judge_below(1e-12))
 def theorem_5(x: Any, p: float, servers: int) -> float:
+    """Return the error of shortest first against the best of all orders."""
     ones, orders = np.ones(len(x)), map(list, permutations(range(len(x))))
     best = min(closed_form(x[order], ones, p, servers).bound for order in orders)
     return abs(closed_form(x, ones, p, servers).value / best - 1)
@@ -132,12 +137,14 @@ def theorem_5(x: Any, p: float, servers: int) -> float:
 
 @theorem(numbered_cases, same=judge_below(1e-9, "difference", "pairs"))
 def theorem_6(x: Any, p: float, servers: int, draw: np.random.Generator) -> float:
+    """Return how much the shares change with the sizes."""
     others = np.sort(draw.pareto(1.1, len(x)) + 0.1)[::-1]
     return float(np.abs(shares_of(x, p, servers) - shares_of(others, p, servers)).max())
 
 
 @theorem(random_cases, formula=judge_below(1e-8, "difference"))
 def theorem_7(x: Any, p: float, servers: int) -> float:
+    """Return the error of the formula of the shares."""
     from schedopt.solvers.hesrpt.earning_kernels import best_shares
     from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
     from schedopt.solvers.hesrpt.speedup_kernels import curves
@@ -152,6 +159,7 @@ def theorem_7(x: Any, p: float, servers: int) -> float:
 
 @theorem(random_cases, optimum=judge_below(1e-8), played=judge_below(1e-10))
 def theorem_8(x: Any, p: float, servers: int) -> dict[str, float]:
+    """Return the errors of the formula of the total flow time: optimum and simulation."""
     instance = instance_of(x, Power(p=p), servers)
     total, search = hesrpt_total(x, p, servers), search_orders(instance)
     simulated = instance.objective_of(registered("hesrpt")["hesrpt"].run(instance))
@@ -162,7 +170,7 @@ def theorem_8(x: Any, p: float, servers: int) -> dict[str, float]:
 
 
 def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -> float:
-    """Return the total flow time of fixed shares, freed ones lost, on a system of some speed."""
+    """Return the total flow time under constant shares; shares of completed jobs stay unused."""
     remaining, total, now = np.array(sizes, dtype=float), 0.0, 0.0
     rates = speed * (np.array(shares) * servers) ** p
     running = np.ones(len(remaining), dtype=bool)
@@ -178,6 +186,7 @@ def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -
 
 @theorem(numbered_cases, slower=judge_below(1e-9))
 def lemma_1(x: Any, p: float, servers: int, draw: np.random.Generator) -> float:
+    """Return the error of the equivalence of idle servers and a slower system."""
     beta = float(draw.uniform(0.05, 0.95))
     parts = draw.dirichlet(np.ones(len(x))) + 1e-3
     shares = (1 - beta) * parts / parts.sum()
@@ -187,7 +196,7 @@ def lemma_1(x: Any, p: float, servers: int, draw: np.random.Generator) -> float:
 
 
 def scale_free(quick: bool) -> Iterator[tuple[Any, float, int, Any, float]]:
-    """Yield sizes (last finisher first), p, N, each epoch's ω by job, and the total flow time."""
+    """Yield decreasing sizes, p, N, the ω of each epoch by job, and the total flow time."""
     for x, p, servers in random_cases(quick, 6):
         if len(set(x.tolist())) < len(x):
             continue  # with equal sizes the order is not unique
@@ -202,6 +211,7 @@ def scale_free(quick: bool) -> Iterator[tuple[Any, float, int, Any, float]]:
 
 @theorem(scale_free, constant=judge_below(1e-6), formula=judge_below(1e-6))
 def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> dict[str, Any]:
+    """Return the changes of ω over epochs, and the errors of its formula."""
     del servers, total
     finite = np.isfinite(omegas)
     first = np.where(finite[0], omegas[0], 0.0)
@@ -215,6 +225,7 @@ def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) 
 
 @theorem(scale_free, total=judge_below(1e-7))
 def lemma_2(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> list[float]:
+    """Return the error of the total flow time by ω."""
     if not np.isfinite(omegas[0]).all():
         return []
     return [abs(float((sizes * unit_costs(omegas[0], p)).sum()) / servers**p / total - 1)]
@@ -233,7 +244,7 @@ def constants(p: float, count: int) -> Any:
 
 
 def increasing(values: dict[float, Any], **more: Answer) -> Findings:
-    """Judge whether sequences, by p, increase."""
+    """Judge whether sequences by p increase, and return them as curves."""
     least = min(float(np.diff(of).min()) for of in values.values())
     names = ", ".join(f"{p:g}" for p in values)
     ours = f"the least step up to k = 1000 is {least:.1e}, p of {names}"
@@ -243,11 +254,12 @@ def increasing(values: dict[float, Any], **more: Answer) -> Findings:
 
 
 def lemma_3(_: bool) -> Findings:
+    """Judge that ω_k increases."""
     return increasing({p: constants(p, 1_000) for p in POWERS})
 
 
 def lemma_4(_: bool) -> Findings:
-    """Look at the logarithms of the shares, which for small i and p near 1 underflow."""
+    """Judge that the shares increase, by logarithms, since shares underflow for p near 1."""
     i, values = np.arange(1, 1_001), {}
     for p in POWERS:
         c = 1 / (1 - p)
@@ -258,6 +270,7 @@ def lemma_4(_: bool) -> Findings:
 
 
 def lemma_5(_: bool) -> Findings:
+    """Judge that the unit costs increase, and the error of their closed form."""
     k, values, off = np.arange(1, 1_001), {}, [0.0]
     for p in POWERS:
         with np.errstate(divide="ignore"):
@@ -283,7 +296,7 @@ def common_speedups(draw: np.random.Generator) -> Iterator[Speedup]:
 
 
 def weighted_jobs(draw: np.random.Generator, speedup: Speedup | None, count: int) -> Instance:
-    """Draw jobs, ties among them, of one speedup and agreeable weights, or else of their own."""
+    """Return random jobs of one speedup with agreeable weights, or of different speedups."""
     pareto = draw.random() < 0.5
     sizes = np.sort(draw.pareto(1.5, count) + 1 if pareto else draw.integers(1, 4, count))
     unlike = draw.random() < 0.5
@@ -302,17 +315,17 @@ def weighted_jobs(draw: np.random.Generator, speedup: Speedup | None, count: int
 
 def bounded_optimum(instance: Instance) -> tuple[float, Allocated]:
     """Return the bound over all orders that branch and bound proves, and the best allocation."""
-    result = portfolio.solve(Allocation(instance), Limits(time_limit=60.0))
-    if not result.proven or result.bound is None or result.solution is None:
-        raise ArithmeticError(f"no optimum of {instance!r} is proven")
+    result = proven_optimum(Allocation(instance), time_limit=60.0)
     return result.bound, result.solution
 
 
 def cost_of(name: str, instance: Instance) -> float:
+    """Return the cost of a policy."""
     return instance.objective_of(registered("hesrpt")[name].run(instance))
 
 
 def smartfill_cases(quick: bool) -> Iterator[tuple[Instance]]:
+    """Yield instances of each common speedup."""
     for seed in range(6 if quick else 100):
         draw = np.random.default_rng(seed)
         for speedup in common_speedups(draw):
@@ -326,7 +339,7 @@ def smartfill_cases(quick: bool) -> Iterator[tuple[Instance]]:
     selective=lambda idle: (f"a job waits in {sum(idle)} of {len(idle)} instances", any(idle)),
 )
 def smartfill(instance: Instance) -> dict[str, Any]:
-    """Compare the policy with re-proved bounds, and derivatives over the epochs of optima."""
+    """Return the gap of SmartFill, whether jobs wait, and changes of ratios of derivatives."""
     bound, best = bounded_optimum(instance)
     shared, jobs = registered("hesrpt")["smartfill"].run(instance), len(instance.jobs)
     smooth = isinstance(instance.speedup, Power | Amdahl)
@@ -338,7 +351,7 @@ def smartfill(instance: Instance) -> dict[str, Any]:
 
 
 def _ratio_changes(instance: Instance, best: Allocated) -> Iterator[float]:
-    """Yield by how much ratios of derivatives change from an epoch to the next, relatively."""
+    """Yield relative changes of the ratios of derivatives from an epoch to the next."""
 
     def slope(share: float) -> float:
         k = np.array([share * (1 - STEP), share * (1 + STEP)]) * instance.servers
@@ -353,7 +366,7 @@ def _ratio_changes(instance: Instance, best: Allocated) -> Iterator[float]:
 
 
 def wham(quick: bool) -> Answers:
-    """Compare mean gaps of policies to re-proved bounds, on jobs that differ in speedup."""
+    """Return the mean gaps of policies to proven bounds, on jobs with different speedups."""
     names = ("wham", "fw-cam", "equi", "knee", "srpt", "hell")
     gaps: dict[str, list[float]] = {name: [] for name in names}
     for seed in range(8 if quick else 100):

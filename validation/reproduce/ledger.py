@@ -1,7 +1,7 @@
-"""The ledger: what the papers claim and what was last found (claims.json), and what runs it anew.
+"""The ledger of the papers' claims: entries in claims.json, and the runners that judge them.
 
-A runner answers each claim of an entry by its id with our number in words, and whether it holds.
-Texts, papers' numbers and sources stand in the file alone, and say what each runner does.
+A runner returns an answer for each claim of an entry: our result in words, and whether the claim
+holds. The texts of the claims, the papers' numbers and the sources are in claims.json.
 """
 
 import re
@@ -14,23 +14,23 @@ from typing import Any
 import msgspec
 
 FILE = Path(__file__).with_name("claims.json")
-HOMES = {
+MODULES = {
     "dssp": ("theorems", "nights"),
     "hesrpt": ("theorems", "figures"),
     "epoch": ("schedules", "sweeps"),
     "msfq": ("figures", "lemmas"),
 }
-"""For each row, the modules whose functions run its entries."""
+"""The modules with the runners of each problem."""
 
 Curve = tuple[Any, Any]
 Answer = tuple[str, bool | None]
-"""Our number in words, and whether the claim holds; None where it cannot be judged."""
+"""Our result in words, and whether the claim holds; None if it cannot be judged."""
 
-Answers = dict[str, Answer]  # for the id of each claim
+Answers = dict[str, Answer]  # by the id of the claim
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A sentence of a paper, in our words, with its numbers and ours; and whether it holds."""
+    """A claim of a paper: its statement and number, our result, and whether it holds."""
 
     id: str  # unique within the entry
     says: str
@@ -41,7 +41,17 @@ class Claim(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Findings:
-    """What a runner found: its answers, and the curves of a figure, if there is one."""
+    """The result of a runner.
+
+    Attributes
+    ----------
+    answers : dict
+        The answer to each claim by its id.
+    curves : dict
+        The curves of a figure by their labels, if the entry is drawn.
+    xlabel, ylabel : str
+        The labels of the axes.
+    """
 
     answers: Answers
     curves: Mapping[str, Curve] = field(default_factory=dict)
@@ -50,13 +60,13 @@ class Findings:
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A figure, table, theorem or example of a paper, as it was last found."""
+    """A figure, table, theorem or example of a paper, with the results of its last run."""
 
     name: str  # such as ``dssp/figure-3``
     title: str
     source: str
-    workload: str  # what it is run on, and what follows from that
-    quick: bool  # whether it was run on fewer instances
+    workload: str  # the instances, and how they differ from the paper's
+    quick: bool  # whether the last run used fewer instances
     seconds: float
     claims: tuple[Claim, ...]
 
@@ -66,7 +76,7 @@ class Entry(msgspec.Struct, frozen=True):
         return [claim.holds for claim in self.claims]
 
     def with_answers(self, outcome: Findings) -> tuple[Claim, ...]:
-        """Return the claims with the answers of a run; `KeyError` unless they match one by one."""
+        """Return the claims with the answers of a run; `KeyError` if their ids differ."""
         if unlike := {claim.id for claim in self.claims} ^ outcome.answers.keys():
             raise KeyError(f"{self.name}: claims and answers differ in {sorted(unlike)}")
         return tuple(
@@ -77,7 +87,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def ledger() -> dict[str, Entry]:
-    """Return all entries by name, in the order of the file; nothing is imported for them."""
+    """Return all entries by name, in the order of the file. No runner is imported."""
     entries = msgspec.json.decode(FILE.read_bytes(), type=tuple[Entry, ...])
     return {entry.name: entry for entry in entries}
 
@@ -86,14 +96,18 @@ Runner = Callable[[bool], Findings | Answers]
 
 
 def runner(name: str) -> Runner:
-    """Return the runner of an entry: ``figure_3`` of a module in `HOMES` for ``dssp/figure-3``.
+    """Return the runner of an entry: for ``dssp/figure-3`` the function ``figure_3`` of a module.
 
-    It is a function of ``quick``, which takes seconds and answers every claim. `KeyError` if
-    nothing runs the entry.
+    The modules are those of `MODULES`. With ``quick`` a runner takes seconds.
+
+    Raises
+    ------
+    KeyError
+        If there is no runner of this name.
     """
     row, _, item = name.partition("/")
-    for home in HOMES[row]:
-        module = import_module(f"schedopt.validation.reproduce.{row}_{home}")
+    for part in MODULES[row]:
+        module = import_module(f"schedopt.validation.reproduce.{row}_{part}")
         function: Runner | None = getattr(module, re.sub("[-.]", "_", item), None)
         if function is not None:
             return function
@@ -101,9 +115,26 @@ def runner(name: str) -> Runner:
 
 
 def run(name: str, quick: bool) -> Findings:
-    """Run an entry."""
+    """Return the findings of an entry's runner."""
     outcome = runner(name)(quick)
     return outcome if isinstance(outcome, Findings) else Findings(outcome)
+
+
+def proven_optimum(model: Any, solver: str | None = None, time_limit: float | None = None) -> Any:
+    """Return the result of solving a model on one thread to a proven optimum.
+
+    Raises
+    ------
+    RuntimeError
+        If the optimum is not proven.
+    """
+    from schedopt.solvers import portfolio
+    from schedopt.solvers.result import Limits
+
+    result = portfolio.solve(model, Limits(threads=1, time_limit=time_limit), solver=solver)
+    if not result.proven or result.solution is None:
+        raise RuntimeError(f"{model.instance.name} was not solved to optimality")
+    return result
 
 
 # --- runners ---------------------------------------------------------------------------------
@@ -114,10 +145,19 @@ Judge = Callable[[list[Any]], Answer]
 def theorem(
     cases: Callable[[bool], Iterable[tuple[Any, ...]]], **judges: Judge
 ) -> Callable[[Callable[..., Any]], Runner]:
-    """Make a property of instances a runner.
+    """Return a decorator that makes a runner of a function that measures one instance.
 
-    The property returns what the judge of each claim collects over all instances: a value or a list
-    of them, by the claim's id where there are several; ``_`` in a name stands for ``-``.
+    Parameters
+    ----------
+    cases : callable
+        Returns the arguments of all measurements; its argument is ``quick``.
+    **judges : callable
+        For each claim the function that judges the list of all measured values. A ``_`` in the name
+        stands for ``-`` in the id of the claim.
+
+    Notes
+    -----
+    The measuring function returns a value, a list of values, or a dict of these by claim.
     """
 
     def of_property(measure: Callable[..., Any]) -> Runner:
@@ -139,7 +179,7 @@ def theorem(
 
 
 def judge_below(most: float, what: str = "relative difference", where: str = "instances") -> Judge:
-    """Judge differences by the largest."""
+    """Return a judge that expects all values to be below ``most``."""
     return lambda found: (
         f"largest {what} {max(found):.1e} in {len(found)} {where}",
         max(found) < most,
@@ -147,15 +187,15 @@ def judge_below(most: float, what: str = "relative difference", where: str = "in
 
 
 def judge_never(text: str) -> Judge:
-    """Judge what must never be true; the text tells how often it is, and of how many."""
+    """Return a judge that expects only False; the text has the number of True and of all values."""
     return lambda found: (text.format(sum(found), len(found)), not any(found))
 
 
 def judge_always(text: str) -> Judge:
-    """Judge what must always be true; the text tells how often it is, and of how many."""
+    """Return a judge that expects only True; the text has the number of True and of all values."""
     return lambda found: (text.format(sum(found), len(found)), all(found))
 
 
 def list_by_name(values: Mapping[str, float], form: str) -> str:
-    """Tell values by name."""
+    """Return values by name as a text."""
     return ", ".join(f"{name} {value:{form}}" for name, value in values.items())

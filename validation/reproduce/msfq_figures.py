@@ -1,4 +1,4 @@
-"""Figures 1 to 6, Theorems 1 and 2 and Remark 1 of the msfq paper: simulated, computed, stable."""
+"""Figures 1 to 6, Theorems 1 and 2 and Remark 1 of the msfq paper, by simulation and exactly."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -20,7 +20,7 @@ from schedopt.validation.reproduce.ledger import Answers, Curve, Findings, list_
 
 K, P1 = 32, 0.9
 FOUR_CLASSES = {1: 0.5, 3: 0.25, 5: 0.2, 15: 0.05}
-"""Needs of Figure 5's classes, and their parts; its caption says p2 where p3 is meant."""
+"""Fractions of the classes of Figure 5 by need; the caption has p2 in place of p3."""
 RIVALS = ("msf", "first-fit")
 COMPARED: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in RIVALS},
@@ -30,14 +30,14 @@ COMPARED: dict[str, tuple[str, dict[str, Any]]] = {
         for handover in ("authors", "overlap", "drain")
     },
 }
-"""Policies of Figures 5 and 6, and their options."""
+"""Policies of Figures 5 and 6 by label, with their options."""
 BORG_RATES, BORG_ARRIVALS = (2.0, 3.0, 4.0, 4.5), 10**9
 
 
 def exponential_system(
     servers: int, parts: Mapping[int, float], rate: float, **more: Any
 ) -> Instance:
-    """Return a system of exponential unit sizes; parts say by need which jobs there are."""
+    """Return a system of unit exponential jobs; ``parts`` are fractions of jobs by need."""
     classes = tuple(
         JobClass(need=need, arrival_rate=part * rate, service_rate=1.0)
         for need, part in parts.items()
@@ -50,16 +50,18 @@ four_classes = partial(exponential_system, 15, FOUR_CLASSES, objective="weighted
 
 
 def borg(rate: float) -> Instance:
+    """Return the Borg workload at an arrival rate."""
     return read("example:borg-cell-b", Instance).scaled(rate)
 
 
 def simulate_policy(queue: Instance, name: str, arrivals: int, **options: Any) -> Simulated:
+    """Return the results of a simulation."""
     counted = simulate(queue, plan(queue, name, **options), arrivals=arrivals, seed=1)
     return summarize(queue, counted, arrivals, threshold=options.get("threshold"))
 
 
 def figure_1(quick: bool) -> Findings:
-    """Sample the numbers in the system at rate 7.5."""
+    """Judge the mean numbers of jobs at rate 7.5; the curves are samples over time."""
     queue, means = one_or_all_system(7.5), []
     grid = np.arange(5_000.0, 25_000.0 if quick else 205_000.0, 5.0)
     curves: dict[str, Curve] = {}
@@ -76,7 +78,7 @@ def figure_1(quick: bool) -> Findings:
 
 
 def figure_2(quick: bool) -> Findings:
-    """Simulate each policy, and compute MSFQ exactly and as the paper approximates it."""
+    """Judge mean response times: simulated, exact for MSFQ, and by the paper's approximation."""
     rates = (3.0, 6.0, 7.0) if quick else (3.0, 4.0, 5.0, 6.0, 6.5, 7.0, 7.25, 7.5)
     arrivals = 2_000_000 if quick else 20_000_000
     options: dict[str, dict[str, int]] = {"msf": {}, "first-fit": {}, "nmsr": {}}
@@ -88,7 +90,7 @@ def figure_2(quick: bool) -> Findings:
     means = {name: [result.mean_response_time for result in of] for name, of in times.items()}
 
     def overestimates(rate: float) -> tuple[float, float]:
-        """Return by how much the analysis is over the exact mean, of all and of small jobs."""
+        """Return the relative error of the approximation: of all jobs, and of small jobs."""
         pair = one_or_all(one_or_all_system(rate), "figure 2")
         curve, right = paper(pair), np.array(exact(pair, K - 1))
         theirs = np.array([curve.small[-1], curve.large[-1]])
@@ -116,7 +118,7 @@ def figure_2(quick: bool) -> Findings:
 
 
 def figure_3(quick: bool) -> Answers:
-    """Measure phases 1 to 4 in the simulation of Figure 2."""
+    """Judge the durations of phases 1 to 4."""
     queue, arrivals = one_or_all_system(7.0), 3_000_000 if quick else 50_000_000
     msf, msfq = (
         dict(simulate_policy(queue, "msfq", arrivals, threshold=l).phases or {}) for l in (0, K - 1)
@@ -131,7 +133,7 @@ def figure_3(quick: bool) -> Answers:
 
 
 def figure_4(_: bool) -> Findings:
-    """Compute the curve over all thresholds exactly."""
+    """Judge the exact curve over all thresholds."""
     curves: dict[str, Curve] = {}
     loss = {}
     for rate in (3.9, 7.0, 7.5):
@@ -154,7 +156,7 @@ Times = dict[str, float]
 
 
 def compare_by_rate(queues: Mapping[float, Instance], arrivals: int) -> tuple[Any, list[str]]:
-    """Return the weighted response times by rate and policy; and in words, of each rate."""
+    """Return weighted response times by rate and policy, and a sentence for each rate."""
     times: dict[float, Times] = {}
     words = []
     for rate, queue in queues.items():
@@ -168,12 +170,13 @@ def compare_by_rate(queues: Mapping[float, Instance], arrivals: int) -> tuple[An
 
 
 def outcome_by_rate(answers: Answers, times: Mapping[float, Times]) -> Findings:
+    """Return findings with curves over the arrival rate."""
     curves = {name: (tuple(times), [of[name] for of in times.values()]) for name in COMPARED}
     return Findings(answers, curves, "arrival rate", "weighted mean response time")
 
 
 def figure_5(quick: bool) -> Findings:
-    """Simulate the policies over arrival rates, with three handovers."""
+    """Judge the policies over arrival rates, Static Quickswap with three handovers."""
     rates = (3.0, 4.5) if quick else (2.0, 3.0, 4.0, 4.25, 4.5, 4.75)
     queues = {rate: four_classes(rate) for rate in rates}
     times, words = compare_by_rate(queues, 2_000_000 if quick else 20_000_000)
@@ -189,7 +192,7 @@ def figure_5(quick: bool) -> Findings:
 
 
 def figure_6(quick: bool) -> Findings:
-    """Simulate the policies on the Borg workload, and look at who makes up the load."""
+    """Judge the policies on the Borg workload, and the jobs that make up its load."""
     rates, arrivals = ((4.0,), 6_000_000) if quick else (BORG_RATES, BORG_ARRIVALS)
     times, words = compare_by_rate({rate: borg(rate) for rate in rates}, arrivals)
     last, queue = times[rates[-1]], borg(4.0)
@@ -213,9 +216,9 @@ def figure_6(quick: bool) -> Findings:
 
 
 def growth(queue: Instance, part: float, quick: bool, name: str, **options: Any) -> float:
-    """Return how much longer jobs wait late in a simulation than early.
+    """Return the ratio of late to early mean response times in a simulation.
 
-    The policy is given jobs at a part of the rate at which its servers are all busy.
+    The arrival rate is ``part`` times the largest that the policy can serve.
     """
     near = queue.scaled(part * (queue.arrival_rate / region(queue, name).load))
     arrivals = 400_000 if quick else 4_000_000
@@ -227,7 +230,7 @@ def growth(queue: Instance, part: float, quick: bool, name: str, **options: Any)
 
 
 def theorem_1(quick: bool) -> Answers:
-    """Simulate MSFQ on either side of the limit: response times settle below, and grow above."""
+    """Judge that response times under MSFQ are stable below the limit and grow above it."""
     systems = [
         (GENERATORS["one-or-all"](0, k=k, p1=p1), l)
         for k, p1 in ((2, 0.5), (4, 0.8), (8, 0.9))
@@ -245,7 +248,7 @@ def theorem_1(quick: bool) -> Answers:
 
 
 def remark_1(quick: bool) -> Answers:
-    """Simulate Static Quickswap on either side of its limit, with each handover."""
+    """Judge the limit of Static Quickswap with each handover."""
     ours, odd = four_classes(1.0), exponential_system(7, {2: 0.4, 3: 0.4, 5: 0.2}, 1.0)
     below, above = (
         [
@@ -264,11 +267,12 @@ def remark_1(quick: bool) -> Answers:
 
 
 def theorem_2(quick: bool) -> Answers:
-    """Simulate policies beyond the limit: under each the work that is left grows."""
+    """Judge that beyond the limit the remaining work grows under every policy."""
     queue = GENERATORS["one-or-all"](0, k=8, p1=0.9)
     far = queue.scaled(1.1 * queue.arrival_rate / queue.load)
 
     def work_left(name: str, arrivals: int) -> float:
+        """Return the work that remains after a number of arrivals."""
         run = simulate(far, plan(far, name), arrivals=arrivals, seed=4, warm=0)
         counts = zip(far.classes, run.came - run.counts.sum(axis=0), strict=True)
         return float(sum(job.need * n / job.service_rate for job, n in counts))

@@ -1,6 +1,6 @@
-"""The msfq paper's analysis, lemma by lemma, against cycles that are simulated job by job.
+"""Lemmas and theorems of the msfq paper's analysis, compared with simulated cycles.
 
-Formulas take the moments, and the transforms, of what was simulated.
+The formulas are evaluated at the moments and transforms of the simulation.
 """
 
 from collections.abc import Callable
@@ -23,32 +23,32 @@ Pairs = list[tuple[float, float]]
 
 
 class Cycles(NamedTuple):
-    """What `simulate_cycles` returns: arrays by cycle, but for the last two."""
+    """The result of `simulate_cycles`: arrays by cycle, except ``sums`` and ``counts``."""
 
-    lengths: Any  # how long each phase lasts in all, shape (cycles, 4)
+    lengths: Any  # total length of each phase, shape (cycles, 4)
     heads: Any  # large jobs at the start of phase 1; small jobs at the end of it
     # Lengths of phases 2, 3 and 4 in the first pass after phase 1, and the large jobs at its end
-    # (none: then another pass follows before the next cycle).
+    # (if there are none, another pass follows in this cycle).
     passes: Any
     whole: Any  # whether the first pass begins with phase 2
     areas: Any  # the integral of the number of jobs in the system
     sums: Any  # response times by phase of arrival (0: idle) and class, shape (5, 2)
-    counts: Any  # how many those are
+    counts: Any  # numbers of these jobs
 
     def response(self, kind: int, *phases: int) -> float:
-        """Return the mean response time of the jobs of a class that arrive in some phases."""
+        """Return the mean response time of the jobs of a class that arrive in these phases."""
         where = list(phases)
         return float(self.sums[where, kind].sum() / self.counts[where, kind].sum())
 
 
 @cache
 def simulate_cycles_once(quick: bool) -> Cycles:
-    """Simulate cycles, once for all entries of this module."""
+    """Return simulated cycles; all entries of this module share them."""
     return Cycles(*simulate_cycles(K, L, L1, LK, M1, MK, 150_000 if quick else 1_500_000, 1))
 
 
 def pairs(most: float) -> Judge:
-    """Judge formulas beside simulation, pair by pair, by their largest relative difference."""
+    """Return a judge of pairs (formula, simulation) by their largest relative difference."""
     return lambda found: (
         f"formula | played: {', '.join(f'{by:.4g} | {seen:.4g}' for by, seen in found)}",
         max(abs(by / seen - 1) for by, seen in found) <= most,
@@ -56,7 +56,7 @@ def pairs(most: float) -> Judge:
 
 
 def lemma(**most: float) -> Callable[[Callable[[Cycles], Any]], Runner]:
-    """Make formulas beside what was simulated a runner; each claim may be so far off."""
+    """Return a decorator that makes a runner of pairs (formula, simulation), with tolerances."""
     judges = {claim: pairs(off) for claim, off in most.items()}
     return theorem(lambda quick: [(simulate_cycles_once(quick),)], **judges)
 
@@ -74,12 +74,13 @@ def transform(values: Any, s: float) -> float:
 
 @lemma(fractions=0.02)
 def lemma_fractions(run: Cycles) -> Pairs:
+    """Return the fractions of time in each phase, and of arrivals."""
     means, seen = run.lengths.mean(axis=0), run.counts.sum(axis=1)[1:]
     return list(zip(means / means.sum(), seen / seen.sum(), strict=True))
 
 
 def theorem_renewal(quick: bool) -> Answers:
-    """Compare the reward of a cycle over its length with λ·E[T], computed exactly."""
+    """Judge the reward per time of a cycle by the exact λ·E[T]."""
     run = simulate_cycles_once(quick)
     lengths = run.lengths.sum(axis=1)
     small, large = exact(PAIR, L)
@@ -94,7 +95,7 @@ def theorem_renewal(quick: bool) -> Answers:
 def exceptional_first(
     rate: float, first: tuple[float, float], second: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return mean work and the probability of exceptional service, by moments of S and S'."""
+    """Return mean work and the probability of exceptional service, from moments of S and S'."""
     (s, s2), (e, e2) = first, second
     idle = 1 - rate * s
     work = rate * s2 / (2 * idle) + rate * (e2 - s2) / (2 * (idle + rate * e))
@@ -102,6 +103,7 @@ def exceptional_first(
 
 
 def remark_exceptional_first(quick: bool) -> Answers:
+    """Judge the formulas of exceptional first service by simulation."""
     work, empty = simulate_exceptional_first(1.0, 0.7, 3.0, 2_000_000 if quick else 50_000_000, 1)
     by_formula = exceptional_first(1.0, (0.7, 2 * 0.7**2), (3.0, 1.5 * 3.0**2))
     return {
@@ -111,7 +113,7 @@ def remark_exceptional_first(quick: bool) -> Answers:
 
 
 def after_batch(rate: float, service: float, counts: Any) -> float:
-    """Return the mean response time of jobs in a busy period that a batch of some counts begins."""
+    """Return the mean response time in a busy period that a batch of ``counts`` jobs starts."""
     mean, square = float(counts.mean()), float((counts**2).mean())
     batch = mean / service, (square + mean) / service**2
     work, first = exceptional_first(rate, (1 / service, 2 / service**2), batch)
@@ -131,6 +133,7 @@ def small_in_2(run: Cycles) -> float:
 
 @lemma(large=0.03, small=0.03)
 def lemma_response_1_2(run: Cycles) -> Any:
+    """Return E[T^L_1] and E[T^S_2]."""
     return {
         "large": (large_in_1(run), run.response(1, 1)),
         "small": (small_in_2(run), run.response(0, 2)),
@@ -148,12 +151,13 @@ def large_else(run: Cycles) -> float:
 
 
 def small_in_4_1(run: Cycles) -> float:
-    """Return E[T^S_{1,4}]: a phase 4 and the phase 1 after it."""
+    """Return E[T^S_{1,4}], over a phase 4 and the following phase 1."""
     return excess_response(run.lengths[:-1, 3] + run.lengths[1:, 0], L1 / (K * M1), 1 / M1)
 
 
 @lemma(large=0.03, small=0.05)
 def lemma_response_excess(run: Cycles) -> Any:
+    """Return E[T^L_{2,3,4}] and E[T^S_{1,4}]."""
     return {
         "large": (large_else(run), run.response(1, 2, 3, 4)),
         "small": (small_in_4_1(run), run.response(0, 4, 1)),
@@ -161,7 +165,7 @@ def lemma_response_excess(run: Cycles) -> Any:
 
 
 def small_in_3(falling: bool = True) -> float:
-    """Return E[T^S_3]; `falling`: C_j from C_{j-1} beyond k, as its proof has it."""
+    """Return E[T^S_3]; with ``falling`` C_j follows from C_{j-1} beyond k, as in the proof."""
     visits = {L + 1: (L1 + (L + 1) * M1) / ((L + 1) * M1)}
     for j in range(L + 2, K + 1):
         visits[j] = visits[j - 1] * L1 * (L1 + j * M1) / (j * M1 * (L1 + (j - 1) * M1)) + (
@@ -176,13 +180,14 @@ def small_in_3(falling: bool = True) -> float:
 
 @lemma(falling=0.03, printed=0.03)
 def lemma_response_3(run: Cycles) -> Any:
+    """Return E[T^S_3] as proven and as printed."""
     measured = run.response(0, 3)
     return {"falling": (small_in_3(), measured), "printed": (small_in_3(falling=False), measured)}
 
 
 @lemma(transform=0.03, equation=1e-12)
 def remark_busy_periods(run: Cycles) -> Any:
-    """Compare the transform's equation, solved, with phases 1 that begin with one large job."""
+    """Return the busy-period transform at phases 1 with one large job, and its equation."""
     alone = run.lengths[run.heads[:, 0] == 1, 0]
     b = {s: busy_period(LK, MK, s) for s in (0.01, 0.1, 0.5, 2.0, 5.0)}
     return {
@@ -193,7 +198,7 @@ def remark_busy_periods(run: Cycles) -> Any:
 
 @lemma(phase_1=0.03, phase_2=0.03)
 def lemma_phase_lengths(run: Cycles) -> Any:
-    """Compare transforms of the phases' lengths with those of their starting numbers."""
+    """Return transforms of the lengths of phases 1 and 2, from their initial numbers of jobs."""
     more = (run.heads[:, 1] - K + 1)[run.whole]
     of_phase: dict[str, Any] = {
         "phase_1": (LK, MK, run.heads[:, 0], run.lengths[:, 0]),
@@ -210,7 +215,7 @@ def lemma_phase_lengths(run: Cycles) -> Any:
 
 @lemma(large=0.05, small=0.05)
 def lemma_phase_numbers(run: Cycles) -> Any:
-    """Compare transforms of the numbers with products of those of the lengths."""
+    """Return transforms of the numbers of jobs, as products of those of the lengths."""
     _, second, third, fourth = run.lengths.T
     first = run.passes[run.whole]
     large, small = [], []
@@ -218,7 +223,7 @@ def lemma_phase_numbers(run: Cycles) -> Any:
         s = LK * (1 - z)
         by_lengths = prod(transform(first[:, phase], s) for phase in range(3))
         large.append((by_lengths, float((z ** first[:, 3]).mean())))
-    for z in (0.98, 0.99, 0.995):  # of dozens of small jobs there is more to see near 1
+    for z in (0.98, 0.99, 0.995):  # near 1, since there are dozens of small jobs
         s = LK * (1 - busy_period(LK, MK, L1 * (1 - z)))
         by_lengths = transform(second, s) * transform(third, s)
         by_lengths *= transform(fourth, s + L1 * (1 - z))
@@ -228,6 +233,7 @@ def lemma_phase_numbers(run: Cycles) -> Any:
 
 @lemma(length=0.03)
 def lemma_phase_3(run: Cycles) -> Pairs:
+    """Return transforms of the length of phase 3."""
     lengths = []
     for s in (0.1, 0.5, 2.0):
         step, product = busy_period(L1, K * M1, s), 1.0
@@ -240,6 +246,7 @@ def lemma_phase_3(run: Cycles) -> Pairs:
 
 @lemma(length=0.03)
 def lemma_phase_4(run: Cycles) -> Pairs:
+    """Return transforms of the length of phase 4."""
     lengths = run.passes[run.whole, 2]
     return [
         (prod(j * M1 / (j * M1 + s) for j in range(1, L + 1)), transform(lengths, s))
@@ -249,7 +256,7 @@ def lemma_phase_4(run: Cycles) -> Pairs:
 
 @lemma(played=0.1, paper=0.05)
 def theorem_summary(run: Cycles) -> Any:
-    """Put the lemmas together by equation 3, and compare with the exact mean response time."""
+    """Return the mean response time by equation 3 from all lemmas, and exactly."""
     m = run.lengths.mean(axis=0) / run.lengths.mean(axis=0).sum()
     large = large_in_1(run) * m[0] + large_else(run) * m[1:].sum()
     small = small_in_4_1(run) * (m[0] + m[3]) + small_in_2(run) * m[1] + small_in_3() * m[2]

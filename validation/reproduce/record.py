@@ -1,4 +1,4 @@
-"""The record: what a run of the ledger found, as claims.json and docs/reproduction.md hold it."""
+"""Write the ledger: claims.json and the page docs/reproduction.md."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,16 +22,16 @@ words, the paper's number, ours, and a verdict. It is written from a full run, n
 
 
 class Paper(msgspec.Struct, frozen=True):
-    """A paper, and what of it the ledger answers for.
+    """A paper, and the entries of the ledger for its items.
 
     Attributes
     ----------
     title : str
         Authors, title, place and year.
     problem : str
-        The row of the house that it belongs to.
+        The problem that the paper is about.
     items : dict of str to str
-        From front to back, the name of the entry of each item, as the paper calls it.
+        The name of the entry for each figure, table, theorem or example, in the order of the paper.
     """
 
     title: str
@@ -40,19 +40,19 @@ class Paper(msgspec.Struct, frozen=True):
 
 
 def papers() -> dict[str, Paper]:
-    """Return the papers, by the name of their file."""
+    """Return the papers by the names of their files."""
     text = Path(__file__).with_name("papers.json").read_bytes()
     return msgspec.json.decode(text, type=dict[str, Paper])
 
 
 def record(entries: Sequence[Entry]) -> bytes:
-    """Return entries as claims.json holds them."""
+    """Return entries as the bytes of claims.json."""
     kept = [msgspec.structs.replace(entry, seconds=round(entry.seconds, 1)) for entry in entries]
     return msgspec.json.format(to_json(kept), indent=1) + b"\n"
 
 
 def verdict(held: Sequence[bool | None]) -> str:
-    """Return an entry's verdict: the worst of its claims."""
+    """Return the verdict of an entry in words: the worst of its claims."""
     if False in held:
         return "differs" if not any(held) else f"differs in {held.count(False)} of {len(held)}"
     if None in held:
@@ -74,7 +74,7 @@ def page(entries: Mapping[str, Entry]) -> str:
     for paper in papers().values():
         lines += [f"## {paper.title}\n\n", "| item | entry | verdict |\n", "| --- | --- | --- |\n"]
         for item, name in paper.items.items():
-            anchor = name.replace("/", "").replace(".", "")  # as GitHub makes it of a heading
+            anchor = name.replace("/", "").replace(".", "")  # the anchor of a heading on GitHub
             lines.append(f"| {item} | [{name}](#{anchor}) | {verdict(entries[name].verdicts)} |\n")
         lines.append("\n")
     lines.append("## The entries\n\n")
@@ -86,12 +86,13 @@ def page(entries: Mapping[str, Entry]) -> str:
 
 
 def _row(claim: Claim) -> str:
+    """Return a claim as a row of a table."""
     cells = (_cell(text) for text in (claim.says, claim.paper, claim.ours))
     return f"| {' | '.join(cells)} | {WORDS[claim.holds]} |\n"
 
 
 def _cell(text: str) -> str:
-    """Return a text as a cell of a table holds it."""
+    """Return a text with the signs of Markdown escaped."""
     for sign in "\\|*_<[]":
         text = text.replace(sign, f"\\{sign}")
     return text
