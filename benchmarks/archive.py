@@ -1,9 +1,9 @@
-"""Solve again the archive's open entries and those without a certificate; keep what is better.
+"""Solve open and uncertified entries of the archive again, and keep improvements.
 
-``python -m benchmarks.archive [GROUP ...]`` (``make archive-solve``) solves each such instance for
-at most a minute. A better solution is kept with the best known bound, and a better bound with the
-best known solution. An optimum that has no certificate is confirmed by a second engine. The
-instances never change.
+``python -m benchmarks.archive [GROUP ...]`` (``make archive-solve``) solves each of these instances
+for up to a minute. A better solution is combined with the best known bound, and a better bound with
+the best known solution. Optima without a certificate are confirmed by a second engine. Instances
+never change.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ def improve(group: str) -> None:
 
 
 def solve_again(group: str, entry: Entry) -> tuple[Entry, bytes] | None:
-    """Solve an instance once more; return the entry and its result if either value is better."""
+    """Solve an instance again; return its entry and result if the solution or bound improved."""
     instance, known = entries.instance_of_entry(group, entry), entries.document(group, entry)
     options = asking(entry.problem, entry.formulation, entry.options)
     result = solve(
@@ -102,7 +102,7 @@ def solve_again(group: str, entry: Entry) -> tuple[Entry, bytes] | None:
 
 
 def second_engine(group: str, entry: Entry) -> str:
-    """Return the name of a second engine that finds the same optimum; empty if there is none."""
+    """Return the name of a second engine that proves the same optimum, or an empty text."""
     kind = problem(entry.problem).formulation(entry.formulation)
     model = kind(entries.instance_of_entry(group, entry), **entry.options)
     known = result_of(entries.document(group, entry))

@@ -1,4 +1,4 @@
-"""The README's demo: tonight's plan, a fair share, then every selector against the optimum."""
+"""The README's demo: a plan, a fair share, and selectors compared with the optimum."""
 
 import shlex
 import shutil
@@ -17,7 +17,7 @@ DISPATCHERS = "priority,lcpf,greedy+priority,greedy+stcpu,greedy+cpa,greedy+lcpf
 
 
 def main() -> None:
-    """Run the demo's commands one after the other, showing each."""
+    """Run the commands of the demo."""
     shutil.rmtree(HERE, ignore_errors=True)
     HERE.mkdir(parents=True)
     nights, result, page = HERE / "nights", HERE / "result.json", HERE / "night.html"
@@ -39,14 +39,14 @@ def main() -> None:
 
 
 def run(*words: object) -> None:
-    """Run one command line, printed first; a failure ends the demo."""
+    """Print and run a command; a failure ends the demo."""
     command = ["schedopt", *map(str, words)]
     print(f"$ {shlex.join(command)}", flush=True)
     subprocess.run([sys.executable, "-m", *command], check=True)  # noqa: S603  our own words
 
 
 def show(text: str) -> None:
-    """Print a line between two commands."""
+    """Print a comment between two commands."""
     print(f"\n# {text}", flush=True)
 
 

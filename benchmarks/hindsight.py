@@ -1,10 +1,10 @@
-"""How much of a log's gap is the policies', and how much the bound's.
+"""Split the gap of a log between the policies and the bound.
 
-``python -m benchmarks.hindsight [LOG.json ...]``; without logs those of `benchmarks.logs`. A local
-search looks for a good schedule of each log: it holds single jobs back, replays the rest under
-`saf`, and keeps what lowers the mean response time. No bound exceeds the mean response time of that
-schedule. If the best policy is above it by some percentage, no bound can show that the policy is
-closer to the optimum. Short parts of the log are solved exactly, too.
+``python -m benchmarks.hindsight [LOG.json ...]``; without arguments the logs of `benchmarks.logs`.
+A local search finds a good schedule of each log: it delays single jobs, replays the others under
+`saf`, and keeps changes that reduce the mean response time. No bound can exceed the mean response
+time of this schedule, so the distance from it to the best policy is a loss of the policy. Short
+parts of the log are also solved exactly.
 """
 
 import sys
@@ -37,9 +37,9 @@ class HoldBackParams:
     Attributes
     ----------
     jobs : int
-        How many jobs may be held back: those of the largest servers times squared run time.
+        Number of jobs that may be delayed: those with the most servers times squared run time.
     replayed : int
-        Jobs that are replayed, in all tries together.
+        Total number of jobs in all replays.
     """
 
     jobs: int = 300
@@ -50,7 +50,7 @@ class HoldBackParams:
 
 @dataclass(frozen=True)
 class SliceParams:
-    """Settings of the short parts: ``effort`` is CP-SAT's deterministic time for each part."""
+    """Settings of the short parts; ``effort`` is the deterministic time of CP-SAT for each."""
 
     jobs: int = 12
     count: int = 10
@@ -105,15 +105,15 @@ def held_back(queue: Instance, params: HoldBackParams) -> tuple[float, Floats]:
 
 
 def slices(queue: Instance, params: SliceParams) -> list[tuple[float, float]]:
-    """Return by how much the bound and the best policy miss the optimum, of short parts of a log.
+    """Return the relative distances of the bound and the best policy from the optimum, by part.
 
-    Parts are jobs in a row, at random, in which some job waits under the best policy. CP-SAT proves
-    the optimum; a part is left out where it takes too long.
+    Parts are consecutive jobs at random positions in which some job waits under the best policy.
+    Parts whose optimum CP-SAT does not prove are left out.
 
     Returns
     -------
     list of (float, float)
-        Bound and best policy over the optimum, each minus 1.
+        Bound and best policy divided by the optimum, each minus 1.
     """
     jobs, rng = queue.jobs, np.random.default_rng(params.seed)
     found: list[tuple[float, float]] = []
@@ -156,7 +156,7 @@ def optimum(queue: Instance, effort: float) -> float | None:
 
 
 def checked(queue: Instance, starts: Floats) -> float:
-    """Return the mean response time of a schedule, once the checker has found it feasible."""
+    """Return the mean response time of a schedule; `RuntimeError` if the checker rejects it."""
     scheduled = queue.with_jobs(replace(queue.jobs, start=starts))
     result = schedopt.evaluate(scheduled, "recorded")
     report = schedopt.check(scheduled, result)

@@ -1,9 +1,9 @@
-"""Policies on logs by their gap to a bound that is re-proved (``make logs``).
+"""Gaps of policies to re-proved bounds on public logs (``make logs``).
 
-It converts the logs that lie beside the project (of those that do not, nothing is said), benches
-twelve policies on each into build/logs.jsonl, where it goes on if it is run again, and writes
+Converts the logs in the folder of shared data, if they exist, and evaluates twelve policies on
+each. Results are stored in build/logs.jsonl, so that an interrupted run is resumed. Writes
 docs/logs.md and docs/logs.png. ``python -m benchmarks.logs LOG.json ...`` prints the table of other
-logs alone.
+logs.
 """
 
 import csv
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import schedopt
-from benchmarks.tables import Measured, measurement, out, row
+from benchmarks.tables import Measured, measurement, row
 from schedopt.sweep.rows import BenchRow
 
 HERE = Path(__file__).parents[1]
@@ -42,13 +42,13 @@ POLICIES = (
 ON_PAGE = ("saf", "easy", "fcfs")
 """The policies in the table of docs/logs.md; its picture has all of them."""
 SWF = {"HPC2N": "hpc2n-2002-part", "NASA": "nasa-ipsc-1993"}
-FEW = 100  # jobs up to which a cluster is left out
+FEW = 100  # jobs up to which a virtual cluster is left out
 HOST, LOAD = 8, 0.95
-"""GPUs of a host of Philly, and the load that a cluster is taken to carry at the most."""
+"""GPUs of a host of Philly, and the largest load that is assumed for a virtual cluster."""
 
 
 def convert_logs() -> Iterator[Path]:
-    """Yield an instance for each log that is there."""
+    """Yield an instance for each log that exists."""
     folder = BUILD / "logs"
     folder.mkdir(parents=True, exist_ok=True)
     for name, file in SWF.items():
@@ -63,7 +63,7 @@ def convert_logs() -> Iterator[Path]:
     for cluster, some in groupby(rows, key=lambda job: job["cluster"]):
         jobs = list(some)
         widest = max(int(job["num_gpus"]) for job in jobs)
-        if len(jobs) <= FEW or widest == 1:  # where every job needs one, nothing is packed
+        if len(jobs) <= FEW or widest == 1:  # jobs of one GPU each need no packing
             continue
         table = folder / f"{cluster}.csv"
         with table.open("w", newline="") as text:
@@ -74,7 +74,7 @@ def convert_logs() -> Iterator[Path]:
 
 
 def _gpus(jobs: list[dict[str, str]], widest: int) -> int:
-    """Return the fewest hosts' GPUs that hold every job at that load; the log does not say."""
+    """Return the least number of GPUs in whole hosts for the widest job and a load of `LOAD`."""
     first, *_, last = (datetime.fromisoformat(job["timestamp"]) for job in jobs)
     work = sum(float(job["duration"]) * int(job["num_gpus"]) for job in jobs)
     busy = work / (last - first).total_seconds()
@@ -82,6 +82,7 @@ def _gpus(jobs: list[dict[str, str]], widest: int) -> int:
 
 
 def _kept(path: Path, log: Path, options: dict[str, Any]) -> Path:
+    """Return the instance file of a log, which is converted at the first call."""
     if not path.exists():
         converted = schedopt.convert(log, name=path.stem, options={"as": "jobs", **options})
         schedopt.dump(converted, path)
@@ -89,7 +90,7 @@ def _kept(path: Path, log: Path, options: dict[str, Any]) -> Path:
 
 
 def gap_of(one: BenchRow) -> str:
-    """Return how far a run is over the bound, as the table shows it."""
+    """Return the gap of a row as text."""
     if one.gap is None:
         return "–"
     return f"{one.gap:.1%}" if one.gap < 10 else f"{one.gap + 1:,.0f} times"
@@ -97,7 +98,7 @@ def gap_of(one: BenchRow) -> str:
 
 @measurement
 def table(rows: list[BenchRow], lines: list[list[str]]) -> Measured:
-    """Print a line for each log, and put it into ``lines`` as a page holds it."""
+    """Print a row for each log, and append it to ``lines`` as cells of the page."""
     yield "Mean response over a re-proved bound"
     met = 0
     for file, some in groupby(rows, key=lambda one: one.file):
@@ -134,7 +135,7 @@ def table(rows: list[BenchRow], lines: list[list[str]]) -> Measured:
 
 
 def page(lines: list[list[str]]) -> None:
-    """Put the table into docs/logs.md, in place of what stands there from its first row on."""
+    """Replace the table of docs/logs.md."""
     heads = ["log", "jobs", "servers", "load", "bound, s", "best of all settings", *POLICIES]
     columns = [i for i, head in enumerate(heads) if head not in POLICIES or head in ON_PAGE]
     marks = ["---", *["---:"] * (len(heads) - 1)]
@@ -147,7 +148,7 @@ def page(lines: list[list[str]]) -> None:
 
 
 def draw(rows: list[BenchRow], names: list[str]) -> None:
-    """Draw the table: a cell for each log and policy, the darker the farther from the bound."""
+    """Draw the gap of each policy on each log as a colour map."""
     import matplotlib.pyplot as plt
     from matplotlib.colors import LogNorm
 
@@ -174,14 +175,13 @@ def draw(rows: list[BenchRow], names: list[str]) -> None:
 
 
 def main() -> None:
-    """Print the table of logs; of those beside the project write it, too."""
+    """Print the table of logs; without arguments also write the page."""
     arguments = [Path(path) for path in sys.argv[1:]]
     paths = arguments or list(convert_logs())
     if not paths:
-        sys.exit("none of the logs is there")
+        sys.exit("no logs; expected LOG.json ...")
     kept = None if arguments else BUILD / "logs.jsonl"
-
-    rows = schedopt.bench(paths, policies=POLICIES, certificate=True, output=kept, tell=out.print)
+    rows = schedopt.bench(paths, policies=POLICIES, certificate=True, output=kept)
     lines: list[list[str]] = []
     table(rows, lines)
     if not arguments:

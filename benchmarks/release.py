@@ -1,4 +1,4 @@
-"""What a release is: built, described, installed into an empty environment, tried by the README.
+"""Check a release: build it, install it into an empty environment, and run the README's commands.
 
 Needs the network: ``make release-check``, or ``python -m benchmarks.release python3.12``.
 """
@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
 ROOT = Path(__file__).parents[1]
-MOST_WHEEL = 2_000_000  # bytes of the wheel: instances and code
+MOST_WHEEL = 2_000_000  # bytes
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
 
 
@@ -23,7 +23,7 @@ def call(*words: object, **how: object) -> None:
 
 
 def main(pythons: list[str]) -> None:
-    """Check a release: build, metadata, environments, README."""
+    """Check the build, its metadata, installation for each Python, and the README's commands."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.S)).splitlines()
     typed = [line for line in lines if line and not line.startswith(("make ", "pip ", "source "))]

@@ -1,7 +1,7 @@
-"""Write docs/reproduction.md, and the record behind it, from a run of the whole ledger.
+"""Run the whole ledger, and write docs/reproduction.md and claims.json.
 
-``python -m benchmarks.reproduction`` runs everything in full; names of files are documents of
-``schedopt reproduce --json`` in place of a run, the later ones for entries that are in several.
+``python -m benchmarks.reproduction`` takes an hour. Arguments are files of ``schedopt reproduce
+--json`` that are used in place of a run; if an entry is in several files, the last one counts.
 """
 
 import sys
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "reproduction.md"
 
 
 def main() -> None:
-    """Write both."""
+    """Write the page and claims.json."""
     texts = [Path(file).read_bytes() for file in sys.argv[1:]]
     texts = texts or [msgspec.json.encode(reproduce(watch=print))]
     documents = [msgspec.json.decode(text, type=list[Entry]) for text in texts]

@@ -1,7 +1,7 @@
-"""How many starts of a log lie in the intervals of `schedopt.start_times`, on its last third.
+"""Coverage of the intervals of `schedopt.start_times` on the last third of a log.
 
-``python -m benchmarks.start_times LOG... [--moments 40]`` replays each log under EASY, predicts the
-starts of waiting jobs at moments of the last third of those at which jobs wait, and compares.
+``python -m benchmarks.start_times LOG... [--moments 40]`` replays each log under EASY. At moments
+at which jobs wait it predicts their starts, and compares with the starts of the replay.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from schedopt.policies.registry import registered
 
 
 def coverage(queue: Instance, count: int, level: float = 0.9) -> tuple[int, int]:
-    """Return how many starts lie in their intervals, and how many intervals there are."""
+    """Return the number of starts within their intervals, and the number of intervals."""
     starts = replay_log(queue, "easy", "given" if queue.jobs.estimated else "exact")
     times = moments(queue, starts, float(starts.max()), 3 * count)
     held = intervals = 0
@@ -30,7 +30,7 @@ def coverage(queue: Instance, count: int, level: float = 0.9) -> tuple[int, int]
 
 
 def main() -> None:
-    """Print a line for each log."""
+    """Print the coverage of each log."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("logs", nargs="+", type=Path)
     parser.add_argument("--moments", type=int, default=40)

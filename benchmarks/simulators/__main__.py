@@ -1,9 +1,9 @@
-"""Other simulators on the archive's workloads with known starts.
+"""Compare other simulators on the archive's workloads with known starts.
 
 ``python -m benchmarks.simulators [NAME ...] [--source NAME=DIR]``. Each simulator is installed into
-a folder of its own under build/simulators, plays every workload without GPUs, and every start is
-compared with the policy's. The first table says on how many workloads all starts agree; below it
-stands the smallest case of each kind of disagreement.
+its own folder under build/simulators and runs every workload without GPUs. Every start is compared
+with that of the policy. The table has the number of workloads on which all starts agree; below it
+is the smallest case of each kind of disagreement.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from benchmarks.simulators.workloads import Workload, first_wrong, kind, workloa
 from schedopt.instances.starts import WrongStart
 
 BUILD = Path(__file__).parents[2] / "build" / "simulators"
-KINDS = 3  # kinds of disagreement of which the smallest case is shown, the most frequent first
+KINDS = 3  # most kinds of disagreement that are shown
 
 
 @dataclass
 class Comparison:
-    """Machines under one scheduler: where it agrees, where it does not, and where it fails."""
+    """The workloads on which a scheduler agrees with its policy, disagrees, or fails."""
 
     scheduler: Scheduler
     estimates: str
@@ -35,7 +35,7 @@ class Comparison:
     failed: list[tuple[Workload, str]] = field(default_factory=list)
 
     def cell(self) -> str:
-        """Return on how many workloads all machines agree."""
+        """Return the number of workloads on which all machines agree, as a cell."""
         wrong, failed = ({one.whole for one, _ in some} for some in (self.wrong, self.failed))
         every = {one.whole for one in self.agreeing} | wrong | failed
         fail = f"; {len(failed)} fail" if failed else ""
@@ -59,9 +59,10 @@ def compare(
 
 
 def smallest(workload: Workload, still: Callable[[Sequence[Workload]], Sequence[bool]]) -> Workload:
-    """Return a workload of which no job can be left out: halves are tried first, then quarters.
+    """Return a workload from which no job can be removed without losing the disagreement.
 
-    `still` says of several workloads which ones still differ in the same way.
+    Halves are removed first, then quarters, and so on. ``still`` returns for several workloads
+    whether each has the same disagreement.
     """
     count = len(workload.jobs) // 2
     while count:
@@ -77,7 +78,7 @@ def smallest(workload: Workload, still: Callable[[Sequence[Workload]], Sequence[
 
 
 def cases(installed: Installed, found: Comparison) -> list[str]:
-    """Return the smallest case of each of the most frequent kinds of disagreement, in words."""
+    """Return sentences on the smallest case of each of the most frequent kinds of disagreement."""
     scheduler, policy = found.scheduler, found.scheduler.policy
 
     def wrongs(asked: Sequence[Workload]) -> list[WrongStart | None]:
@@ -106,7 +107,7 @@ def cases(installed: Installed, found: Comparison) -> list[str]:
 
 
 def checked(installed: Installed, asked: Sequence[Workload]) -> tuple[list[str], list[str]]:
-    """Return the rows of one simulator, and its smallest cases."""
+    """Return the rows of a simulator, and sentences on its smallest cases."""
     peer, rows, below = installed.peer, [], []
     for scheduler in peer.schedulers:
         cells = dict.fromkeys(("given", "exact"), "")
@@ -125,7 +126,7 @@ def checked(installed: Installed, asked: Sequence[Workload]) -> tuple[list[str],
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Print the table and the cases; status 2 for a name that is not known."""
+    """Print the table and the smallest cases; the exit status is 2 for an unknown name."""
     names = [peer.name for peer in PEERS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.simulators", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"simulators: {', '.join(names)}, Slurm; or all")

@@ -1,4 +1,4 @@
-"""The other simulators: where each one comes from, its version, and its schedulers."""
+"""The other simulators: their sources, versions and schedulers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any
 from benchmarks.simulators.workloads import Workload
 
 ADAPTERS = Path(__file__).with_name("adapters")
-PATIENCE = 900.0  # seconds for all workloads under one scheduler
+PATIENCE = 900.0  # time limit in seconds for all workloads under one scheduler
 
 
 class MissingPeerError(RuntimeError):
-    """A simulator cannot be had or run here, and why."""
+    """A simulator cannot be installed or run; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class Scheduler:
-    """A scheduler of a simulator, and the policy that it is to be."""
+    """A scheduler of a simulator, and the policy that it should implement."""
 
     name: str
     policy: str
@@ -37,13 +37,15 @@ class Peer:
     Attributes
     ----------
     version : str
-        A release on PyPI, or the commit that is checked out.
+        A release on PyPI, or a commit.
     paths : tuple of str
-        What is needed of the repository; empty for a package of PyPI.
+        Required paths of the repository; empty for a package of PyPI.
     packages, bare : tuple of str
-        Packages that pip installs, with their dependencies and without.
+        Packages to install, with and without their dependencies.
     python2 : bool
         Whether it needs Python 2.
+    programs : tuple of str
+        Required programs.
     """
 
     name: str
@@ -146,14 +148,14 @@ PEERS = (
 
 @dataclass
 class Installed:
-    """A simulator that can be run: the command that answers workloads on its standard input."""
+    """An installed simulator: the command that reads workloads from its standard input."""
 
     peer: Peer
     command: Sequence[str]
-    folder: Path  # in which it runs, and where some leave files
+    folder: Path  # working directory
 
     def starts(self, scheduler: str, asked: Sequence[Workload]) -> list[list[float] | str]:
-        """Return the starts of each workload's jobs, or why there are none."""
+        """Return the starts of each workload's jobs, or the reason why there are none."""
         lines = "".join(json.dumps(message(scheduler, one)) + "\n" for one in asked)
         try:
             done = subprocess.run(
@@ -175,7 +177,7 @@ class Installed:
 
 
 def message(scheduler: str, workload: Workload) -> dict[str, Any]:
-    """Return a workload as the adapters read it."""
+    """Return a workload as the adapters expect it."""
     jobs = [job._asdict() for job in workload.jobs]
     return {"scheduler": scheduler, "servers": workload.servers, "jobs": jobs}
 
@@ -183,12 +185,12 @@ def message(scheduler: str, workload: Workload) -> dict[str, Any]:
 def install(
     peer: Peer, folder: Path, source: str | None = None, python2: str | None = None
 ) -> Installed:
-    """Install a simulator into a folder of its own, from its public address or a copy of it.
+    """Install a simulator into its own folder, from its public address or a local copy.
 
     Raises
     ------
     MissingPeerError
-        Where a program is missing, or git or pip fail.
+        If a program is missing, or git or pip fail.
     """
     if lacking := [program for program in peer.programs if not shutil.which(program)]:
         raise MissingPeerError(f"{lacking[0]} is not installed")
@@ -224,7 +226,7 @@ def _python2(path: str | None) -> str:
 
 
 def _check_out(peer: Peer, home: Path, source: str | None) -> None:
-    """Write the files of the commit that are needed into home/checkout."""
+    """Write the required files of the commit into home/checkout."""
     if source is None:
         _run("git", "clone", "--quiet", "--bare", peer.url, str(home / "repository"))
         source = str(home / "repository")
@@ -234,7 +236,7 @@ def _check_out(peer: Peer, home: Path, source: str | None) -> None:
 
 
 def _run(*command: str) -> None:
-    """Run a command; `MissingPeerError` with its last line where it fails."""
+    """Run a command; `MissingPeerError` with the last line of its output if it fails."""
     done = subprocess.run(
         command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )

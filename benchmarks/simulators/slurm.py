@@ -1,8 +1,8 @@
-"""A real Slurm with its backfilling on small workloads: a step of time is a minute.
+"""A real Slurm with backfilling on small workloads, whose step of time is a minute.
 
-Slurm plans in whole minutes. Each workload has a partition of its own, whose nodes have one
-processor, so that all of them run at the same time. Every node is a slurmd of its own on this
-machine, and jobs sleep. Needs Debian's packages slurmctld, slurmd, slurm-client and munge.
+Slurm plans in whole minutes. Each workload has its own partition of nodes with one processor, so
+that all workloads run at the same time. Every node is a slurmd on this machine, and jobs sleep.
+Needs Debian's packages slurmctld, slurmd, slurm-client and munge.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from benchmarks.slurm import cluster
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
 MINUTE = 60.0
-COUNT = 20  # workloads, those that take the fewest minutes
+COUNT = 20  # number of workloads, the shortest ones
 PATIENCE = 300.0  # seconds until all nodes are up
 TOLERANCE = 30.0  # seconds, half of the smallest step
-LAG = 2.0  # seconds that Slurm takes from the end of a job to the next start, about
+LAG = 2.0  # approximate seconds between the end of a job and the next start
 POLICIES = ("easy", "conservative", "fcfs")
 CONF = """
 ClusterName=checked
@@ -35,19 +35,19 @@ AccountingStorageType=accounting_storage/none
 
 
 def step(workload: Workload) -> int:
-    """Return the step of time that becomes a minute: it divides all run times and estimates."""
+    """Return the greatest common divisor of run times and estimates, which becomes a minute."""
     return reduce(gcd, (time for job in workload.jobs for time in (job.run, job.planned)))
 
 
 def minutes(workload: Workload) -> float:
-    """Return how long a workload takes under `easy`."""
+    """Return the length of a workload under `easy` in minutes."""
     starts = known_starts(workload, "easy")
     ends = (start + job.run for start, job in zip(starts, workload.jobs, strict=True))
     return max(ends) / step(workload)
 
 
 def chosen(asked: Sequence[Workload]) -> list[Workload]:
-    """Return the machines of the workloads that take the fewest minutes."""
+    """Return the machines of the shortest workloads."""
     lengths: dict[str, float] = {}
     for one in asked:
         lengths[one.whole] = max(minutes(one), lengths.get(one.whole, 0.0))
@@ -57,7 +57,7 @@ def chosen(asked: Sequence[Workload]) -> list[Workload]:
 
 @contextmanager
 def running(parts: Sequence[Workload]) -> Iterator[cluster.Cluster]:
-    """Start a Slurm with a partition for each workload, hand it out, and stop it."""
+    """Run a Slurm with a partition for each workload; it is stopped at the end."""
     partitions = [
         [f"w{number}n{node}" for node in range(workload.servers)]
         for number, workload in enumerate(parts)
@@ -90,7 +90,7 @@ def running(parts: Sequence[Workload]) -> Iterator[cluster.Cluster]:
 
 
 def play(parts: Sequence[Workload]) -> list[dict[int, float]]:
-    """Return when Slurm starts each job of each workload, in seconds from the beginning."""
+    """Return the starts of the jobs of each workload under Slurm, in seconds."""
     order = sorted(
         (job.submit * MINUTE / step(workload), number, row)
         for number, workload in enumerate(parts)
@@ -127,7 +127,7 @@ def _starts(slurm: cluster.Cluster, begun: float, count: int) -> list[dict[int, 
 
 
 def compared(workload: Workload, found: Mapping[int, float]) -> tuple[dict[str, bool], str]:
-    """Return with which policies all starts agree, and the first that is not `easy`'s, in words."""
+    """Return which policies agree with all starts, and the first difference to `easy` in words."""
     agrees, first = {}, ""
     for policy in POLICIES:
         known = known_starts(workload, policy)
@@ -146,7 +146,7 @@ def compared(workload: Workload, found: Mapping[int, float]) -> tuple[dict[str, 
 
 
 def main(asked: Sequence[Workload]) -> None:
-    """Run the short workloads on a real Slurm, and print a row for each."""
+    """Run the shortest workloads on a real Slurm, and print a row for each."""
     if programs := cluster.missing(PROGRAMS):
         print(f"- Slurm is not compared: not installed: {', '.join(programs)}")
         return

@@ -1,4 +1,4 @@
-"""The archive's workloads with known starts, as other simulators take them."""
+"""The archive's workloads with known starts, in the form that other simulators need."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from schedopt.verbs.starts import log_of
 
 ARCHIVE = Path(__file__).parents[2] / "archive" / "backfilling.zip"
 ESTIMATES = ("given", "exact")
-"""Whether the policy plans with the users' estimates, or knows the run times."""
+"""Policies plan with the users' estimates, or with the exact run times."""
 
 
 class Job(NamedTuple):
-    """A job: when it comes, how many processors, how long it runs and is planned to run."""
+    """A job: submit time, processors, run time, and planned run time."""
 
     submit: int
     need: int
@@ -32,30 +32,30 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True)
 class Workload:
-    """Jobs of one machine whose processors are all alike."""
+    """The jobs of a machine with equal processors."""
 
     name: str
     servers: int
     jobs: tuple[Job, ...]
-    rows: tuple[int, ...] = ()  # of the jobs in the archive's file
+    rows: tuple[int, ...] = ()  # rows of the jobs in the archive's file
 
     @property
     def whole(self) -> str:
-        """The name of the archive's workload, of which this may be one partition."""
+        """The name of the archive's workload, without that of the partition."""
         return self.name.partition("/")[0]
 
     def with_estimates(self, estimates: str) -> Workload:
-        """Return it with the estimates as given, or with the run times in their place."""
+        """Return the workload with the given estimates, or with run times as estimates."""
         if estimates == "given":
             return self
         return replace(self, jobs=tuple(job._replace(planned=job.run) for job in self.jobs))
 
     def without(self, first: int, count: int) -> Workload:
-        """Return it without some neighbouring jobs."""
+        """Return the workload without ``count`` consecutive jobs."""
         return replace(self, jobs=self.jobs[:first] + self.jobs[first + count :])
 
     def in_words(self) -> str:
-        """Return its jobs in the notation of docs/howto/check-starts.md."""
+        """Return the jobs in the notation of docs/howto/check-starts.md."""
         words = []
         for job in self.jobs:
             planned = f" ({job.planned})" if job.planned != job.run else ""
@@ -65,10 +65,10 @@ class Workload:
 
 
 def workloads() -> Iterator[Workload]:
-    """Yield the workloads without GPUs; each partition is a machine of its own.
+    """Yield the workloads without GPUs, one for each partition.
 
-    A run time of 0 is 1, and a job that outruns its estimate is planned for its run time: the rules
-    say so, and simulators that would end such a job at its estimate are not asked about it.
+    A run time of 0 becomes 1. Estimates are at least the run time, since some simulators would end
+    a job at its estimate.
     """
     for path in sorted((packed.unpack(ARCHIVE, "instances/") / "instances").glob("*.csv")):
         name = path.stem.removeprefix("backfilling-")
@@ -102,13 +102,13 @@ def first_wrong(workload: Workload, starts: Sequence[float], policy: str) -> Wro
 
 
 def known_starts(workload: Workload, policy: str) -> list[float]:
-    """Return the archive's known starts of a policy, of the jobs of this machine."""
+    """Return the known starts under a policy of the jobs of a machine."""
     table = packed.read(ARCHIVE, f"starts/backfilling-{workload.whole}.csv").decode()
     rows = list(csv.DictReader(table.splitlines()))
     return [float(rows[row][policy]) for row in workload.rows]
 
 
 def kind(wrong: WrongStart) -> str:
-    """Return what is wrong without the numbers: earlier or later, and by which rule."""
+    """Return the kind of a wrong start: earlier or later, and the rule, without numbers."""
     when = "earlier" if wrong.found < wrong.expected else "later"
     return f"{when}: {re.sub(r'[0-9.]+', 'N', wrong.why)}"

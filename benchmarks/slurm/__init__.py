@@ -1,1 +1,1 @@
-"""Nights carried out on a real Slurm: `make slurm-test`."""
+"""Plans carried out on a real Slurm: `make slurm-test`."""

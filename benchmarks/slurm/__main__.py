@@ -1,6 +1,6 @@
 """Carry out nights on a real Slurm: ``python -m benchmarks.slurm [short | NIGHT...]``.
 
-Prints a row for each night, and exits 1 if a job that was to be in time was late.
+Prints a row for each night. The exit status is 1 if a planned job was late.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from benchmarks.slurm.cluster import Cluster, StartError, cluster, missing
 from benchmarks.slurm.nights import Outcome, carry_out
 
 HEAD = "| night | late | submissions | starting a task took | |\n| --- | --- | --- | --- | --- |"
-KEPT = Path("build/slurm")  # where plan, account and picture of each night are left
+KEPT = Path("build/slurm")  # folder for plan, records and picture of each night
 SHORT = ("random 0", "random 1")  # nights of a minute, for continuous integration
 
 
 def every_night() -> dict[str, Callable[[Cluster, str], Outcome]]:
-    """Return what carries out each night, by its name."""
+    """Return a function for each night, by name, that carries it out."""
     found: dict[str, Callable[[Cluster, str], Outcome]] = {
         "README farm": lambda slurm, name: carry_out(
             slurm, name, nights.readme_farm(40.0), planning=60.0
@@ -40,7 +40,7 @@ def every_night() -> dict[str, Callable[[Cluster, str], Outcome]]:
 
 
 def main(words: list[str]) -> int:
-    """Carry out the nights that are named, the short ones, or all."""
+    """Carry out the named nights, the short ones, or all."""
     if programs := missing():
         print(f"benchmarks.slurm: skipped, not installed: {', '.join(programs)}", file=sys.stderr)
         return 0
@@ -54,7 +54,7 @@ def main(words: list[str]) -> int:
 
 
 def carry_out_nights(names: Iterable[str]) -> int:
-    """Carry out nights, print a row for each, and return 1 if a job was late."""
+    """Carry out nights and print a row for each; return 1 if a job was late."""
     late = 0
     with cluster() as slurm:
         print(f"{slurm.run('sinfo', '--version').strip()}\n\n{HEAD}", flush=True)

@@ -1,4 +1,4 @@
-"""A real Slurm on this machine: one node on loopback, in a temporary folder, with accounting.
+"""A real Slurm of one node on this machine, in a temporary folder, with accounting.
 
 Needs Debian's packages slurmctld, slurmd, slurm-client, munge, slurmdbd and mariadb-server.
 """
@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged", "slurmdbd", "mariadbd", "mariadb-install-db")
-PATIENCE = 60.0  # seconds that a daemon may take until it answers
+PATIENCE = 60.0  # seconds until a daemon has to respond
 SHARED_CONF = """
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser={user}
@@ -45,7 +45,7 @@ MinJobAge=7200
 KillWait=2
 JobAcctGatherType=jobacct_gather/none
 """
-"""Settings of every Slurm that is started here."""
+"""Settings of every Slurm that the benchmarks start."""
 SLURM_CONF = """
 ClusterName=schedopt
 SlurmdPort={slurmd}
@@ -87,6 +87,7 @@ def missing(programs: Sequence[str] = PROGRAMS) -> list[str]:
 
 
 def _search_path() -> str:
+    """Return the search path with the folders of daemons."""
     return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
@@ -104,7 +105,7 @@ class Cluster:
     daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def run(self, *command: str, check: bool = True, cwd: Path | None = None) -> str:
-        """Run a command on the cluster; return what it prints."""
+        """Run a command on the cluster and return its output."""
         done = subprocess.run(
             command,
             env={**self.environment},
@@ -118,12 +119,12 @@ class Cluster:
         return done.stdout
 
     def accounts(self, since: str = "now-1days") -> str:
-        """Return what `sacct` says of all jobs."""
+        """Return the records of all jobs by `sacct`."""
         fields = "JobID,JobName,State,Submit,Start,End,AllocCPUS"
         return self.run("sacct", "-XPD", f"--starttime={since}", f"--format={fields}")
 
     def queue(self) -> str:
-        """Return the jobs that wait or run."""
+        """Return the waiting and running jobs."""
         return self.run("squeue", "--noheader", "--format=%i|%j|%T|%r")
 
     def clear(self) -> None:
@@ -149,7 +150,7 @@ class Cluster:
             )
 
     def wait_for(self, what: str, done: Callable[[], object], patience: float = PATIENCE) -> None:
-        """Wait until something is so; `RuntimeError` where that takes too long."""
+        """Wait until ``done`` returns True; `RuntimeError` after ``patience`` seconds."""
         end, why = time.monotonic() + patience, ""
         while time.monotonic() < end:
             try:
@@ -163,7 +164,7 @@ class Cluster:
         raise RuntimeError(f"no {what} within {patience:g} s{why}")
 
     def stop(self) -> None:
-        """Stop all daemons, the last one started first."""
+        """Stop all daemons in reverse order of their start."""
         for daemon in reversed(self.daemons):
             if daemon.poll() is None:
                 daemon.terminate()
@@ -176,7 +177,7 @@ class Cluster:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of this machine that nothing listens on."""
+    """Return free ports of this machine."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
@@ -196,7 +197,7 @@ def running(
     start: Callable[[Cluster], None],
     **environment: str,
 ) -> Iterator[Cluster]:
-    """Start a Slurm in a temporary folder, hand it out, and stop it, whatever happened.
+    """Run a Slurm in a temporary folder; it is stopped at the end in any case.
 
     Parameters
     ----------
@@ -248,14 +249,14 @@ def running(
 
 
 def start_controller(slurm: Cluster) -> None:
-    """Start slurmctld, and wait until it answers."""
+    """Start slurmctld and wait until it responds."""
     slurm.start("slurmctld", "-D", "-c")
     slurm.wait_for("slurmctld", lambda: "UP" in slurm.run("scontrol", "ping"))
 
 
 @contextmanager
 def cluster(processors: int = 6, licences: str = "houdini:3") -> Iterator[Cluster]:
-    """Start a Slurm of one node with accounting, hand it out, and stop it."""
+    """Run a Slurm of one node with accounting; it is stopped at the end."""
     ports = dict(zip(("slurmd", "slurmdbd", "mariadb"), free_ports(3), strict=True))
     own = {"licences": licences, "processors": processors, **ports}
 
@@ -268,6 +269,7 @@ def cluster(processors: int = 6, licences: str = "houdini:3") -> Iterator[Cluste
 
 
 def _start(slurm: Cluster, port: int) -> None:
+    """Start the database, the accounting daemon, the controller and the node."""
     folder, user = slurm.folder, getpass.getuser()
     data = folder / "mariadb"
     slurm.run(

@@ -1,7 +1,7 @@
-"""Nights that are carried out on a real Slurm, and what became of them.
+"""Nights that are carried out on a real Slurm, and their outcomes.
 
-Times are in seconds, and `sleep` stands for rendering: a task's run time is its planned length
-without the overhead, times a factor.
+Times are in seconds, and tasks run `sleep` for their planned length without overhead, times a
+factor.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ time.sleep(abs(seconds))
 if seconds < 0 and not os.path.exists({folder!r} + "/mended"):
     sys.exit(1)
 """
-LEAD = 5.0  # seconds from the end of planning to the start of the night
-PATIENCE = 30.0  # seconds after the night that tasks may still run
-TOLERANCE = 1.0  # seconds: Slurm accounts for whole ones
-Lengths = dict[str, float]  # how long each task sleeps; one below 0 fails after so long
+LEAD = 5.0  # seconds between planning and the start of the night
+PATIENCE = 30.0  # seconds to wait for tasks after the end of the night
+TOLERANCE = 1.0  # seconds, since Slurm's records have whole seconds
+Lengths = dict[str, float]  # seconds that each task sleeps; tasks with negative seconds fail
 
 
 @dataclass
 class Outcome:
-    """What became of a night."""
+    """The outcome of a night."""
 
     name: str
     plan: NightPlan
@@ -55,7 +55,7 @@ class Outcome:
 
     @property
     def late(self) -> list[str]:
-        """The jobs that are done later than the tolerance allows, or not at all."""
+        """The jobs that complete later than the tolerance allows, or never."""
         return [one.job for one in self.report.jobs if one.late is None or one.late > TOLERANCE]
 
     def line(self) -> str:
@@ -71,7 +71,7 @@ class Outcome:
         return f"| {' | '.join(cells)} |"
 
     def keep(self, where: Path) -> None:
-        """Copy plan, script and account of the night, and draw its picture."""
+        """Copy plan, script and records of the night to a folder, and draw its picture."""
         folder = where / self.folder.name
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("plan.json", "night.sh", "sacct.txt", "failed.txt", "change.sh", "new.json"):
@@ -91,20 +91,24 @@ def carry_out(
     during: Callable[[Path, NightPlan], None] | None = None,
     fails: str = "",
 ) -> Outcome:
-    """Plan a night, submit its script, wait for the end, and read what became of it.
+    """Plan a night, submit its script, wait for its end, and return the outcome.
 
     Parameters
     ----------
+    slurm : Cluster
+    name : str
     night : Instance
-        In seconds, without overhead; its start is set to be soon.
+        Times are in seconds, without overhead. The start is replaced.
+    overhead : float
+        Seconds to start a task.
     planning : float
-        Seconds for the plan.
+        Time limit of the plan in seconds.
     factor : callable
-        Draws the part of its planned run time that a task takes.
+        Returns the actual run time of a task as a fraction of the planned one.
     during : callable, optional
-        Called with the folder and the plan once the script has run.
+        Called with the folder and the plan after the script was submitted.
     fails : str, optional
-        The task, such as ``name/1/2``, that fails.
+        The task that fails, such as ``name/1/2``.
     """
     from msgspec.structs import replace
 
@@ -146,14 +150,14 @@ def carry_out(
 
 
 def carry_out_with_failure(slurm: Cluster, name: str) -> Outcome:
-    """Carry out a night in which a task fails; ten seconds later the queue is changed."""
+    """Carry out a night in which a task fails and the rest is replanned."""
     return carry_out(
         slurm, name, failing_night(), during=partial(replan_after_failure, slurm), fails="sim/1/2"
     )
 
 
 def replan_after_failure(slurm: Cluster, folder: Path, plan: NightPlan) -> None:
-    """Wait for a failure, and ten seconds more; plan again, and change the queue."""
+    """Wait for a failure and ten more seconds; replan, and change the queue."""
     account = partial(slurm.run, "sh", "account.sh", cwd=folder)
     slurm.wait_for("a failure", lambda: "|FAILED|" in account())
     time.sleep(10.0)
@@ -167,7 +171,7 @@ def replan_after_failure(slurm: Cluster, folder: Path, plan: NightPlan) -> None:
 
 
 def failing_night() -> Instance:
-    """Return a night in which there is time for a task to fail."""
+    """Return a night with enough time to replan after a failure."""
     jobs = (
         Job(name="sim", reward=9, stages=((15.0,) * 4, (12.0,))),
         Job(name="comp", reward=8, stages=((10.0, 10.0),), after=("sim",)),
@@ -182,9 +186,9 @@ def failing_night() -> Instance:
 
 
 def carry_out_queued(slurm: Cluster, name: str) -> Outcome:
-    """Carry out a night of jobs that are in the queue already, held, by the template slurm-queued.
+    """Carry out a night of held jobs that are already in the queue, with the template slurm-queued.
 
-    Jobs have one stage each: what is in the queue is one job array for each.
+    Each job has one stage, which is one job array.
     """
     folder = slurm.folder / name
     folder.mkdir()
@@ -222,7 +226,7 @@ def carry_out_queued(slurm: Cluster, name: str) -> Outcome:
 
 
 def write_tasks(folder: Path, lengths: Lengths) -> None:
-    """Write ``render.sh``, which sleeps as long as a task takes."""
+    """Write ``render.sh``, which sleeps for the length of a task."""
     (folder / "lengths.json").write_text(json.dumps(lengths))
     python = sys.executable
     task = TASK.format(lengths=str(folder / "lengths.json"), folder=str(folder))
@@ -232,7 +236,7 @@ def write_tasks(folder: Path, lengths: Lengths) -> None:
 
 
 def wait(slurm: Cluster, until: float) -> None:
-    """Wait until the queue is empty, or for a while after the night's end."""
+    """Wait until the queue is empty, or until `PATIENCE` after the night's end."""
     while time.time() < until + PATIENCE and slurm.queue().strip():
         time.sleep(1.0)
     time.sleep(2.0)  # until the accounts are written
@@ -242,7 +246,7 @@ def wait(slurm: Cluster, until: float) -> None:
 
 
 def readme_farm(hour: float) -> Instance:
-    """Return the night of the README's table, an hour of which takes so many seconds."""
+    """Return the night of the README's table, with ``hour`` seconds in place of an hour."""
     from msgspec.structs import replace
 
     hours = {"processors": 6, "from_": "2026-11-22T20:00+01:00", "until": "06:00"}
@@ -261,7 +265,7 @@ def readme_farm(hour: float) -> Instance:
 
 
 def with_everything() -> Instance:
-    """Return a night with a drop of capacity, an `after`, a wide task and licences."""
+    """Return a night with a changing capacity, precedence, a wide task and licences."""
     fx = Seats(name="houdini", capacity=3, use={"sim": 1})
     jobs = (
         Job(name="sim", reward=9, stages=((25.0,) * 4, (12.0,))),
@@ -282,9 +286,9 @@ def with_everything() -> Instance:
 
 
 def with_reservation() -> Instance:
-    """Return a night in which the script makes a reservation, and tasks run across its start.
+    """Return a night whose script makes a reservation while tasks run.
 
-    Time limits are whole minutes, so that tasks are of nearly a minute.
+    Slurm's time limits are whole minutes, so tasks take nearly a minute.
     """
     jobs = (
         Job(name="before", reward=9, stages=((48.0,) * 12,), deadline=101.0),
@@ -326,5 +330,5 @@ def random_night(seed: int) -> Instance:
 
 
 def shorter(seed: int) -> Callable[[], float]:
-    """Return what draws run times from half of the plan to all of it."""
+    """Return a function that draws factors of run times between 0.5 and 1."""
     return partial(Random(seed).uniform, 0.5, 1.0)

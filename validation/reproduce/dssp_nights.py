@@ -190,9 +190,9 @@ def budgets(quick: bool) -> list[float]:
 def sweep_budgets(reward: str, guessed: bool, quick: bool) -> Earned:
     """Return the mean reward of each dispatcher at each budget, on the busiest nights of a season.
 
-    The optimum is selected. Under size-dependent rewards all jobs have the same ratio, and a great
-    many selections are as good as optimal; which of them is taken matters to the dispatchers. There
-    greedy decides, in the order of the file, as a rule that anyone can follow.
+    The selection is optimal. Under size-dependent rewards all jobs have the same ratio, so many
+    selections are optimal, and the results depend on the choice. In this case the selection is
+    greedy in file order.
     """
     busiest = sorted(render_season(1), key=lambda night: -night.demands.sum())
     nights = [with_rewards(night, reward) for night in busiest[: 4 if quick else 10]]

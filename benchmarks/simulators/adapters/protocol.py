@@ -1,8 +1,8 @@
-"""How the benchmark speaks to another simulator, in its own Python.
+"""The protocol between the benchmark and the adapters of other simulators.
 
-A workload comes in as a line of JSON: `scheduler` (the other simulator's name for it), `servers`
-and `jobs`, each with `submit`, `need`, `run` and `planned`. A line with the `starts` of the jobs
-goes out, or one with an `error`. This file runs under any Python, because some simulators are old.
+A line of JSON has a workload: `scheduler` (the simulator's name of it), `servers` and `jobs`, each
+with `submit`, `need`, `run` and `planned`. The answer is a line with the `starts` of the jobs or an
+`error`. This file runs under any Python, because some simulators are old.
 """
 
 import json
@@ -12,7 +12,7 @@ from bisect import insort
 
 def serve(simulate):
     """Answer each workload on standard input with the starts that `simulate(workload)` returns."""
-    out, sys.stdout = sys.stdout, sys.stderr  # what simulators print is not an answer
+    out, sys.stdout = sys.stdout, sys.stderr  # simulators print to standard output
     for line in iter(sys.stdin.readline, ""):
         try:
             answer = {"starts": [float(start) for start in simulate(json.loads(line))]}
@@ -35,9 +35,10 @@ def write_swf(path, workload):
 
 
 def play(workload, decide):
-    """Return starts: at each instant first jobs end, then jobs come, then `decide` starts some.
+    """Return the starts of a simulation in which `decide` chooses the jobs that start.
 
-    `decide(now, ended, come)` is given rows of jobs and returns the rows of jobs that start.
+    At each instant jobs end first, then jobs arrive. `decide(now, ended, come)` takes and returns
+    indices of jobs.
     """
     jobs = workload["jobs"]
     instants = sorted({job["submit"] for job in jobs})

@@ -1,7 +1,7 @@
-"""PyBatsim: its schedulers, spoken to in the protocol of Batsim over their own socket.
+"""PyBatsim: its schedulers, called by Batsim's protocol over their socket.
 
-Batsim itself needs SimGrid. Here a loop takes its place: at each instant it tells in one message
-what ended and then what came, and starts the jobs of the answer.
+Batsim itself needs SimGrid. This loop replaces it: at each instant it sends a message with the jobs
+that ended and arrived, and starts the jobs of the answer.
 """
 
 import json
@@ -15,7 +15,7 @@ from protocol import play, serve
 from schedulers.unMaintained.easyBackfillNotopo import EasyBackfillNotopo
 
 LATER = 1
-"""Seconds that are added to all times: some schedulers refuse to start a job at 0."""
+"""Seconds added to all times, since some schedulers start no job at time 0."""
 
 
 def begin(servers):
@@ -51,7 +51,7 @@ def simulate(workload):
         socket = zmq.Context().socket(zmq.REQ)
         socket.RCVTIMEO = 20_000
         socket.connect(address)
-        if workload["scheduler"] == "easyBackfillNotopo":  # which is not among those it can name
+        if workload["scheduler"] == "easyBackfillNotopo":  # not in PyBatsim's list of schedulers
             scheduler = EasyBackfillNotopo({})
         else:
             scheduler = instanciate_scheduler(workload["scheduler"], {})

@@ -1,4 +1,4 @@
-"""pyss, in Python 2: its own simulator with jobs that are made here.
+"""pyss, in Python 2: its own simulator.
 
 Usage: run_pyss.py CHECKOUT.
 """
@@ -15,7 +15,7 @@ from base.prototype import Job
 from schedulers.simulator import Simulator
 
 LATER = 1
-"""Seconds that are added to all times: it assumes that no job is submitted at 0."""
+"""Seconds added to all times, since it assumes that no job is submitted at time 0."""
 MODULES = {
     "FcfsScheduler": "fcfs_scheduler",
     "EasyBackfillScheduler": "easy_scheduler",

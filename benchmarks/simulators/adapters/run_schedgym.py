@@ -15,7 +15,7 @@ from schedgym.simulator import TimeBasedSimulator
 from schedgym.workload.trace import TraceGenerator
 
 LATER = 1
-"""Seconds that are added to all times: it submits jobs from its second step on."""
+"""Seconds added to all times, since jobs are submitted from the second step on."""
 
 
 def simulate(workload):

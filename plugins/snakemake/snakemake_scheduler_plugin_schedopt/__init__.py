@@ -1,6 +1,6 @@
-"""Snakemake's own choice of the jobs that start next, proven optimal: ``--scheduler schedopt``."""
+"""Snakemake scheduler that proves the choice of the next jobs optimal: ``--scheduler schedopt``."""
 
-# Without `from __future__ import annotations`: Snakemake reads the settings' types as they stand.
+# No `from __future__ import annotations`, because Snakemake reads the types of the settings.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
@@ -22,15 +22,15 @@ class SchedulerSettings(SchedulerSettingsBase):
 
 
 class Scheduler(SchedulerBase):
-    """Choose the ready jobs that are best for Snakemake's own objective."""
+    """Choose the ready jobs that maximize Snakemake's objective."""
 
     def __post_init__(self) -> None:
-        """Begin with nothing said."""
+        """Remember which warnings were logged."""
         self._warned: set[str] = set()
         self.settings = self.settings or SchedulerSettings()
 
     def _warn(self, message: str) -> None:
-        """Say something once."""
+        """Log a warning once."""
         if message not in self._warned:
             self._warned.add(message)
             self.logger.warning(f"schedopt: {message}")
@@ -42,10 +42,10 @@ class Scheduler(SchedulerBase):
         available_resources: Mapping[str, int | str],
         input_sizes: Mapping[Any, int],
     ) -> Sequence[Any] | None:
-        """Return the jobs that start; None, the reason in the log, where something is wrong."""
+        """Return the jobs to start, or None if an error was logged."""
         from snakemake_scheduler_plugin_schedopt.choosing import Call
 
-        ready = list(selectable_jobs)  # Snakemake's is a set
+        ready = list(selectable_jobs)  # Snakemake passes a set
         try:
             call = Call.of(ready, remaining_jobs, available_resources, input_sizes, self._warn)
             chosen, proven = call.choose(self.settings.time_limit)

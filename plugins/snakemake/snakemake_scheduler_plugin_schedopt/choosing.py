@@ -30,11 +30,11 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.priced_core.in_order import best_in_order
 
 FINE = 2.0**40
-"""Units in the largest weight of what comes after priorities."""
+"""Integer units of the largest weight after priorities."""
 
 
 class Row(NamedTuple):
-    """What all chosen jobs together may use of something."""
+    """The use of a resource by each job, and the available amount."""
 
     name: str
     use: np.ndarray
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 
 class File(NamedTuple):
-    """A temporary file that only ready jobs still need, several of them."""
+    """A temporary file that several jobs need, all of them ready."""
 
     jobs: list[int]
     worth: float
@@ -50,18 +50,18 @@ class File(NamedTuple):
 
 @dataclass
 class Call:
-    """A call of Snakemake's: the ready jobs, what they are worth, and what they use.
+    """A call of Snakemake: the ready jobs, their values, and the resources that they use.
 
     Attributes
     ----------
     priority : ndarray of int
     linear : ndarray of float
-        What a job is worth beside its priority, in Snakemake's units.
+        The value of a job without its priority, in Snakemake's units.
     files : list of File
     first : bool
-        Whether priorities outweigh all the rest.
+        Whether a step of priority outweighs everything else.
     unit : float
-        What a step of priority is worth.
+        The value of a step of priority.
     resources : list of Row
     """
 
@@ -81,7 +81,7 @@ class Call:
         sizes: Mapping[Any, int],
         warn: Callable[[str], None],
     ) -> Call:
-        """Read a call; what cannot be right is said once, and passed over."""
+        """Return a call; invalid values are ignored with a warning."""
         cores = np.maximum(_amounts(ready, "_cores", 1, warn), 1)
         temp = [{file for file in job.input if file.is_flagged("temp")} for job in ready]
         files = {file: (sizes[file] or 0) / 1e9 for inputs in temp for file in inputs}
@@ -118,16 +118,16 @@ class Call:
         )
 
     def worth(self, chosen: Sequence[int]) -> float:
-        """Return what a choice is worth to Snakemake."""
+        """Return Snakemake's objective of a choice."""
         taken = set(chosen)
         at = list(chosen)
         whole_files = sum(file.worth for file in self.files if taken.issuperset(file.jobs))
         return self.unit * float(self.priority[at].sum()) + self.linear[at].sum() + whole_files
 
     def choose(self, seconds: float | None) -> tuple[list[int], bool]:
-        """Return the jobs that start, and whether nothing is worth more.
+        """Return the jobs to start, and whether they are proven optimal.
 
-        Something starts wherever something fits, whatever its priority.
+        If any job fits, at least one job starts, whatever the priorities are.
         """
         if not len(self.priority):
             return [], True
@@ -142,7 +142,7 @@ class Call:
         return ([max(able, key=lambda j: self.worth([j]))] if able else []), proven
 
     def _search(self, uses: np.ndarray, room: np.ndarray, until: float) -> tuple[list[int], bool]:
-        """Solve, and split by a file that is deletable in part as long as there is one."""
+        """Return the best choice, branching on files that only some of the chosen jobs need."""
         best: list[int] = []
         most, number = -np.inf, count()
         none: frozenset[int] = frozenset()
@@ -181,7 +181,7 @@ class Call:
         never: frozenset[int],
         until: float,
     ) -> tuple[list[int], float, bool] | None:
-        """Return the best where files count by the share of their consumers that is chosen."""
+        """Return the best choice if files count by the share of their consumers that is chosen."""
         linear = self.linear.copy()
         for k, file in enumerate(self.files):
             if k not in whole_ and k not in never:
@@ -204,17 +204,18 @@ class Call:
 
 
 def _is_number(value: object) -> bool:
+    """Return True if a value is an integer or a float."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _amounts(
     ready: Sequence[Any], name: str, default: int, warn: Callable[[str], None]
 ) -> np.ndarray:
-    """Return what jobs ask for; text, and less than nothing, are said once and are nothing."""
+    """Return the requested amounts of a resource; invalid values become 0 with a warning."""
     found = [job.scheduler_resources.get(name, default) for job in ready]
     with suppress(ValueError, TypeError, OverflowError):
         amounts = np.array(found)
-        if amounts.dtype.kind in "if" and (amounts >= 0).all():  # quickly, as nearly always
+        if amounts.dtype.kind in "if" and (amounts >= 0).all():  # the common case, without a loop
             return amounts.astype(float)
     for j, (job, amount) in enumerate(zip(ready, found, strict=True)):
         if not (_is_number(amount) and amount >= 0):
@@ -225,7 +226,7 @@ def _amounts(
 
 
 def _row(name: str, free: float, ready: Sequence[Any], warn: Callable[[str], None]) -> Row:
-    """Return a resource as a row of whole numbers; amounts beyond what there is are alike."""
+    """Return a resource as a row of integers; amounts beyond the available one are equal."""
     amounts = _amounts(ready, name, 0, warn)
     free = max(float(free), 0.0)
     if not amounts.size or free >= amounts.sum():

@@ -26,7 +26,7 @@ class File(str):
 
 
 class Job:
-    """What the interface shows of a job."""
+    """A job with the attributes of Snakemake's interface."""
 
     def __init__(self, name: str, resources: dict, priority: int = 0, inputs: tuple = ()) -> None:
         self.name, self.scheduler_resources = name, resources
