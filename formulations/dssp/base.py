@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.columns import JobColumns, rows_of
-from schedopt.formulations.dssp.sample import Sample
+from schedopt.formulations.dssp.scenarios import Scenarios
 from schedopt.formulations.program import IntegerProgram, ProgramWriter
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, check_added, label
@@ -90,7 +90,7 @@ class SelectionBase:
     sense: ClassVar[Literal["maximize", "minimize"]] = "maximize"
     known_options: ClassVar[Mapping[str, Option]] = {"fill": FILL}
 
-    sample: Sample | None = None
+    sample: Scenarios | None = None
 
     def __init__(self, instance: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
         check_options({"fill": fill}, self.known_options, self.name)

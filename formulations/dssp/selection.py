@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.base import SelectionBase
 from schedopt.formulations.dssp.rows import Row, window_rows
-from schedopt.formulations.dssp.sample import Sample
+from schedopt.formulations.dssp.scenarios import Scenarios
 from schedopt.formulations.protocol import Knapsack, Value
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp import FILL, Instance, Selected, refuse_nights, selected
@@ -45,7 +45,7 @@ class Selection(SelectionBase):
     ----------
     model : pyomo.environ.ConcreteModel
         The Pyomo model, see Notes; ``x[job name]`` is 1 if the job is selected.
-    sample : Sample or None
+    sample : Scenarios or None
         The scenarios, and the reward of a selection in them; None without ``risk``.
     side_rows : list of (str, Row)
         The rows of the side constraints, under their names.
@@ -69,7 +69,7 @@ class Selection(SelectionBase):
 
     Source: Anderson et al., SPAA 2005, section 3.1, equations 1 and 2; the third row is equation 2
     for the jobs with their own release or deadline. With ``risk`` these rows hold for planned run
-    times, and `Sample` defines the objective.
+    times, and `Scenarios` defines the objective.
     """
 
     name: ClassVar[str] = "selection"
@@ -91,7 +91,7 @@ class Selection(SelectionBase):
         refuse_nights(instance, self.name)
         super().__init__(instance, fill=fill)
         self.options |= asked
-        self.sample = Sample.of(instance, self.open, self.fill, **asked) if asked else None
+        self.sample = Scenarios.of(instance, self.open, self.fill, **asked) if asked else None
 
     def _build(self) -> pyo.ConcreteModel:
         """Return the Pyomo model: variables, objective, capacity, precedence, side constraints."""
@@ -124,9 +124,9 @@ class Selection(SelectionBase):
         add_side_rows(model, x, self.side_rows)
 
         if self.sample is not None:
-            from schedopt.formulations.dssp.sample_model import add_sample
+            from schedopt.formulations.dssp.scenario_model import add_scenarios
 
-            add_sample(self.sample, model, x)
+            add_scenarios(self.sample, model, x)
         return model
 
     @cached_property

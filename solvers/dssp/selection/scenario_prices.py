@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.sample import Sample, ServiceRow
+from schedopt.formulations.dssp.scenarios import Scenarios, ServiceRow
 from schedopt.formulations.dssp.selection import Selection
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class ScenarioRelaxation:
     def __init__(
         self,
         model: Selection,
-        sample: Sample,
+        sample: Scenarios,
         program: IntegerProgram,
         params: ScenarioParams = DEFAULTS,
     ) -> None:
@@ -266,16 +266,16 @@ def _planned_rows(program: IntegerProgram, at: NDArray[np.intp]) -> tuple[Planne
     return PlannedRows(rows, len(at)), np.array(room, dtype=np.float64)
 
 
-def _largest_demand(row: ServiceRow, sample: Sample) -> float:
+def _largest_demand(row: ServiceRow, sample: Scenarios) -> float:
     """Return the largest total demand of a row's jobs in any scenario."""
-    return float((sample.drawn[:, row.jobs] @ row.work).max(initial=0))
+    return float((sample.run_time_factors[:, row.jobs] @ row.work).max(initial=0))
 
 
-def _requested_parts(row: ServiceRow, sample: Sample, at: NDArray[np.intp]) -> Floats:
+def _requested_parts(row: ServiceRow, sample: Scenarios, at: NDArray[np.intp]) -> Floats:
     """Return the fraction of a row's room that each open job needs in each scenario."""
     work = np.zeros(len(sample.open))
     work[row.jobs] = row.work.astype(np.float64)
-    return np.asarray(sample.drawn[:, at] * (work[at] / row.room), dtype=np.float64)
+    return np.asarray(sample.run_time_factors[:, at] * (work[at] / row.room), dtype=np.float64)
 
 
 def _concatenated(parts: list[Floats]) -> Floats:

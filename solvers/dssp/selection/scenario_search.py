@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.sample import Mask, Sample
+from schedopt.formulations.dssp.scenarios import Mask, Scenarios
 from schedopt.formulations.dssp.selection import Selection
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import remaining_limits
@@ -77,7 +77,7 @@ class ScenarioSearch:
     def __init__(
         self,
         model: Selection,
-        sample: Sample,
+        sample: Scenarios,
         limits: Limits,
         began: float,
         params: ScenarioParams = DEFAULTS,
@@ -170,7 +170,7 @@ class ScenarioSearch:
                 if (k + 1) % self.params.greedy_check == 0 and self._out_of_time():
                     break
         if self.sample.measure.kind == "chance":
-            chosen &= self.sample.in_time(chosen).sum(axis=0) >= self.sample.least
+            chosen &= self.sample.on_time(chosen).sum(axis=0) >= self.sample.least
             night = self.model.instance
             for j in order.tolist():  # each comes after its predecessors
                 chosen[j] &= all(chosen[night.index[name]] for name in night.jobs[j].after)
@@ -251,7 +251,7 @@ class ScenarioSearch:
         """Return the fraction of scenarios in which each job is, or would be, on time."""
         rates = self.sample.fits.copy()
         for row in self.sample.rows:
-            asked = self.sample.drawn[:, row.jobs] * row.work
+            asked = self.sample.run_time_factors[:, row.jobs] * row.work
             run = chosen[row.jobs]
             rates[:, row.jobs] &= np.cumsum(asked * run, axis=1) + asked * ~run <= row.room
         return np.asarray(self.weights @ rates, dtype=np.float64)
@@ -283,7 +283,7 @@ class ScenarioSearch:
             if sample.measure.kind == "chance":
                 weights = np.ones(sample.count)
             if sample.measure.kind == "cvar" and self.best is not None:
-                weights = relaxed.worst(sample.in_time(self.best) @ sample.rewards)
+                weights = relaxed.worst(sample.on_time(self.best) @ sample.rewards)
             prices = np.full(relaxed.size, 1e-3 * most / sample.count / weights.mean())
         steps, best = Ascent(kept=0.3, patience=12, length=1.0), (prices, weights)
         for _ in range(self.params.price_steps):

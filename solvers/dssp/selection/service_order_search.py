@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.sample import Floats, Integers, Mask, Sample
+from schedopt.formulations.dssp.scenarios import Floats, Integers, Mask, Scenarios
 from schedopt.solvers.dssp.selection.scenario_prices import (
     DEFAULTS,
     ScenarioParams,
@@ -58,7 +58,7 @@ class ServiceOrderSearch:
 
     def __init__(
         self,
-        sample: Sample,
+        sample: Scenarios,
         relaxed: ScenarioRelaxation,
         prices: Floats,
         weights: Floats,
@@ -75,7 +75,7 @@ class ServiceOrderSearch:
         for row, asked in zip(crowded, self.asked, strict=True):
             work = np.zeros(len(sample.open), dtype=np.int64)
             work[row.jobs] = row.work
-            asked[:] = sample.drawn[:, order] * work[order]
+            asked[:] = sample.run_time_factors[:, order] * work[order]
         place = relaxed.place[order]
         self.rows, self.room = relaxed.rows.dense()[:, place], relaxed.room
         after = np.cumsum(np.minimum(0, self.rows)[:, ::-1], axis=1)[:, ::-1]

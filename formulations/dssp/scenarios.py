@@ -66,7 +66,7 @@ NEAR_TIE = 1e-12
 """Relative difference of two densities below which they are compared exactly."""
 
 
-class Sample:
+class Scenarios:
     """Scenarios of run times, and the rewards of selections in them.
 
     Parameters
@@ -79,7 +79,7 @@ class Sample:
         The selection parameter r; the capacity of a scenario is that of min(r, 1).
     measure : Measure
         The risk measure.
-    drawn : ndarray of int, shape (scenarios, jobs)
+    run_time_factors : ndarray of int, shape (scenarios, jobs)
         The factors of run times, in millionths.
 
     Attributes
@@ -95,17 +95,22 @@ class Sample:
     """
 
     def __init__(
-        self, night: Instance, open_: Mask, fill: float, measure: Measure, drawn: Integers
+        self,
+        night: Instance,
+        open_: Mask,
+        fill: float,
+        measure: Measure,
+        run_time_factors: Integers,
     ) -> None:
         began = time.perf_counter()
-        self.measure, self.drawn, self.rewards = measure, drawn, night.rewards
-        self.open, self.count = open_, len(drawn)
+        self.measure, self.run_time_factors, self.rewards = measure, run_time_factors, night.rewards
+        self.open, self.count = open_, len(run_time_factors)
         self._fitting = (
             SoloFeasibility(night)
             if night.features
             else partial(np.greater_equal, _largest_path_factors(night))
         )
-        self.fits = self._fitting(drawn)
+        self.fits = self._fitting(run_time_factors)
         self.order = order = _service_order(night, _by_density(night, self.fits))
         rank = np.empty(len(order), dtype=np.intp)
         rank[order] = np.arange(len(order))
@@ -120,36 +125,38 @@ class Sample:
         cls, night: Instance, open_: Mask, fill: float, *, risk: str, scenarios: int, seed: int
     ) -> Self:
         """Draw the scenarios of the optimization."""
-        drawn = factors(night, seed, DECIDING, scenarios)
-        return cls(night, open_, fill, Measure.read(risk), drawn)
+        run_time_factors = factors(night, seed, DECIDING, scenarios)
+        return cls(night, open_, fill, Measure.read(risk), run_time_factors)
 
     @property
     def least(self) -> int:
         """The number of scenarios in which each selected job must be on time."""
         return ceil(self.measure.level * self.count) if self.measure.kind == "chance" else 0
 
-    def in_time(self, chosen: Mask) -> Mask:
+    def on_time(self, chosen: Mask) -> Mask:
         """Return which jobs are selected and on time, shape (scenarios, jobs)."""
-        in_time: Mask = self.fits & chosen
+        on_time: Mask = self.fits & chosen
         for row in self.rows:
             run = chosen[row.jobs]
             jobs, work = row.jobs[run], row.work[run]
             if len(jobs):
-                in_time[:, jobs] &= np.cumsum(self.drawn[:, jobs] * work, axis=1) <= row.room
-        return in_time
+                on_time[:, jobs] &= (
+                    np.cumsum(self.run_time_factors[:, jobs] * work, axis=1) <= row.room
+                )
+        return on_time
 
     def value(self, chosen: Mask) -> float | None:
         """Return the value of a selection under the measure; None if it violates a chance."""
-        return self.worth(self.in_time(chosen), chosen)
+        return self.worth(self.on_time(chosen), chosen)
 
-    def worth(self, in_time: Mask, chosen: Mask) -> float | None:
+    def worth(self, on_time: Mask, chosen: Mask) -> float | None:
         """Return the value of jobs on time, given with shape (scenarios, jobs)."""
         if self.measure.kind == "chance":
-            kept = bool((in_time[:, chosen].sum(axis=0) >= self.least).all())
+            kept = bool((on_time[:, chosen].sum(axis=0) >= self.least).all())
             return fsum(self.rewards[chosen].tolist()) if kept else None
         if self.measure.kind == "mean":
-            return fsum((self.rewards * in_time.sum(axis=0)).tolist()) / self.count
-        return worst_mean(in_time @ self.rewards, self.measure.level)
+            return fsum((self.rewards * on_time.sum(axis=0)).tolist()) / self.count
+        return worst_mean(on_time @ self.rewards, self.measure.level)
 
     def estimate_risk(self, chosen: Mask, night: Instance, seed: int) -> dict[str, float]:
         """Return the value of a selection in these scenarios and in fresh ones, with its interval.
@@ -157,8 +164,8 @@ class Sample:
         For a chance the value is the least share of scenarios in which a selected job is on time.
         """
         other, count = copy(self), judges(night)
-        other.drawn, other.count = factors(night, seed, JUDGING, count), count
-        other.fits = self._fitting(other.drawn)
+        other.run_time_factors, other.count = factors(night, seed, JUDGING, count), count
+        other.fits = self._fitting(other.run_time_factors)
         inside, _ = self._estimate(chosen)
         outside, half = other._estimate(chosen)
         return {
@@ -170,12 +177,12 @@ class Sample:
 
     def _estimate(self, chosen: Mask) -> tuple[float, float]:
         """Return the value of a selection, and the half-width of its 95% confidence interval."""
-        in_time = self.in_time(chosen)
+        on_time = self.on_time(chosen)
         if self.measure.kind == "chance":
-            share = float(in_time[:, chosen].mean(axis=0).min(initial=1.0))
+            share = float(on_time[:, chosen].mean(axis=0).min(initial=1.0))
             return share, wilson(share, self.count)
-        values = in_time @ self.rewards
-        value = self.worth(in_time, chosen) or 0.0
+        values = on_time @ self.rewards
+        value = self.worth(on_time, chosen) or 0.0
         if self.measure.kind == "cvar":
             tail = (1 - self.measure.level) * self.count
             level = float(np.sort(values)[int(tail)])

@@ -8,12 +8,12 @@ import pyomo.environ as pyo
 from pyomo.core.expr import LinearExpression
 
 from schedopt.formulations.dssp.native import weighted_sum
-from schedopt.formulations.dssp.sample import Sample, ServiceRow
+from schedopt.formulations.dssp.scenarios import Scenarios, ServiceRow
 
 Term = tuple[float, Any]
 
 
-def add_sample(sample: Sample, model: pyo.ConcreteModel, x: Sequence[Any]) -> None:
+def add_scenarios(sample: Scenarios, model: pyo.ConcreteModel, x: Sequence[Any]) -> None:
     """Add the block ``sample`` to the model of a selection: the reward over scenarios.
 
     In scenario s, ``in_time[s, j]`` is 1 if job j is selected and completes in time, and
@@ -37,14 +37,14 @@ def add_sample(sample: Sample, model: pyo.ConcreteModel, x: Sequence[Any]) -> No
 
 
 def _state_service(
-    sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], row: ServiceRow
+    sample: Scenarios, block: Any, x: Sequence[Any], at: tuple[int, int], row: ServiceRow
 ) -> None:
     """Sum the selected demand in a scenario, in order, and mark late jobs."""
     before, most, unit = list[Term](), 0, max(1, row.room)
     for j, work in zip(row.jobs.tolist(), row.work.tolist(), strict=True):
         if not sample.open[j]:
             continue
-        asked = int(sample.drawn[at[1], j]) * work
+        asked = int(sample.run_time_factors[at[1], j]) * work
         most += asked
         used = block.used[(*at, j)]
         block.serves[(*at, j)] = (0.0, _state_sum((-1.0, used), *before, (asked / unit, x[j])), 0.0)
@@ -54,7 +54,9 @@ def _state_service(
         before = [(1.0, used)]
 
 
-def _state_risk_measure(sample: Sample, model: Any, x: Sequence[Any], jobs: Sequence[int]) -> None:
+def _state_risk_measure(
+    sample: Scenarios, model: Any, x: Sequence[Any], jobs: Sequence[int]
+) -> None:
     """State the risk measure: each job's chance, or another objective."""
     block, scenarios, kind = model.sample, range(sample.count), sample.measure.kind
     if kind == "chance":
