@@ -7,7 +7,7 @@ import msgspec
 
 from schedopt.solvers.result import Result
 
-Holds = Callable[[frozenset[str]], bool]
+FeasibilityTest = Callable[[frozenset[str]], bool]
 """Returns whether a set of constraints is feasible; `TimeoutError` if it is not decided."""
 
 
@@ -20,7 +20,7 @@ class ConflictNotReducedError(Exception):
         self.conflict = conflict
 
 
-def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
+def smallest_conflict(names: Sequence[str], holds: FeasibilityTest) -> list[str]:
     """Return a smallest subset of infeasible constraints that is infeasible, in the given order.
 
     It is empty if the model is infeasible without any of them.
@@ -44,7 +44,7 @@ def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
     return conflict
 
 
-def with_conflict(result: Result[Any], names: Sequence[str], holds: Holds) -> Result[Any]:
+def with_conflict(result: Result[Any], names: Sequence[str], holds: FeasibilityTest) -> Result[Any]:
     """Return the result with a smallest set of side constraints that cannot hold together."""
     try:
         return result.with_details(conflict=tuple(smallest_conflict(names, holds)))
@@ -55,7 +55,7 @@ def with_conflict(result: Result[Any], names: Sequence[str], holds: Holds) -> Re
 
 
 def _shrinking_conflicts(
-    names: Sequence[str], holds: Holds, most_rounds: int = 1_000
+    names: Sequence[str], holds: FeasibilityTest, most_rounds: int = 1_000
 ) -> Iterator[frozenset[str]]:
     """Yield ever smaller conflicts, down to a smallest.
 

@@ -12,7 +12,7 @@ from ortools.sat.python import cp_model
 from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import Holds, with_conflict
+from schedopt.solvers.conflict import FeasibilityTest, with_conflict
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
@@ -264,7 +264,9 @@ def _notes_on_model(formulation: CpSatFormulation, run: _CpSatRun, status: Any) 
     return f"the model's own objective was optimized, not the instance's: it is {value:.10g}"
 
 
-def _conflict_oracle(formulation: CpSatFormulation, limits: Limits, began: float) -> Holds:
+def _conflict_oracle(
+    formulation: CpSatFormulation, limits: Limits, began: float
+) -> FeasibilityTest:
     """Return a function that tells whether some side constraints can hold together."""
     model = copy_model(formulation)  # without the bound, which may depend on side constraints
     asked = {name: model.proto.variables[x.index] for name, x in formulation.asked.items()}

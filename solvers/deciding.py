@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.protocol import Formulation
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import Holds, with_conflict
+from schedopt.solvers.conflict import FeasibilityTest, with_conflict
 from schedopt.solvers.result import Limits, Result, Termination, gap
 from schedopt.solvers.running import Run, make_result
 
 
 @dataclass(frozen=True)
-class Decided:
+class ProgramOutcome:
     """The outcome of a search of a 0-1 program, without rounding.
 
     Attributes
@@ -48,13 +48,13 @@ class Decided:
 def conclude(
     model: Formulation,
     run: Run,
-    decided: Decided,
+    decided: ProgramOutcome,
     *,
     solver: str,
     version: str,
     solution: Any | None = None,
     options: Mapping[str, Any] | None = None,
-    holds: Holds | None = None,
+    holds: FeasibilityTest | None = None,
 ) -> Result[Any]:
     """Return the result of a search, not yet checked; it is optimal only if that is proven.
 
@@ -62,7 +62,7 @@ def conclude(
     ----------
     model : Formulation
     run : Run
-    decided : Decided
+    decided : ProgramOutcome
     solver, version : str
         The engine and its version.
     solution : solution record, optional

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, Sense
 
 
-TRIVIAL = "trivial"
+FALLBACK = "trivial"
 """The name credited with a greedy solution or a bound without search."""
 
 
@@ -47,7 +47,7 @@ def solve(
     *,
     solver: str | None = None,
     start: Start = lambda: None,
-    trivial: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
+    fallback: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
 ) -> Result:
     """Solve a formulation with its engines in order, or with a named engine.
 
@@ -60,7 +60,7 @@ def solve(
         The name of an engine, which then runs alone.
     start : callable, optional
         Returns a warm start or None; called if an engine needs one.
-    trivial : callable, optional
+    fallback : callable, optional
         Returns a greedy solution and a bound, each of which may be None; called if the time limit
         is reached before an engine has found either.
 
@@ -106,7 +106,7 @@ def solve(
         result = _out_of_time(model, limits)
     if result.termination == "completed" and remaining_limits(limits, began).time_limit == 0:
         result = msgspec.structs.replace(result, termination="time-limit")
-    result = _with_fallback(model, result, trivial)
+    result = _with_fallback(model, result, fallback)
     if solver is not None:
         result = _with_new_name(model, solver, result)
     near: float = getattr(model, "tolerance", 0.0)
@@ -131,7 +131,7 @@ def _out_of_time(model: Formulation, limits: Limits) -> Result:
     return make_result(
         model,
         Run(limits),
-        solver=TRIVIAL,
+        solver=FALLBACK,
         version=plain_version(),
         stopped="time-limit",
         message="the time limit was reached before the model could be built",
@@ -139,20 +139,20 @@ def _out_of_time(model: Formulation, limits: Limits) -> Result:
 
 
 def _with_fallback(
-    model: Formulation, result: Result, trivial: Callable[[], tuple[Any | None, float | None]]
+    model: Formulation, result: Result, fallback: Callable[[], tuple[Any | None, float | None]]
 ) -> Result:
     """Fill in a greedy solution and a bound if the time limit was reached without them."""
     late = result.termination in ("time-limit", "interrupted", "completed")
     if not late or model.changed or None not in (result.solution, result.bound):
         return result
-    solution, bound = trivial()
+    solution, bound = fallback()
     if result.solution is None and solution is not None:
         value = model.instance.objective_of(solution)
         result = msgspec.structs.replace(
-            result, solution=solution, objective=value, solver=TRIVIAL, found_by=TRIVIAL
+            result, solution=solution, objective=value, solver=FALLBACK, found_by=FALLBACK
         )
     if result.bound is None and bound is not None:
-        result = msgspec.structs.replace(result, bound=bound, bounded_by=TRIVIAL)
+        result = msgspec.structs.replace(result, bound=bound, bounded_by=FALLBACK)
     return with_status(model, result)
 
 

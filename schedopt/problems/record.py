@@ -154,7 +154,7 @@ class Problem(Generic[I]):
         """Return a warm start, or None if there is no time to compute one."""
         return None
 
-    def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
+    def fallback(self, model: Formulation) -> tuple[Any | None, float | None]:
         """Return a solution and a bound that need no search; None for each that is not known."""
         return None, None
 

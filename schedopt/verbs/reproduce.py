@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry, Findings
 
 LONG = 10.0  # seconds from which on the recorded time is announced
-Told = dict[str, Any]  # the outcome of a reproduction, as a document
+Reproduction = dict[str, Any]  # the outcome of a reproduction, as a document
 
 
 def reproduce(
@@ -25,8 +25,8 @@ def reproduce(
     quick: bool = False,
     output: str | Path | None = None,
     watch: Callable[[str], None] | None = None,
-    done: Callable[[Told], None] | None = None,
-) -> list[Told]:
+    done: Callable[[Reproduction], None] | None = None,
+) -> list[Reproduction]:
     """Run reproductions, and judge the claims of the papers.
 
     Parameters
@@ -66,7 +66,7 @@ def reproduce(
     return reproduced
 
 
-def last_recorded() -> list[Told]:
+def last_recorded() -> list[Reproduction]:
     """Return the recorded outcomes of all reproductions, without running them.
 
     Raises
@@ -109,7 +109,7 @@ def _entries() -> dict[str, Entry]:
 
 def _run_entry(
     entry: Entry, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
-) -> Told:
+) -> Reproduction:
     from schedopt.validation.reproduce.ledger import run
 
     if watch:
@@ -128,6 +128,6 @@ def _run_entry(
     return _document(entry) | {"plot": None if plot is None else str(plot)}
 
 
-def _document(entry: Entry) -> Told:
-    document: Told = msgspec.to_builtins(entry)
+def _document(entry: Entry) -> Reproduction:
+    document: Reproduction = msgspec.to_builtins(entry)
     return document

@@ -169,8 +169,8 @@ def _search(
             return start
         return record.hint(model, remaining_limits(limits, began).time_limit)
 
-    quick = partial(record.trivial, model)
-    return portfolio.solve(model, limits, solver=solver, start=warm_start, trivial=quick)
+    quick = partial(record.fallback, model)
+    return portfolio.solve(model, limits, solver=solver, start=warm_start, fallback=quick)
 
 
 class _Clock:

@@ -13,7 +13,7 @@ from schedopt.instances.extras import MissingExtraError, installed, missing
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import Holds, with_conflict
+from schedopt.solvers.conflict import FeasibilityTest, with_conflict
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.cone_programs import feasible, solve_program
 from schedopt.solvers.hesrpt.direct import split_evenly
@@ -288,7 +288,7 @@ def run_attempt(
     task: EngineTask,
     name: str,
     work: Callable[[Attempt], Termination],
-    holding: Callable[[Attempt], Holds] | None = None,
+    holding: Callable[[Attempt], FeasibilityTest] | None = None,
 ) -> Result[Allocated]:
     """Run an engine and return its result, which is not yet checked.
 
@@ -332,7 +332,7 @@ def _may_be_satisfiable(model: Allocation) -> bool:
         return True
 
 
-def _feasibility_test(attempt: Attempt) -> Holds:
+def _feasibility_test(attempt: Attempt) -> FeasibilityTest:
     """Return a test whether some side constraints, by name, can hold together."""
     model, late = attempt.model, bool(attempt.instance.arrivals.any())
 

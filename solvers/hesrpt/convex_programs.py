@@ -10,7 +10,7 @@ from schedopt.formulations.hesrpt import Allocation, epochs
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers import clarabel
-from schedopt.solvers.conflict import Holds
+from schedopt.solvers.conflict import FeasibilityTest
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.attempt import PARAMS, Attempt, run_attempt
 from schedopt.solvers.hesrpt.cone_programs import solve_program
@@ -137,7 +137,7 @@ def _solve_one_by_one(attempt: Attempt) -> Termination:
     return "completed"
 
 
-def _can_hold(attempt: Attempt) -> Holds:
+def _can_hold(attempt: Attempt) -> FeasibilityTest:
     """Return a test whether the named side constraints can hold together in some program."""
     model = attempt.model
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.protocol import Formulation, Side
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import Holds, with_conflict
+from schedopt.solvers.conflict import FeasibilityTest, with_conflict
 from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
@@ -228,7 +228,9 @@ def load_solution(model: Any, matrix: Matrix, values: Floats) -> float:
     return float(pyo.value(objective))
 
 
-def _conflict_oracle(engine: MipSolver, side: Side, run: MatrixRun, began: float) -> Holds:
+def _conflict_oracle(
+    engine: MipSolver, side: Side, run: MatrixRun, began: float
+) -> FeasibilityTest:
     """Return a function that tells whether some side constraints can hold together."""
     matrix = run.matrix
     place = {id(row): i for i, row in enumerate(matrix.rows)}

@@ -29,7 +29,7 @@ from schedopt.solvers.dssp.greedy import greedy_solution
 from schedopt.solvers.dssp.selection import BuildLimits
 from schedopt.solvers.dssp.selection.scenario_search import SHORT, ScenarioSearch
 from schedopt.solvers.dssp.selection.service_order_search import ServiceOrderSearch
-from schedopt.solvers.portfolio import TRIVIAL
+from schedopt.solvers.portfolio import FALLBACK
 from schedopt.solvers.priced_core.dominance import DominanceParams
 from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.solvers.result import Limits
@@ -331,7 +331,7 @@ def test_selection_with_too_many_rows_skips_engines(
     monkeypatch.setattr("schedopt.solvers.dssp.selection.BUILD_LIMITS", BuildLimits(0, 0, 0))
     result = solve(season, constraints=rules, time_limit=5.0)
     assert result.termination == "time-limit"
-    assert result.found_by == result.bounded_by == TRIVIAL
+    assert result.found_by == result.bounded_by == FALLBACK
     assert result.violations == ()
     assert result.objective <= best.bound
     assert best.objective <= result.bound

@@ -56,7 +56,7 @@ class DsspProblem(Problem["Instance"]):
         """Return ``season`` for several nights, otherwise ``selection``."""
         return "season" if instance.nights > 1 else super().default_formulation(instance)
 
-    def trivial(self, model: Any) -> tuple[Any | None, float | None]:
+    def fallback(self, model: Any) -> tuple[Any | None, float | None]:
         """Return a greedy selection by reward per demand, and a weak bound."""
         from schedopt.solvers.dssp.greedy import greedy_solution
 

@@ -50,7 +50,7 @@ class HesrptProblem(Problem):
                 continue
         return None
 
-    def trivial(
+    def fallback(
         self,
         model: Formulation,
         *,

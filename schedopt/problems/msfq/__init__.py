@@ -66,11 +66,11 @@ class MsfqProblem(Problem["Instance"]):
 
         return start(model, seconds)
 
-    def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
+    def fallback(self, model: Formulation) -> tuple[Any | None, float | None]:
         """Return a bound that needs no search."""
-        from schedopt.problems.msfq.starting import trivial
+        from schedopt.problems.msfq.starting import fallback
 
-        return trivial(model)
+        return fallback(model)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the content of a priority file in place of its name."""

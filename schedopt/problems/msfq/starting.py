@@ -27,7 +27,7 @@ def start(model: Formulation, seconds: float | None = None) -> Bracketed | None:
     return best_policy(model.instance, seconds) if isinstance(model, LogBound) else None
 
 
-def trivial(model: Formulation) -> tuple[None, float | None]:
+def fallback(model: Formulation) -> tuple[None, float | None]:
     """Return a bound for a threshold: that no job responds sooner than it runs."""
     queue = model.instance
     if model.name != "threshold" or queue.log is not None:

@@ -171,7 +171,7 @@ def solve_relaxation(model: Schedule, limits: Limits) -> Result:
     if limits.time_limit is not None:
         seconds = PARAMS.bound_share * limits.time_limit
     limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
-    return portfolio.solve(selection, limits, trivial=lambda: greedy_solution(selection))
+    return portfolio.solve(selection, limits, fallback=lambda: greedy_solution(selection))
 
 
 def bound_takes_too_long(model: Schedule, limits: Limits) -> bool:

@@ -15,8 +15,8 @@ from schedopt.formulations.program import IntArray, IntegerProgram
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
-from schedopt.solvers.conflict import Holds
-from schedopt.solvers.deciding import Decided, conclude, remaining_limits
+from schedopt.solvers.conflict import FeasibilityTest
+from schedopt.solvers.deciding import ProgramOutcome, conclude, remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.mip import engine_of
 from schedopt.solvers.priced_core.in_order import OrderedOptimum, maximize_in_order
@@ -122,14 +122,14 @@ def outcome_of(
     message: str = "",
     *,
     engine: str,
-) -> Decided:
+) -> ProgramOutcome:
     """Return the outcome of a search in rewards; a proof is credited to ``engine``."""
     if stopped == "completed":
         message = message or "not proven: remaining solutions differ by less than the tolerances"
     best = None if search.x is None else search.x.astype(np.int8)
     bound = None if search.bound is None else Fraction(search.bound) / scale
     proved_by = engine if search.proven else None
-    return Decided(stopped, best, bound, search.proven, message, proved_by=proved_by)
+    return ProgramOutcome(stopped, best, bound, search.proven, message, proved_by=proved_by)
 
 
 def termination(search: PricedCoreSearch) -> Termination:
@@ -170,19 +170,19 @@ def _solve_in_order(model: Selection | Season, task: EngineTask) -> Result[Any]:
 
 def _outcome_in_order(
     found: OrderedOptimum, names: Sequence[str], units: Sequence[Fraction]
-) -> Decided:
+) -> ProgramOutcome:
     """Return the outcome for objectives in order, in rewards."""
     if not found.has_solution and found.proven:
-        return Decided("infeasible", None, None, proven=True)
+        return ProgramOutcome("infeasible", None, None, proven=True)
     bounds = [Fraction(bound) / unit for bound, unit in zip(found.bounds, units, strict=True)]
     best = found.x.astype(np.int8) if found.has_solution else None
     if found.proven:
-        return Decided("optimal", best, bounds[0], proven=True)
+        return ProgramOutcome("optimal", best, bounds[0], proven=True)
     met = [value == bound for value, bound in zip(found.values, found.bounds, strict=True)]
     k = met.index(False)
     bound = f"{float(bounds[k]):.12g}"
     message = f"not proven: {names[k]} is at most {bound}, with the earlier objectives fixed"
-    return Decided("time-limit", best, bounds[0], proven=False, message=message)
+    return ProgramOutcome("time-limit", best, bounds[0], proven=False, message=message)
 
 
 def solve_declared_model(model: Selection | Season, task: EngineTask) -> Result[Any]:
@@ -231,7 +231,7 @@ def conflict_oracle(
     limits: Limits,
     began: float,
     seconds: float = 20.0,
-) -> Holds:
+) -> FeasibilityTest:
     """Return a function that tests whether some of the named side constraints can hold together.
 
     Without a time limit, each test takes at most ``seconds``.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from schedopt.instances.decimals import LARGEST, Whole
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import Decided, conclude, remaining_limits
+from schedopt.solvers.deciding import ProgramOutcome, conclude, remaining_limits
 from schedopt.solvers.dssp.selection.knapsack import bounds
 from schedopt.solvers.dssp.selection.knapsack.bounds import KnapsackParams
 from schedopt.solvers.dssp.selection.knapsack.items import (
@@ -304,7 +304,7 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     return Partial(result, decided.bound) if handed_on else result
 
 
-def _decide(model: Selection, run: Run) -> Decided:
+def _decide(model: Selection, run: Run) -> ProgramOutcome:
     """Solve the knapsack; if demands were rounded, prove the solution in integers."""
     knapsack = model.plain()
     assert knapsack is not None  # noqa: S101 - the engine accepts no other selection
@@ -317,7 +317,7 @@ def _decide(model: Selection, run: Run) -> Decided:
     if search.exact and fits and (proven or exact):
         columns = np.zeros(model.width, dtype=np.int8)
         columns[positions[chosen]] = 1
-        return Decided(stopped, columns, Fraction(search.bound), proven, message)
+        return ProgramOutcome(stopped, columns, Fraction(search.bound), proven, message)
     # Find a solution with demands rounded up, and prove the optimum without rounding.
     from schedopt.solvers.dssp.selection.priced_core import outcome_of, termination
     from schedopt.solvers.priced_core.search import PricedCoreSearch
