@@ -55,9 +55,9 @@ class CapacityProfile:
 
     Attributes
     ----------
-    there : Steps
-        How much there is.
-    asked : dict
+    available : Steps
+        The amount over time.
+    demands : dict
         What each task takes if it runs here, by its place among the intervals.
     literals : dict
         Whether a task takes anything; without a literal it does if its job runs.
@@ -65,20 +65,20 @@ class CapacityProfile:
         The numbers of the processors, if the amount is one of processors.
     """
 
-    there: Steps
-    asked: dict[int, Any]
+    available: Steps
+    demands: dict[int, Any]
     literals: dict[int, Variable] = field(default_factory=dict)
     numbers: Sequence[int] = range(0)
 
     def band(self, low: int, high: int) -> Steps:
         """Return the amount above one level and up to another."""
-        return self.there.map_amounts(
+        return self.available.map_amounts(
             lambda amount: min(max(amount, Fraction(low)), Fraction(high)) - low
         )
 
     def taken(self, value: Value) -> dict[int, int]:
         """Return the amounts that tasks take in a solution, if their jobs run."""
-        numbers = {k: y if isinstance(y, int) else round(value(y)) for k, y in self.asked.items()}
+        numbers = {k: y if isinstance(y, int) else round(value(y)) for k, y in self.demands.items()}
         absent = {k for k, literal in self.literals.items() if value(literal) < 0.5}
         return {k: number for k, number in numbers.items() if number and k not in absent}
 
@@ -111,10 +111,10 @@ class MachineCapacity:
                 self.model.add(sum(own) == x)
             for name, literal in zip(pools, own, strict=True):
                 literals[name][k] = literal
-        for name, there in machine.pools.items():
-            asked = {k: width[k] for k in literals[name]}
-            whole = CapacityProfile(self._in_integers(there), asked, literals[name])
-            whole.there = whole.band(0, sum(asked.values()))
+        for name, available in machine.pools.items():
+            demands = {k: width[k] for k in literals[name]}
+            whole = CapacityProfile(self._in_integers(available), demands, literals[name])
+            whole.available = whole.band(0, sum(demands.values()))
             blocks = self._blocks_of(name, whole)
             self._add_cumulative(whole)
             if len(blocks) > 1:
@@ -128,7 +128,7 @@ class MachineCapacity:
             layers = [layer for layer in machine.layers if layer.pool == pool]
             parts = [(self._in_integers(layer.there), layer.numbers) for layer in layers]
         else:
-            levels = [*block_levels(map(int, whole.there.amounts)), int(whole.there.most)]
+            levels = [*block_levels(map(int, whole.available.amounts)), int(whole.available.most)]
             cuts = [*levels[:-1], max(levels[-1], int(machine.pools[pool].most))]
             parts = [
                 (whole.band(low, high), machine.numbers[pool][first:after])
@@ -137,50 +137,50 @@ class MachineCapacity:
                 )
             ]
         return [
-            CapacityProfile(part, dict(whole.asked), whole.literals, numbers)
+            CapacityProfile(part, dict(whole.demands), whole.literals, numbers)
             for part, numbers in parts
         ]
 
     def _distribute(self, whole: CapacityProfile, blocks: Sequence[CapacityProfile]) -> None:
         """Split the processors of each task among the blocks of its pool."""
         for b, block in enumerate(blocks):
-            for k, width in whole.asked.items():
-                most = min(width, int(block.there.most))
-                block.asked[k] = self.model.new_int_var(0, most, f"{k} from {b}")
+            for k, width in whole.demands.items():
+                most = min(width, int(block.available.most))
+                block.demands[k] = self.model.new_int_var(0, most, f"{k} from {b}")
             self._add_cumulative(block)
         for k, literal in whole.literals.items():
-            taken = sum(block.asked[k] for block in blocks)
-            self.model.add(taken == whole.asked[k] * literal)
+            taken = sum(block.demands[k] for block in blocks)
+            self.model.add(taken == whole.demands[k] * literal)
 
     def add_resources(self) -> None:
         """Tasks that run together hold no more of a resource than there is."""
-        for name, there in self.night.machine.resources.items():
+        for name, available in self.night.machine.resources.items():
             of_job = [as_written(job.holds.get(name, 0.0)) for job in self.night.jobs]
             held = {k: of_job[j] for k, j in enumerate(self.tasks.job_of)}
-            unit = lowest([*held.values(), *there.amounts])[1]
-            if there.most * unit > LARGEST:  # larger units, rounded to be on the safe side
-                unit = Fraction(LARGEST, ceil(there.most))
+            unit = lowest([*held.values(), *available.amounts])[1]
+            if available.most * unit > LARGEST:  # larger units, rounded to be on the safe side
+                unit = Fraction(LARGEST, ceil(available.most))
                 self.exact = False
-            asked = {k: min(ceil(use * unit), LARGEST) for k, use in held.items() if use}
-            self._add_cumulative(CapacityProfile(self._in_integers(there, unit), dict(asked)))
+            demands = {k: min(ceil(use * unit), LARGEST) for k, use in held.items() if use}
+            self._add_cumulative(CapacityProfile(self._in_integers(available, unit), dict(demands)))
 
     def add_job_limits(self) -> None:
         """Tasks of one job that run together take no more than its most processors."""
         tasks_of: dict[int, dict[int, int]] = {}
         for k, j in enumerate(self.tasks.job_of):
             tasks_of.setdefault(j, {})[k] = self.night.jobs[j].processors
-        for j, asked in tasks_of.items():
+        for j, demands in tasks_of.items():
             if (most := self.night.jobs[j].max_processors) is not None:
-                self._add_cumulative(CapacityProfile(Steps.of(most), dict(asked)))
+                self._add_cumulative(CapacityProfile(Steps.of(most), dict(demands)))
 
     def _add_cumulative(self, profile: CapacityProfile) -> None:
         """State that tasks that run together take no more than there is."""
-        if not profile.asked:
+        if not profile.demands:
             return
-        most, last = profile.there.most, self.grid.horizon + 1
-        intervals = [self._interval(k, profile.literals.get(k)) for k in profile.asked]
-        sizes = [*profile.asked.values()]
-        for start, end, amount in profile.there.spans():
+        most, last = profile.available.most, self.grid.horizon + 1
+        intervals = [self._interval(k, profile.literals.get(k)) for k in profile.demands]
+        sizes = [*profile.demands.values()]
+        for start, end, amount in profile.available.spans():
             if amount < most:
                 long = int((last if end is None else end) - start)
                 absent = self.model.new_fixed_size_interval_var(int(start), long, f"away[{start}]")
@@ -200,7 +200,7 @@ class MachineCapacity:
             )
         return self._optional[key]
 
-    def _in_integers(self, there: Steps, unit: int | Fraction = 1) -> Steps:
+    def _in_integers(self, available: Steps, unit: int | Fraction = 1) -> Steps:
         """Return an amount in integers over units of time, rounded down within each unit."""
         scale, last = Fraction(self.grid.scale), Fraction(self.grid.horizon + 1)
         spans = [
@@ -209,10 +209,10 @@ class MachineCapacity:
                 ceil(last if end is None else min(last, end * scale)),
                 floor(amount * unit),
             )
-            for start, end, amount in there.spans()
+            for start, end, amount in available.spans()
         ]
         times = sorted({time for a, b, _ in spans for time in (a, b)})
-        least = [floor(there.most * unit)] * (len(times) - 1)
+        least = [floor(available.most * unit)] * (len(times) - 1)
         for a, b, amount in spans:
             for i in range(bisect_left(times, a), bisect_left(times, b)):
                 least[i] = min(least[i], amount)
@@ -240,6 +240,6 @@ class MachineCapacity:
                 for k, i in enumerate(self.tasks.task_of)
                 if k in taken and self.tasks.job_of[k] in run
             ]
-            for i, numbers in assign_processors(block.there, tasks).items():
+            for i, numbers in assign_processors(block.available, tasks).items():
                 on[i] = *on.get(i, ()), *map(block.numbers.__getitem__, numbers)
         return on

@@ -146,9 +146,9 @@ class JobColumns:
         night, amounts = self.instance, np.zeros(len(self.instance.jobs), dtype=np.int64)
         for name, amount in use.items():
             amounts[night.index[name]] = amount
-        there = Steps.of(capacity).up_to(night.end)
+        available = Steps.of(capacity).up_to(night.end)
         fits = night.in_time & (amounts <= capacity)
-        for _, row in window_demand(night, fits, "energy", there, per_task=amounts.tolist()):
+        for _, row in window_demand(night, fits, "energy", available, per_task=amounts.tolist()):
             yield from self.spread(row)
 
     def spread(self, row: Row) -> Iterator[Row]:

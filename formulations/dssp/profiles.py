@@ -44,14 +44,14 @@ def block_levels(amounts: Iterable[int]) -> list[int]:
     return levels
 
 
-def assign_processors(there: Steps, tasks: Sequence[BlockTask]) -> dict[int, list[int]]:
+def assign_processors(available: Steps, tasks: Sequence[BlockTask]) -> dict[int, list[int]]:
     """Return the processors of each task on a block, numbered from 0, which it keeps to its end.
 
     Tasks that run when the fewest processors are present come first. After that time processors are
     only added: each task takes the lowest idle ones. Before it the same holds backwards in time.
     """
     on: dict[int, list[int]] = {}
-    for _, parts in groupby(there.spans(), lambda span: span.amount > 0):
+    for _, parts in groupby(available.spans(), lambda span: span.amount > 0):
         stretch = list(parts)
         bottom, last = int(min(stretch, key=lambda span: span.amount).start), stretch[-1].end or inf
         mine = [task for task in tasks if stretch[0].start <= task.start < last]

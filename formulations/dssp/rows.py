@@ -27,8 +27,8 @@ def selectable(night: Instance, fill: float) -> NDArray[np.bool_]:
 
     @cache
     def room(pools: tuple[str, ...], start: float, end: float) -> Fraction:
-        there = machine.together(pools)
-        return there.until(as_written(end)) - there.until(as_written(start))
+        available = machine.together(pools)
+        return available.until(as_written(end)) - available.until(as_written(start))
 
     fits = night.in_time.copy()
     for j in np.flatnonzero(fits):
@@ -65,9 +65,9 @@ def window_rows(
     demands = night.planned.demands.take(due)
     rows = [Row("capacity", due.tolist(), demands, upper=night.exact_capacity(fill))]
     if night.windowed:
-        there = night.machine.total.map_amounts(lambda amount: part * amount)
+        available = night.machine.total.map_amounts(lambda amount: part * amount)
         whole = (0.0, night.deadline)
-        own = window_demand(night, open_, "capacity", there, longest=longest)
+        own = window_demand(night, open_, "capacity", available, longest=longest)
         rows += [row for window, row in own if (window.release, window.deadline) != whole]
     return rows + (_pool_and_resource_rows(night, open_, part, longest) if night.features else [])
 
@@ -76,7 +76,7 @@ def window_demand(
     night: Instance,
     among: NDArray[np.bool_],
     what: str,
-    there: Steps,
+    available: Steps,
     *,
     per_task: Sequence[float] | None = None,
     longest: float = 1.0,
@@ -91,8 +91,8 @@ def window_demand(
         The jobs that count.
     what : str
         What the rows bound, for their names.
-    there : Steps
-        How much there is, over time.
+    available : Steps
+        The amount over time.
     per_task : sequence of float, optional
         What each running task of a job holds; by default a job uses its processors.
     longest : float
@@ -103,11 +103,11 @@ def window_demand(
         held = zip(per_task, night.jobs, demands, strict=True)
         demands = [as_written(amount) / job.processors * d for amount, job, d in held]
         work = np.array([float(part) for part in demands])
-    for window in windows(night, among, longest * work, there):
+    for window in windows(night, among, longest * work, available):
         key = f"{what} from {window.release:.15g} to {window.deadline:.15g}"
         jobs = window.jobs.tolist()
         parts: list[Number] = [demands[j] for j in jobs]
-        yield window, Row(key, jobs, parts, upper=window.room(there))
+        yield window, Row(key, jobs, parts, upper=window.room(available))
 
 
 def _pool_and_resource_rows(
@@ -121,14 +121,14 @@ def _pool_and_resource_rows(
     allowed = [frozenset(machine.of_job(job)) for job in night.jobs]
     for pools in _closed_under_union(set(allowed)) - {frozenset(machine.pools)}:
         names = [name for name in machine.pools if name in pools]
-        there = machine.together(names).map_amounts(lambda amount: fill * amount)
+        available = machine.together(names).map_amounts(lambda amount: fill * amount)
         inside = open_ & np.array([own <= pools for own in allowed])
         what = f"pools {', '.join(names)}"
-        rows += [row for _, row in window_demand(night, inside, what, there, longest=longest)]
-    for name, there in machine.resources.items():
+        rows += [row for _, row in window_demand(night, inside, what, available, longest=longest)]
+    for name, available in machine.resources.items():
         held = [job.holds.get(name, 0.0) for job in night.jobs]
         what = f"resource {name}"
-        own = window_demand(night, open_, what, there, per_task=held, longest=longest)
+        own = window_demand(night, open_, what, available, per_task=held, longest=longest)
         rows += [row for _, row in own]
     return rows
 
