@@ -22,8 +22,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from benchmarks.tables import Measured, measurement, out, resume, row
+from builders.rules import DRAWS, Named
 from schedopt import evaluate, solve
 from schedopt.formulations.dssp import Selection
 from schedopt.instances import constraints as kinds
@@ -159,6 +161,16 @@ RULES: dict[str, Rule] = {
     "seats": _seats,
 }
 """Side constraints of dssp, by what a run of the agreement calls them."""
+
+
+def _drawn(kind: str) -> Rule:
+    """Return the common draw of a kind as a rule of the agreement."""
+    return lambda draw, draft, name: replace(
+        DRAWS[kind](draw, Named(draft.names, draft.teams)), name=name
+    )
+
+
+RULES |= {kind: _drawn(kind) for kind in DRAWS if kind not in {key.split()[0] for key in RULES}}
 
 
 def selection(kind: str, seed: int, most: int = 12) -> Instance:
