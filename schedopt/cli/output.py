@@ -24,7 +24,7 @@ PLANS = (".csv", ".parquet", ".sh")  # endings of plans; a template writes the l
 REQUIRES = {".parquet": "polars", ".html": "matplotlib", ".png": "matplotlib"}
 """The package that writes a file, by its ending."""
 FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
-PIPE = 128 + 13  # exit status where the reader of the output has gone: that of SIGPIPE
+PIPE = 128 + 13  # exit status if the reader of the output has gone, as of SIGPIPE
 
 _CONTROL = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 """Matches characters in UTF-8 that act on a terminal."""

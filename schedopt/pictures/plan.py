@@ -38,7 +38,7 @@ def plan(
 ) -> Figure:
     """Draw a plan, and the deadline of its night if known.
 
-    The time of the last replanning is marked, where it is after the start.
+    The time of the last replanning is marked if it is after the start.
     """
     several = "night" in table.titles
     order = itemgetter(*["night"] * several, "start", "end", "job")
@@ -118,7 +118,7 @@ def _bars(
 
 
 def _left_out(axes: Axes, jobs: Sequence[PlanRow], first: int, end: float) -> None:
-    """Write why jobs are left out, where their bars would be."""
+    """Write the reasons why jobs are left out in place of their bars."""
     for row, job in enumerate(jobs, start=first):
         axes.axhspan(row - 0.5, row + 0.5, color=style.PALE, alpha=0.4, linewidth=0)
         reason, _, rule = str(job["reason"] or "not said why").partition(":")

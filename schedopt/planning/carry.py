@@ -36,8 +36,8 @@ def carry(
 ) -> list[Constraint]:
     """Return fair shares that include the usage of earlier nights; results are in order of time.
 
-    The rules are those that are given, or those of the last plan: its night's and those that were
-    added.
+    Without ``rules``, the fair shares of the last plan are carried: those of its night, and those
+    that were added.
     """
     life, nights = _memory(half_life, window)
     used = [night for result in results for night in _nights_of(result)]
@@ -130,7 +130,7 @@ def _with_past(
 ) -> FairShare:
     """Return a fair share with the usage of earlier nights; the last night has age 0."""
     bounded = rule.at_most | rule.at_least
-    past = dict.fromkeys(bounded, Fraction(0))  # of these there may be no job on some night to come
+    past = dict.fromkeys(bounded, Fraction(0))  # also of groups without a job on a later night
     total = Fraction(0)
     for age, night in enumerate(reversed(used)):
         if window is not None and age >= window - 1:

@@ -1,8 +1,8 @@
 """The probability that each job of a plan is on time, by simulation.
 
-Run times are as long as drawn factors make them. A plan that a dispatcher made is run by it; any
-other, and one that a solver made, by its own order: of the tasks that can run, the one that is
-planned to start first.
+Run times are the planned ones times random factors. The plan of a dispatcher is carried out by that
+dispatcher. Any other plan is carried out in its own order: the runnable task with the earliest
+planned start runs first.
 """
 
 from __future__ import annotations

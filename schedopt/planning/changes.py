@@ -30,7 +30,7 @@ def spans(night: Instance, solution: Scheduled | None) -> dict[str, Span]:
 def time_tolerance(night: Instance) -> float:
     """Return the difference up to which two times of a plan count as equal.
 
-    A minute where the night knows its time by the clock, else what rounding makes.
+    It is a minute if the night has a start by the clock, else a rounding error.
     """
     if night.start is None:
         return 1e-9 * (1 + night.horizon)

@@ -114,7 +114,7 @@ def with_cloud(
     Raises
     ------
     InputError
-        If the night has pools, or a share of what is selected.
+        If the night has pools, or a fair share of the selected demand.
     """
     if night.pools:
         raise InputError("a night without pools: the cloud is one", place="cloud")

@@ -131,7 +131,7 @@ def rest_of(result: Result) -> tuple[RemainingNight, Result] | None:
         schedule = rest.from_night({*solution.selected} - rest.settled, tasks)
     except KeyError as missing:
         found = f"none for {missing.args[0]}"
-        raise InputError("a task for each task of what is run", found=found) from None
+        raise InputError("a time for each task of the jobs that run", found=found) from None
     asks = LazyQuestion(rest.instance, "schedule", {})
     on_rest = replace(
         result, instance=rest.instance.name, solution=schedule, constraints=(), asked=asks

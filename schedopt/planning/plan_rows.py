@@ -99,7 +99,7 @@ def in_time(instance: Instance, solution: Scheduled) -> str:
     return f"{len(done):,} of {count_of(len(late), 'job')} on time{own}"
 
 
-# Dispatching what is chosen.
+# Dispatching the selected jobs.
 
 
 def dispatch_result(

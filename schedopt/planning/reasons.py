@@ -44,7 +44,7 @@ class Reason:
 
 
 def reasons(instance: Instance, result: Result, most: int | None = None) -> dict[str, Reason]:
-    """Return the reason for each job that is left out, or for the ``most`` rewarding ones."""
+    """Return why jobs are left out, for all of them or for the ``most`` jobs of highest reward."""
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):
         return {}
@@ -251,7 +251,7 @@ class _Exchanges:
     def _first_broken_rule(self, j: int, without: Iterable[int]) -> str:
         """Return the first rule that an exchange violates."""
         added, gone = {j}, set(without)
-        if self.program.lifting:  # where columns stand for others
+        if self.program.lifting:  # if columns imply others
             held = set(np.flatnonzero(self.program.point((self.chosen - gone) | {j})).tolist())
             added, gone = held - self.held, self.held - held
         change = self._change(added, gone)

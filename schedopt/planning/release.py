@@ -335,7 +335,7 @@ def simulate(
         while coming and coming[-1].release.begin <= until:
             insort(queue, coming.pop(), key=lambda one: one.release.order)
         again = True
-        while again:  # once more where a stage without length has ended
+        while again:  # again if a stage without length has ended
             again = False
             for one in queue:
                 if unfinished.intersection(one.release.after):

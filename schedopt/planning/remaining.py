@@ -125,7 +125,7 @@ class RemainingNight:
         ]
 
     def pool_of(self, run: Run) -> str:
-        """Return the pool that a task runs on: the first, where that is not known."""
+        """Return the pool that a task runs on; by default the first pool."""
         return (
             run.pool if run.pool in self.night.machine.pools else next(iter(self.night.pools), "")
         )

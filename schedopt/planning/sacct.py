@@ -53,9 +53,9 @@ class Account:
     def observed(self, planned: Planned, night_state: NightState) -> list[Observed]:
         """Return a report on each task, including tasks that Slurm does not know yet.
 
-        Slurm leaves out what is not eligible yet. A task of the plan without a row is waiting if
-        what it waits for is not done, or if it was to start after the first start in the account.
-        Of any other the plan, or the history, is taken to hold: the account begins later.
+        Slurm omits tasks that are not eligible yet. A planned task without a row is waiting if its
+        predecessors are not done, or if its planned start is after the first start in the account.
+        Other tasks without a row are assumed to have run as planned, before the account begins.
         """
         reports = [
             Observed(one.job, one.stage, one.task, one.status, one.start, one.end, place=one.place)

@@ -36,9 +36,9 @@ class Queue:
     begun : set of TaskKey
         The tasks that run or are done.
     attempts : mapping
-        What Slurm knows of each task.
+        The attempts of each task in Slurm's accounting.
     planned : mapping
-        When each task was to run in the plan before.
+        The start and end of each task in the plan before.
     """
 
     begun: Collection[TaskKey] = ()
@@ -93,9 +93,9 @@ def script_rows(
     Parameters
     ----------
     rows : sequence of PlanRow
-        The plan's: of jobs that run, tasks that have not begun are released.
+        The rows of the plan. Of the jobs that run, tasks that have not begun are released.
     queue : Queue
-        What is in the queue already. Jobs whose waiting tasks are planned as before stay in it.
+        The present queue. Jobs whose waiting tasks are planned as before stay in it.
     """
     jobs = {row["job"]: row for row in rows}
     tasks: dict[str, list[PlacedTask]] = {row["job"]: [] for row in rows if row["run"]}

@@ -66,7 +66,7 @@ class Problem(Generic[I]):
     name: ClassVar[str]  # in files and on the command line
     title: ClassVar[str]  # the question that it asks
     objective: ClassVar[str] = "the objective"  # such as ``reward``
-    objectives: ClassVar[Mapping[str, str]] = {}  # those that an instance may ask for instead
+    objectives: ClassVar[Mapping[str, str]] = {}  # others that an instance may ask for
     tiny: ClassVar[bytes]  # an instance small enough to try a policy or a solver on
     formulation_names: ClassVar[Sequence[str]]  # the first is the default
     explained: ClassVar[Sequence[str]] = ()  # those whose prices are known, for --explain
@@ -171,7 +171,7 @@ class Problem(Generic[I]):
     def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if a formulation cannot be explained."""
         if model.name not in self.explained:
-            expected = "a selection, a schedule or a season of dssp: of others no prices are known"
+            expected = "a selection, a schedule or a season of dssp: no others are explained"
             raise InputError(expected, found=f"{self.name} {model.name}", parameter="explain")
 
     def quantity(self, text: str, instance: Any) -> float:

@@ -114,7 +114,7 @@ def runs(label: str, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> tuple
     for policy in of.policies:
         suits = ("", "beside" if facts.beside else "alone")
         if not sweep.policies and policy.suits not in suits:
-            continue  # of all of them those that are for such an instance
+            continue  # without names, only policies that suit the instance are run
         formulation = record.measured_by(policy)
         own: dict[str, Any] = {
             k: v for k, v in of.options.items() if k in policy.options or k in formulation

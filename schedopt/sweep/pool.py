@@ -33,7 +33,7 @@ from schedopt.sweep.measure import Task, TaskOutcome, compute, one_line
 
 AHEAD = 2  # tasks submitted for each process, so that no process waits for its next task
 LOST = (OSError, TimeoutError, CancelledError, futures.CancelledError)
-"""Errors raised where a cluster's scheduler is gone."""
+"""Errors of a lost scheduler."""
 
 Submitted = Generator[tuple[Task, "futures.Future[TaskOutcome]"]]
 

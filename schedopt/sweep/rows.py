@@ -117,7 +117,7 @@ def read_lines(path: Path, kind: type[T], *, cut: bool = False) -> list[T]:
 
 FORMATS = (LINES, ".csv", ".parquet")
 AS_JSON = ("options", "measures")  # fields that a cell of a table holds as JSON
-NOTHING = 1e-10  # a reference below this is 0, of which nothing is a fraction
+NOTHING = 1e-10  # a reference below this counts as 0, so that no relative gap is defined
 
 
 class BenchRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -86,7 +86,7 @@ class FileSource(Source):
 class Contents(Source):
     """The contents of an instance file, for this or another machine."""
 
-    label: str  # the path where the file is at home, as it was given
+    label: str  # the path as given, perhaps of another machine
     text: bytes = field(repr=False)
     others: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # those beside it
     best: bytes | None = field(default=None, repr=False)

@@ -19,7 +19,7 @@ from schedopt.planning.plan_rows import has_several_nights
 from schedopt.problems.dssp.to_tables import largest_groups
 from schedopt.solvers.result import Result
 
-ALL = "all jobs"  # what stands in place of groups where jobs have none
+ALL = "all jobs"  # in place of groups, if there are none
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 REPLANNED: Any = {"color": "black", "linestyle": ":", "linewidth": 1.2}
 Documents = Sequence[Any]  # results, each with a solution
@@ -97,7 +97,7 @@ def _groups(
     *,
     most_groups: int = 40,  # of a grouping: those with the largest shares
 ) -> dict[str, list[str]]:
-    """Return the groups to draw of each grouping; of many, those with the largest shares."""
+    """Return the groups to draw of each grouping: at most those with the largest shares."""
     most: dict[str, dict[str, float]] = {}
     for document in documents:
         for by, groups in document.solution.shares.items():
@@ -210,7 +210,7 @@ def _gantt(
     corners: Any = np.stack([x, y], axis=-1)
     many = len(on_each) > edged
     faces = [colour[labels[task.job]] for task, _ in on_each]
-    thin = end - start < end.max(initial=0.0) / parts  # of these a white edge would leave nothing
+    thin = end - start < end.max(initial=0.0) / parts  # a white edge would hide them
     edges = [face if few else "white" for face, few in zip(faces, thin, strict=True)]
     bars = PolyCollection(
         corners,

@@ -60,7 +60,7 @@ def _night_lines(night: Instance, result: Result[plan_rows.Chosen], solution: Se
         yield CAUTION, words
     verb = "run" if isinstance(solution, Scheduled) else "selected"
     hopeless = f" ({never:,} of the others can never be on time)" if never else ""
-    # Rounded down: what is called 100% is all of it.
+    # Rounded down, so that 100% is the whole capacity.
     used = floor(1000 * solution.demand / solution.capacity) / 1000
     share = f"their demand is {used:.1%} of the capacity"
     yield "jobs", f"{len(solution.selected):,} of {total:,} {verb}{hopeless}; {share}"

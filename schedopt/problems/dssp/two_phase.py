@@ -64,7 +64,7 @@ def _by_formulation(constraints: Sequence[Constraint]) -> Policy:
         if result.solution is None or result.gap is None or result.gap > NEAR:
             why = result.conflict or (result.termination,)
             raise NotApplicableError(f"selection has no optimum to dispatch: {', '.join(why)}")
-        note = f"dispatched a selection within {result.gap:.1g} of the optimum, not proven to be it"
+        note = f"dispatched a selection within {result.gap:.1g} of the optimum, not proven optimal"
         return msgspec.structs.replace(result.solution, note=note)
 
     return Policy(
@@ -72,7 +72,7 @@ def _by_formulation(constraints: Sequence[Constraint]) -> Policy:
         problem="dssp",
         run=run,
         source="Anderson et al., SPAA 2005, section 3.1, equations 1 and 2",
-        summary="the optimum under all side constraints, to 1e-6 where it cannot be proven",
+        summary="the optimum under all side constraints, or within 1e-6 of it",
         options=Selection.known_options,
         phase="choose",
     )

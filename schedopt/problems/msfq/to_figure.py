@@ -35,7 +35,7 @@ UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 
 
 def jobs(queue: Instance) -> Figure:
-    """Draw each class's part of the arrivals and of the load; of a log, all that it says."""
+    """Draw the share of each class in arrivals and load; for a log, its load and needs."""
     if queue.log is not None:
         return _log(queue)
     figure, axes = style.single_panel((8, 4.5))
@@ -165,7 +165,7 @@ def _log(queue: Instance) -> Figure:
 
 
 def _unit_of(span: float) -> tuple[float, str]:
-    """Return the unit in which a span is told, of times in seconds: its length and its name."""
+    """Return a unit of time for a span in seconds: its length and its name."""
     return next((pair for pair in UNITS if span >= 3 * pair[0]), (1.0, "seconds"))
 
 
@@ -198,7 +198,7 @@ def _needs(axes: Axes, jobs: Jobs) -> None:
 
 
 def _replays(documents: Sequence[Result[Any]], queue: Instance, steps: int = 480) -> Figure | None:
-    """Draw servers that are busy, and those that waiting jobs want; None where none is."""
+    """Draw the busy servers and those that waiting jobs need; None without a replay."""
     drawn = [d for d in documents if isinstance(d.solution, Replayed | Bracketed)]
     replays = [d.solution.starts for d in drawn if d.solution]
     if not drawn:

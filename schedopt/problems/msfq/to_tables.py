@@ -9,11 +9,11 @@ from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Cell, Table, Value
 
-TAIL = "99"  # the percentile that is shown where it was measured
+TAIL = "99"  # the percentile that is shown if it was measured
 
 
 def lines(queue: Instance, result: Result[answers.Answer | answers.LogAnswer]) -> Lines:
-    """Yield the threshold, where the result has one, and both response times over all jobs."""
+    """Yield the threshold, if there is one, and the mean response times of all jobs."""
     solution = result.solution
     if solution is None:
         return
@@ -58,7 +58,7 @@ def tables(
     *,
     most: int = 40,  # rows of each table
 ) -> Tables:
-    """Yield the response time of each class; of a log, by user, group, queue and need."""
+    """Yield response times by class; for a log, by user, group, queue and need."""
     solution = result.solution
     if isinstance(solution, answers.Answer):
         heads = "mean response time", "95% interval", f"{TAIL}th percentile"
