@@ -1,6 +1,6 @@
-"""Facts of a dssp instance, recomputed exactly from its raw fields for the checkers alone.
+"""Exact numbers of a dssp instance, recomputed from its raw fields for the checkers only.
 
-What numbers mean, and which rule has which tolerance, is said in `instances.dssp.planned`.
+`instances.dssp.planned` defines the numbers and the tolerances of rules.
 """
 
 import sys
@@ -21,17 +21,17 @@ from schedopt.solvers.result import Document
 from schedopt.validation.dssp.machine import NEVER, MachineProfile, StepFunction, integral
 
 MOST = int(sys.float_info.max)
-"""The largest double, as an integer: comparing fractions with integers is faster."""
+"""The largest double, as an integer, since fractions compare faster with integers."""
 
 MOST_KEPT = 1_000_000
-"""Most names in all sets of jobs whose sums are kept, such as those of a season's nights."""
+"""Most names in all sets of jobs whose demands are cached."""
 
 
 class JobSet(AbstractSet[str]):
-    """The names of some jobs, each once, and their positions; a set is made where one is asked."""
+    """The distinct names of some jobs and their increasing positions, as a set built on demand."""
 
     def __init__(self, names: tuple[str, ...], places: NDArray[np.intp]) -> None:
-        self.given, self.places = names, places  # the positions ascend
+        self.given, self.places = names, places
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -47,20 +47,31 @@ class JobSet(AbstractSet[str]):
     def __len__(self) -> int:
         return len(self.given)
 
-    __hash__ = object.__hash__  # one is looked up where it is the very same
+    __hash__ = object.__hash__  # caches look up the same object
 
 
 Chosen = JobSet | frozenset[str]
 
 
 class Facts:
-    """What planning knows of each job, by name.
+    """The planned numbers of each job, by name, and of the machine.
 
-    ``night``: the raw instance; ``fill``: the selection parameter r.
+    Parameters
+    ----------
+    night : Instance
+    fill : float
+        The selection parameter r.
 
-    ``demand``, ``critical_path``: T_1 and T_∞: predicted, else computed from the tasks; ``whole``:
-    T_1 of each job, in units of 1/`scale`; ``release``, ``due``: from when on and by when each job
-    is to run; ``rate``, ``capacity``: r·P, and r·P·D.
+    Attributes
+    ----------
+    demand, critical_path : dict of Fraction
+        T_1 and T_∞: predicted, else computed from the tasks.
+    whole : Whole
+        T_1 of each job, in units of 1/`scale`.
+    release, due : dict of Fraction
+        When each job may start, and when it must end.
+    rate, capacity : Fraction
+        r·P and r·P·D.
     """
 
     def __init__(self, night: Instance, fill: float) -> None:
@@ -84,14 +95,14 @@ class Facts:
 
     @cached_property
     def rates(self) -> Fraction | StepFunction:
-        """Capacity in a unit of time: r·P, or what it changes to."""
+        """Capacity in a unit of time: r·P, or a step function on a changing machine."""
         if not self.night.features:
             return self.rate
         return StepFunction((time, self.fill * amount) for time, amount in self.machine.everything)
 
     @cached_property
     def earliest(self) -> dict[str, Fraction]:
-        """Each job's earliest end with the changing machine to itself."""
+        """The earliest end of each job if it runs alone on the changing machine."""
         return self.machine.earliest(self.demand)
 
     @cached_property
@@ -107,7 +118,7 @@ class Facts:
 
     @cached_property
     def critical_path(self) -> dict[str, Fraction]:
-        """T_∞ of each job, for an unchanging machine: elsewhere `earliest` says who is in time."""
+        """T_∞ of each job, for an unchanging machine; otherwise see `earliest`."""
         return {job.name: _critical_path(job) for job in self.night.jobs}
 
     @cached_property
@@ -137,16 +148,16 @@ class Facts:
 
     @cached_property
     def surely_in_time(self) -> NDArray[np.bool_]:
-        """Jobs whose predicted path is within the file's deadline, without times of their own.
+        """Jobs whose predicted path meets the common deadline, without times of their own.
 
-        Decimals are ordered as the doubles are that stand for them.
+        Doubles have the same order as the decimals that they stand for.
         """
         paths = self.night.column("critical_path")
         sure: NDArray[np.bool_] = (paths <= self.night.deadline) & ~self._with_own_times
         return sure
 
     def places(self, names: Iterable[str]) -> NDArray[np.intp]:
-        """Return the positions of some jobs, `KeyError` if one is none."""
+        """Return the positions of some jobs; raise `KeyError` for an unknown name."""
         if isinstance(names, JobSet):
             return names.places
         return np.fromiter(map(self.night.index.__getitem__, names), np.intp)
@@ -160,7 +171,7 @@ class Facts:
         return Whole.of(self.night.column("reward"))
 
     def worths(self, objective: str) -> dict[str, float]:
-        """Return each job's value to an objective; after ``-`` the negative of its value."""
+        """Return each job's value for an objective; ``-`` before a name negates the value."""
         if objective[0] == "-":
             return {job: -value for job, value in self.worths(objective[1:]).items()}
         if objective == "reward":
@@ -176,7 +187,7 @@ class Facts:
         return Fraction(self.whole.take(self.places(names)).total, self.scale)
 
     def added(self, by: str | None, names: Chosen) -> Mapping[str | None, int]:
-        """Return the demand of some jobs by group, in units of 1/`scale`; None has that of all."""
+        """Return the demand of some jobs by group, in units of 1/`scale`, and of all under None."""
         if (by, names) not in self._added:
             if len(self._added) * max(1, len(names)) >= MOST_KEPT:
                 self._added.clear()
@@ -201,11 +212,11 @@ class Facts:
         return np.full(len(self.night.jobs), -1)
 
     def fits(self, name: str) -> bool:
-        """Tell whether a job's critical path fits from its release to its deadline."""
+        """Return True if a job's critical path fits between its release and its deadline."""
         return name in self._fitting
 
     def floor_counts(self, name: str) -> bool:
-        """Tell whether a floor asks for a job: it might be in time, on r·P processors if r > 1."""
+        """Return True if a job counts for a minimum: it may be on time, on max(1, r)·P processors."""
         if self.night.features or not self.fits(name):
             return self.fits(name)
         length = self.due[name] - self.release[name]
@@ -224,9 +235,9 @@ class Facts:
     def overfull(
         self, work: Mapping[str, Fraction], rate: Fraction | StepFunction
     ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
-        """Yield each release, deadline and work between them, where that is too much.
+        """Yield each release, deadline and work between them that exceeds the capacity.
 
-        ``work``: what some jobs ask for; ``rate``: what there is in a unit of time.
+        ``work`` is the demand of some jobs, and ``rate`` the capacity in a unit of time.
         """
         by_deadline = sorted(work, key=self.due.__getitem__)
         for start in sorted({self.release[name] for name in work}):
@@ -259,16 +270,24 @@ _KEY = "_checked"
 def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts:
     """Return the facts of an instance under the document's option ``fill``, which is r.
 
-    ``nights``: whether they are asked of any one of several nights.
+    Parameters
+    ----------
+    night : Instance
+    claim : Document
+    nights : bool
+        Whether an instance of several nights is accepted.
 
-    Raises `InputError` if ``fill`` is not a number above 0, or r·P·D overflows.
+    Raises
+    ------
+    InputError
+        If ``fill`` is not a number above 0, or r·P·D overflows.
     """
     if not nights:
         refuse_nights(night, "a selection, or a schedule,")
     fill = claim.options.get("fill", 1.0)
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=quote(fill), place="options.fill")
-    facts: Facts | None = night.__dict__.get(_KEY)  # with the instance it lives and dies
+    facts: Facts | None = night.__dict__.get(_KEY)  # cached with the instance
     if facts is None or facts.fill != as_written(fill):
         facts = Facts(night, fill)
     if facts.capacity > MOST:
@@ -286,7 +305,7 @@ def nights_of(season: Instance) -> dict[str, range]:
 
 
 def _demands(night: Instance) -> Whole:
-    """T_1 of each job as planned: predicted, else the sum of all task lengths."""
+    """Return T_1 of each job: predicted, else the sum of all task lengths."""
     jobs, predicted = night.jobs, night.column("demand")
     if not np.isnan(predicted).any():
         return Whole.of(predicted)
@@ -304,7 +323,7 @@ def _demands(night: Instance) -> Whole:
 
 
 def _critical_path(job: Job) -> Fraction:
-    """T_∞ as planned: predicted, else the sum over stages of the longest task."""
+    """Return T_∞ of a job: predicted, else the sum over stages of the longest task."""
     if job.critical_path is not None:
         return as_written(job.critical_path)
     return sum((as_written(sorted(stage)[-1]) for stage in job.stages or ()), Fraction(0))
