@@ -216,7 +216,7 @@ class Facts:
         return name in self._fitting
 
     def floor_counts(self, name: str) -> bool:
-        """Return True if a job counts for a minimum: it may be on time, on max(1, r)·P processors."""
+        """Return True if a job counts for a minimum: it may be on time, given max(1, r)·P."""
         if self.night.features or not self.fits(name):
             return self.fits(name)
         length = self.due[name] - self.release[name]
