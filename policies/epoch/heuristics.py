@@ -43,7 +43,7 @@ def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Pack
 
 
 def _run_heuristic(name: str, instance: Instance) -> tuple[QuantumPlan, int]:
-    """Return a policy's plan for the jobs in decreasing order of minima, and what it tested."""
+    """Return a policy's plan of the jobs by decreasing minima, and its tested assignments."""
     minima = instance.minima[instance.descending].tolist()
     built = QuantumPlan(*([0] * len(minima) for _ in QuantumPlan._fields))
     code, nodes, k = CODES.get(name, BUDDY), instance.nodes, instance.inequity
@@ -51,6 +51,7 @@ def _run_heuristic(name: str, instance: Instance) -> tuple[QuantumPlan, int]:
 
 
 def _epochs_of_plan(name: str, instance: Instance) -> Partitioned:
+    """Return a partition from a policy's plan."""
     if name == "paper-search" and len(instance.jobs) > MOST_JOBS:
         raise NotApplicableError(f"a recursion over epochs: at most {MOST_JOBS} jobs")
     plan, tested = _run_heuristic(name, instance)
@@ -62,6 +63,7 @@ def _epochs_of_plan(name: str, instance: Instance) -> Partitioned:
 
 
 def _rectangles_of_plan(name: str, instance: Instance) -> Scheduled:
+    """Return a schedule of rectangles from a policy's plan."""
     total, names = len(instance.jobs), instance.names
     if not _is_power_of_two(instance.nodes):
         raise NotApplicableError(f"BUDDY is for 2^n nodes: {instance.nodes} is no power of two")

@@ -31,7 +31,7 @@ def smartfill(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     from schedopt.solvers.hesrpt.earning_kernels import best_shares
     from schedopt.solvers.hesrpt.price_kernels import prices_of
     from schedopt.solvers.hesrpt.speedup_kernels import (
-        curves,  # and numba, for which `list` need not wait
+        curves,  # imports numba, which `schedopt list` does not need
     )
 
     del left
@@ -83,6 +83,7 @@ def widths(instance: Instance, jobs: Jobs, price: float) -> Floats:
 
 
 def _policy_at_price(price: float) -> ShareFunction:
+    """Return FW-CAM's share function at a price."""
     return lambda instance, jobs, left: fw_cam(instance, jobs, left, price)
 
 

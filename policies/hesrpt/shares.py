@@ -102,6 +102,7 @@ def allocation_under(instance: Instance, shares: ShareFunction) -> Allocated:
 
 
 def _allocation(instance: Instance, outcome: tuple[Floats, Floats]) -> Allocated:
+    """Return the allocation of a simulation."""
     completion, logs = outcome
     names = [job.name for job in instance.jobs]
     proportions = dict(zip(names, logs.tolist(), strict=True))
@@ -122,7 +123,7 @@ def _allocation(instance: Instance, outcome: tuple[Floats, Floats]) -> Allocated
     times=hesrpt_times,
 )
 def hesrpt(instance: Instance, jobs: Jobs, left: Floats, p: float | None = None) -> Floats:
-    """(i/m)^c - ((i-1)/m)^c, with i = 1 for the largest of m jobs and c = 1/(1-p)."""
+    """Return (i/m)^c - ((i-1)/m)^c for the i-th largest of m jobs, with c = 1/(1-p)."""
     del left
     exponent = instance.power if p is None else p
     if exponent is None:
@@ -136,7 +137,7 @@ def hesrpt(instance: Instance, jobs: Jobs, left: Floats, p: float | None = None)
     summary="optimal for the makespan: all jobs complete together",
 )
 def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """x^(1/p) over its sum; for other speedups, the shares with which all complete together."""
+    """Return x^(1/p) over its sum; for other speedups, shares with which all complete together."""
     p = instance.power
     if p is not None:
         logs = np.log(left) / p
@@ -153,7 +154,7 @@ def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     times=srpt_times,
 )
 def srpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """Everything to the job with the least x/s(N): the shortest, where speedups are equal."""
+    """Return all servers for the job with the least x/s(N): the shortest if speedups are equal."""
     rates = instance.each("at", jobs, np.full(len(jobs), float(instance.servers)))
     shares = np.zeros(len(jobs))
     shares[np.argmin(left / rates)] = 1.0
@@ -167,7 +168,7 @@ def srpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     times=equi_times,
 )
 def equi(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """1/m."""
+    """Return 1/m for each of m jobs."""
     del instance, left
     return np.full(len(jobs), 1.0 / len(jobs))
 
@@ -178,9 +179,9 @@ def equi(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     summary="whole servers by the best ratio of efficiency s(k)/k to remaining time x/s(k)",
 )
 def hell(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """Serve jobs by the best (s(k)/k)/(x/s(k)), each with its k, while servers are left.
+    """Return shares that serve jobs in order of (s(k)/k)/(x/s(k)), each on its best k servers.
 
-    For k^p this is SRPT for p >= 1/2, and one server for each job below. The paper does not say
+    For k^p this is SRPT if p >= 1/2, and one server for each job otherwise. The paper does not say
     what happens with servers that no job needs; here they stay idle.
     """
     free = instance.servers
@@ -230,16 +231,15 @@ def _most_efficient(instance: Instance, job: int, free: int) -> tuple[float, flo
     setting=lambda instance: {"alpha": best_alpha(instance)},
 )
 def knee(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
-    """K with -d/dk x/s(k) = alpha: (p x/alpha)^(1/(1+p)); the last job has what is left."""
+    """Return shares for the k with -d/dk x/s(k) = alpha; the last job gets the rest.
+
+    For k^p this is k = (p x/alpha)^(1/(1+p)).
+    """
     knees = instance.each("knee", jobs, left / alpha) / instance.servers
     order = np.argsort(knees, kind="stable")
     shares = np.zeros(len(jobs))
     shares[order] = serve_in_order(knees[order], 1.0)
     return shares
-
-
-GRID, ZOOMS = 24, 3
-"""Thresholds on a grid, and how often the grid is refined around the best one."""
 
 
 def serve_in_order(wanted: Floats, servers: float) -> Floats:
@@ -249,23 +249,29 @@ def serve_in_order(wanted: Floats, servers: float) -> Floats:
 
 
 def best_setting(
-    instance: Instance, shares: Callable[[float], ShareFunction], low: float, high: float
+    instance: Instance,
+    shares: Callable[[float], ShareFunction],
+    low: float,
+    high: float,
+    *,
+    points: int = 24,
+    refinements: int = 3,
 ) -> float:
     """Return the setting with the least cost, by a search on refined grids.
 
-    ``shares(setting)`` is the share function of a setting between ``low`` and ``high``, which are
-    divided in equal ratios.
+    ``shares(setting)`` is the share function of a setting between ``low`` and ``high``. A grid has
+    ``points`` settings in equal ratios, and is refined around the best of them.
     """
     best, least = high, np.inf
     names = [job.name for job in instance.jobs]
-    for _ in range(ZOOMS + 1):
-        for setting in np.geomspace(low, high, GRID).tolist():
+    for _ in range(refinements + 1):
+        for setting in np.geomspace(low, high, points).tolist():
             ends, _ = simulate(instance, shares(setting), record=False)
             done = Allocated(order=(), completion=dict(zip(names, ends.tolist(), strict=True)))
             trial = instance.objective_of(done)
             if trial < least:
                 best, least = setting, trial
-        step = (high / low) ** (1 / (GRID - 1))
+        step = (high / low) ** (1 / (points - 1))
         low, high = best / step, best * step
     return best
 
@@ -273,14 +279,14 @@ def best_setting(
 def best_alpha(instance: Instance) -> float:
     """Return KNEE's best threshold, by a search on refined grids.
 
-    The range: from the threshold at which the largest job's knee is all servers, to that at which
-    the smallest job's knee is a hundredth of its equal share.
+    The range of thresholds: from that at which the largest job's knee is all servers, to that at
+    which the smallest job's knee is a hundredth of its equal share.
     """
     everyone = np.arange(len(instance.jobs))
     sizes, servers = instance.sizes, float(instance.servers)
 
     def slope(k: float) -> Floats:
-        """-d/dk x/s(k), over half a step in k on both sides."""
+        """Return -d/dk x/s(k), by a symmetric difference."""
         low, high = np.full(len(sizes), 0.99 * k), np.full(len(sizes), 1.01 * k)
         slower = sizes / instance.each("at", everyone, low)
         faster = sizes / instance.each("at", everyone, high)
@@ -292,6 +298,7 @@ def best_alpha(instance: Instance) -> float:
 
 
 def _knees(alpha: float) -> ShareFunction:
+    """Return the share function of KNEE with a threshold."""
     return lambda instance, jobs, left: knee(instance, jobs, left, alpha)
 
 
@@ -311,7 +318,7 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     It ignores side constraints, like the other policies.
     """
     from schedopt.solvers.hesrpt.order_search import (
-        BestOrder,  # and numba, for which `list` need not wait
+        BestOrder,  # imports numba, which `schedopt list` does not need
         order_search,
     )
 

@@ -133,9 +133,9 @@ class RectangleSearch:
         return int(format(sums, f"0{self.units + 1}b")[::-1], 2)
 
     def _branch_on_starts(self, state: State, cost: int, rest: int) -> Iterator[None]:
-        """Branch on what starts at the first instant with idle nodes.
+        """Branch on the rectangles that start at the first time with idle nodes.
 
-        The items that are left take `rest` nodes at least.
+        The remaining items take at least ``rest`` nodes.
         """
         now, running, remaining, first = state
         yield
@@ -158,7 +158,7 @@ class RectangleSearch:
             spent, to_come, end = cost + nodes, rest - self._narrow[kind], now + height
             if spent + to_come >= self._best or end > self.units:
                 continue
-            if self._ends and not self._ends >> end & 1:  # a node free then is filled by nothing
+            if self._ends and not self._ends >> end & 1:  # no rectangles fill a node from then on
                 continue
             after = (*remaining[:kind], remaining[kind] - 1, *remaining[kind + 1 :])
             self._started.append((kind, width, now, end))
@@ -182,7 +182,7 @@ class RectangleSearch:
 
 
 def _with_piece(running: Running, piece: tuple[int, int, int]) -> Running:
-    """Return what runs with one more piece; equal pieces with one end are merged."""
+    """Return the running pieces with one more; equal pieces with the same end are merged."""
     end, nodes, kind = piece
     for at, (until, some, which) in enumerate(running):
         if until == end and which == kind == -1:
@@ -271,7 +271,7 @@ def by_cpsat(
 
 
 class _SearchRun:
-    """A search of our own for a formulation, from beginning to end."""
+    """A run of bin completion or of the search for rectangles, from beginning to end."""
 
     def __init__(self, model: Partition | Rectangles, task: EngineTask) -> None:
         self.model, self.limits, self.run = model, task.limits, Run(task.limits)
