@@ -18,7 +18,7 @@ from schedopt.validation.reproduce.ledger import (
     Judge,
     judge_below,
     proven_optimum,
-    theorem,
+    runner_over,
 )
 
 DISPATCHERS = ("lcpf", "stcpu", "first", "cpa")
@@ -39,7 +39,7 @@ def reductions(generator: str, few: int, many: int, **options: int) -> Any:
     return cases
 
 
-def same(yes: str) -> Judge:
+def judge_agreement(yes: str) -> Judge:
     """Return a judge that expects optimal schedules to agree with enumeration."""
 
     def judge(sides: list[tuple[bool, bool]]) -> Answer:
@@ -50,7 +50,7 @@ def same(yes: str) -> Judge:
     return judge
 
 
-@theorem(reductions("partition", 20, 200, numbers=7, largest=30), halved=same("can"))
+@runner_over(reductions("partition", 20, 200, numbers=7, largest=30), halved=judge_agreement("can"))
 def theorem_1(night: Instance) -> tuple[bool, bool]:
     """Return whether the job can earn its reward, and whether its tasks can be halved."""
     numbers = [length for stage in night.jobs[0].stages or () for length in stage]
@@ -58,7 +58,7 @@ def theorem_1(night: Instance) -> tuple[bool, bool]:
     return optimal_reward(night) > 0, any(2 * sum(part) == sum(numbers) for part in halves)
 
 
-@theorem(reductions("matching", 8, 40, size=3, triples=6), matched=same("have one"))
+@runner_over(reductions("matching", 8, 40, size=3, triples=6), matched=judge_agreement("have one"))
 def theorem_2(night: Instance) -> tuple[bool, bool]:
     """Return whether three jobs can complete, and whether a perfect matching exists."""
     triples = [tuple(map(int, job.name.split("-")[2:])) for job in night.jobs]
@@ -95,14 +95,14 @@ def ratio_and_optimum(night: Instance) -> tuple[float, float]:
     return float(night.critical_paths.max() / night.deadline), optimal_reward(night)
 
 
-def lower_bound(gains: list[float]) -> Answer:
+def judge_lower_bound(gains: list[float]) -> Answer:
     """Judge a lower bound by the rewards of dispatchers minus the bound."""
     broken, count = sum(gain < -1e-9 for gain in gains), len(gains) // len(DISPATCHERS)
     ours = f"broken {broken} times in {count} instances by 4 dispatchers"
     return f"{ours}, least slack {min(gains):.2f}", broken == 0
 
 
-@theorem(unit_rewards, maxk=lower_bound)
+@runner_over(unit_rewards, maxk=judge_lower_bound)
 def theorem_3(night: Instance) -> list[float]:
     """Return the rewards of MAXK minus the bound, by dispatcher."""
     maxk = registered("dssp")["maxk"]
@@ -115,14 +115,16 @@ def theorem_3(night: Instance) -> list[float]:
     ]
 
 
-def in_time(late: list[bool]) -> Answer:
+def judge_in_time(late: list[bool]) -> Answer:
     """Judge that no job is late."""
     count = len(late) // len(DISPATCHERS)
     ours = f"a job was late {sum(late)} times in {count} instances by 4 dispatchers"
     return ours, not any(late)
 
 
-@theorem(unit_rewards, in_time=in_time, printed=lower_bound, proven=lower_bound)
+@runner_over(
+    unit_rewards, in_time=judge_in_time, printed=judge_lower_bound, proven=judge_lower_bound
+)
 def theorem_4(night: Instance) -> dict[str, list[Any]]:
     """Return whether selected jobs are late, and rewards minus both forms of the bound."""
     policies, (ratio, best) = registered("dssp"), ratio_and_optimum(night)
@@ -153,7 +155,7 @@ def jobs_of_nights(quick: bool) -> Iterator[tuple[Instance, Job]]:
         yield from ((night, job) for job in night.jobs)
 
 
-@theorem(
+@runner_over(
     jobs_of_nights,
     demand=judge_below(1e-9, where="jobs"),
     path=judge_below(1e-9, where="jobs"),

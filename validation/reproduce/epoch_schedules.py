@@ -21,7 +21,7 @@ from schedopt.validation.reproduce.ledger import (
     judge_always,
     judge_never,
     proven_optimum,
-    theorem,
+    runner_over,
 )
 
 Widths = Literal["any", "powers-of-two"]
@@ -66,7 +66,7 @@ def uniform(seeds: int, jobs: Iterable[int], **more: float) -> Iterator[tuple[In
             yield (generators.GENERATORS["uniform"](seed, jobs=count, **{"nodes": 32} | more),)
 
 
-@theorem(
+@runner_over(
     lambda quick: uniform(20 if quick else 200, (8, 11)),
     area=lambda areas: (
         f"largest relative difference {max(areas):.1e} in {len(areas)} pieces",
@@ -105,7 +105,7 @@ def figure_4(_: bool) -> Answers:
     return {"less": (f"BUDDY {ours:g}, optimum {best:g}", best < ours)}
 
 
-@theorem(
+@runner_over(
     lambda quick: uniform(3 if quick else 30, range(1, 17)),
     digits=judge_always("{} of {}"),
     sorted=judge_always("{} of {}"),
@@ -165,7 +165,7 @@ def example_seven_jobs(quick: bool) -> Answers:
     }
 
 
-@theorem(
+@runner_over(
     lambda quick: uniform(20 if quick else 200, (16,), load=2.0),
     piece=judge_never("{} of {} segments without one"),
 )
@@ -193,7 +193,7 @@ def all_classes(nodes: int, jobs: Sequence[int]) -> Iterator[tuple[Instance]]:
                 yield (instance_of(minima, 1 << n),)
 
 
-@theorem(
+@runner_over(
     lambda quick: all_classes(8, (1, 2, 4)) if quick else all_classes(16, (1, 2, 4, 8)),
     least=judge_never("{} of {} classes differ"),
 )

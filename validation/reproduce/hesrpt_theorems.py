@@ -24,7 +24,7 @@ from schedopt.validation.reproduce.ledger import (
     judge_below,
     list_by_name,
     proven_optimum,
-    theorem,
+    runner_over,
 )
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -75,7 +75,7 @@ def shares_of(x: Any, p: float, servers: int) -> Any:
     return np.sort(list(best.epochs[0].share.values()))
 
 
-@theorem(few_cases, together=judge_below(1e-5))
+@runner_over(few_cases, together=judge_below(1e-5))
 def theorem_1(x: Any, p: float, servers: int) -> float:
     """Return the error of the makespan when all jobs complete together."""
     from schedopt.solvers.hesrpt.cone_programs import solve_program
@@ -87,7 +87,7 @@ def theorem_1(x: Any, p: float, servers: int) -> float:
     return abs(max(solved.completion.values()) / together - 1) if solved else np.inf
 
 
-@theorem(random_cases, printed=judge_below(1e-9), corrected=judge_below(1e-9))
+@runner_over(random_cases, printed=judge_below(1e-9), corrected=judge_below(1e-9))
 def theorem_2(x: Any, p: float, servers: int) -> dict[str, float]:
     """Return the errors of the printed and the corrected formula of the makespan."""
     least, _, _ = least_makespan(instance_of(x, Power(p=p), servers))
@@ -114,7 +114,7 @@ def theorem_3(quick: bool) -> Answers:
     return {"averaged": (ours, least >= 1 - 1e-12)}
 
 
-@theorem(lambda quick: random_cases(quick, 5), constant=judge_below(1e-9))
+@runner_over(lambda quick: random_cases(quick, 5), constant=judge_below(1e-9))
 def theorem_4(x: Any, p: float, servers: int) -> list[float]:
     """Return the changes of the relative shares from each epoch to the next."""
     solved = search_orders(instance_of(x, Power(p=p), servers), range(len(x))).solution()
@@ -127,7 +127,9 @@ def theorem_4(x: Any, p: float, servers: int) -> list[float]:
     ]
 
 
-@theorem(lambda quick: random_cases(quick, 5 if quick else 6), shortest_first=judge_below(1e-12))
+@runner_over(
+    lambda quick: random_cases(quick, 5 if quick else 6), shortest_first=judge_below(1e-12)
+)
 def theorem_5(x: Any, p: float, servers: int) -> float:
     """Return the error of shortest first against the best of all orders."""
     ones, orders = np.ones(len(x)), map(list, permutations(range(len(x))))
@@ -135,14 +137,14 @@ def theorem_5(x: Any, p: float, servers: int) -> float:
     return abs(closed_form(x, ones, p, servers).value / best - 1)
 
 
-@theorem(numbered_cases, same=judge_below(1e-9, "difference", "pairs"))
+@runner_over(numbered_cases, same=judge_below(1e-9, "difference", "pairs"))
 def theorem_6(x: Any, p: float, servers: int, draw: np.random.Generator) -> float:
     """Return how much the shares change with the sizes."""
     others = np.sort(draw.pareto(1.1, len(x)) + 0.1)[::-1]
     return float(np.abs(shares_of(x, p, servers) - shares_of(others, p, servers)).max())
 
 
-@theorem(random_cases, formula=judge_below(1e-8, "difference"))
+@runner_over(random_cases, formula=judge_below(1e-8, "difference"))
 def theorem_7(x: Any, p: float, servers: int) -> float:
     """Return the error of the formula of the shares."""
     from schedopt.solvers.hesrpt.earning_kernels import best_shares
@@ -157,7 +159,7 @@ def theorem_7(x: Any, p: float, servers: int) -> float:
     return float(np.abs(shares[::-1] - hesrpt_shares(len(x), p)).max())
 
 
-@theorem(random_cases, optimum=judge_below(1e-8), played=judge_below(1e-10))
+@runner_over(random_cases, optimum=judge_below(1e-8), played=judge_below(1e-10))
 def theorem_8(x: Any, p: float, servers: int) -> dict[str, float]:
     """Return the errors of the formula of the total flow time: optimum and simulation."""
     instance = instance_of(x, Power(p=p), servers)
@@ -184,7 +186,7 @@ def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -
     return total
 
 
-@theorem(numbered_cases, slower=judge_below(1e-9))
+@runner_over(numbered_cases, slower=judge_below(1e-9))
 def lemma_1(x: Any, p: float, servers: int, draw: np.random.Generator) -> float:
     """Return the error of the equivalence of idle servers and a slower system."""
     beta = float(draw.uniform(0.05, 0.95))
@@ -209,7 +211,7 @@ def scale_free(quick: bool) -> Iterator[tuple[Any, float, int, Any, float]]:
         yield sizes, p, servers, omegas, sum(solved.completion.values())
 
 
-@theorem(scale_free, constant=judge_below(1e-6), formula=judge_below(1e-6))
+@runner_over(scale_free, constant=judge_below(1e-6), formula=judge_below(1e-6))
 def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> dict[str, Any]:
     """Return the changes of ω over epochs, and the errors of its formula."""
     del servers, total
@@ -223,7 +225,7 @@ def definition_1(sizes: Any, p: float, servers: int, omegas: Any, total: float) 
     }
 
 
-@theorem(scale_free, total=judge_below(1e-7))
+@runner_over(scale_free, total=judge_below(1e-7))
 def lemma_2(sizes: Any, p: float, servers: int, omegas: Any, total: float) -> list[float]:
     """Return the error of the total flow time by ω."""
     if not np.isfinite(omegas[0]).all():
@@ -332,7 +334,7 @@ def smartfill_cases(quick: bool) -> Iterator[tuple[Instance]]:
             yield (weighted_jobs(draw, speedup, int(draw.integers(1, 9))),)
 
 
-@theorem(
+@runner_over(
     smartfill_cases,
     optimal=judge_below(1e-6, "gap to the proven bound"),
     derivatives=judge_below(1e-3, "change of a ratio"),

@@ -142,7 +142,7 @@ def proven_optimum(model: Any, solver: str | None = None, time_limit: float | No
 Judge = Callable[[list[Any]], Answer]
 
 
-def theorem(
+def runner_over(
     cases: Callable[[bool], Iterable[tuple[Any, ...]]], **judges: Judge
 ) -> Callable[[Callable[..., Any]], Runner]:
     """Return a decorator that makes a runner of a function that measures one instance.

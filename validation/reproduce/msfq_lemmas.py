@@ -14,7 +14,7 @@ from schedopt.formulations.msfq.process import System
 from schedopt.solvers.msfq.threshold.approximation import paper
 from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.validation.reproduce.cycle_kernels import simulate_cycles, simulate_exceptional_first
-from schedopt.validation.reproduce.ledger import Answers, Judge, Runner, theorem
+from schedopt.validation.reproduce.ledger import Answers, Judge, Runner, runner_over
 
 K, L = 8, 4
 L1, LK, M1, MK = 4.05, 0.45, 1.0, 1.0
@@ -47,7 +47,7 @@ def simulate_cycles_once(quick: bool) -> Cycles:
     return Cycles(*simulate_cycles(K, L, L1, LK, M1, MK, 150_000 if quick else 1_500_000, 1))
 
 
-def pairs(most: float) -> Judge:
+def judge_pairs(most: float) -> Judge:
     """Return a judge of pairs (formula, simulation) by their largest relative difference."""
     return lambda found: (
         f"formula | played: {', '.join(f'{by:.4g} | {seen:.4g}' for by, seen in found)}",
@@ -55,10 +55,10 @@ def pairs(most: float) -> Judge:
     )
 
 
-def lemma(**most: float) -> Callable[[Callable[[Cycles], Any]], Runner]:
+def runner_of_pairs(**most: float) -> Callable[[Callable[[Cycles], Any]], Runner]:
     """Return a decorator that makes a runner of pairs (formula, simulation), with tolerances."""
-    judges = {claim: pairs(off) for claim, off in most.items()}
-    return theorem(lambda quick: [(simulate_cycles_once(quick),)], **judges)
+    judges = {claim: judge_pairs(off) for claim, off in most.items()}
+    return runner_over(lambda quick: [(simulate_cycles_once(quick),)], **judges)
 
 
 def busy_period(rate: float, service: float, s: float) -> float:
@@ -72,7 +72,7 @@ def transform(values: Any, s: float) -> float:
     return float(np.exp(-s * values).mean())
 
 
-@lemma(fractions=0.02)
+@runner_of_pairs(fractions=0.02)
 def lemma_fractions(run: Cycles) -> Pairs:
     """Return the fractions of time in each phase, and of arrivals."""
     means, seen = run.lengths.mean(axis=0), run.counts.sum(axis=1)[1:]
@@ -87,7 +87,7 @@ def theorem_renewal(quick: bool) -> Answers:
     tied = float(np.corrcoef(lengths[:-1], lengths[1:])[0, 1])
     per_cycle = float(run.areas.mean() / lengths.mean())
     return {
-        "reward": pairs(0.1)([(per_cycle, L1 * small + LK * large)]),
+        "reward": judge_pairs(0.1)([(per_cycle, L1 * small + LK * large)]),
         "tied": (f"correlation of a cycle's length with the next one's: {tied:.2f}", tied > 0.1),
     }
 
@@ -107,8 +107,8 @@ def remark_exceptional_first(quick: bool) -> Answers:
     work, empty = simulate_exceptional_first(1.0, 0.7, 3.0, 2_000_000 if quick else 50_000_000, 1)
     by_formula = exceptional_first(1.0, (0.7, 2 * 0.7**2), (3.0, 1.5 * 3.0**2))
     return {
-        "work": pairs(0.03)([(by_formula[0], work)]),
-        "empty": pairs(0.02)([(by_formula[1], empty)]),
+        "work": judge_pairs(0.03)([(by_formula[0], work)]),
+        "empty": judge_pairs(0.02)([(by_formula[1], empty)]),
     }
 
 
@@ -131,7 +131,7 @@ def small_in_2(run: Cycles) -> float:
     return after_batch(L1, K * M1, more[more > 0]) + 1 / M1
 
 
-@lemma(large=0.03, small=0.03)
+@runner_of_pairs(large=0.03, small=0.03)
 def lemma_response_1_2(run: Cycles) -> Any:
     """Return E[T^L_1] and E[T^S_2]."""
     return {
@@ -155,7 +155,7 @@ def small_in_4_1(run: Cycles) -> float:
     return excess_response(run.lengths[:-1, 3] + run.lengths[1:, 0], L1 / (K * M1), 1 / M1)
 
 
-@lemma(large=0.03, small=0.05)
+@runner_of_pairs(large=0.03, small=0.05)
 def lemma_response_excess(run: Cycles) -> Any:
     """Return E[T^L_{2,3,4}] and E[T^S_{1,4}]."""
     return {
@@ -178,14 +178,14 @@ def small_in_3(falling: bool = True) -> float:
     return sum(times[j] * seen[j] for j in times) / sum(times.values())
 
 
-@lemma(falling=0.03, printed=0.03)
+@runner_of_pairs(falling=0.03, printed=0.03)
 def lemma_response_3(run: Cycles) -> Any:
     """Return E[T^S_3] as proven and as printed."""
     measured = run.response(0, 3)
     return {"falling": (small_in_3(), measured), "printed": (small_in_3(falling=False), measured)}
 
 
-@lemma(transform=0.03, equation=1e-12)
+@runner_of_pairs(transform=0.03, equation=1e-12)
 def remark_busy_periods(run: Cycles) -> Any:
     """Return the busy-period transform at phases 1 with one large job, and its equation."""
     alone = run.lengths[run.heads[:, 0] == 1, 0]
@@ -196,7 +196,7 @@ def remark_busy_periods(run: Cycles) -> Any:
     }
 
 
-@lemma(phase_1=0.03, phase_2=0.03)
+@runner_of_pairs(phase_1=0.03, phase_2=0.03)
 def lemma_phase_lengths(run: Cycles) -> Any:
     """Return transforms of the lengths of phases 1 and 2, from their initial numbers of jobs."""
     more = (run.heads[:, 1] - K + 1)[run.whole]
@@ -213,7 +213,7 @@ def lemma_phase_lengths(run: Cycles) -> Any:
     }
 
 
-@lemma(large=0.05, small=0.05)
+@runner_of_pairs(large=0.05, small=0.05)
 def lemma_phase_numbers(run: Cycles) -> Any:
     """Return transforms of the numbers of jobs, as products of those of the lengths."""
     _, second, third, fourth = run.lengths.T
@@ -231,7 +231,7 @@ def lemma_phase_numbers(run: Cycles) -> Any:
     return {"large": large, "small": small}
 
 
-@lemma(length=0.03)
+@runner_of_pairs(length=0.03)
 def lemma_phase_3(run: Cycles) -> Pairs:
     """Return transforms of the length of phase 3."""
     lengths = []
@@ -244,7 +244,7 @@ def lemma_phase_3(run: Cycles) -> Pairs:
     return lengths
 
 
-@lemma(length=0.03)
+@runner_of_pairs(length=0.03)
 def lemma_phase_4(run: Cycles) -> Pairs:
     """Return transforms of the length of phase 4."""
     lengths = run.passes[run.whole, 2]
@@ -254,7 +254,7 @@ def lemma_phase_4(run: Cycles) -> Pairs:
     ]
 
 
-@lemma(played=0.1, paper=0.05)
+@runner_of_pairs(played=0.1, paper=0.05)
 def theorem_summary(run: Cycles) -> Any:
     """Return the mean response time by equation 3 from all lemmas, and exactly."""
     m = run.lengths.mean(axis=0) / run.lengths.mean(axis=0).sum()
