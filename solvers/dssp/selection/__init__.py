@@ -77,7 +77,7 @@ class KnapsackEngine(Engine["Selection"]):
     few_jobs = 24  # branch and bound solves so many before compiled code is loaded
     name = "knapsack"
     description = (
-        f"no side constraints, no windows of jobs' own; unasked from {few_jobs + 1} jobs on"
+        f"no side constraints and no windows of jobs; by default from {few_jobs + 1} jobs on"
     )
     proves = _EXACT
     certificate = "tree"
