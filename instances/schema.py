@@ -22,7 +22,7 @@ _NOTE = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?:(?: {4}.*)?(?:\n|\Z))+)", re.MUL
 
 @dataclass(frozen=True)
 class Docstring:
-    """A parsed docstring: its text in one line, and the description of each attribute."""
+    """A parsed docstring: its text, and the description of each attribute."""
 
     text: str
     notes: dict[str, str] = field(default_factory=dict)
@@ -38,8 +38,21 @@ def parse_docstring(docstring: str) -> Docstring:
         for note in _NOTE.finditer(listed)
         for name in note[1].split(", ")
     }
-    text = " ".join(f"{lead} {sections.get('Notes', '')}".split())
-    return Docstring(text.replace(":: ", ": "), notes)
+    return Docstring(_paragraphs(f"{lead}\n\n{sections.get('Notes', '')}"), notes)
+
+
+def _paragraphs(text: str) -> str:
+    """Return the paragraphs of a text in one line, between its indented equations."""
+    parts = [part for part in text.replace("::\n", ":\n").split("\n\n") if part.strip()]
+    joined = ""
+    for part in parts:
+        if part.startswith("    "):
+            joined += f"\n{part.rstrip()}\n"
+        else:
+            joined += (
+                f" {' '.join(part.split())}" if joined[-1:].strip() else " ".join(part.split())
+            )
+    return joined.strip()
 
 
 def docstring_of(kind: object) -> Docstring:

@@ -97,7 +97,8 @@ def show_explanations(entries: Sequence[Explained]) -> None:
         if i:
             out.print()
         out.print(text(entry.name, "bold") + f": a {entry.what} of {', '.join(entry.problems)}")
-        say(entry.definition)
+        for line in entry.definition.splitlines():
+            say(line)
         if entry.source:
             say(f"source: {entry.source}")
         for title, fields in (("fields", entry.fields), ("options", entry.options)):
