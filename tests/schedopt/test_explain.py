@@ -100,7 +100,7 @@ def test_explain_on_the_command_line_and_at_a_time_limit(tmp_path: Path) -> None
     result = schedopt.solve(small_night(1), explain=True, time_limit=0)
     if result.explanation:
         assert result.explanation["unproven"] and "not proven" in str(result.message)
-    with pytest.raises(InputError, match="no prices"):
+    with pytest.raises(InputError, match="no others are explained"):
         schedopt.solve(schedopt.example("twins"), explain=True)
 
 
