@@ -20,7 +20,6 @@ NIGHT = DEADLINE / HOUR
 SIX = ("random", "first", "priority", "stcpu", "lcpf", "cpa")
 FOUR = ("priority", "stcpu", "lcpf", "cpa")
 OTHERS = tuple(name for name in SIX if name not in ("lcpf", "cpa"))
-SIGMA = 0.3  # standard deviation of the logarithm of a prediction's error
 TIMES = np.linspace(0, 28, 281)
 Earned = dict[str, list[float]]
 
@@ -40,10 +39,13 @@ def with_rewards(night: Instance, reward: str) -> Instance:
     return msgspec.structs.replace(night, jobs=jobs)
 
 
-def with_predictions(night: Instance, seed: int) -> Instance:
-    """Return a night whose predicted T_1 and T_∞ have independent lognormal errors."""
+def with_predictions(night: Instance, seed: int, sigma: float = 0.3) -> Instance:
+    """Return a night whose predicted T_1 and T_∞ have independent lognormal errors.
+
+    ``sigma`` is the standard deviation of the logarithm of an error.
+    """
     draw = np.random.Generator(np.random.PCG64(seed))
-    errors = np.exp(SIGMA * draw.standard_normal((len(night.jobs), 2)))
+    errors = np.exp(sigma * draw.standard_normal((len(night.jobs), 2)))
     guesses = (np.stack([night.demands, night.critical_paths], axis=1) * errors).tolist()
     jobs = tuple(
         msgspec.structs.replace(job, demand=demand, critical_path=path)

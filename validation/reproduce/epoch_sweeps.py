@@ -28,20 +28,8 @@ PARTS: dict[str, tuple[tuple[str, int, float], ...]] = {
     "inequity k": (("7", 7, 1.0), ("8", 8, 1.0), ("15", 15, 2.0), ("16", 16, 2.0)),
 }
 """The parts of a figure by its axis: prefix of the claims' ids, number of jobs, load factor."""
-FEW_JOBS = (
-    4,
-    6,
-    7,
-    8,
-    11,
-    12,
-    15,
-    16,
-    23,
-    24,
-    31,
-    32,
-)  # few and many binary digits
+FEW_JOBS = (4, 6, 7, 8, 11, 12, 15, 16, 23, 24, 31, 32)
+"""Numbers of jobs with few and with many binary digits."""
 Points = Mapping[str, Sequence[Point]]  # the measured points of each policy
 Values = Mapping[str, Sequence[float]]
 Judge = Callable[[Points, Values], Answers]

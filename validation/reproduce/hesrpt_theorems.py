@@ -29,7 +29,6 @@ from schedopt.validation.reproduce.ledger import (
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
 SERVERS = 16
-STEP = 1e-6  # step of derivatives, as a fraction of a job's servers
 Case = tuple[Any, float, int]
 
 
@@ -352,11 +351,14 @@ def smartfill(instance: Instance) -> dict[str, Any]:
     }
 
 
-def _ratio_changes(instance: Instance, best: Allocated) -> Iterator[float]:
-    """Yield relative changes of the ratios of derivatives from an epoch to the next."""
+def _ratio_changes(instance: Instance, best: Allocated, step: float = 1e-6) -> Iterator[float]:
+    """Yield relative changes of the ratios of derivatives from an epoch to the next.
+
+    ``step`` is that of the derivatives, as a fraction of a job's servers.
+    """
 
     def slope(share: float) -> float:
-        k = np.array([share * (1 - STEP), share * (1 + STEP)]) * instance.servers
+        k = np.array([share * (1 - step), share * (1 + step)]) * instance.servers
         low, high = instance.each("at", [0, 0], k)
         return float(high - low) / float(k[1] - k[0])
 
