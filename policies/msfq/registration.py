@@ -58,6 +58,8 @@ class _FunctionRule(Rule):
 
 @dataclass(frozen=True)
 class _RegisteredRule:
+    """A registered rule: what makes it, and whether it is flat."""
+
     make: Callable[..., Rule]
     flat: bool
 

@@ -241,6 +241,7 @@ def check_times(
 def _expect_close(
     report: Report, what: str, claimed: float | None, ours: float, scale: float | None = None
 ) -> None:
+    """Report a number that differs from the recomputed one."""
     ours = float(ours)
     report.expect(
         claimed is not None and same(claimed, ours, scale),

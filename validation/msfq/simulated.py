@@ -71,8 +71,10 @@ def _check_utilization(queue: Instance, solution: Simulated, report: Report) -> 
 
 
 def _rate(time: Any) -> float:
+    """Return the observed arrival rate of a class."""
     return float(time.arrival_rate)
 
 
 def _number(time: Any) -> float:
+    """Return the mean number of jobs of a class in the system."""
     return float(time.mean_number)

@@ -226,6 +226,7 @@ FILL = {"fill": one_of("stop", FILLS)}
 
 
 def _weighted_order(priority: str | None = None) -> Order:
+    """Return the order of a site's own priorities, by default without weights."""
     site = Priority() if priority is None else read_site(priority)
     return Order("weighted", site.backfill, priority=site)
 
