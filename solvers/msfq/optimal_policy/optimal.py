@@ -224,11 +224,12 @@ def next_box(
 ) -> tuple[int, int]:
     """Return I and J of the next box: more levels, and the columns that its decisions require."""
     levels, _, width = found.decisions.shape
-    starts = found.decisions[int(params.trusted_levels * (levels - 1))] == 1
-    turns = np.where(starts.any(axis=1), starts.argmax(axis=1), width - 1)
-    needed = params.width * growth * int(turns.max())
-    columns = int(np.clip(needed, 1.15 * (width - 1), growth * (width - 1)))
-    return columns, int(growth * (levels - 1))
+    starts = found.decisions == 1
+    turns = np.where(starts.any(axis=2), starts.argmax(axis=2), width - 1).max(axis=1)
+    trusted, large = int(params.trusted_levels * (levels - 1)), int(growth * (levels - 1))
+    rise = max((turns[trusted] - turns[trusted // 2]) / (trusted - trusted // 2), 0.0)
+    needed = params.width * (turns[trusted] + rise * (params.trusted_levels * large - trusted))
+    return int(np.clip(needed, 1.15 * (width - 1), growth * (width - 1))), large
 
 
 def _states(k: int, box: tuple[int, int]) -> int:
