@@ -24,7 +24,7 @@ class WholeModel:
     ----------
     model : cp_model.CpModel
         The CP-SAT model, built when it is first asked for; users can change it.
-    asked : dict of str to IntVar
+    literals : dict of str to IntVar
         The literal that enforces each side constraint; empty before the model is built.
     reward_scale : float
         The objective of the model is in units of 1/reward_scale.
@@ -43,7 +43,7 @@ class WholeModel:
 
     def __init__(self, instance: Any) -> None:
         self.instance = instance
-        self.asked: dict[str, IntVar] = {}
+        self.literals: dict[str, IntVar] = {}
         self.added: list[Constraint] = []
         self.seconds = 0.0
         self._model: CpModel | None = None
@@ -75,7 +75,7 @@ class WholeModel:
                     self._state(rule, name)
                 self._declared = _Declared.of(self._model)
             except BaseException:  # Ctrl-C too: a model is built completely, or not at all
-                self._model, self.asked = None, {}
+                self._model, self.literals = None, {}
                 raise
             self.seconds += time.perf_counter() - began
         return self._model
@@ -93,9 +93,9 @@ class WholeModel:
 
     def literal(self, name: str) -> IntVar:
         """Return a new literal, true by default, that enforces a side constraint."""
-        self.asked[name] = asked = self.model.new_bool_var(f"asked[{name}]")
-        set_domain(asked.proto, [1, 1])
-        return asked
+        self.literals[name] = enforced = self.model.new_bool_var(f"asked[{name}]")
+        set_domain(enforced.proto, [1, 1])
+        return enforced
 
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints to those of the instance; raise `InputError` for a wrong one."""
@@ -130,7 +130,7 @@ class WholeModel:
         """
         if self._model is None:
             return {name: [] for name in self.rules}
-        rows: Side = {name: [asked] for name, asked in self.asked.items()}
+        rows: Side = {name: [literal] for name, literal in self.literals.items()}
         return rows | ({"native constraints": []} if self.changed else {})
 
 

@@ -111,7 +111,7 @@ class CpSatFormulation(Formulation[S_co], Protocol[S_co]):
         """The native model."""
 
     @property
-    def asked(self) -> Mapping[str, IntVar]:
+    def literals(self) -> Mapping[str, IntVar]:
         """The literal that enforces each side constraint."""
 
     @property

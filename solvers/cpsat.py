@@ -92,9 +92,9 @@ def solve(
             worse = solution is None or sign * (value_of(formulation, solution) or 0.0) < sign * met
             solution = hint if worse else solution
     result = _result(formulation, run, status, solution)
-    if result.termination == "infeasible" and formulation.asked:
+    if result.termination == "infeasible" and formulation.literals:
         holds = _conflict_oracle(formulation, limits, began)
-        result = with_conflict(result, list(formulation.asked), holds)
+        result = with_conflict(result, list(formulation.literals), holds)
     seconds = Seconds(build=built, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
@@ -269,7 +269,7 @@ def _conflict_oracle(
 ) -> FeasibilityTest:
     """Return a function that tells whether some side constraints can hold together."""
     model = copy_model(formulation)  # without the bound, which may depend on side constraints
-    asked = {name: model.proto.variables[x.index] for name, x in formulation.asked.items()}
+    asked = {name: model.proto.variables[x.index] for name, x in formulation.literals.items()}
 
     def holds(wanted: frozenset[str]) -> bool:
         for name, variable in asked.items():

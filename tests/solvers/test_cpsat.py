@@ -132,7 +132,7 @@ def test_cp_sat_honours_a_changed_domain() -> None:
 def test_cp_sat_ignores_a_rule_switched_off() -> None:
     model = partition().add(Apart(name="two", jobs=("j1", "j2")))
     assert solve(model, threads=1).objective == 32
-    set_domain(model.model.proto.variables[model.asked["two"].index], [0, 0])
+    set_domain(model.model.proto.variables[model.literals["two"].index], [0, 0])
     result = solve(model, threads=1)
     assert result.objective == 16
     assert result.violations  # of what is declared
