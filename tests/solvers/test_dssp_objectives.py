@@ -232,51 +232,45 @@ DRAWN = import_module("contract.dssp").FORMULATIONS
 
 
 @pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
-def test_greedy_keeps_rules_and_bounds_the_optimum(name: str) -> None:
-    found = 0
-    for seed in range(examples(40)):
-        model = DRAWN[name](Random(seed))  # noqa: S311
-        best = solve(DRAWN[name](Random(seed)), threads=1)  # noqa: S311
-        solution, bound = greedy_solution(model)
-        if best.proven:
-            assert best.objective <= bound, seed
-        if solution is not None and "risk" not in model.options:  # which it need not keep
-            found += 1
-            assert best.termination != "infeasible", seed
-            late = solve(model, time_limit=0.0, threads=1)
-            assert late.violations == (), (seed, late.violations)
-            assert late.solution is not None, seed
-            assert model.instance.objective_of(solution) <= bound, seed
-    assert found > 5
+@tried(40, seed=st.integers(0, 2**31))
+def test_greedy_keeps_rules_and_bounds_the_optimum(name: str, seed: int) -> None:
+    model = DRAWN[name](Random(seed))  # noqa: S311
+    best = solve(DRAWN[name](Random(seed)), threads=1)  # noqa: S311
+    solution, bound = greedy_solution(model)
+    if best.proven:
+        assert best.objective <= bound
+    if solution is not None and "risk" not in model.options:  # which it need not keep
+        assert best.termination != "infeasible"
+        late = solve(model, time_limit=0.0, threads=1)
+        assert late.violations == ()
+        assert late.solution is not None
+        assert model.instance.objective_of(solution) <= bound
 
 
 @pytest.mark.parametrize("nights", [1, 3])
-def test_greedy_selection_keeps_every_rule(nights: int) -> None:
-    found = 0
-    for seed in range(examples(600)):
-        draw = Random(seed)  # noqa: S311
-        file = json.loads(drawn(seed, ("after",) if nights > 1 else (), nights, most=12))
-        names = [job["name"] for job in file["jobs"]]
-        for i, job in enumerate(file["jobs"]):
-            if nights == 1 and i and "after" not in job and draw.random() < 0.4:
-                other = draw.choice(file["jobs"][:i])
-                job["after"] = [] if other.get("after") else [other["name"]]
-        some = draw.sample(names, draw.randint(1, len(names)))
-        floor = {"kind": "at-least", "jobs": some, "count": draw.randint(0, len(some))}
-        imply = {"kind": "imply", "if": some[0], "then": some[-1]}
-        file["constraints"] += [floor, imply]
-        try:
-            night = files.parse(json.dumps(file).encode())
-        except InputError:
-            continue  # a job is after itself
-        solution, _ = greedy_solution((Season if nights > 1 else Selection)(night))
-        if solution is not None:
-            found += 1
-            run = [solution] if nights == 1 else solution.nights
-            plan = dict.fromkeys(names, 0)
-            plan |= {name: n for n, one in enumerate(run, 1) for name in one.selected}
-            assert Night(json.dumps(file).encode()).allows(plan), (seed, plan)
-    assert found > examples(600) / 2
+@tried(600, seed=st.integers(0, 2**31))
+def test_greedy_selection_keeps_every_rule(nights: int, seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    file = json.loads(drawn(seed, ("after",) if nights > 1 else (), nights, most=12))
+    names = [job["name"] for job in file["jobs"]]
+    for i, job in enumerate(file["jobs"]):
+        if nights == 1 and i and "after" not in job and draw.random() < 0.4:
+            other = draw.choice(file["jobs"][:i])
+            job["after"] = [] if other.get("after") else [other["name"]]
+    some = draw.sample(names, draw.randint(1, len(names)))
+    floor = {"kind": "at-least", "jobs": some, "count": draw.randint(0, len(some))}
+    imply = {"kind": "imply", "if": some[0], "then": some[-1]}
+    file["constraints"] += [floor, imply]
+    try:
+        night = files.parse(json.dumps(file).encode())
+    except InputError:
+        return  # a job is after itself
+    solution, _ = greedy_solution((Season if nights > 1 else Selection)(night))
+    if solution is not None:
+        run = [solution] if nights == 1 else solution.nights
+        plan = dict.fromkeys(names, 0)
+        plan |= {name: n for n, one in enumerate(run, 1) for name in one.selected}
+        assert Night(json.dumps(file).encode()).allows(plan), plan
 
 
 def test_greedy_selection_includes_predecessors_of_jobs_under_a_floor() -> None:
