@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,16 +58,11 @@ class PricedBound:
             prices = prices / max(float(np.abs(prices).max(initial=0)), 1e-300)
         bits, in_python = _scale_bits(program, prices, with_rewards)
         multipliers = np.array([_rounded(y, bits) for y in prices.tolist()], dtype=object)
-        coefficients, rewards = program, program.rewards
-        if in_python:
-            coefficients = _in_python_integers(program)
-            rewards = rewards.astype(object)
-        else:
-            multipliers = multipliers.astype(np.int64)
+        kind = object if in_python else np.int64
+        multipliers = multipliers.astype(kind)
         scale = 1 << bits if with_rewards else 0
-        reduced = rewards * scale - coefficients.combined(multipliers)
-        bound = cls(0, scale, multipliers, reduced)
-        return bound.on(program)
+        reduced = program.rewards.astype(kind) * scale - program.combined(multipliers)
+        return cls(0, scale, multipliers, reduced).on(program)
 
     def on(self, program: IntegerProgram) -> PricedBound:
         """Return the bound of the same multipliers for other bounds of columns or rows."""
@@ -134,8 +129,3 @@ def _rounded(price: float, bits: int) -> int:
     """Return price·2^bits, rounded to an integer."""
     top, bottom = price.as_integer_ratio()
     return ((top << bits + 1) + bottom) // (2 * bottom)
-
-
-def _in_python_integers(program: IntegerProgram) -> IntegerProgram:
-    """Return the program with coefficients that are Python's own integers."""
-    return replace(program, coefficient=program.coefficient.astype(object))

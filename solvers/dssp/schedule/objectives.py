@@ -133,7 +133,9 @@ def solve(model: Schedule, task: EngineTask) -> Result:
         best = max(candidates, key=lambda one: [of.value_of(night, one) for of in groups])
         if stopped():
             break
-        name = _free_name(model, f"objective {', '.join(group.names)}")
+        name = f"objective {', '.join(group.names)}"
+        while name in model.rules:
+            name += "'"
         least = group.value_of(night, best)
         reached.append(Reached(name=name, values=group.weights, least=least))
     first, bound = found[0], found[0].bound
@@ -182,13 +184,6 @@ def _watch(watch: Watch | None, group: Group) -> Watch | None:
         watch(seconds, incumbent, bound)
 
     return of_first
-
-
-def _free_name(model: Schedule, name: str) -> str:
-    """Return a name that no side constraint has."""
-    while name in model.rules:
-        name += "'"
-    return name
 
 
 def _same(solution: Scheduled) -> Scheduled:

@@ -192,10 +192,12 @@ class Core:
         self._weights, self._rewards = self._items.weights[order], self._items.rewards[order]
         self._ratios = np.append(self._by_item[order], 0.0)
         filled = np.cumsum(self._weights)
-        self._broken = broken = int(np.searchsorted(filled, room, side="right"))
+        broken = int(np.searchsorted(filled, room, side="right"))
         self._proven = broken == len(order)
         used, reward = float(filled[broken - 1]) if broken else 0.0, self._rewards[:broken].sum()
-        self._first = self._good_solution()
+        items = self._weights, self._rewards, self._ratios
+        first = kernels.first_incumbent(self._weights, self._rewards, room, broken)
+        self._first = bounds.fill_from_start(items, room, broken, first, self.params)
         value = float(self._rewards[self._first].sum())
         root = float(reward + (room - used) * self._ratios[broken])
         self._slip = 2.0**-48 * root  # rounding error of a bound
@@ -244,14 +246,6 @@ class Core:
             self._states = _longer(room, states), _longer(reward, states), _longer(node, states)
         if tree > 1:
             self._tree = _longer(self._tree[0], nodes), _longer(self._tree[1], nodes)
-
-    def _good_solution(self) -> Mask:
-        """Return the first incumbent."""
-        from schedopt.solvers.dssp.selection.knapsack.kernels import first_incumbent
-
-        items, broken = (self._weights, self._rewards, self._ratios), self._broken
-        first = first_incumbent(self._weights, self._rewards, self._room, broken)
-        return bounds.fill_from_start(items, self._room, broken, first, self.params)
 
     def _incumbent_by_item(self) -> Mask:
         """Return the incumbent as a mask over the items in their order in `Items`."""
