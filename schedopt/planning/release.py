@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, chain
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as with_fields
 
@@ -26,8 +27,10 @@ from schedopt.instances.dssp import Instance, PlacedTask
 from schedopt.instances.dssp.machine import Steps, in_order
 from schedopt.planning.moments import ON_TIME
 
+if TYPE_CHECKING:
+    from schedopt.solvers.result import Result
+
 NEAR = 1e-9  # the relative difference of times that are equal up to rounding
-SIMULATED = 3_000  # most tasks of a plan whose release is simulated for the line of a plan
 Span = tuple[float, float]
 TaskKey = tuple[str, int, int]  # job, stage and task, each from 0
 Chain = list[tuple[float, float, int]]  # tasks: start, end, and place in the stage
@@ -428,6 +431,14 @@ def late_jobs(
         if any(key not in ran or ran[key][1] > due for key in keys):
             late.add(one.job)
     return [job.name for job in night.jobs if job.name in late]
+
+
+def released(night: Instance, run: Result, *, most: int = 3_000) -> str:
+    """Return the number of late jobs of a plan in words; empty for more than ``most`` tasks."""
+    tasks = run.solution.tasks if run.solution is not None else ()
+    if len(tasks) > most:
+        return ""
+    return release_line(night, releases(night, tasks, run.constraints), run.constraints)
 
 
 def release_line(

@@ -178,10 +178,6 @@ class Problem(Generic[I]):
         """Return ``12h`` or a time of day as a number; `InputError` if the problem has no times."""
         raise InputError("a number", found=quote(text))
 
-    def carry(self, *args: Any, **options: Any) -> list[Constraint]:
-        """Return fair shares with the usage of earlier results: see `schedopt.verbs.carry`."""
-        raise InputError("results of a problem with fair shares", found=f"one of {self.name}")
-
     # How policies are run, and what they are measured against.
 
     def settings(self, instance: I, settings: Options) -> dict[str, Any]:
@@ -252,10 +248,6 @@ class Problem(Generic[I]):
 
     # What is done with it.
 
-    def tonight(self, *args: Any, **options: Any) -> summary.Tonight:
-        """Plan a table of jobs or an instance: see `schedopt.planning.plan.plan`."""
-        raise InputError("a table of jobs, or an instance of jobs", found=f"one of {self.name}")
-
     def start_times(self, *args: Any, **options: Any) -> StartTimes:
         """Predict when waiting jobs of a log start: see `schedopt.start_times`."""
         raise InputError(LOG, found=f"one of {self.name}")
@@ -263,11 +255,6 @@ class Problem(Generic[I]):
     def wrong_start(self, *args: Any, **options: Any) -> WrongStart | None:
         """Return the first start of a log that is not the policy's: see `schedopt.check_starts`."""
         raise InputError(LOG, found=f"one of {self.name}")
-
-    def released(self, instance: I, run: Result) -> str:
-        """Return how many jobs are late if a farm manager releases a schedule, in words."""
-        del instance, run
-        return ""
 
     def carried_out(self, instance: I, result: Result) -> Result | None:
         """Return a result with times, dispatched if it has none; None without a solution."""

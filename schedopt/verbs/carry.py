@@ -5,7 +5,6 @@ from pathlib import Path
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, quote
-from schedopt.problems import problem
 from schedopt.solvers.result import Result
 from schedopt.verbs.load import load
 
@@ -41,13 +40,18 @@ def carry(
     InputError
         If a file cannot be read, or the results are not all of one problem.
     """
+    from schedopt.planning.carry import carry as carried
+
     several = [results] if isinstance(results, str | Path | Result) else list(results)
     read = [one if isinstance(one, Result) else _read(one) for one in several]
     names = {result.problem for result in read}
     if len(names) != 1:
         raise InputError("results of one problem", found=" and ".join(sorted(names)) or "none")
     life, nights = (None if value is None else str(value) for value in (half_life, window))
-    return problem(names.pop()).carry(read, constraints, half_life=life, window=nights)
+    if names != {"dssp"}:
+        expected = "results of a problem with fair shares"
+        raise InputError(expected, found=f"one of {names.pop()}")
+    return carried(read, constraints, half_life=life, window=nights)
 
 
 def _read(path: str | Path) -> Result:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -66,7 +66,9 @@ class NightPlan(Tonight):
         """The number of jobs that are late if a farm manager releases the plan, in words."""
         if self.run is None or self.whole.carried is None:
             return ""
-        return problem_of(self.instance).released(self.instance, self.run)
+        from schedopt.planning.release import released
+
+        return released(self.instance, self.run)  # type: ignore[arg-type]
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -315,11 +317,16 @@ def plan_night(
     tell: Callable[[str], None] | None,
 ) -> NightPlan:
     """Return the plan of `plan`; ``names`` has the names of settings in messages."""
+    from schedopt.planning.plan import plan as planned_night
+
     what, record = _instance_or_table(table)
+    if record.name != "dssp":
+        expected = "a table of jobs, or an instance of jobs"
+        raise InputError(expected, found=f"one of {record.name}")
     filed = farms.read(farm)
     if template is not None:
         filed["template"] = str(template)
-    planned = record.tonight(
+    planned = planned_night(
         what,
         settings,
         solve,
@@ -359,7 +366,7 @@ def _holds_results(file: str) -> bool:
         return False
 
 
-def _instance_or_table(table: object) -> tuple[object, Problem]:
+def _instance_or_table(table: object) -> tuple[Any, Problem]:
     """Return an instance or a table, and the problem that reads it."""
     if isinstance(table, str | Path):
         path = locate(table)

@@ -100,18 +100,6 @@ class DsspProblem(Problem["Instance"]):
 
     has_plans: ClassVar = True
 
-    def carry(self, *args: Any, **options: Any) -> list[Constraint]:
-        """Return fair shares with the usage of earlier results."""
-        from schedopt.planning.carry import carry
-
-        return carry(*args, **options)
-
-    def tonight(self, *args: Any, **options: Any) -> summary.Tonight:
-        """Plan a table of jobs or an instance."""
-        from schedopt.planning.plan import plan
-
-        return plan(*args, **options)
-
     def carried_out(self, instance: Instance, result: Result) -> Result | None:
         """Return a result with times; a selection is dispatched."""
         from schedopt.planning.plan_rows import dispatch_result
@@ -123,16 +111,6 @@ class DsspProblem(Problem["Instance"]):
         from schedopt.planning.plan_rows import plan
 
         return plan(instance, result, run)
-
-    def released(self, instance: Instance, run: Result) -> str:
-        """Return how many jobs are late if a farm manager releases a schedule, in words."""
-        from schedopt.planning.release import SIMULATED, release_line, releases
-
-        tasks = run.solution.tasks if run.solution is not None else ()
-        if len(tasks) > SIMULATED:
-            return ""
-        given = releases(instance, tasks, run.constraints)
-        return release_line(instance, given, run.constraints)
 
     def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
         """Return the share of the capacity of each group, by grouping."""
