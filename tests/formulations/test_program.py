@@ -83,3 +83,24 @@ def test_columns_that_are_closed_are_in_no_row() -> None:
     program = writer.program(Whole.of(np.ones(2)))
     assert program.column.tolist() == [0]
     assert program.high.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_row_count_excludes_no_solution_and_is_tight(seed: int) -> None:
+    rng = Random(seed)  # noqa: S311
+    sizes = [float(rng.randint(1, 9)) for _ in range(4)]
+    room = float(rng.randint(1, int(sum(sizes)) - 1))
+    program = written(([0, 1, 2, 3], sizes, (-inf, room)))
+    counted = program.with_count()
+    points = [np.array(point) for point in product((0, 1), repeat=4)]
+    assert all(counted.satisfied_by(x) == program.satisfied_by(x) for x in points)
+    most = max(int(x.sum()) for x in points if program.satisfied_by(x))
+    assert (counted.labels[-1], int(counted.upper[-1])) == ("count", most)
+    assert not counted.has_lower[-1]
+
+
+def test_next_reward_is_the_least_multiple_of_the_common_divisor_above_a_bound() -> None:
+    program = written()  # rewards 3, 4, 6 and 1 in halves
+    assert program.next_reward(Fraction(2)) == 5
+    even = program.with_bounds(program.low, np.array([0, 1, 1, 0]))
+    assert even.next_reward(Fraction(2)) == 6

@@ -11,7 +11,7 @@ from schedopt.solvers.priced_core.blocks import BlockSolver
 from schedopt.solvers.priced_core.bounds import PricedBound
 from schedopt.solvers.priced_core.in_order import best_in_order
 from schedopt.solvers.priced_core.open_part import merge_equal_rows, open_part, propagate
-from schedopt.solvers.priced_core.relaxation import relax, relax_by_samples
+from schedopt.solvers.priced_core.relaxation import Relaxation, relax, relax_by_samples
 from schedopt.solvers.priced_core.search import (
     EnumerationLimits,
     PricedCoreParams,
@@ -261,3 +261,18 @@ def test_rewards_in_common_units_are_optimal() -> None:
         IntegerProgram(3 * program.rewards, *list(vars(program).values())[1:8])
     ).run()
     assert tripled.value == 3 * PricedCoreSearch(program).run().value
+
+
+def test_a_relaxation_is_solved_again_for_other_bounds_of_columns() -> None:
+    rng = np.random.default_rng(3)
+    rows, rewards = rng.integers(1, 9, (3, 12)), rng.integers(1, 9, 12)
+    program = IntegerProgram.of_dense(rewards, rows, rows.sum(axis=1) // 2, np.ones(12, np.int64))
+    relaxation = Relaxation(program)
+    for _ in range(20):
+        low, high = (rng.random((2, 12)) < [[0.1], [0.8]]).astype(np.int64)
+        low = np.minimum(low, high)
+        again, fresh = relaxation.solve(columns=(low, high)), relax(program.with_bounds(low, high))
+        assert again is not None and fresh is not None
+        assert again.feasible == fresh.feasible
+        if again.values is not None and fresh.values is not None:
+            assert rewards @ again.values == pytest.approx(rewards @ fresh.values)
