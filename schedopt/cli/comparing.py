@@ -16,8 +16,6 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.options import split
 from schedopt.solvers.stopping import finishing
 from schedopt.sweep.rows import LINES, SweepInterrupt, to_lines
-from schedopt.verbs import bench as benching
-from schedopt.verbs import whatif as varying
 
 
 @verb("schedopt bench nights/ --jobs 4 --output results.parquet")
@@ -59,6 +57,7 @@ def bench(
     from schedopt.sweep.sources import instance_files, parse_seeds
     from schedopt.terminal import results
     from schedopt.terminal.progress import bar
+    from schedopt.verbs import bench as benching
     from schedopt.verbs.load import read_constraints
 
     paths, files, options = paths or [], constraints or [], split(option or ())
@@ -185,6 +184,7 @@ def whatif(
     from schedopt.instances.protocol import problem_name
     from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
+    from schedopt.verbs import whatif as varying
     from schedopt.verbs.load import read_rules
 
     files, options = constraints or [], split(option or ())

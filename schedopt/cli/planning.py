@@ -18,10 +18,7 @@ from schedopt.cli.solving import write_page
 from schedopt.instances.errors import InputError, at_place, printable
 from schedopt.planning.farm import FLAGS, Settings
 from schedopt.solvers.stopping import finishing, stopped
-from schedopt.verbs import carry as carrying
 from schedopt.verbs import plan as planning
-from schedopt.verbs import ready as choosing
-from schedopt.verbs import replan as replanning
 from schedopt.verbs.solve import solve
 
 
@@ -194,12 +191,13 @@ def replan(
     """
     from schedopt.terminal.progress import live
     from schedopt.terminal.results import replanned as show
+    from schedopt.verbs.replan import replan as run
 
     outputs = output or []
     read = [plan, state, add, instance, *(constraints or ())]
     expect_plan_files(outputs, None, report, read, template)
     with live(plan.name) as watch:
-        made = replanning.replan(
+        made = run(
             plan,
             at=at,
             state=state,
@@ -321,10 +319,11 @@ def carry(
 
     Exit status: 0 on success, 2 bad input.
     """
+    from schedopt.verbs.carry import carry as run
     from schedopt.verbs.load import read_constraints
 
     stated = [rule for file in constraints or () for rule in read_constraints(file)]
-    rules = carrying.carry(results, constraints=stated, half_life=half_life, window=window)
+    rules = run(results, constraints=stated, half_life=half_life, window=window)
     if output is None and not json:
         raise InputError("--output FILE or --json", found="neither")
     out.expect_writable(output, (".json",), [*results, *(constraints or ())])
@@ -350,12 +349,15 @@ def ready(
     objective is maximized alone, each later one among the optima of those before it. The names of
     the jobs to start are printed, one on each line.
     """
+    from schedopt.verbs.ready import amounts
+    from schedopt.verbs.ready import ready as run
+
     goals = [name.strip() for name in order.split(",")]
-    room = choosing.amounts(capacity)
+    room = amounts(capacity)
     piped = str(file) == "-"
     with at_place(file="standard input" if piped else None):
         source = sys.stdin.buffer.read() if piped else file
-        answer = choosing.ready(source, room, goals, time_limit=time_limit)
+        answer = run(source, room, goals, time_limit=time_limit)
     if json:
         out.print_json(answer)
         return
