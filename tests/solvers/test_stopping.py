@@ -118,7 +118,7 @@ def test_conflict_search_of_cpsat_ends_when_the_run_is_ended() -> None:
         asked[f"row {i}"] = model.new_bool_var("")
         equation = sum(w * v for w, v in zip(weights, x, strict=True)) == sum(weights) // 2
         model.add(equation).only_enforce_if(asked[f"row {i}"])
-    formulation: Any = SimpleNamespace(model=model, asked=asked)
+    formulation: Any = SimpleNamespace(model=model, literals=asked)
     stop = threading.Event()
     stop.set()
     holds = cpsat._conflict_oracle(formulation, Limits(threads=1), now())
