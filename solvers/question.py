@@ -67,7 +67,7 @@ class LazyQuestion:
     def of_document(
         cls, question: Question, instance: Any = None, history: Sequence[Any] | None = None
     ) -> LazyQuestion:
-        """Return the question of a document."""
+        """Return the lazy question for a question that a result document holds."""
         asked = cls(instance, question.formulation, question.options, (), history)
         asked.__dict__["question"] = question
         return asked

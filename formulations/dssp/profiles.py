@@ -26,7 +26,7 @@ class BlockTask(NamedTuple):
 
 
 def block_levels(amounts: Iterable[int]) -> list[int]:
-    """Return the fewest levels, from 0 up, that cut a profile into blocks.
+    """Return the fewest levels that cut a profile into rectangular blocks, in ascending order.
 
     Each bump needs a cut between the nearest lower amounts before and after it, both included.
     """

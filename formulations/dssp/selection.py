@@ -131,12 +131,12 @@ class Selection(SelectionBase):
 
     @cached_property
     def capacity(self) -> list[Row]:
-        """Equation 2, for all jobs and between releases and deadlines of jobs."""
+        """The capacity rows: equation 2, and a row for each window of releases and deadlines."""
         return window_rows(self.instance, self.open, self.fill)
 
     @cached_property
     def precedence(self) -> list[Row]:
-        """A selected job requires its predecessors."""
+        """The precedence rows: a selected job requires its predecessors."""
         index = self.instance.index
         return [
             Row(f"after: {job.name}, {name}", [j, index[name]], [1, -1], upper=0)
@@ -146,7 +146,7 @@ class Selection(SelectionBase):
 
     @property
     def own_rows(self) -> list[Row]:
-        """The rows of the formulation itself, the capacity first."""
+        """The rows of the formulation itself, capacity rows first."""
         return [*self.capacity, *self.precedence]
 
     def _state(self, constraint: Constraint, name: str) -> None:

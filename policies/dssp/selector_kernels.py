@@ -157,7 +157,7 @@ def _prefix_reward(tree: Floats, left: float) -> float:
 def below_pair(
     rewards: Floats, weights: Floats, room: float, order: Array, how: int, i: int, k: int
 ) -> Mask:
-    """Return the selection that `best_pair` found, completed greedily."""
+    """Return the pair of items that `best_pair` found, completed greedily to a selection."""
     chosen = np.zeros(rewards.size, dtype=np.bool_)
     chosen[i] = chosen[k] = True
     remaining = room - weights[i] - weights[k]

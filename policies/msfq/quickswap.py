@@ -38,7 +38,7 @@ def static_quickswap(state: FlatState, free: int) -> int:
 
 
 def _next_of_two_classes(state: FlatState, free: int) -> int:
-    """Return the class that starts next where at most two classes run."""
+    """Return the class that starts next if at most two classes may run at the same time."""
     memory, waiting = state.memory, state.waiting
     count = len(state.needs)
     remaining = 3 + 2 * count
@@ -101,7 +101,7 @@ def _pass_turn(state: FlatState) -> bool:
     ),
 )
 class StaticQuickswap(FlatRule):
-    """The classes take turns (section 4.3).
+    """Static Quickswap: the classes of jobs are served in turns (section 4.3).
 
     A class works until none of its jobs waits and at most l_i run. Then the turn passes to the next
     class with a waiting job. The handover says when that class starts:
@@ -135,7 +135,7 @@ class StaticQuickswap(FlatRule):
 
 
 def _class_limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[int, ...]:
-    """Return l_i for each class."""
+    """Return the threshold l_i of each class, in slots; see `StaticQuickswap`."""
     if threshold is None:
         return tuple(most - 1 for most in room)
     if isinstance(threshold, int):
@@ -166,7 +166,7 @@ def _class_cycle(queue: Instance, order: str) -> tuple[int, ...]:
 
 
 def _whole_number(text: str, place: str) -> tuple[int, ...]:
-    """Return integers separated by commas."""
+    """Parse integers that are separated by commas."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:

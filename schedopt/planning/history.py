@@ -274,7 +274,7 @@ def machine_as_known(night_state: NightState) -> Instance:
 
 
 def _profiles(night_state: NightState) -> dict[str, Steps]:
-    """Return the profile of each pool as reported."""
+    """Return the processors of each pool over time, with all reported changes."""
     night = night_state.night
     own = night.machine.by_number
     pools = dict(own)

@@ -228,7 +228,7 @@ def continue_plan(
     linked: Mapping[str, str],
     begun: Collection[str] = (),
 ) -> Scheduled | None:
-    """Return a schedule near a plan; None if it violates a rule.
+    """Return a schedule close to the planned times, or None if a side constraint is violated.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ REQUIRED = "running"  # the rule that requires the jobs without a task left to s
 
 
 class RemainingNight:
-    """The rest of a night.
+    """The part of a night that is still to be planned at a time within it.
 
     Attributes
     ----------
@@ -340,7 +340,7 @@ class RemainingNight:
     def _rest_of(
         self, job: Job, left: Sequence[Sequence[Key]], at: float, holds: dict[str, float]
     ) -> Job:
-        """Return a job with some of its tasks; predictions are scaled."""
+        """Return a job reduced to its unstarted tasks, with its predictions scaled to these."""
         whole = job.stages or ()
         stages = tuple(tuple(whole[s][i] for s, i in stage) for stage in left) or ((0.0,),)
         fields: dict[str, Any] = {}

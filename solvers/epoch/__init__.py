@@ -28,7 +28,7 @@ class EpochEngine(Engine):
     confirmed_by = "cp-sat"
 
     def accepts(self, model: Partition | Rectangles) -> bool:
-        """Accept an unchanged model with the constraint kinds ``together`` and ``apart``."""
+        """Return True for an unchanged model with no constraints but ``together`` and ``apart``."""
         rules = model.rules.values()
         return not model.changed and all(isinstance(rule, Together | Apart) for rule in rules)
 
@@ -72,7 +72,7 @@ class CpsatEngine(Engine):
         self.description, self.proves = description, proves
 
     def accepts(self, model: Partition | Rectangles) -> bool:
-        """Accept an unchanged model that is small enough to be built."""
+        """Return True for an unchanged model that is small enough to be built."""
         return is_small_model(model)
 
     def solve(self, model: Partition | Rectangles, task: EngineTask) -> Result | Partial:

@@ -39,7 +39,7 @@ class Path(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """Completion times, work prices and used servers of the jobs under some rents."""
+    """The jobs' best responses to a server rent: completion times, work prices, server use."""
 
     ends: Floats  # completions, (M,)
     prices: Floats  # of a unit of work, (M,)
@@ -137,7 +137,7 @@ def cost_until(one: Renter, lam: float, n: int) -> tuple[float, float]:
 
 @makes_no_arrays
 def price_until(one: Renter, n: int, start: float) -> float:
-    """Return about the price at which a job completes in n cells; infinite if there is none.
+    """Return approximately the work price at which a job completes in n cells, or infinity.
 
     The work increases with the price: a secant method in logarithms with a bracket.
     """

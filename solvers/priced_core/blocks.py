@@ -235,7 +235,7 @@ class BlockSolver:
 def single_choices(
     program: IntegerProgram, bound: PricedBound, budget: int, columns: IntArray, most: int
 ) -> list[Choices]:
-    """Return each move of columns outside blocks as a set of one choice, by loss."""
+    """Return a set with one choice for each move of a column outside blocks, by loss."""
     moves, sets = Moves.of(program, bound, budget, columns), list[Choices]()
     for j, amount, loss in zip(*(part[:most].tolist() for part in moves), strict=True):
         at = program.entries_of(j)
@@ -246,7 +246,7 @@ def single_choices(
 
 
 def _always(changes: list[Change]) -> Callable[[int], Sequence[Change]]:
-    """Return the changes of a set with one choice."""
+    """Return a function that returns the same changes for every choice."""
     return lambda choice: changes
 
 

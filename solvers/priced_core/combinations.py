@@ -149,7 +149,7 @@ class Pairing(NamedTuple):
     def best(
         self, one: IntArray, two: IntArray, worth: int, most: int, batch: int = 1 << 16
     ) -> tuple[tuple[int, int] | None, bool]:
-        """Return the numbers of the best pair whose reward is above ``worth``, or None.
+        """Return the indices of the best pair whose reward is above ``worth``, or None.
 
         The second value is whether all pairs were considered. At most ``most`` are, ``batch`` at a
         time.

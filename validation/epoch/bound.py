@@ -19,17 +19,20 @@ from schedopt.validation.report import CertificateRecord
 
 
 class Nodes(CertificateRecord, frozen=True, tag="nodes"):
-    """Each job uses at least its minimum, and in a bundle at least that of the largest job."""
+    """The bound by area: each job uses at least its minimum, or the largest of its bundle."""
 
 
 class Leaders(CertificateRecord, frozen=True, tag="leaders"):
-    """Elementwise lower bounds on the leaders of any partition: pairs of a minimum and a number."""
+    """Lower bounds on the largest minimum of each epoch (its leader), sorted in decreasing order.
+
+    Each pair is a lower bound and the number of leaders in a row for which it holds.
+    """
 
     leaders: list[tuple[int, int]]
 
 
 class Clique(CertificateRecord, frozen=True, tag="apart"):
-    """A side constraint whose jobs are all in different epochs."""
+    """The bound by an ``apart`` constraint: each of its jobs is in another epoch."""
 
     constraint: str
 

@@ -20,7 +20,7 @@ class Curve(Protocol):
     """A speedup for the proofs: ``demand`` is an estimate, the other methods are rigorous."""
 
     def demand(self, steepness: Floats) -> Floats:
-        """Return about the k at which the slope is ``steepness``."""
+        """Return approximately the k at which the slope is ``steepness``."""
         ...
 
     def upper_lines(self, k0: Floats) -> Above:
@@ -109,7 +109,11 @@ class TableCurve:
         return np.asarray(self.k.high[np.minimum(at, len(self.k.high) - 1)])
 
     def upper_lines(self, k0: Floats) -> Above:
-        """Return the value on the segment of k0, and bounds of all later and earlier slopes."""
+        """Return an upper bound on s(k0), and bounds on the slopes after and before k0.
+
+        The speedup has at most the slope ``right`` after k0, and at least the slope ``left`` before
+        it, within rounding of the points.
+        """
         last = len(self.k.low) - 1
         at = np.clip(np.searchsorted(self.k.high, k0, side="right") - 1, 0, last)
         point = k0 == self.k.high[at]

@@ -236,9 +236,10 @@ def bound_of_prices(
     grid: Sequence[int],
     prices: Mapping[str, Sequence[int]],
 ) -> tuple[Fraction, Fraction]:
-    """Return the bound on the mean response time that prices or a relaxation prove, and a weight.
+    """Return a proven bound on the mean response time, and the total weight of the jobs.
 
-    The weight is that of all jobs. The queue is treated as a machine without partitions.
+    The bound is the best of the prices and the relaxations. The queue is treated as a machine
+    without partitions.
     """
     jobs = JobsInTicks(queue, Fraction(*scale))
     held, needs = {SERVERS: ResourceUse(jobs.need, queue.servers)}, queue.jobs.needs

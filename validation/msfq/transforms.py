@@ -100,7 +100,7 @@ def response_curve(
 
 
 def _cycle_start_laws(system: System, thresholds: tuple[int, ...]) -> Floats:
-    """Return π_0..π_{k-1} for some thresholds, ascending, shape (thresholds, k)."""
+    """Return π_0..π_{k-1} for each of some ascending thresholds, shape (thresholds, k)."""
     k = system.k
     count = max(DEFAULTS.points * k, 48) | 1
     radius = 10.0 ** (-DEFAULTS.digits / k)
@@ -148,9 +148,10 @@ def _iterated_roots(system: System, gap: Complex) -> Complex:
 def _series_terms(
     system: System, phases: tuple[Complex, Complex, Complex], following: Complex, at: Any
 ) -> tuple[Complex, Complex]:
-    """Return the coefficients of π_n, by point, threshold and n, and the constant term.
+    """Return Π(z) as a linear function of π_0..π_{k-1}: the coefficients and the constant term.
 
-    Summands are transforms minus 1, which are near 0 where z is near 1.
+    The coefficients have shape (points z, thresholds, k). Summands are transforms minus 1, which
+    are near 0 where z is near 1.
     """
     k, l1, lk, _, _ = system
     drains, single, busy = phases

@@ -54,7 +54,7 @@ def optimum(instance: Instance, *, widths: Widths | None = None) -> float:
 
 
 def figure_1(_: bool) -> Answers:
-    """Return that the figure states an assumption of the model, which cannot be checked."""
+    """Return one answer: the figure states an assumption of the model and cannot be checked."""
     why = "cannot be checked: it draws the model's assumption, and claims nothing"
     return {"local": (why, None)}
 
@@ -325,7 +325,7 @@ COLUMNS = ("nodes", "jobs", "equal", "optimal", "efficient")
 
 
 def table_2(quick: bool) -> Answers:
-    """Judge every cell of the table."""
+    """Compare every cell of table 2 with experiments."""
     seeds = 10 if quick else 60
     answers: Answers = {}
     for name, cells in PROPERTIES.items():
@@ -342,7 +342,7 @@ def table_2(quick: bool) -> Answers:
 
 
 def _try_restriction(name: str, drawn: Iterator[tuple[Instance]]) -> tuple[str, str]:
-    """Return whether a policy is restricted to some numbers of nodes or jobs: text and cell."""
+    """Try a policy on instances; return the reason and ``yes`` if it refuses one, else ``no``."""
     try:
         for (instance,) in drawn:
             overhead_of(name, instance)
@@ -352,7 +352,7 @@ def _try_restriction(name: str, drawn: Iterator[tuple[Instance]]) -> tuple[str, 
 
 
 def _compare_areas(name: str, seeds: int) -> tuple[str, str]:
-    """Return whether a policy gives equal areas: text and cell."""
+    """Return the finding on equal areas under a policy, and its cell of table 2."""
     kinds: set[bool] = set()
     for (instance,) in uniform(seeds, (8 if name == "buddy" else 11,)):
         fair, of_jobs = instance.nodes / len(instance.jobs), shares(schedule_of(name, instance))
@@ -364,7 +364,7 @@ def _compare_areas(name: str, seeds: int) -> tuple[str, str]:
 
 
 def _compare_with_optimum(name: str, seeds: int) -> tuple[str, str]:
-    """Return whether a policy is optimal in its class: text and cell."""
+    """Return the finding on a policy's optimality in its class, and its cell of table 2."""
 
     def above(sizes: Sequence[int], jobs: int, k: int, widths: Widths | None = None) -> int:
         drawn = [
@@ -391,7 +391,7 @@ def _compare_with_optimum(name: str, seeds: int) -> tuple[str, str]:
 
 
 def _time_hard_instance(name: str) -> tuple[str, str]:
-    """Return whether a policy is fast on an instance that is hard to search: text and cell."""
+    """Return the finding on a policy's speed on a hard instance, and its cell of table 2."""
     hard = generators.GENERATORS["planted"](1, nodes=128, epochs=8, inequity=4)
     if name == "buddy":
         hard = generators.GENERATORS["uniform"](1, nodes=128, jobs=64)

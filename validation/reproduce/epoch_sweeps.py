@@ -83,7 +83,7 @@ def mean_overhead(policy: str, point: Point, trials: int, seed: int) -> float:
 
 
 def _by_jobs(points: Points, values: Values) -> Answers:
-    """Judge overheads by the number of jobs."""
+    """Judge the paper's claims on the overhead as a function of the number of jobs."""
     digits = np.array([jobs.bit_count() for _, jobs, _, _ in points["equi-epoch"]])
     answers: Answers = {}
     for policy in EQUAL:
@@ -101,7 +101,7 @@ def _by_jobs(points: Points, values: Values) -> Answers:
 
 
 def _by_nodes(points: Points, values: Values) -> Answers:
-    """Judge overheads by the number of nodes."""
+    """Judge the paper's claims on the overhead as a function of the number of nodes."""
     at = {p: {point[0]: y for point, y in zip(points[p], values[p], strict=True)} for p in values}
     equi, opt, heuristic = others = [at[p] for p in ("equi-epoch", *[*NAMES][3:])]
     ahead = min(
@@ -126,7 +126,7 @@ def _by_nodes(points: Points, values: Values) -> Answers:
 
 
 def _by_inequity(points: Points, values: Values) -> Answers:
-    """Judge overheads by the inequity."""
+    """Judge the paper's claims on the overhead as a function of the inequity k."""
     heuristic, equi = values["heuristic-epoch"], values["equi-epoch"][0]
     first, last = heuristic[0], heuristic[-1]
     text = f"HEURISTIC-EPOCH(k) from {first:.2f} at k = 1 to {last:.2f} at k = 8"
@@ -138,7 +138,10 @@ def _by_inequity(points: Points, values: Values) -> Answers:
 
 
 def overhead_figure(axis: str, judge: Judge, quick: bool) -> Findings:
-    """Judge overheads along an axis, with two seeds; all policies have the same jobs."""
+    """Judge the claims of a figure of overheads along an axis.
+
+    All policies run the same jobs. A second seed measures the noise.
+    """
 
     def measure(points: Points) -> tuple[Values, Answers]:
         trials = 5_000 if quick else 40_000

@@ -28,7 +28,7 @@ class Log(NamedTuple):
 
 
 class ReplayState(NamedTuple):
-    """The state of a replay.
+    """The state of the event loop that replays a log, as arrays.
 
     ``whole`` holds scalars by place (see `CAME`); ``starts`` the start of each job, infinite before
     it; ``ends`` and ``jobs`` a heap of the running jobs by end; ``left`` the free capacity of each

@@ -8,14 +8,14 @@ from schedopt.solvers.result import Result
 
 
 class ObjectivesEngine(Engine):
-    """Several objectives, one after another."""
+    """Optimize several objectives one after another, in order of importance."""
 
     name = "objectives"
     description = "several objectives, one after another; each is solved by the other engines"
     proves = "that no schedule is better for the first objective that differs"
 
     def accepts(self, model: Any) -> bool:
-        """Accept several objectives."""
+        """Return True for a model of several objectives."""
         return len(model.instance.objectives) > 1
 
     def solve(self, model: Any, task: EngineTask) -> Result:
@@ -73,7 +73,7 @@ class DeclaredSchedule(DeclaredInCpsat):
     """CP-SAT on the declared model of one objective."""
 
     def accepts(self, model: Any) -> bool:
-        """Accept one objective."""
+        """Return True for a model of one objective."""
         return len(model.instance.objectives) < 2
 
 

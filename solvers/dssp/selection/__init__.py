@@ -50,7 +50,7 @@ def fits_time_limit(model: Selection | Season, limits: Limits) -> bool:
 
 
 class ScenarioEngine(Engine["Selection"]):
-    """Selections under risk: a bound by prices, and branches in the order of service."""
+    """Branch and bound for selections under risk, with bounds by prices of scenarios."""
 
     name = "sampled"
     description = "selections under risk, with any declared side constraints"
@@ -61,7 +61,7 @@ class ScenarioEngine(Engine["Selection"]):
     confirmed_by = "model"
 
     def accepts(self, model: Selection) -> bool:
-        """Accept an unchanged selection under risk."""
+        """Return True for an unchanged selection under risk."""
         return model.sample is not None and not model.changed
 
     def solve(self, model: Selection, task: EngineTask) -> Result | Partial:
@@ -72,7 +72,7 @@ class ScenarioEngine(Engine["Selection"]):
 
 
 class KnapsackEngine(Engine["Selection"]):
-    """Selections without side constraints."""
+    """Search over the core of the 0-1 knapsack, for selections without side constraints."""
 
     few_jobs = 24  # branch and bound solves so many before compiled code is loaded
     name = "knapsack"
@@ -85,7 +85,7 @@ class KnapsackEngine(Engine["Selection"]):
     old_names = ("core",)
 
     def accepts(self, model: Selection) -> bool:
-        """Accept a selection that is a plain knapsack."""
+        """Return True for a selection that is a plain knapsack."""
         return not model.ordered and model.plain() is not None
 
     def worth_trying(self, model: Selection, limits: Limits) -> bool:
@@ -100,7 +100,7 @@ class KnapsackEngine(Engine["Selection"]):
 
 
 class PricedCoreEngine(Engine):
-    """Selections and seasons with side constraints."""
+    """Search over a core at row prices, for selections and seasons with side constraints."""
 
     name = "priced-core"
     description = "any declared side constraints, also several objectives"
@@ -110,7 +110,7 @@ class PricedCoreEngine(Engine):
     old_names = ("shares", "columns", "crossing")
 
     def accepts(self, model: Selection | Season) -> bool:
-        """Accept an unchanged model with certain run times."""
+        """Return True for an unchanged model with certain run times."""
         return not (model.sample or model.changed)
 
     def worth_trying(self, model: Selection | Season, limits: Limits) -> bool:
@@ -125,7 +125,7 @@ class PricedCoreEngine(Engine):
 
 
 class BranchAndBoundEngine(Engine):
-    """Branch and bound in integers, without another solver."""
+    """Branch and bound in integer arithmetic, without another solver."""
 
     name = "branch-and-bound"
     description = "any declared side constraints, by branching in integers; only by name"
@@ -135,7 +135,7 @@ class BranchAndBoundEngine(Engine):
     old_names = ("tree",)
 
     def accepts(self, model: Selection | Season) -> bool:
-        """Accept an unchanged model of one objective with certain run times."""
+        """Return True for an unchanged model of one objective with certain run times."""
         return not (model.sample or model.ordered or model.changed)
 
     def worth_trying(self, model: Selection | Season, limits: Limits) -> bool:
@@ -159,7 +159,7 @@ class HighsEngine(Engine):
     confirmed_by = "scip" if installed("pyscipopt") else "branch-and-bound"
 
     def accepts(self, model: Selection | Season) -> bool:
-        """Accept any model of one objective with certain run times."""
+        """Return True for any model of one objective with certain run times."""
         return not (model.sample or model.ordered)
 
     def worth_trying(self, model: Selection | Season, limits: Limits) -> bool:

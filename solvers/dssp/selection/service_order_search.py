@@ -27,7 +27,7 @@ NEAR = 1e-9
 
 
 class Branches(NamedTuple):
-    """Branches of one depth.
+    """The open nodes of the tree at one depth, as arrays.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Branches(NamedTuple):
     bound: Floats
 
     def at(self, which: NDArray[np.generic] | slice) -> Branches:
-        """Return some of the branches."""
+        """Return the branches at some positions or under a mask."""
         return Branches._make(part[which] for part in self)
 
 
@@ -210,5 +210,5 @@ class ServiceOrderSearch:
 
 
 def _bound_of_open(waiting: list[tuple[int, Branches]]) -> list[float]:
-    """Return the upper bounds of open branches."""
+    """Return the upper bound of each group of open branches."""
     return [float(some.bound.max(initial=-np.inf)) for _, some in waiting]

@@ -52,7 +52,7 @@ DEFAULTS = ValueParams()
 
 
 class Tail(NamedTuple):
-    """The continuation of values beyond a box."""
+    """An extrapolation of relative values to states beyond a box of job counts."""
 
     top: Floats  # increments of one more large job than J, (k + 2, I + 1)
     side: Floats  # increments of one more small job than I, (k + 2, J + 1)
@@ -212,7 +212,11 @@ def bound_policy_cost(
 
 
 def _shortfalls(values: Floats, tail: Tail, decisions: Decisions) -> Floats:
-    """Return by how much values rise faster below the top and the side than the tail assumes."""
+    """Return by how much the slopes of the values at the box's edges exceed those of the tail.
+
+    The two numbers are for the top (large jobs) and the side (small jobs). The upper bound of the
+    policy's cost does not hold beyond an edge where the number is positive.
+    """
     k, leads = decisions.shape[1], decisions[-1, 0] == 2
     top = values[-1, -1] - values[-2, -1] + tail.bends[2] - tail.top[-1]
     side = values[:, k, -1] - values[:, k, -2] + tail.bends[0] - tail.side[k]
@@ -220,7 +224,7 @@ def _shortfalls(values: Floats, tail: Tail, decisions: Decisions) -> Floats:
 
 
 def edge_slopes(values: Floats) -> tuple[Floats, Floats]:
-    """Return the increments of values at the top and the side of a box; see `upper_tail`."""
+    """Return the slopes of the values at the top and the side of a box; see `upper_tail`."""
     return values[-1, -1] - values[-2, -1], values[:, -2, -1] - values[:, -2, -2]
 
 
