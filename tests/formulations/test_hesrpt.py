@@ -101,7 +101,7 @@ def test_allocation_of_a_negligible_share_is_solved() -> None:
 
 
 @tried(60, common(5))
-def test_sizes_beyond_an_interior_points_digits_are_not_called_optimal(instance: Instance) -> None:
+def test_interior_point_result_beyond_its_precision_is_not_optimal(instance: Instance) -> None:
     best = searched(instance).value
     result = schedopt.solve(instance, solver="clarabel")
     assert result.violations == ()
@@ -136,7 +136,7 @@ def test_allocation_of_integer_servers_equals_the_model(kind: object) -> None:
 @pytest.mark.parametrize(
     ("order", "says"), [("j0", "names of all jobs"), ("j0,j9", "name of a job"), ("j0,j0", "names")]
 )
-def test_orders_that_are_none_are_refused(order: str, says: str) -> None:
+def test_allocation_refuses_an_invalid_order(order: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         Allocation(cluster([1, 2], Power(p=0.5)), order=order)
 
@@ -144,7 +144,7 @@ def test_orders_that_are_none_are_refused(order: str, says: str) -> None:
 TWO = cluster([2, 1], Power(p=0.5))
 
 
-def test_allocation_model_keeps_what_is_appended() -> None:
+def test_solve_keeps_constraints_appended_to_the_allocation_model() -> None:
     model = Allocation(TWO, order=["j1", "j0"])
     assert model.model is model.model
     assert not model.changed
@@ -157,7 +157,7 @@ def test_allocation_model_keeps_what_is_appended() -> None:
     assert result.objective > free.objective * 1.001
 
 
-def test_allocation_model_takes_later_rules() -> None:
+def test_allocation_model_states_rules_added_later() -> None:
     model = Allocation(TWO)
     held = model.model
     model.add(Shares(jobs=("j0",), at_least=0.6, name="floor"))
@@ -186,7 +186,7 @@ def test_allocation_model_with_a_changed_objective_has_no_bound() -> None:
     assert result.objective == TWO.objective_of(result.solution)
 
 
-def test_another_problem_in_its_place_is_solved() -> None:
+def test_solve_uses_an_allocation_model_replaced_by_the_user() -> None:
     model = Allocation(TWO)
     model.model = cp.Problem(
         model.model.objective, [*model.model.constraints, model.completion["j0"] >= 1.0]
@@ -199,7 +199,7 @@ def test_another_problem_in_its_place_is_solved() -> None:
     assert not again.changed
 
 
-def test_allocation_model_without_a_row_is_changed() -> None:
+def test_allocation_model_is_changed_if_a_row_is_removed() -> None:
     model = Allocation(TWO).add(Shares(jobs=("j0",), at_most=0.3, name="cap"))
     for row in model.side_constraints()["cap"]:
         model.model.constraints.remove(row)
@@ -225,7 +225,7 @@ CHANGES: dict[str, Callable[[Allocation], cp.Constraint]] = {
 
 
 @pytest.mark.parametrize("says", [*CHANGES, "own variables"])
-def test_allocation_refuses_what_it_cannot_solve(says: str) -> None:
+def test_allocation_refuses_models_that_it_cannot_solve(says: str) -> None:
     model = Allocation(TWO)
     if says in CHANGES:
         model.model.constraints.append(CHANGES[says](model))
@@ -237,7 +237,7 @@ def test_allocation_refuses_what_it_cannot_solve(says: str) -> None:
 
 
 @pytest.mark.parametrize("solver", ["branch-and-bound", "closed-form"])
-def test_engines_of_our_own_take_no_changed_program(solver: str) -> None:
+def test_own_engines_refuse_a_changed_program(solver: str) -> None:
     model: Any = Allocation(TWO)
     model.model.constraints.append(model.completion["j0"] <= 2.0)
     assert "native" in str(refusal(schedopt.solve, model, solver=solver))
@@ -278,7 +278,7 @@ def test_allocation_serves_jobs_without_a_share_later() -> None:
     assert result.solution is not None and result.solution.order[0] != "j2"
 
 
-def test_jobs_that_can_only_complete_together_do() -> None:
+def test_allocation_completes_jobs_together_if_floors_require_it() -> None:
     """Alone the last of team b could not have what its team must: no epoch is left for it."""
     rules = (
         Shares(jobs=("j0", "j2"), at_most=0.3, name="caps"),

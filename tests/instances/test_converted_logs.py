@@ -81,7 +81,7 @@ def test_convert_swf_names_a_broken_line(
     assert expected in error.expected
 
 
-def test_convert_swf_without_a_usable_job_says_why(tmp_path: Path) -> None:
+def test_convert_swf_without_a_usable_job_names_the_reasons(tmp_path: Path) -> None:
     path = saved(tmp_path, line(1, 0, -1), line(2, 5, 10, 9), line(3, -4, 1))
     error = refusal(convert, path)
     assert str(error) == (
@@ -276,7 +276,7 @@ def test_convert_takes_resources_and_partitions(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the archive's logs are not here")
-def test_convert_real_logs(tmp_path: Path) -> None:
+def test_convert_keeps_the_jobs_of_real_logs(tmp_path: Path) -> None:
     nasa, hpc2n = REAL / "nasa-ipsc-1993.swf.gz", REAL / "hpc2n-2002-part.swf.gz"
     queue = convert(hpc2n)
     assert (len(queue.jobs), queue.servers) == (3145, 240)

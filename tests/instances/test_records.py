@@ -30,12 +30,14 @@ def night(*jobs: Job, processors: int = 2, deadline: float = 10.0, **more: objec
 
 
 @pytest.mark.parametrize(("demand", "expected"), [(None, 9.0), (20.0, 20.0)])
-def test_job_demand_and_critical_path(demand: float | None, expected: float) -> None:
+def test_job_demand_is_as_given_or_the_sum_of_its_stages(
+    demand: float | None, expected: float
+) -> None:
     staged = job("a", (2.0, 3.0), (4.0,), demand=demand)
     assert (staged.planned_demand, staged.planned_critical_path) == (expected, 7.0)
 
 
-def test_instance_arrays_and_groups() -> None:
+def test_instance_arrays_and_groups_follow_its_jobs() -> None:
     fx, light = {"team": "fx"}, {"team": "light", "show": "s"}
     instance = night(job("a", (2.0, 3.0), (4.0,), groups=fx), job("b", (11.0,), groups=light))
     assert instance.rewards.tolist() == [1.0, 1.0]
@@ -57,7 +59,7 @@ def test_instance_room_is_exact_for_integers() -> None:
     assert broken.room() == pytest.approx(10.0, abs=1e-7)
 
 
-def test_instance_guaranteed_fill_is_theorem_4() -> None:
+def test_guaranteed_fill_equals_theorem_4() -> None:
     instance = night(job("a", (4.0,)), job("late", (99.0,)), processors=4, deadline=10.0)
     assert instance.guaranteed_fill() == 1 - (1 - 1 / 4) * 4 / 10
 
@@ -73,7 +75,7 @@ def test_selected_counts_shares_of_the_capacity(chosen: object) -> None:
     assert selected.shares == {"team": {"fx": 0.25, "light": 0.0}}
 
 
-def test_instance_refuses_a_default_constraint_name() -> None:
+def test_instance_refuses_a_name_equal_to_a_default_constraint_name() -> None:
     with pytest.raises(InputError) as caught:
         night(job("a"), constraints=(Require(name="require[1]", jobs=("a",)), Require(jobs=("a",))))
     assert caught.value.place == "constraints[1].name"

@@ -29,7 +29,7 @@ KINDS = ("schedule", "selection", "schedule", "season")
 
 
 @pytest.mark.parametrize("part", range(80 if ALL else 8))
-def test_random_nights_are_judged(part: int) -> None:
+def test_solver_and_brute_force_agree_on_random_nights(part: int) -> None:
     kind = KINDS[part % len(KINDS)]
     said = {seed: judged(kind, seed) for seed in range(PART * part, PART * (part + 1))}
     right = {"agreed", "infeasible"} | ({"withheld"} if kind == "schedule" else set())
@@ -46,7 +46,7 @@ def test_best_selection_bounds_every_schedule(seed: int) -> None:
 
 @pytest.mark.parametrize("nights", [1, 2, 3])
 @tried(160, seed=SEEDS)
-def test_rows_and_checkers_judge_every_plan_as_trial_does(nights: int, seed: int) -> None:
+def test_rows_and_checkers_agree_with_brute_force_on_random_plans(nights: int, seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     text = drawn(seed, ("after",) if nights > 1 else (), nights)
     instance, night = files.parse(text), Night(text)
@@ -71,7 +71,7 @@ TOLD_BESIDE = ("completion", "makespan", "utilization", "objective", "late")
 
 
 @tried(400, seed=SEEDS)
-def test_plans_are_judged_as_trial_judges_them(seed: int) -> None:
+def test_schedule_checker_agrees_with_brute_force_on_forged_plans(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     text = drawn(seed, ("rules", "late"))
     instance, night = files.parse(text), Night(text)
@@ -99,7 +99,7 @@ def test_plans_are_judged_as_trial_judges_them(seed: int) -> None:
 
 
 @tried(120, seed=SEEDS)
-def test_judged_bounds_are_re_proved_and_no_lower_ones(seed: int) -> None:
+def test_certificate_proves_the_bound_and_no_lower_one(seed: int) -> None:
     instance = files.parse(drawn(seed))
     result = schedopt.solve(instance, certificate=True, threads=1)
     if result.termination == "infeasible":
@@ -175,7 +175,9 @@ TOO_MUCH = file([{"stages": [[1, 1, 1, 1, 1]], "groups": {"team": "fx"}}], **OWE
         *((TOO_MUCH, kind, 0) for kind in KINDS[1:]),
     ],
 )
-def test_nights_that_were_answered_wrongly(text: bytes, kind: str, best: float | None) -> None:
+def test_solver_and_brute_force_agree_on_regression_nights(
+    text: bytes, kind: str, best: float | None
+) -> None:
     night = Night(text)
     assert (night.best_schedule() if kind == "schedule" else night.best_selection()) == best
     assert judged_file(kind, text) == ("infeasible" if best is None else "agreed")

@@ -83,7 +83,9 @@ def written(folder: Path, *rows: str, head: str = HEAD) -> Path:
     return path
 
 
-def test_report_says_who_is_in_time_and_what_starting_took(plan: NightPlan, tmp_path: Path) -> None:
+def test_report_counts_jobs_on_time_and_measures_start_overhead(
+    plan: NightPlan, tmp_path: Path
+) -> None:
     report = schedopt.report_night(plan, written(tmp_path, *accounts(plan, delay=20)))
     assert (report.late, report.fallen_out, len(report.jobs)) == ([], [], 5)
     assert report.overhead[1] == pytest.approx(20, abs=1)

@@ -56,7 +56,7 @@ TWO = night(1, 8, ("a", 5, ((5,),)), ("b", 4, ((5,),)))
 THREE = night(1, 8, ("a", 5, ((3,),)), ("b", 4, ((2,),)))
 
 
-def test_plan_is_kept_where_a_better_policy_is_not_known() -> None:
+def test_replan_keeps_the_plan_if_no_better_one_is_known() -> None:
     stages: Any = ({"tasks": 5, "time": 7},), ((1,),), ((2,) * 4,), ((3,) * 6,)
     jobs = zip(("j0", "j1", "j2", "j3"), (20, 4, 9, 8), stages, strict=True)
     assert chain(night(3, 12, *jobs), (0, None)).result.objective == 21
@@ -98,7 +98,7 @@ def test_replan_follows_what_happened_in_the_night(case: str) -> None:
     assert plan.result.objective == objective
 
 
-def test_processors_that_are_lost_are_not_booked_twice_in_a_chain() -> None:
+def test_replan_in_a_chain_does_not_double_book_processors() -> None:
     jobs = tuple(
         Job(name=name, reward=reward, stages=stages, release=release)
         for name, reward, stages, release in (
@@ -174,14 +174,14 @@ def test_machine_without_any_processor_is_refused_by_its_report(pools: bool) -> 
         schedopt.replan(plan, at=0, state=lost)
 
 
-def test_table_that_is_no_state_is_refused_by_its_own_titles() -> None:
+def test_replan_refuses_a_table_without_the_columns_of_a_state() -> None:
     plan = schedopt.plan(TWO)
     table = pl.DataFrame({"Name": ["a"], "reward": [1]})
     with pytest.raises(InputError, match="found 'Name', 'reward'; expected a column `job` or"):
         schedopt.replan(plan, at=1, state=table)
 
 
-def test_late_rewards_are_counted_exactly() -> None:
+def test_replan_counts_late_rewards_exactly() -> None:
     late = ((0, 1), (2, 0.5))
     jobs = (
         Job(name="j0", reward=1, stages=((1,),), deadline=2),
@@ -213,7 +213,7 @@ def evening(**more: Any) -> Instance:
 
 
 @pytest.mark.parametrize("at", [0, 0.5, 2, "02:30", "2026-10-25T04:00+01:00"])
-def test_nothing_changes_where_nothing_is_new(at: float | str) -> None:
+def test_replan_changes_nothing_without_news(at: float | str) -> None:
     before = schedopt.plan(evening())
     plan = schedopt.replan(before, at=at)
     assert {*kinds(plan).values()} == {"kept"}
@@ -221,7 +221,7 @@ def test_nothing_changes_where_nothing_is_new(at: float | str) -> None:
     assert plan.result.solution.tasks == before.result.solution.tasks
 
 
-def test_time_of_day_is_by_the_zone_where_clocks_are_put_back() -> None:
+def test_replan_reads_a_time_of_day_in_its_zone_if_clocks_are_put_back() -> None:
     plan = schedopt.replan(schedopt.plan(evening()), at="04:00")
     assert plan.replanning.rest.at == 9  # 20:00 to 04:00, and an hour twice
 
@@ -250,7 +250,7 @@ def test_table_of_changes_shows_times_of_day_and_nothing_for_a_job_that_does_not
     ]
 
 
-def test_jobs_that_do_not_run_any_more_say_why() -> None:
+def test_replan_gives_a_reason_for_jobs_that_no_longer_run() -> None:
     plan = chain(evening(), (3.5, state("c,failed", ",,,3")))
     by = {change.job: change for change in plan.changes}
     assert by["c"].change == "dropped"
@@ -280,7 +280,7 @@ def test_use_of_failed_and_dropped_jobs_counts_for_shares() -> None:
     assert rule.past["fx"] == used > 0
 
 
-def test_rule_that_no_plan_can_keep_is_left_out_and_named_and_stays_out() -> None:
+def test_replan_names_and_drops_a_rule_that_cannot_be_kept() -> None:
     instance = night(2, 10, ("a", 5, ((9,),)), ("b", 5, ((9,),)))
     rule = AtLeast(name="two", jobs=("a", "b"), count=2)
     plan: Any = schedopt.plan(instance, constraints=[rule])
@@ -305,14 +305,14 @@ def test_rule_that_no_plan_can_keep_is_left_out_and_named_and_stays_out() -> Non
         (("d,running",), "at most 2 processors in use; report what failed", "state"),
     ],
 )
-def test_state_that_cannot_be_is_refused(rows: tuple[str, ...], says: str, place: str) -> None:
+def test_replan_refuses_an_impossible_state(rows: tuple[str, ...], says: str, place: str) -> None:
     plan = schedopt.plan(evening(), constraints=[schedopt.Forbid(jobs=("b", "d"))])
     with pytest.raises(InputError, match=says) as caught:
         schedopt.replan(plan, at=2.5, state=state(*rows))
     assert (caught.value.place or caught.value.parameter) == place
 
 
-def test_state_of_a_farm_tells_of_frames_that_are_done(tmp_path: Path) -> None:
+def test_replan_reads_finished_frames_from_the_state_of_a_farm(tmp_path: Path) -> None:
     export = tmp_path / "farm.csv"
     export.write_text("name,Owner,status,done\nb,me,Rendering,2\nold,me,Completed,5\nc,you,Dead,\n")
     plan = chain(evening(), (2, None))
@@ -330,7 +330,7 @@ def test_replan_refuses_a_time_before_the_last_replanning_or_the_start() -> None
         schedopt.replan(schedopt.replan(plan, at="23:00"), at="22:30")
 
 
-def test_jobs_are_added_in_the_night(tmp_path: Path) -> None:
+def test_replan_adds_jobs_during_the_night(tmp_path: Path) -> None:
     more = tmp_path / "more.csv"
     more.write_text("name,reward,tasks\nnew,50,2x2h\n")
     plan = schedopt.replan(schedopt.plan(evening()), at=1, add=more)
@@ -374,7 +374,7 @@ def test_later_objectives_are_kept_in_the_rest_of_the_night() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_times_that_are_no_decimal_fractions_are_planned(seed: int) -> None:
+def test_replan_handles_times_that_are_not_decimal_fractions(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     jobs = tuple(
         Job(
@@ -497,7 +497,7 @@ def test_forged_plan_fails_its_check(forge: str, tmp_path: Path) -> None:
     run("check", file, status=status)
 
 
-def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
+def test_replan_refuses_a_file_that_is_not_a_plan(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     schedopt.dump(evening(), tmp_path / "elsewhere.json.gz")
     run("solve", tmp_path / "elsewhere.json.gz", "--output", file)

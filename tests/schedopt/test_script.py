@@ -84,7 +84,7 @@ def test_bundled_template_hands_each_name_on_as_one_word(
     assert {first.replace(NAMES[0], job) for job in NAMES} <= words
 
 
-def test_slurm_template_begins_by_the_clock_and_in_order(tmp_path: Path) -> None:
+def test_slurm_template_starts_jobs_in_order_at_local_times(tmp_path: Path) -> None:
     there = "TZ=Europe/Berlin; export TZ\n"
     calls = told_by(there + script(farm(["a", "b", "c"]), "slurm"), tmp_path, "sbatch")
     begin = [word for call in calls for word in call if word.startswith("--begin")]

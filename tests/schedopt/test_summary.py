@@ -58,7 +58,7 @@ ROWS = [
 ]
 
 
-def test_summary_counts_by_hand() -> None:
+def test_summary_equals_hand_calculations() -> None:
     a, b = summary(ROWS)
     assert (a.problem, a.contender, a.runs, a.counted) == ("dssp", "a", 5, 3)
     assert (a.mean, a.median, a.worst) == (pytest.approx(0.7 / 3), 0.2, 0.5)

@@ -28,7 +28,9 @@ def night() -> Instance:
     return loaded
 
 
-def test_interruption_keeps_the_start(night: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cp_sat_keeps_the_warm_start_when_interrupted(
+    night: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = Schedule(night)
     start = solve(night, formulation="schedule", time_limit=0.0).solution
     in_thread = cpsat._CpSatRun.in_thread

@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Instance, Any]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_selections_that_were_answered_wrongly(name: str) -> None:
+def test_selection_is_optimal_on_regression_instances(name: str) -> None:
     instance, right = CASES[name]
     assert best_exactly(instance) == right
     result = solve(instance)
@@ -100,7 +100,7 @@ def test_row_bound_far_below_its_coefficients_is_infeasible_and_does_not_overflo
     assert (result.termination, result.conflict) == ("infeasible", ("fair-share[0]",))
 
 
-def test_rewards_in_proportion_to_size_fill_the_machine() -> None:
+def test_season_with_rewards_in_proportion_to_size_fills_the_machine() -> None:
     season = generate("dssp", seed=1, options={"nights": 8, "processors": 4500, "reward": "size"})
     result = solve(season)
     assert (result.solver, result.solution_status) == ("knapsack", "optimal")
@@ -117,12 +117,12 @@ def test_rewards_in_proportion_to_size_fill_the_machine() -> None:
         ([7348123451, 1981276723, 5512873911, 9918273641], False),
     ],
 )
-def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
+def test_nearly_multiples_is_true_near_a_common_divisor(sizes: list[int], near: bool) -> None:
     assert nearly_multiples(np.array(sizes)) is near
     assert nearly_multiples(np.array([-size for size in sizes])) is near
 
 
-def test_selection_believes_only_a_shown_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selection_ignores_an_unproven_infeasible_status(monkeypatch: pytest.MonkeyPatch) -> None:
     instance, right = CASES[ONE]
     false = Answer("infeasible", None, None)
     monkeypatch.setattr("schedopt.solvers.mip.highs.Highs.run", lambda *_: false)
@@ -130,7 +130,9 @@ def test_selection_believes_only_a_shown_contradiction(monkeypatch: pytest.Monke
     assert result.proven and worth(instance, result) == right
 
 
-def test_native_model_infeasibility_is_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_infeasible_status_of_a_changed_model_is_confirmed_without_presolve(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from schedopt.solvers.mip.highs import Highs
 
     model = Selection(night(3, [(1, 1, "a"), (2, 1, "a")]))
@@ -147,7 +149,7 @@ def test_native_model_infeasibility_is_asked_for_twice(monkeypatch: pytest.Monke
     assert "not without presolve" in str(result.message)
 
 
-def test_selection_nearly_proven_is_dispatched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unproven_selection_is_dispatched_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(5)
     jobs = tuple(
         Job(name=f"j{i}", reward=draw.random(), stages=((float(length),),))

@@ -68,7 +68,7 @@ def best_subset(rewards: Floats, demands: Floats, room: float) -> float:
     return float((subsets @ rewards)[subsets @ demands <= room].max())
 
 
-def test_thousands_of_small_instances() -> None:
+def test_knapsack_equals_brute_force_on_thousands_of_small_instances() -> None:
     rng = np.random.default_rng(1)
     for k in range(4000):
         size = int(rng.integers(1, 11))
@@ -105,7 +105,9 @@ def test_knapsack_does_not_depend_on_the_unit(scale: float) -> None:
 
 @pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS)
 @pytest.mark.parametrize("family", [*FAMILIES, "real values"])
-def test_knapsack_every_step_encloses_the_optimum(family: str, params: KnapsackParams) -> None:
+def test_knapsack_bounds_enclose_the_optimum_at_every_step(
+    family: str, params: KnapsackParams
+) -> None:
     if family == "real values":
         rng = np.random.default_rng(6)
         demands = rng.random(300) * 100
@@ -137,7 +139,7 @@ def hard() -> tuple[Floats, Floats, float]:
 
 
 @pytest.mark.parametrize("memory", [1 << 20, 1 << 24])
-def test_memory_limits_leave_what_was_found(memory: int) -> None:
+def test_knapsack_keeps_the_incumbent_at_a_memory_limit(memory: int) -> None:
     rewards, demands, room = hard()
     rewards = rewards + np.random.default_rng(2).random(rewards.size) / 3  # no unit is exact
     search = Core(rewards, demands, room, memory=memory)
@@ -152,7 +154,7 @@ def test_memory_limits_leave_what_was_found(memory: int) -> None:
         assert search._at.nodes <= search._tree[0].size
 
 
-def test_knapsack_sweep_of_nodes_changes_nothing() -> None:
+def test_knapsack_solution_is_the_same_if_nodes_are_swept() -> None:
     params, dropped = KnapsackParams(first_states=20_000, chunk_states=20_000), 0
     for family in ("weakly correlated", "almost strongly correlated", "uncorrelated"):
         rewards, demands = draw(family, 200, 10**5, 3)
@@ -194,7 +196,7 @@ def test_knapsack_resumes_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) ->
     assert search.value == search.bound == best
 
 
-def test_bound_by_the_number_of_items() -> None:
+def test_counting_bound_is_at_least_the_optimum() -> None:
     for seed in range(20):
         for family in FAMILIES:
             rewards, demands = draw(family, 40, 30, seed)
@@ -215,7 +217,7 @@ def test_bound_by_the_number_of_items() -> None:
     assert best <= scaled * (1 + 1e-12) < best + 1
 
 
-def test_knapsack_of_trivial_instances() -> None:
+def test_knapsack_solves_empty_and_trivial_instances() -> None:
     assert solved(np.zeros(0), np.zeros(0), 0.0) == 0
     assert solved(np.array([1.0, 2.0]), np.array([0.0, 3.0]), 0.0) == 1
     assert solved(np.array([1.0, 2.0]), np.array([2.0, 3.0]), 1e300) == 3

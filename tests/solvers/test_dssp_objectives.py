@@ -104,7 +104,7 @@ def test_check_finds_forged_and_missing_objectives() -> None:
         (("reward", "io", "io"), "each objective once"),
     ],
 )
-def test_objectives_that_say_nothing_are_refused(objectives: tuple[str, ...], words: str) -> None:
+def test_instance_refuses_invalid_objectives(objectives: tuple[str, ...], words: str) -> None:
     with pytest.raises(InputError, match=words):
         msgspec.structs.replace(random_night(1), objectives=objectives)
 
@@ -182,7 +182,7 @@ def test_best_in_order_equals_enumeration(seed: int) -> None:
             assert (order @ found.x).tolist() == found.values
 
 
-def test_time_that_is_over_leaves_the_bound_of_the_relaxation() -> None:
+def test_priced_core_keeps_the_relaxation_bound_at_a_time_limit() -> None:
     options = {"bounds": "profits", "family": "weakly-correlated", "jobs": 4_000, "groups": 7}
     night = schedopt.generate("dssp", "group-fair", seed=0, options=options)
     result = schedopt.solve(night, solver="priced-core", time_limit=1.0)
@@ -192,7 +192,9 @@ def test_time_that_is_over_leaves_the_bound_of_the_relaxation() -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 @tried(120, seed=st.integers(0, 2**31))
-def test_branches_find_the_optimum_and_what_is_left_bounds_it(late: bool, seed: int) -> None:
+def test_service_order_search_finds_the_optimum_or_bounds_it_if_stopped(
+    late: bool, seed: int
+) -> None:
     draw = Random(seed)  # noqa: S311
     night, asked = at_risk(draw, some_night(draw, staged=draw.random() < 0.3))
     model = Selection(night, fill=draw.choice((0.5, 1.0, 1.5)), **asked)
@@ -216,7 +218,7 @@ def test_branches_find_the_optimum_and_what_is_left_bounds_it(late: bool, seed: 
 
 
 @pytest.mark.parametrize("risk", ["mean", "cvar:0.9", "chance:0.8"])
-def test_scenario_search_stopped_at_once_has_a_bound(risk: str) -> None:
+def test_scenario_search_stopped_before_its_start_has_a_bound(risk: str) -> None:
     drawn = Random(3)  # noqa: S311
     night, _ = at_risk(drawn, generate("dssp", "uncorrelated", seed=1, options={"jobs": 60}))
     model = Selection(night, risk=risk, scenarios=20, seed=1)
@@ -233,7 +235,7 @@ DRAWN = import_module("contract.dssp").FORMULATIONS
 
 @pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
 @tried(40, seed=st.integers(0, 2**31))
-def test_greedy_keeps_rules_and_bounds_the_optimum(name: str, seed: int) -> None:
+def test_greedy_solution_keeps_rules_and_its_bound_is_valid(name: str, seed: int) -> None:
     model = DRAWN[name](Random(seed))  # noqa: S311
     best = solve(DRAWN[name](Random(seed)), threads=1)  # noqa: S311
     solution, bound = greedy_solution(model)

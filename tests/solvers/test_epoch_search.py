@@ -65,7 +65,7 @@ def middling(draw: st.DrawFn) -> Instance:
 
 
 @tried(100, middling())
-def test_our_search_and_the_papers_agree(instance: Instance) -> None:
+def test_epoch_search_agrees_with_the_papers_search(instance: Instance) -> None:
     least, found = searched(instance)
     assert is_partition(instance, found)
     try:
@@ -76,14 +76,14 @@ def test_our_search_and_the_papers_agree(instance: Instance) -> None:
 
 
 @tried(30, middling())
-def test_epoch_search_does_not_depend_on_its_memory(instance: Instance) -> None:
+def test_epoch_search_result_does_not_depend_on_memory_limits(instance: Instance) -> None:
     least, _ = searched(instance)
     small = CompletionParams(stored_numbers=3 * (len(instance.jobs) + 1), round_steps=50)
     assert searched(instance, small)[0] == least
 
 
 @tried(100, some_packing(most=8))
-def test_equal_allotments_are_a_shortest_path(instance: Instance) -> None:
+def test_shortest_path_has_the_fewest_epochs_for_equal_allotments(instance: Instance) -> None:
     equal = packing(instance.minima.tolist(), instance.nodes, 0)
     minima = equal.minima[equal.descending].tolist()
     counts = blocks(minima, equal.nodes)
@@ -92,8 +92,8 @@ def test_equal_allotments_are_a_shortest_path(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize(("size", "k"), [(16, 4), (16, 5), (32, 5), (16, 6), (32, 6), (100, 3)])
-def test_planted_packings_are_found_at_once(size: int, k: int) -> None:
-    """A few hundred steps an epoch do: no clock is asked."""
+def test_planted_packings_are_found_within_few_steps(size: int, k: int) -> None:
+    """A few hundred steps per epoch suffice. Steps are counted, so the test needs no clock."""
     for seed in range(3):
         instance = GENERATORS["planted"](seed, nodes=128, epochs=size, inequity=k)
         packed = items(instance, ())
@@ -125,7 +125,7 @@ def test_partition_refuses_wrong_options() -> None:
         model.add(Apart(jobs=("j1", "j2")))
 
 
-def test_widths_that_no_schedule_has_drop_out() -> None:
+def test_possible_widths_excludes_widths_without_a_schedule() -> None:
     assert possible_widths(4, 4, 1) == [1, 2, 3, 4]
     assert possible_widths(4, 4, 3) == [3, 4]
     assert 11 not in possible_widths(16, 8, 1)
@@ -145,14 +145,14 @@ def test_rectangles_refuse_a_grid_that_is_too_fine() -> None:
     assert solve(file, formulation="rectangles").options["exact"] is True
 
 
-def test_more_jobs_than_anyone_searches_for() -> None:
+def test_rectangles_of_thousands_of_jobs_are_feasible_without_search() -> None:
     instance = packing([1, 2, 3] * 2_000, 6, 0, [Apart(jobs=("j0001", "j0002"))])
     result = solve(instance, formulation="rectangles", threads=1)
     assert (result.termination, result.violations) == ("completed", ())
     assert result.objective == 6 * 6_000
 
 
-def test_native_constraints_tell_jobs_apart_that_are_alike() -> None:
+def test_native_constraints_distinguish_equal_jobs() -> None:
     for rules in ([], [Apart(jobs=("j1", "j2"))], [Apart(jobs=("j2", "j1"))]):
         model = Rectangles(packing([2, 2], 4, 0, rules))
         model.model.add(model.starts["j1"] > model.starts["j2"])

@@ -80,7 +80,7 @@ def test_lagrangian_search_of_few_jobs_encloses_the_optimum(instance: Instance) 
         placed |= 1 << j
 
 
-def test_lagrangian_leaves_few_orders_of_twenty_jobs() -> None:
+def test_lagrangian_bound_leaves_few_orders_of_twenty_jobs() -> None:
     found = ended(LagrangianSearch(many(20, 1)))
     assert found.value - found.rents.bound < 0.01 * found.value
     assert 20 < count_sets(found.rents.precedences(found.value), 1 << 20) < 1 << 12
@@ -93,7 +93,9 @@ def test_lagrangian_leaves_few_orders_of_twenty_jobs() -> None:
     st.lists(st.floats(0, 10), min_size=6, max_size=6),
     st.integers(0, 3),
 )
-def test_any_rents_prove_a_bound(lengths: list[float], heights: list[float], seed: int) -> None:
+def test_lagrangian_bound_holds_for_any_rents(
+    lengths: list[float], heights: list[float], seed: int
+) -> None:
     instance = many(9, seed, 10)
     rents = nearest_nonincreasing(np.array(heights[: len(lengths)]) + 0.001, np.array(lengths))
     assert (np.diff(rents) <= 0).all()
@@ -117,7 +119,7 @@ def test_lagrangian_upper_speedup_is_nowhere_lower(steep: Power | Amdahl) -> Non
         assert low <= speed(above, 0, k) <= low * 1.001 + 1e-5
 
 
-def test_seventy_jobs_within_a_percent() -> None:
+def test_allocation_of_seventy_jobs_has_a_gap_below_one_percent() -> None:
     instance = many(70, 1)
     result = schedopt.solve(instance, time_limit=60)
     assert result.violations == () and result.bound is not None and result.gap is not None
@@ -165,7 +167,7 @@ def test_resample_omits_cells_without_length() -> None:
     assert times.tolist() == [0, 0.5, 1, 1.5, 2] and rents.tolist() == [3, 3, 1, 1]
 
 
-def test_allocation_without_time_is_feasible() -> None:
+def test_allocation_at_time_limit_zero_is_feasible() -> None:
     for jobs in (200, 3_000):
         instance = many(jobs, 5)
         result = schedopt.solve(instance, time_limit=0.0)
@@ -187,7 +189,7 @@ SITES = FairShare(by="site", at_least={"x": 0.3}, at_most={"y": 0.6})
         ("mean-flow-time", 0.0, (TEAMS, SITES)),
     ],
 )
-def test_allocation_without_time_keeps_fair_shares(
+def test_allocation_at_time_limit_zero_keeps_fair_shares(
     objective: str, pause: float, rules: tuple[FairShare, ...]
 ) -> None:
     jobs = tuple(
@@ -239,7 +241,7 @@ def test_best_order_cut_short_has_a_valid_bound() -> None:
 
 @pytest.mark.parametrize(("seed", "least"), [(41, 0.9), (43, 55.312060931924776)])
 def test_allocation_of_a_given_order_ignores_policies(seed: int, least: float) -> None:
-    """What a policy had in hand, in another order, once was called optimal: 30.03 of the second."""
+    """A policy's schedule in another order is no solution: for the second seed it has 30.03."""
     result = schedopt.solve(allocation(Random(seed)), threads=1)  # noqa: S311
     assert result.violations == ()
     assert result.proven and result.objective == pytest.approx(least, rel=1e-6)

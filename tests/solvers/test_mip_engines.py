@@ -39,7 +39,7 @@ def test_mip_gap_ends_the_run_without_optimality(hard: Instance) -> None:
     assert result.solution_status == "feasible"
 
 
-def test_mip_is_reproducible() -> None:
+def test_mip_with_a_seed_is_reproducible() -> None:
     instance = generate("dssp", "uncorrelated", seed=2, options={"jobs": 200, "groups": 4})
     rule = FairShare(by="team", at_most={"team-01": 0.2})
     given = {"constraints": [rule], "solver": "highs", "threads": 1, "seed": 7}
@@ -57,7 +57,7 @@ def test_mip_returns_at_least_its_hint(hard: Instance) -> None:
     assert result.objective >= heuristic.objective
 
 
-def test_translation_is_the_model() -> None:
+def test_translated_matrix_equals_the_pyomo_model() -> None:
     instance = night([(5, 5), (4, 4), (3, 3)], capacity=7)
     selection = Selection(instance)
     selection.model.low = pyo.Constraint(expr=selection.model.x["j0"] + 2 >= 2.5)
@@ -71,7 +71,7 @@ def test_translation_is_the_model() -> None:
     assert best(instance) == 7
 
 
-def test_gap_and_noise() -> None:
+def test_gap_is_relative_and_rounding_does_not_open_a_gap() -> None:
     assert gap(None, 1.0) is None
     assert gap(10.0, 11.0) == pytest.approx(0.1)
     assert gap(0.0, 0.0) == 0.0
@@ -81,8 +81,8 @@ def test_gap_and_noise() -> None:
 
 
 @pytest.mark.parametrize("seed", [6, 8, 14, 16] if ALL else [6, 14])
-def test_hundreds_of_jobs_and_twenty_caps_against_cp_sat(seed: int) -> None:
-    """Where coefficients were in the millions, HiGHS's presolve cut these optima off."""
+def test_season_with_twenty_caps_agrees_with_cp_sat(seed: int) -> None:
+    """With coefficients in the millions, HiGHS's presolve cuts off these optima."""
     season = generate("dssp", seed=seed, options={"nights": 14, "stages": False, "teams": 20})
     shares = solve(season).solution.shares["team"]
     rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})

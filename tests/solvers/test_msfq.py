@@ -74,7 +74,7 @@ def test_threshold_variants_are_msf_at_zero() -> None:
     assert exact(system, 0, "literal") == pytest.approx(exact(system, 0, "lazy"), rel=1e-10)
 
 
-def test_area_comes_nearer_than_the_paper_and_both_overestimate() -> None:
+def test_area_approximation_is_closer_than_the_papers_and_both_overestimate() -> None:
     system = Threshold(at_load(32, 0.95)).system
     right, ours, theirs = (f(system) for f in (exact_curve, area, paper))
     for l in (10, 20, 31):
@@ -101,7 +101,7 @@ def test_threshold_refuses_wrong_queues_and_options(
         solve(queue, options=options)
 
 
-def test_threshold_area_of_thousands_of_servers() -> None:
+def test_area_approximation_is_finite_for_thousands_of_servers() -> None:
     system = Threshold(at_load(4096, 0.9, p1=0.999), method="area").system
     curve = area(system)
     best = int(np.nanargmin(system.mean(curve.small, curve.large)))
@@ -130,7 +130,7 @@ def small() -> Instance:
 
 
 @pytest.mark.slow
-def test_optimal_policy_of_two_servers_at_load_0_9() -> None:
+def test_optimal_policy_cost_of_two_servers_at_load_0_9_is_known() -> None:
     result = solve(small(), formulation="optimal-policy", options={"tolerance": 3e-7})
     assert result.objective == pytest.approx(9.642151, abs=3e-6)
     assert result.termination == result.solution_status == "optimal"
@@ -139,7 +139,7 @@ def test_optimal_policy_of_two_servers_at_load_0_9() -> None:
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6])
-def test_optimal_policy_model_in_any_unit_of_time(unit: float) -> None:
+def test_optimal_policy_model_agrees_with_the_engine_in_any_unit(unit: float) -> None:
     queue = of_classes(2, (1, 0.19 / unit, 1 / unit), (2, 0.02 / unit, 0.4 / unit))
     engine, declared = (
         solve(queue, formulation="optimal-policy", solver=s) for s in (None, "model")
@@ -322,7 +322,7 @@ def test_log_bound_counts_the_time_to_release(seed: int, objective: str) -> None
         assert result.bound_checked or result.bounded_by == "model"
 
 
-def test_log_relaxations_by_hand() -> None:
+def test_log_relaxations_equal_hand_calculations() -> None:
     found = bounds(queue_of(Jobs.of([0, 0, 1], [4, 4, 4], [4, 2, 1]), 4))
     assert found["run"] == pytest.approx(7 / 3)
     assert found["squashed-area"] == pytest.approx((7 + 2 + 2) / 3)  # 2, then 1, then 4
@@ -335,7 +335,7 @@ def test_log_relaxations_by_hand() -> None:
     assert heavy["busy-dates"] == pytest.approx(2 + (8 + 2) / 2 / 2)
 
 
-def test_log_prices_by_hand() -> None:
+def test_log_prices_equal_hand_calculations() -> None:
     # Two jobs that need the machine, at once: one waits for the other, 1 + (1 + 4).
     queue = queue_of(Jobs.of([0, 0], [2, 2], [1, 4]), 2)
     result = schedopt.solve(LogBound(queue))
@@ -372,7 +372,7 @@ def test_log_prices_prove_more_than_relaxations() -> None:
     ],
 )
 @pytest.mark.parametrize("objective", ["mean", "weighted"])
-def test_log_bound_of_extreme_numbers(jobs: Jobs, servers: int, objective: str) -> None:
+def test_log_bound_of_extreme_numbers_is_valid(jobs: Jobs, servers: int, objective: str) -> None:
     queue = queue_of(jobs, servers, objective=objective)
     result = schedopt.solve(LogBound(queue), threads=1)
     assert result.violations == ()

@@ -72,7 +72,7 @@ def solved(k: int, load: float) -> tuple[Instance, Any]:
     return queue, solve(queue)
 
 
-def test_reprove_threshold_within_its_precision() -> None:
+def test_lazy_threshold_bound_is_reproved_if_looser_than_the_precision() -> None:
     queue = at_load(3, 0.5)
     document = solve(queue, options={"variant": "lazy"}).document()
     believed = "believed, from queues"
@@ -84,7 +84,7 @@ def test_reprove_threshold_within_its_precision() -> None:
         assert report.bound == says
 
 
-def test_reprove_threshold_under_a_side_constraint() -> None:
+def test_threshold_optimum_under_a_side_constraint_is_reproved() -> None:
     queue = at_load(6, 0.7)
     rule = ResponseTime(need=6, at_most=1.02 * float(response_curve(System.of(queue))[1].min()))
     result = solve(queue, constraints=[rule])
@@ -93,7 +93,9 @@ def test_reprove_threshold_under_a_side_constraint() -> None:
     assert result.objective > solve(queue).objective
 
 
-def test_check_threshold_of_many_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_recomputes_some_thresholds_of_a_curve_of_many_servers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     queue, result = solved(90, 0.5)
     assert result.checked
     document = result.document()
@@ -112,7 +114,7 @@ def test_check_threshold_of_many_servers(monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.allclose([small, large], whole[:, [0, 45, 89]], rtol=1e-12, atol=0.0)
 
 
-def test_check_threshold_approximation_is_believed() -> None:
+def test_bound_of_an_approximation_is_not_checked() -> None:
     result = solve(at_load(70, 0.5), options={"method": "area"})
     assert not result.bound_checked
     assert not result.checked
@@ -237,8 +239,8 @@ def test_log_bounds_refuse_weights_beyond_64_bits() -> None:
         bound.bound_of_prices(queue, (1, 1), 2**60 // 13 + 1, (0, 1), {bound.SERVERS: (0,)})
 
 
-def test_reprove_threshold_at_the_limit_of_a_rule() -> None:
-    """At a rule's very limit a threshold may keep it, or not: neither is known, so neither held."""
+def test_reprove_threshold_is_undecided_at_the_limit_of_a_rule() -> None:
+    """At the exact limit of a rule, rounding decides feasibility: the claim is not refuted."""
     queue = at_load(6, 0.7)
     best = solve(queue).solution.threshold
     limit = float(response_curve(System.of(queue))[1][best])

@@ -48,14 +48,14 @@ def test_reproduce_judges_every_claim_as_recorded(name: str, tmp_path: Path) -> 
     assert not (plotted and entry["plot"]) or Path(entry["plot"]).read_bytes()[1:4] == b"PNG"
 
 
-def test_reproduce_verb_exits_by_its_verdict() -> None:
+def test_reproduce_exit_status_follows_the_verdict() -> None:
     done = CliRunner().invoke(app, ["reproduce", "dssp/theorem-1", "--quick", "--json"])
     assert done.exit_code == 0
     assert json.loads(done.stdout)[0]["claims"][0]["holds"] is True
     assert CliRunner().invoke(app, ["reproduce", "dssp/section-5.2", "--quick"]).exit_code == 1
 
 
-def test_reproduce_suggests_names() -> None:
+def test_reproduce_suggests_names_for_a_misspelt_entry() -> None:
     assert "dssp/figure-3" in str(refusal(reproduce, ["dssp/figure3"]))
 
 
