@@ -13,6 +13,7 @@ from pyomo.gdp import Disjunction
 
 from schedopt.formulations.dssp import Selection
 from schedopt.formulations.msfq import OptimalPolicy, Threshold
+from schedopt.instances.constraints import Forbid, Require
 from schedopt.instances.errors import InputError
 from schedopt.solvers import mip
 from schedopt.solvers.dssp.selection import priced_core
@@ -78,6 +79,38 @@ def test_native_model_with_a_changed_objective_has_no_bound() -> None:
     other = selection()
     other.model.reward.expr = other.model.x["j2"]
     assert solve(other).solution.selected[-1] == "j2"
+
+
+def in_order(**changes: object) -> Selection:
+    """Return the three jobs of ``selection`` with two objectives."""
+    jobs = night([(5, 5), (4, 5), (3, 5)], capacity=10)
+    return Selection(msgspec.structs.replace(jobs, objectives=("reward", "-demand"), **changes))
+
+
+def test_declared_model_of_several_objectives_finds_infeasibility() -> None:
+    rules = (Require(jobs=("j0",), name="in"), Forbid(jobs=("j0",), name="out"))
+    result = solve(in_order(constraints=rules), solver="model")
+    assert (result.termination, result.solution_status) == ("infeasible", "none")
+    assert result.conflict == ("in", "out")
+
+
+def test_native_constraints_of_any_name_hold_for_every_objective() -> None:
+    for name in ("goal", "ordered", "earlier_objectives", "next_objective"):
+        model = in_order()
+        setattr(model.model, name, pyo.Constraint(expr=sum(model.model.x.values()) >= 2))
+        before = list(model.model.component_map())
+        assert solve(model).solution.selected == ("j0", "j1")
+        assert list(model.model.component_map()) == before
+
+
+def test_changed_objective_replaces_all_objectives_in_order() -> None:
+    model = in_order()
+    model.model.reward.deactivate()
+    model.model.fewest = pyo.Objective(expr=sum(model.model.x.values()), sense=pyo.minimize)
+    result = solve(model)
+    assert (result.solution.selected, result.bound, result.solution_status) == ((), None, "feasible")
+    assert "own objective" in str(result.message) and "time limit" not in str(result.message)
+    assert not model.model.reward.active
 
 
 def test_values_and_the_objective_of_a_changed_pyomo_model_are_loaded() -> None:

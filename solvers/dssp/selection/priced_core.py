@@ -188,12 +188,14 @@ def _outcome_in_order(
 def solve_declared_model(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Solve the native model in HiGHS, its objectives one after another.
 
-    The values of earlier objectives are fixed, up to rounding, while the next one is maximized.
+    The values of earlier objectives are fixed, up to rounding, while the next one is maximized. An
+    objective that was changed natively is the only one.
     """
     result = mip.as_declared(model, task)
-    if not model.ordered or not model.width:
+    if not model.ordered or model.goal_changed or not model.width or result.solution is None:
         return result
     import pyomo.environ as pyo
+    from pyomo.common.modeling import unique_component_name
 
     began, native, proven = now(), model.model, result.proven
     x, objectives = list(native.x.values()), model.instance.objectives
@@ -202,22 +204,24 @@ def solve_declared_model(model: Selection | Season, task: EngineTask) -> Result[
         worths = model.instance.worths(name).tolist()
         return sum(worth * variable for worth, variable in zip(worths, x, strict=True))
 
-    native.ordered, native.goal = pyo.ConstraintList(), pyo.Objective(expr=0, sense=pyo.maximize)
+    earlier, goal = pyo.ConstraintList(), pyo.Objective(expr=0, sense=pyo.maximize)
+    native.add_component(unique_component_name(native, "earlier_objectives"), earlier)
+    native.add_component(unique_component_name(native, "next_objective"), goal)
     native.reward.deactivate()
     try:
         for k, (before, name) in enumerate(pairwise(objectives)):
-            if result.solution is None or not proven:
+            if not proven:
                 break
             if reached := result.solution.objectives[k]:
-                native.ordered.add(total(before) >= reached - NEAR * abs(reached))
-            native.goal.expr = total(name) + 0 * x[0]
+                earlier.add(total(before) >= reached - NEAR * abs(reached))
+            goal.expr = total(name) + 0 * x[0]
             found = mip.solve(engine_of("highs"), model, remaining_limits(task.limits, began))
             proven = found.termination == "optimal" and found.solution is not None
             if proven:
                 result = msgspec.structs.replace(result, solution=found.solution)
     finally:
-        native.del_component(native.ordered)
-        native.del_component(native.goal)
+        native.del_component(earlier)
+        native.del_component(goal)
         native.reward.activate()
     if proven:
         return result
