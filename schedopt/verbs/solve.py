@@ -421,13 +421,15 @@ def _report(model: Formulation, result: Result, seconds: float | None) -> Report
     """Return the checker's report, which lists native changes as not judged."""
     from schedopt.validation.documents import check
 
-    report = check(model.instance, result.written(question=False), model.added, seconds)
     declared = [*model.instance.constraints, *model.added]
     names = {label(constraint, i) for i, constraint in enumerate(declared)}
-    native = (
-        [name for name in model.side_constraints() if name not in names] if model.changed else []
-    )
-    if model.changed and result.solution:
+    conflict = result.conflict
+    if model.changed:  # the checker does not know the names of native constraints
+        conflict = tuple(name for name in conflict if name in names)
+    judged = result.with_details(conflict=conflict)
+    report = check(model.instance, judged.written(question=False), model.added, seconds)
+    if model.changed and (result.solution or conflict != result.conflict):
+        native = [name for name in model.side_constraints() if name not in names]
         what = f"native constraints {', '.join(native)}" if native else "native changes"
         report.unjudged.append(what)
     return report

@@ -51,7 +51,9 @@ def test_native_constraints_hold_and_are_named_in_conflicts() -> None:
     assert "not_both" in str(result.message)
     assert not result.checked
     selection.add(Require(jobs=("j0", "j1"), name="both"))
-    assert set(solve(selection).conflict) == {"not_both", "both"}
+    result = solve(selection)
+    assert set(result.conflict) == {"not_both", "both"}
+    assert not result.violations and not result.checked and "not_both" in str(result.message)
 
 
 def test_selection_refuses_a_nonlinear_native_constraint() -> None:

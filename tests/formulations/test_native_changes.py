@@ -108,7 +108,11 @@ def test_changed_objective_replaces_all_objectives_in_order() -> None:
     model.model.reward.deactivate()
     model.model.fewest = pyo.Objective(expr=sum(model.model.x.values()), sense=pyo.minimize)
     result = solve(model)
-    assert (result.solution.selected, result.bound, result.solution_status) == ((), None, "feasible")
+    assert (result.solution.selected, result.bound, result.solution_status) == (
+        (),
+        None,
+        "feasible",
+    )
     assert "own objective" in str(result.message) and "time limit" not in str(result.message)
     assert not model.model.reward.active
 
