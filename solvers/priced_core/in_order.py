@@ -130,7 +130,7 @@ def maximize_in_order(
     until = inf if limits.time_limit is None else now() + limits.time_limit
     values, bounds, prices = list[int](), list[int](), list[Floats]()
     for k, objective in enumerate(objectives):
-        step = int(np.gcd.reduce(objective)) or 1
+        step = int(np.gcd.reduce(objective, initial=0)) or 1
         program = replace(program, rewards=objective // step)
         if k and (expired(until) or values != bounds):
             values.append(_value(objective, x))

@@ -84,6 +84,22 @@ def test_engine_and_declared_model_reach_the_best_in_order(seed: int) -> None:
         assert result.proved_by == (solver or "priced-core")
 
 
+@pytest.mark.parametrize("solver", [None, "model"])
+@pytest.mark.parametrize("order", [("reward", "-cost"), ("reward", "-cost", "demand")])
+@pytest.mark.parametrize("costs", [(2,), (2, 3), (0, 1)])
+def test_minimized_objective_leaves_out_jobs_without_reward(
+    costs: tuple[int, ...], order: tuple[str, ...], solver: str | None
+) -> None:
+    jobs = tuple(
+        Job(name=f"j{i}", reward=0, demand=1, critical_path=1, values={"cost": cost})
+        for i, cost in enumerate(costs)
+    )
+    night = Instance(name="night", processors=1, deadline=4, jobs=jobs, objectives=order)
+    result = schedopt.solve(night, solver=solver)
+    free = sum(cost == 0 for cost in costs) if "demand" in order else 0
+    assert result.solution.objectives == (0, 0, free)[: len(order)]
+
+
 def test_check_finds_forged_and_missing_objectives() -> None:
     night = random_night(1)
     claim = schedopt.solve(night).document()

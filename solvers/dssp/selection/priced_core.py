@@ -212,7 +212,8 @@ def solve_declared_model(model: Selection | Season, task: EngineTask) -> Result[
         for k, (before, name) in enumerate(pairwise(objectives)):
             if not proven:
                 break
-            if reached := result.solution.objectives[k]:
+            reached = result.solution.objectives[k]
+            if model.instance.worths(before).any():
                 earlier.add(total(before) >= reached - NEAR * abs(reached))
             goal.expr = total(name) + 0 * x[0]
             found = mip.solve(engine_of("highs"), model, remaining_limits(task.limits, began))
