@@ -314,14 +314,6 @@ def test_bench_rows_of_a_log_keep_their_measures(rows: RowTable, tmp_path: Path)
     assert read_rows(tmp_path / "rows.jsonl") == list(rows)
 
 
-def test_plot_of_one_log_has_bars(rows: RowTable) -> None:
-    (axes,) = schedopt.plot(rows).axes
-    best = min(row.objective or 0.0 for row in rows)
-    assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
-        sorted(100 * ((row.objective or 0.0) / best - 1) for row in rows)
-    )
-
-
 def test_table_and_page_of_a_log_show_the_gap_over_the_bound(
     rows: RowTable, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.simulators import slurm
-from benchmarks.simulators.__main__ import cases, checked, compare, smallest
+from benchmarks.simulators.__main__ import cases, checked, compare
 from benchmarks.simulators.peers import (
     ADAPTERS,
     Installed,
@@ -15,9 +15,7 @@ from benchmarks.simulators.peers import (
     Scheduler,
 )
 from benchmarks.simulators.workloads import (
-    Workload,
     first_wrong,
-    kind,
     known_starts,
     workloads,
 )
@@ -81,28 +79,6 @@ def test_compare_fifo_with_easy_shows_the_smallest_difference(fifo: Installed) -
     lines = cases(fifo, found)
     assert lines
     assert "under easy" in lines[0]
-
-
-def test_smallest_case_loses_its_kind_with_any_job_left_out(fifo: Installed) -> None:
-    workload = next(one for one in workloads() if len(one.jobs) >= 24)
-    (starts,) = fifo.starts("fifo", [workload])
-    assert not isinstance(starts, str)
-    wrong = first_wrong(workload, starts, "easy")
-    assert wrong is not None
-
-    def still(asked: list[Workload]) -> list[bool]:
-        found = []
-        for one, times in zip(asked, fifo.starts("fifo", asked), strict=True):
-            assert not isinstance(times, str)
-            differs = first_wrong(one, times, "easy")
-            found.append(differs is not None and kind(differs) == kind(wrong))
-        return found
-
-    least = smallest(workload, still)
-    assert len(least.jobs) < len(workload.jobs)
-    assert still([least]) == [True]
-    fewer = [least.without(row, 1) for row in range(len(least.jobs))]
-    assert not any(still([one for one in fewer if one.jobs]))
 
 
 def test_compare_counts_failures_of_the_simulator(fifo: Installed) -> None:

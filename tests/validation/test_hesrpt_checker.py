@@ -121,16 +121,6 @@ def test_check_allocation_judges_floors_from_the_arrival() -> None:
     assert said == "floor: a has 0 in epochs[0], at least 0.1"
 
 
-def test_check_allocation_names_the_worst_epoch() -> None:
-    instance, result = solved()
-    rule = schedopt.Shares(jobs=("j0",), at_most=0.1, name="cap")
-    (said,) = documents.check(instance, result, [rule]).violations
-    shares = [epoch["share"].get("j0", 0.0) for epoch in result.solution["epochs"]]
-    assert sum(share > 0.1 for share in shares) == 3
-    where = f"epochs[{shares.index(max(shares))}] (and in 2 more)"
-    assert said == f"cap: j0 has {max(shares):.6g} in {where}, at most 0.1"
-
-
 def test_check_allocation_plays_proportions_back() -> None:
     instance = cluster([3, 2, 1], Power(p=0.5), objective="mean-flow-time")
     many = schedopt.generate("hesrpt", seed=1, options={"jobs": 2000})

@@ -8,14 +8,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.msfq import at_load, of_classes, one_or_all
+from builders.msfq import at_load, one_or_all
 
 from schedopt import check, evaluate, solve
 from schedopt.formulations.constraints import ResponseTime
-from schedopt.instances.msfq import ClassTime, Simulated
 from schedopt.solvers.result import Document
-from schedopt.validation.msfq import simulated
-from schedopt.validation.report import Report
 
 ONE_OR_ALL = at_load(3, 0.5)
 
@@ -125,47 +122,3 @@ def test_check_queue_passes_simulations(arrivals: int) -> None:
         told: Any = json.loads(msgspec.json.encode(document))
         told["solution"]["utilization"] *= 0.6
         assert check(queue, msgspec.convert(told, Document)).ok == (arrivals < 10_000)
-
-
-SEEN = ClassTime(
-    need=1,
-    mean_response_time=3.0,
-    confidence=0.1,
-    percentiles={},
-    jobs=1200,
-    arrival_rate=2.0,
-    mean_number=6.0,
-)
-
-
-def test_check_queue_thresholds_of_simulated_measures() -> None:
-    """Means of 1,000 jobs on, loads of 10,000 arrivals on."""
-    queue = of_classes(4, (1, 2.0, 1.0))
-
-    def judged(**changes: Any) -> list[str]:
-        own = {key: changes.pop(key) for key in list(changes) if key in ClassTime.__struct_fields__}
-        run = Simulated(
-            mean_response_time=1.0,
-            weighted_response_time=1.0,
-            arrivals=10_000,
-            confidence=0.0,
-            utilization=0.5,
-            classes=(msgspec.structs.replace(SEEN, **own),),
-        )
-        report = Report()
-        simulated.check(queue, msgspec.structs.replace(run, **changes), report)
-        return [line.partition(":")[0] for line in [*report.violations, *report.unjudged]]
-
-    assert not judged()
-    assert not judged(utilization=1 + 1e-10, arrivals=0)
-    assert not judged(utilization=0.0, arrivals=9_999)
-    assert judged(utilization=0.0) == ["load balance"]
-    assert judged(utilization=1 + 1e-8, arrivals=0) == ["utilization"]
-    assert judged(mean_number=60.0, jobs=1000, arrivals=0) == ["Little's law"]
-    assert not judged(mean_number=60.0, jobs=999, arrivals=0)
-    assert judged(percentiles={"5": 2.0, "10": 1.0}) == ["percentiles"]
-    assert not judged(percentiles={"10": 2.0, "5": 1.0})
-    for lost in ("mean_number", "arrival_rate"):
-        assert judged(**{lost: msgspec.UNSET}) == ["need 1", "load balance"]
-    assert judged(percentiles=msgspec.UNSET) == ["need 1"]
-    assert judged(arrival_rate=0.0, mean_number=0.0) == ["load balance"]
