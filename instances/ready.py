@@ -152,7 +152,9 @@ def _column(values: Any, column: str, count: int) -> Floats:
         places = (f"{column}, row {i + 1}" for i in range(len(values)))
         numbers = np.array(list(map(_number, values, places)))
     if numbers.shape != (count,):
-        raise InputError(f"{count} cells, as of {NAME}", found=str(numbers.size), place=column)
+        raise InputError(
+            f"{count} cells, as in column {NAME}", found=str(numbers.size), place=column
+        )
     return np.where(np.isnan(numbers), 0.0, numbers)
 
 
@@ -166,7 +168,7 @@ def _of_rows(source: Iterable[object], columns: Sequence[str]) -> tuple[list[str
     names = [str(row[NAME]) for row in rows]
     for column in columns if rows else ():
         if not any(column in row for row in rows):
-            raise InputError(f"{quote(column)} in some row", found="it in none")
+            raise InputError(f"a column {quote(column)}", found="none")
     cells = [
         [_number(row.get(c), f"job {quote(n)}, {c}") for n, row in zip(names, rows, strict=True)]
         for c in columns
@@ -177,7 +179,7 @@ def _of_rows(source: Iterable[object], columns: Sequence[str]) -> tuple[list[str
 def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
     """Return the validated capacity of each resource."""
     if not given:
-        raise InputError("a resource or more", found="none", parameter="capacity")
+        raise InputError("at least one resource", found="none", parameter="capacity")
     amounts = {}
     for name, amount in given.items():
         if (
@@ -195,7 +197,7 @@ def order_of(given: Iterable[str]) -> list[str]:
     """Return the validated objectives in order."""
     names = list(given) if not isinstance(given, str) else [given]
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
-        raise InputError("one column or more, each once", found=quote(names), parameter="order")
+        raise InputError("at least one column, each once", found=quote(names), parameter="order")
     return names
 
 

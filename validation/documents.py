@@ -71,13 +71,13 @@ def check(
     _check_origin(result, report)
     result = structs.replace(result, options=_options_of(checker, instance, result, report))
     asked = not result.risk or bool(result.options.get("risk"))
-    report.expect(asked, "risk, which nobody asked for")
+    report.expect(asked, "risk, although the question has none")
     if result.termination == "infeasible":
         report.bound = f"believed, from {result.solver}"
         rules = {label(rule, i) for i, rule in enumerate(together)}
         for name in result.conflict:
             report.expect(name in rules, f"conflict: {quote(name)}, which is no side constraint")
-        report.expect(result.certificate is UNSET, "a certificate, which nobody re-proves")
+        report.expect(result.certificate is UNSET, "a certificate, which cannot be re-proved")
     elif result.solution_status == "none":
         _judge_bound(instance, result, together, report)
     if result.solution_status != "none":
@@ -161,8 +161,8 @@ def _check_origin(result: Document, report: Report) -> None:
             f"of formulation {result.formulation} and of policy {result.policy}: it can be of one"
         )
     elif not result.formulation:
-        report.expect(bool(result.policy), "of no formulation and of no policy")
-        report.expect(result.bound is None, "a bound, and a policy shows none")
+        report.expect(bool(result.policy), "neither a formulation nor a policy is named")
+        report.expect(result.bound is None, "a bound, although a policy proves none")
 
 
 def _options_of(checker: Any, instance: Any, result: Document, report: Report) -> dict[str, Any]:
@@ -241,7 +241,7 @@ def _judge_bound(
     claimed = claim.certificate is not UNSET
     if judge is None or not (claimed or claim.formulation in unaided):
         report.bound = f"believed, from {claim.solver}"
-        report.expect(not claimed, f"a certificate, which nobody re-proves for {claim.problem}")
+        report.expect(not claimed, f"a certificate, which cannot be re-proved for {claim.problem}")
         return
     if report.late and not claimed:
         report.bound = f"believed, from {claim.solver}"

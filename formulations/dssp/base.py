@@ -167,8 +167,8 @@ class SelectionBase:
         values = [value(x) for x in self._x]
         if any(abs(part - round(part)) > FRACTIONAL for part in values):
             raise InputError(
-                "0 or 1 for each job: parts of jobs are no selection",
-                found="a model that was relaxed",
+                "binary variables, since a selection runs whole jobs",
+                found="a relaxed model",
                 place="model",
             )
         return [i for i, part in enumerate(values) if part > 1 / 2]

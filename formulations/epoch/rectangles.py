@@ -195,7 +195,7 @@ class Rectangles(WholeModel):
             expected = "a kind that rectangles can take (one of 'together', 'apart')"
             raise InputError(expected, found=repr(rule.kind()))
         if self.changed:
-            raise InputError("side constraints before native ones", found="native ones")
+            raise InputError("side constraints added before native ones", found="native ones")
 
     def _state(self, rule: Constraint, name: str) -> None:
         """State a side constraint, enforced by its own literal."""

@@ -82,7 +82,7 @@ def one_or_all(queue: Instance, whose: str) -> System:
             f"need {job.need}: {job.work / queue.servers:.4g}" for job in queue.classes
         )
         raise InputError(
-            "a load below 1: no policy is stable beyond (Theorem 2)",
+            "a load below 1, as otherwise no policy is stable (Theorem 2)",
             found=f"{queue.load:.6g} ({each})",
             place="classes",
         )

@@ -102,7 +102,7 @@ class Threshold:
         self.system = one_or_all(queue, "a threshold")
         if variant == "lazy" and method != "exact":
             raise InputError(
-                "variant=literal: the approximations know no other",
+                "variant=literal, the only variant of the approximations",
                 found=quote(variant),
                 place="option variant",
             )

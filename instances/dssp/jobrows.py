@@ -163,7 +163,7 @@ class JobReader:
         if self.table.encoding != "UTF-8":
             yield f"the file is not in UTF-8: it is read as {self.table.encoding}"
         if self.worths:
-            yield "column 'priority': words, each with its reward as asked"
+            yield "column 'priority': each word has the reward that was given for it"
         elif self.columns.reward == STRICT:
             first = "lower" if self.lower else "higher"
             yield f"rewards: a job outweighs all jobs of less priority; {first} is more important"
@@ -179,7 +179,7 @@ class JobReader:
             yield f"times, and plain numbers, are in {self.clock.words}{more}"
         if self.released:
             early = count_of(self.released, "job")
-            yield f"{early} released before the start: there from the start"
+            yield f"{early} released before the start: available from the start"
         if self.backward:
             what = "released at or after its deadline, so that it can never run"
             yield f"{count_of(len(self.backward), 'job')} {what}: {_listed(self.backward)}"

@@ -53,7 +53,9 @@ REWARDS: dict[str, Reward] = {"linear": linear, "size": size, "banded": banded_r
 
 def _expect_priority(priority: float | None, name: str) -> float:
     if priority is None:
-        raise InputError(f"a priority for each job: reward {name!r} is made from it", found="none")
+        raise InputError(
+            f"a priority for each job: reward {name!r} is computed from it", found="none"
+        )
     return priority
 
 

@@ -261,7 +261,7 @@ class _Amounts:
         for name in columns:
             if name not in given:
                 example = self.names.example(prefix + name, "N")
-                raise InputError(f"{example}, how many there are, which a table does not have")
+                raise InputError(f"{example}, since a table does not say how many there are")
         return {name: self.amount(prefix + name, n, whole=whole) for name, n in given.items()}
 
 

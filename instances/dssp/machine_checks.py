@@ -70,11 +70,11 @@ def check_machine(night: Instance) -> None:
     if not night.features and not any(map(attrgetter("pools"), night.jobs)):
         return
     one = night.nights <= 1 or "after" not in night.features
-    expect(one, "1, with `after`", night.nights, "nights")
+    expect(one, "1 if jobs have predecessors (`after`)", night.nights, "nights")
     for n in {None, *(down.night for down in night.down if night.nights > 1)}:
         work = Machine.of(night, n).total.until(as_written(night.deadline))
         found, place = (night.down, "down") if night.down else (night.changes, "capacity")
-        expect(work > 0, "some processor before the deadline", quote(found), place)
+        expect(work > 0, "at least one processor before the deadline", quote(found), place)
     for j, job in enumerate(night.jobs):
         try:
             _check_needs(night, job)
@@ -123,7 +123,12 @@ def _check_times(night: Instance) -> None:
 
 def _check_numbers(night: Instance, down: Down) -> None:
     """Raise `InputError` if processors that are down do not exist in the machine."""
-    expect(down.pool is None, "no pool: numbers go on from pool to pool", down.pool, "pool")
+    expect(
+        down.pool is None,
+        "no pool, since processors are numbered through all pools",
+        down.pool,
+        "pool",
+    )
     pools = night.pools.values() if night.pools else [night.changes]
     count = sum(int(Steps.of(size, night.processors).most) for size in pools)
     for i, number in enumerate(down.numbers):

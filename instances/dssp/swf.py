@@ -52,9 +52,11 @@ def convert(path: str | Path, **options: Any) -> Instance:
     values = complete(options, OPTIONS, "swf")
     nights, patience = values["nights"], values["patience"]
     if values["deadline"] is None:
-        raise InputError("option 'deadline', which a log cannot tell", place="option")
+        raise InputError("option 'deadline', since a log has no deadline", place="option")
     if patience and nights == 1:
-        raise InputError("option 'nights', since of one night nothing can wait", place="option")
+        raise InputError(
+            "option 'nights', since jobs can wait only if there are several", place="option"
+        )
     began = values["start"] or 0.0
     if nights > 1:
         ends = began + nights * DAY

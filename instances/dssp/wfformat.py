@@ -91,7 +91,9 @@ def convert(paths: str | Path | Iterable[str | Path], **options: Any) -> Instanc
     values = complete(options, OPTIONS, "wfformat")
     for key in ("processors", "deadline"):
         if values[key] is None:
-            raise InputError(f"option {key!r}, which a workflow cannot tell", place="option")
+            raise InputError(
+                f"option {key!r}, which a workflow file does not contain", place="option"
+            )
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     if not files:
         raise InputError("one WfFormat file or more", found="none")

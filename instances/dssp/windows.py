@@ -45,7 +45,7 @@ def windows(
     deadlines, last = np.unique(night.deadlines[at], return_inverse=True)
     shape = (len(releases), len(deadlines))
     too_many = InputError(
-        "fewer releases and deadlines that differ: round them",
+        "fewer different releases and deadlines; round them",
         found=f"{shape[0]} releases and {shape[1]} deadlines",
         place="jobs",
     )

@@ -128,7 +128,7 @@ class Table(_Speedup, frozen=True, tag="table"):
                 )
             before, slope = (k, s), min(slope, steepness)
         if before == (0.0, 0.0):
-            raise InputError("a point with servers", found="(0, 0) alone", place="points")
+            raise InputError("a point besides (0, 0)", found="none", place="points")
 
     def breaks(self) -> tuple[Floats, Floats]:
         """Return servers and speedups of the points, with (0, 0) first, shape (n,) each."""
@@ -233,7 +233,7 @@ def points(speedup: Table | Whole, servers: int) -> tuple[Floats, Floats]:
         k = np.unique(np.concatenate([np.floor(inner), np.ceil(inner)]))
     elif servers > MOST_POINTS:
         raise InputError(
-            f"at most {MOST_POINTS} servers where they are not divided",
+            f"at most {MOST_POINTS} servers if they are indivisible",
             found=str(servers),
             place="servers",
         )

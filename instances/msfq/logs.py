@@ -132,7 +132,7 @@ class Jobs:
             found = ", ".join(f"{n} of {key}" for key, n in wrong.items())
             raise InputError(f"{len(self.submit)} of every column", found=found, place="log")
         if not len(self.submit):
-            raise InputError("a job or more", found="none", place="log")
+            raise InputError("at least one job", found="none", place="log")
         check_jobs(
             self.submit, self.need, self.run, self.estimate, self.needs, self.start, self.release
         )

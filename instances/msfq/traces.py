@@ -47,6 +47,6 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
             arrivals.append((time, classes[int(need)], size))
             before = time
         if not arrivals:
-            raise InputError("a job or more", found="none")
+            raise InputError("at least one job", found="none")
     times, kinds, sizes = zip(*arrivals, strict=True)
     return Trace(np.array(times), np.array(kinds, dtype=np.int64), np.array(sizes))

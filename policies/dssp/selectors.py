@@ -221,7 +221,7 @@ def selector(
             items = Items.of_whole(instance.rewards, demands, room, open_)
             if len(rows) > 1 or not due:
                 raise NotApplicableError(
-                    f"{name} is for one capacity: releases and deadlines of jobs' own ask for more"
+                    f"{name} supports one capacity; releases and deadlines of jobs require several"
                 )
             mask = as_array(choose(items, **given), name, "item", bool, len(items.weights))
             return selected(instance, items.jobs(mask), r)

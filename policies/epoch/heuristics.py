@@ -53,7 +53,7 @@ def _run_heuristic(name: str, instance: Instance) -> tuple[QuantumPlan, int]:
 def _epochs_of_plan(name: str, instance: Instance) -> Partitioned:
     """Return a partition from a policy's plan."""
     if name == "paper-search" and len(instance.jobs) > MOST_JOBS:
-        raise NotApplicableError(f"a recursion over epochs: at most {MOST_JOBS} jobs")
+        raise NotApplicableError(f"the recursion over epochs supports at most {MOST_JOBS} jobs")
     plan, tested = _run_heuristic(name, instance)
     if tested < 0:
         raise NotApplicableError(f"no end after {MOST_LOOKED_AT:,} slots of assignments")

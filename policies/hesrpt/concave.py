@@ -36,9 +36,9 @@ def smartfill(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
 
     del left
     if len(instance.speedups) > 1:
-        raise NotApplicableError("jobs differ in speedup, and it has one order for one speedup")
+        raise NotApplicableError("jobs have different speedups; the policy needs a common one")
     if instance.objective == "makespan":
-        raise NotApplicableError("it is for flow times; helrpt is the plan for a makespan")
+        raise NotApplicableError("the policy minimizes flow times; use helrpt for a makespan")
     order = np.ascontiguousarray(jobs[::-1], dtype=np.int64)
     speeds, shares = curves(replace(instance, constraints=())), np.zeros(len(jobs))
     prices = prices_of(speeds, order, np.cumsum(instance.costs[order]))

@@ -127,7 +127,7 @@ def hesrpt(instance: Instance, jobs: Jobs, left: Floats, p: float | None = None)
     del left
     exponent = instance.power if p is None else p
     if exponent is None:
-        raise NotApplicableError("jobs differ in speedup, or it is no k^p: give option p")
+        raise NotApplicableError("jobs have no common speedup k^p; give option p")
     return hesrpt_shares(len(jobs), exponent)
 
 
@@ -323,7 +323,7 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     )
 
     if instance.objective == "makespan":
-        raise NotApplicableError("it plans for flow times; helrpt is the plan for a makespan")
+        raise NotApplicableError("the policy minimizes flow times; use helrpt for a makespan")
     here = tuple(
         msgspec.structs.replace(instance.jobs[j], size=size, arrival=0.0)
         for j, size in zip(jobs.tolist(), left.tolist(), strict=True)
@@ -332,7 +332,7 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     search = order_search(now)
     if isinstance(search, BestOrder) and not 0 < search.sets <= MOST_SETS:
         found = f"{len(here)} jobs that differ are in the system at once"
-        raise NotApplicableError(f"it plans for about 12 at the most: {found}")
+        raise NotApplicableError(f"the policy supports about 12 jobs: {found}")
     while not search.advance(STEP):
         pass
     first = search.solution().epochs[0].share

@@ -171,5 +171,5 @@ def _whole_number(text: str, place: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InputError(
-            "whole numbers with commas between", found=quote(text), place=place
+            "whole numbers separated by commas", found=quote(text), place=place
         ) from None

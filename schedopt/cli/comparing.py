@@ -70,7 +70,7 @@ def bench(
     names = [name.strip() for text in policy or () for name in text.split(",")]
     policies = [name for name in names if name]
     if policy and not policies:
-        raise InputError("names with commas between", found=repr(policy[0]), place="--policy")
+        raise InputError("names separated by commas", found=repr(policy[0]), place="--policy")
     failures: list[str] = []
     try:
         with bar("instances") as progress:

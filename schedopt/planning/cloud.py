@@ -117,7 +117,7 @@ def with_cloud(
         If the night has pools, or a fair share of the selected demand.
     """
     if night.pools:
-        raise InputError("a night without pools: the cloud is one", place="cloud")
+        raise InputError("a night without pools, since the cloud is a pool", place="cloud")
     stays = _tied(night, [*night.constraints, *rules])
     names = [name for name in dict.fromkeys(going) if name not in stays]
     notes = [f"{name} stays on the farm: {stays[name]}" for name in going if name in stays]

@@ -204,7 +204,9 @@ class NightState:
 
     def _add(self, event: Added) -> None:
         if event.job.name in self.night.index:
-            raise InputError("a job of another name", found=quote(event.job.name), place="job")
+            raise InputError(
+                "a new name for the added job", found=quote(event.job.name), place="job"
+            )
         rules = list(self.night.constraints)
         for i, rule in enumerate(rules):
             held = event.seats.get(rule.name or "")

@@ -136,7 +136,7 @@ def _machine(night: Instance, row: TextRow, now: float) -> Processors:
         raise row.wrong("job", "a job; or `processors` of the machine, and no status")
     pool = row.text("pool")
     if night.pools and not pool:
-        raise row.wrong("pool", "which `pool` has so many")
+        raise row.wrong("pool", "the `pool` that has so many")
     if pool:
         with at_place(f"{row.place}, column 'pool'"):
             pick_name(pool, night.pools, "one of the file's `pools`")

@@ -217,7 +217,10 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
         inner = holder[names[longest]]
         if not isinstance(inner, dict | list):
             raise InputError(
-                "a field that holds others", found=quote(longest), parameter="vary", place=place
+                "a field that contains other fields",
+                found=quote(longest),
+                parameter="vary",
+                place=place,
             )
         _set(inner, path[len(longest) + 1 :], value, place)
     elif isinstance(holder, dict) and "." not in path:

@@ -413,7 +413,7 @@ def build_formulation(what: What, formulation: str | None, options: Options | No
                 raise InputError(instead, found=kind.name, parameter=key)
         return kind(what, **check_options(options or {}, kind.known_options, kind.name))
     if formulation is not None or options:
-        raise InputError("no formulation and no options for a model that has been built")
+        raise InputError("no formulation and no options, since the model is built already")
     return what
 
 

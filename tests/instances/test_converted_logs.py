@@ -50,7 +50,7 @@ def test_convert_swf_takes_jobs_that_ran_and_counts_the_others(tmp_path: Path, n
         "1 left out, of unknown run time",
         "1 left out, of unknown processors",
         "1 left out, of no run time",
-        "2 of unknown estimate",
+        "2 without an estimate",
         "1 that ran longer than their estimate, which was raised",
     ]
     dump(queue, tmp_path / "toy.json")
@@ -103,7 +103,7 @@ def test_convert_swf_refuses_a_start_outside_the_calendar(tmp_path: Path) -> Non
 RULES: list[tuple[dict[str, Any], list[float], list[float], list[float], str]] = [
     ({}, [5, 8], [2, 1], [9, 4], "1 left out, wider than the machine's 8 processors"),
     ({}, [5, 8], [2, 1], [9, 4], "1 submitted before a job above, sorted"),
-    ({"zero": "one"}, [5, 8, 9], [2, 1, 1], [9, 4, 1], "1 of no run time, taken to be 1"),
+    ({"zero": "one"}, [5, 8, 9], [2, 1, 1], [9, 4, 1], "1 without a run time, set to 1"),
     ({"overrun": "keep"}, [5, 8], [2, 1], [9, 4], "1 that ran longer than their estimate"),
     ({"jobs": 1}, [5], [2], [9], "1 left out, of a run time below 0"),
     ({"start": 6, "end": 9}, [8], [1], [4], "1 left out, wider"),
@@ -172,7 +172,7 @@ def test_convert_sacct_accounts_for_every_line(tmp_path: Path) -> None:
         "1 left out, of unknown submit time",
         "1 left out, of no processors",
         "1 left out, wider than the machine's 32 processors",
-        "1 of unknown estimate",
+        "1 without an estimate",
         "1 that ran longer than their estimate, which was raised",
     ]
     assert told[0] == queue.description
@@ -264,7 +264,7 @@ def test_convert_takes_resources_and_partitions(tmp_path: Path) -> None:
     assert queue.jobs.needs.amounts.tolist() == [[2, 2], [0, 1]]
     assert queue.jobs.partition.names == ("a", "b")
     notes = accounted(queue, 3)
-    assert "1 of unknown gpu, taken to need none" in notes
+    assert "1 of unknown gpu, assumed to need none" in notes
     assert "1 that need a fraction of a memory, rounded up" in notes
     with pytest.raises(InputError, match="disk"):
         convert(path, **given | {"resource:disk": 1})

@@ -144,7 +144,7 @@ def test_job_table_reads_tasks_times_and_seats(tmp_path: Path) -> None:
         "fields of the jobs: seats:houdini, name, reward, tasks, release, deadline",
         "groupings: 'team' (2 groups)",
         "times, and plain numbers, are in seconds after 2026-11-22T20:00+01:00",
-        "1 job released before the start: there from the start",
+        "1 job released before the start: available from the start",
         "3 jobs read, none left out",
     ]
 
@@ -408,7 +408,7 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
             ({"deadline": "06:00", "start": None}, "option deadline: found the time of day"),
             ({"deadline": "0h"}, "option deadline: found '0h'; expected a time after the start"),
             ({"unit": "fortnight"}, "option unit: found 'fortnight'; expected one of s, m, h, d"),
-            ({"seats:houdini": None}, "expected --option seats:houdini=N, how many there"),
+            ({"seats:houdini": None}, "expected --option seats:houdini=N, since a table"),
             ({"seats:nuke": 2}, "option seats:nuke: found none; expected a column seats:nuke"),
         ],
     ),
@@ -420,7 +420,7 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
             ({"pool:cpu": 1.5}, "option pool:cpu: found 1.5; expected a whole number"),
             ({"holds:gpu": "noon"}, "option holds:gpu: found 'noon'; expected a time = a number"),
             ({"priority": "lower"}, "option priority: found none; expected a column 'priority'"),
-            ({"holds:gpu": None}, "expected --option holds:gpu=N, how many there are"),
+            ({"holds:gpu": None}, "expected --option holds:gpu=N, since a table does"),
             ({"holds:ram": 2}, "option holds:ram: found none; expected a column holds:ram"),
             ({"capacity": "20:00"}, "option capacity: found '20:00'; expected a time = a whole"),
             ({"capacity": "20:00=4,19:00=2"}, "capacity[1][0]: found 1.0; expected a time after 2"),

@@ -100,7 +100,7 @@ def test_read_trace_keeps_the_order(tmp_path: Path) -> None:
         ("time,need,size" + "x" * 140_000 + "\n", "line 1: found field larger than"),
         ("time,need,size\n1,1\n", "3 cells, as in the header"),
         ("time,size\n1,1\n", "expected a column 'need' of traces"),
-        ("time,need,size\n", "a job or more"),
+        ("time,need,size\n", "at least one job"),
         ("", "a header"),
     ],
 )

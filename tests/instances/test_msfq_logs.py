@@ -108,7 +108,7 @@ def test_read_jobs_returns_what_write_jobs_wrote(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("submit,need,run\n", "expected a job or more"),
+        ("submit,need,run\n", "expected at least one job"),
         ("submit,need\n0,1\n", "columns: found submit, need; expected a column 'run'"),
         ("submit,need,run,estimte\n0,1,1,1\n", "did you mean 'estimate'?"),
         ("submit,need,run,run\n0,1,1,1\n", "found 'run' twice; expected each column once"),

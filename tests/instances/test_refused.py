@@ -92,7 +92,7 @@ HOLDING = {"jobs": [OTHER | {"holds": {"gpu": 2}}], "resources": {"gpu": [[0, 1]
 BAD: dict[str, list[tuple[str, Any, str]]] = {
     "dssp": [
         ("", {"capacity": [[4, 3], [4, 0]]}, "capacity[1][0]: found 4.0; expected a time after 4"),
-        ("capacity", [[0, 0]], "@: found '((0.0, 0),)'; expected some processor before"),
+        ("capacity", [[0, 0]], "@: found '((0.0, 0),)'; expected at least one processor before"),
         ("resources", {"gpu": [[3, 1], [1, 2]]}, "@.gpu[1][0]: found 1.0; expected a time after 3"),
         ("pools", {"cpu": 2}, "processors: found 2; expected `pools` or `processors`, not both"),
         ("processors", GONE, "@: found 0; expected a number >= 1, or `pools`"),
@@ -110,7 +110,7 @@ BAD: dict[str, list[tuple[str, Any, str]]] = {
         ("", {"nights": 2, "jobs": [*WAITING["jobs"][:1], OTHER | {"name": "b"}]}, "nights:"),
         ("", POOLED | {"pools": {"cpu": [[4, 1], [3, 2]]}}, "pools.cpu[1][0]: found 3.0;"),
         ("down", [DOWN | {"end": 0}], "@[0].end: found 0.0; expected a time after 0, the start"),
-        ("down", [DOWN | {"end": 99, "processors": 5}], "expected some processor before"),
+        ("down", [DOWN | {"end": 99, "processors": 5}], "expected at least one processor before"),
         ("down", [DOWN | {"pool": "gpu"}], "@[0].pool: found 'gpu'; expected one of the file's"),
         ("down", [DOWN | {"night": 2}], "@[0].night: found 2; expected at most 1"),
         ("down", [DOWN | {"numbers": [0]}], "@[0].processors: found"),

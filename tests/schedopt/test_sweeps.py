@@ -209,7 +209,7 @@ def test_whatif_reads_units_and_places(tmp_path: Path) -> None:
         ("processors=1:2:0", "FIRST:LAST:STEP"),
         ("processors=1:99999999:1", "FIRST:LAST:STEP"),
         ("processors=1,,2", "between two commas"),
-        ("processors.x=1", "holds others"),
+        ("processors.x=1", "contains other"),
     ],
 )
 def test_whatif_refuses_a_wrong_place_before_solving(vary: str, word: str) -> None:

@@ -87,7 +87,7 @@ RECTANGLES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "beyond the quantum": (lambda d: piece(d).update(start=0.9, end=1.4), "from 0.9 to 1.4"),
     "overlap": (lambda d: piece(d).update(start=0.0, end=0.5), "of 8 nodes run a job"),
     "one node twice": (lambda d: piece(d).update(first=piece(d, "j3")["first"]), "share a node"),
-    "outside": (lambda d: piece(d).update(first=6), "not there"),
+    "outside": (lambda d: piece(d).update(first=6), "do not exist"),
 }
 
 

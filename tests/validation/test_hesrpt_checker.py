@@ -59,7 +59,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "neighbours": (lambda d: d["solution"].update(order=["j1", "j2", "j0"]), "order: not all"),
     "nobody": (lambda d: d["solution"]["completion"].update(j9=1.0), "j9"),
     "order": (lambda d: d["solution"].update(order=["j0", "j1", "j2"]), "order"),
-    "another order": (lambda d: d["options"].update(order="j0,j1,j2"), "than was asked for"),
+    "another order": (lambda d: d["options"].update(order="j0,j1,j2"), "the required order"),
     "a gap": (
         lambda d: d.update(bound=0.9 * d["bound"], gap=0.1, solution_status="feasible"),
         "certified over all orders",

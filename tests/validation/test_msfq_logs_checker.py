@@ -144,7 +144,7 @@ def test_check_log_judges_other_claims() -> None:
     ):
         a = msgspec.structs.replace(user["a"], **{key: value})
         assert f"by user a: {key}" in faults(by=right.by | {"user": user | {"a": a}})
-    assert "not the names" in faults(by=right.by | {"user": {"a": user["a"]}})
+    assert "other names" in faults(by=right.by | {"user": {"a": user["a"]}})
     assert "confidence" in faults(confidence=-1.0)
     assert not faults(confidence=0.0)
     assert "slowdown_bound" in faults(slowdown_bound=-1.0)

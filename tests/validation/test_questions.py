@@ -138,7 +138,7 @@ def test_check_refuses_a_bound_of_a_policy() -> None:
     both["question"] = both["question"] | {"formulation": "partition"}
     assert "it can be of one" in schedopt.check(packing, document(both)).violations[0]
     bounded = hybrid | {"bound": hybrid["objective"], "gap": 0.0}
-    assert "a policy shows none" in schedopt.check(packing, document(bounded)).violations[0]
+    assert "a policy proves none" in schedopt.check(packing, document(bounded)).violations[0]
 
 
 def test_check_reports_a_fixed_order() -> None:
@@ -155,7 +155,7 @@ def test_check_refuses_other_widths() -> None:
     widths = {piece["nodes"] for piece in forged["solution"]["rectangles"].values()}
     assert any(width.bit_count() > 1 and width < packing.nodes for width in widths)
     forged["options"]["widths"] = forged["question"]["options"]["widths"] = "powers-of-two"
-    assert "powers of two are asked" in schedopt.check(packing, document(forged)).violations[0]
+    assert "powers of two are required" in schedopt.check(packing, document(forged)).violations[0]
 
 
 def test_check_strict_needs_a_question(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_check_judges_claims_without_a_solution() -> None:
     forged = told(schedopt.solve("example:conflict"))
     for changes, says in (
         ({"conflict": ["lighting-ceiling", "nobody"]}, "'nobody', which is no side constraint"),
-        ({"certificate": {"kind": "knapsack"}}, "a certificate, which nobody re-proves"),
+        ({"certificate": {"kind": "knapsack"}}, "a certificate, which cannot be re-proved"),
     ):
         report = schedopt.check("example:conflict", document(forged | changes))
         assert any(says in violation for violation in report.violations)

@@ -299,7 +299,7 @@ class MachineProfile:
         places = [(*place, p) for p in on if (place := self.place(p)) is not None]
         pools = {pool for pool, _, _ in places}
         if pools - {*self.allowed_pools(job)} or len(pools) > 1:
-            yield f"{named}: on processors of pools that it does not run on"
+            yield f"{named}: on processors of pools that it may not use"
         first, last = Fraction(task.start + slack), Fraction(task.end - slack)
         for pool, k, number in places:
             points = self.numbered[pool]
@@ -308,7 +308,7 @@ class MachineProfile:
             away = [start for start, end in self.single[number] if start < last and first < end]
             gone = next((time for time, amount in moments if amount <= k), min(away, default=None))
             if gone is not None:
-                yield f"{named}: its processor is not there at {float(gone):.12g}"
+                yield f"{named}: its processor is away at {float(gone):.12g}"
 
 
 def processors_of(task: PlacedTask) -> tuple[int, ...]:

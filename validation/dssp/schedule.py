@@ -33,7 +33,7 @@ def check(
     least, most = earned_interval(night, ends, slack)
     if claim.formulation:  # a schedule of the formulation runs only jobs that earn
         _check_paid(night, ends, slack, report)
-    report.expect(not claim.risk, "risk: said of a question that asks for none")
+    report.expect(not claim.risk, "risk: given, although the question has none")
     objective = claim.objective
     near = objective is not None and (
         least <= objective <= most or same(objective, least) or same(objective, most)

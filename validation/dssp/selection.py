@@ -48,7 +48,7 @@ def check(
         if uncertain:
             risk.check(facts, chosen, claim, report)
         else:
-            report.expect(not claim.risk, "risk: said of a question that asks for none")
+            report.expect(not claim.risk, "risk: given, although the question has none")
         _report_unproven(instance, claim, report)
 
 

@@ -45,7 +45,7 @@ def check(
     if claim.options.get("widths") == "powers-of-two":
         for name, piece in pieces.items():
             right = piece.nodes.bit_count() == 1 or piece.nodes == instance.nodes
-            report.expect(right, f"{name} gets {piece.nodes} nodes, where powers of two are asked")
+            report.expect(right, f"{name} gets {piece.nodes} nodes, but powers of two are required")
     _check_areas(instance, pieces, columns, claim, report)
     instants = _check_instants(instance, columns, report)
     if set(map(attrgetter("first"), pieces.values())) - {None}:
@@ -139,6 +139,6 @@ def _check_nodes(
         placed = sorted((p.first, p.nodes, n) for n, p in running if p.first is not None)
         for first, nodes, name in placed:
             inside = first >= 0 and first + nodes <= instance.nodes
-            report.expect(inside, f"{name} is on nodes that are not there")
+            report.expect(inside, f"{name} is on nodes that do not exist")
         for (first, nodes, name), (after, _, other) in pairwise(placed):
             report.expect(first + nodes <= after, f"at {now:.6g} {name} and {other} share a node")

@@ -97,7 +97,7 @@ def _check_completions(
     if claim.options.get("order") is not None and claim.formulation == "allocation":
         asked = [name.strip() for name in str(claim.options["order"]).split(",")]
         right = _is_completion_order(instance, asked, done)
-        report.expect(right, "order: jobs complete in another than was asked for")
+        report.expect(right, "order: jobs do not complete in the required order")
     return done
 
 
@@ -130,9 +130,11 @@ def _check_objective(instance: Instance, done: Floats, claim: Document, report: 
 
 def _check_certificate(solution: Allocated, claim: Document, report: Report) -> None:
     if solution.certified == "all":
-        report.expect(claim.solution_status == "optimal", "certified over all orders, not optimal")
+        report.expect(
+            claim.solution_status == "optimal", "certified over all orders, but not optimal"
+        )
         has_order = claim.options.get("order") is not None
-        report.expect(not has_order, "certified over all orders, of one given")
+        report.expect(not has_order, "certified over all orders, but an order was given")
 
 
 def _check_epochs(instance: Instance, solution: Allocated, done: Floats, report: Report) -> bool:

@@ -120,7 +120,9 @@ def _check_feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report)
                 f"capacity: {busy[most]} {name} busy{where} at {times[order][most]:.12g}, of "
                 f"{amount}",
             )
-    report.expect(bool(placed.all()), "partition: jobs of none that the machine has")
+    report.expect(
+        bool(placed.all()), "partition: jobs of partitions that the machine does not have"
+    )
 
 
 def _check_bracket(solution: Bracketed, claim: Document, report: Report) -> None:
@@ -175,7 +177,7 @@ def _check_measures(
         index = sum(users) ** 2 / (len(users) * sum(one**2 for one in users))
         _expect_close(report, "fairness", solution.fairness, index)
     else:
-        report.expect(solution.fairness is None, "fairness: of users that nobody knows")
+        report.expect(solution.fairness is None, "fairness: the log does not name its users")
 
 
 def _check_groups(
@@ -191,7 +193,7 @@ def _check_groups(
     edges = np.searchsorted(labels.codes[order], np.arange(len(labels.names) + 1))
     rows = [order[begin:end] for begin, end in pairwise(edges)]
     seen = {name: own for name, own in zip(labels.names, rows, strict=True) if len(own)}
-    report.expect(sorted(claimed) == sorted(seen), f"by {key}: not the names that the log has")
+    report.expect(sorted(claimed) == sorted(seen), f"by {key}: other names than those of the log")
     for name in seen.keys() & claimed.keys():
         own, got, where = seen[name], claimed[name], f"by {key} {name}"
         _expect_close(report, f"{where}: jobs", got.jobs, len(own))

@@ -150,7 +150,7 @@ def clean_log(raw: RawLog, machine: Instance, options: Mapping[str, Any]) -> Job
     for words, wrong in _WRONG:
         raw.leave_out(wrong(raw), words)
     if options.get("zero") == "one":
-        raw.note(raw.run == 0, "of no run time, taken to be 1")
+        raw.note(raw.run == 0, "without a run time, set to 1")
         raw.run[raw.run == 0] = 1.0
     raw.leave_out(raw.run == 0, "of no run time")
     _fit_to_machine(raw, machine)
@@ -215,7 +215,7 @@ def _fit_to_machine(raw: RawLog, machine: Instance) -> None:
     raw.needs = {name: raw.needs[name] for name in names}
     for name in names:
         amounts = raw.needs[name]
-        raw.note(np.isnan(amounts), f"of unknown {name}, taken to need none")
+        raw.note(np.isnan(amounts), f"of unknown {name}, assumed to need none")
         fractional = np.isfinite(amounts) & (amounts != np.ceil(amounts))
         raw.note(fractional, f"that need a fraction of a {name}, rounded up")
         raw.needs[name] = np.ceil(np.nan_to_num(amounts))
@@ -264,7 +264,7 @@ def _clean_estimates(raw: RawLog, *, keep: bool) -> None:
     if unknown.all():
         raw.notes += ["no estimates"] * bool(len(unknown))
         return
-    raw.note(unknown, "of unknown estimate")
+    raw.note(unknown, "without an estimate")
     overrun = raw.estimate < raw.run
     raw.note(overrun, "that ran longer than their estimate" + ", which was raised" * (not keep))
     if not keep:

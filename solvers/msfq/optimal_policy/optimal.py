@@ -102,7 +102,7 @@ class PolicySearch(QueueSearch):
         k, most = formulation.system.k, formulation.options["most"]
         if _states(k, smallest_box(k)) > most:
             raise InputError(
-                "formulation threshold for so many servers, or a larger option most",
+                "formulation threshold for this many servers, or a larger option most",
                 found=f"{k} servers",
                 place="servers",
             )
