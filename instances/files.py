@@ -98,7 +98,7 @@ def first_bytes(path: str | Path, most: int = 4096) -> bytes:
 
 MOST_READ = "SCHEDOPT_MOST_MIB"
 """The environment variable that says how many MiB may be read of a file, unpacked."""
-_MORE = f"(the environment variable {MOST_READ} may say more)"
+_MORE = f"(the environment variable {MOST_READ} can raise the limit)"
 
 
 def size_limit(most: int) -> int:
@@ -115,8 +115,10 @@ def check_rows(rows: int, each: int) -> None:
     """Raise `InputError` if a table with rows of ``each`` bytes would be too large in memory."""
     most = size_limit(MOST_TABLE)
     if rows * each > most:
-        expected = f"at most {most // each:,} such rows, {most // 2**20} MiB unpacked {_MORE}"
-        raise InputError(expected, found=f"{rows:,}")
+        expected = (
+            f"at most {most // each:,} rows of this width, {most // 2**20} MiB unpacked {_MORE}"
+        )
+        raise InputError(expected, found=f"{rows:,} rows")
 
 
 def _too_large(most: int) -> InputError:

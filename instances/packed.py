@@ -50,7 +50,9 @@ def unpack(packed: Path, start: str) -> Path:
             if not name.startswith(start):
                 continue
             if not _NAME.fullmatch(name):
-                raise InputError("FILE or FOLDER/FILE", found=quote(name), file=str(packed))
+                raise InputError(
+                    "files named FILE or FOLDER/FILE", found=quote(name), file=str(packed)
+                )
             path, data = folder / name, read(packed, name)
             if not path.exists() or path.read_bytes() != data:
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -174,7 +174,7 @@ def read_starts(source: Source, names: Sequence[str], column: str) -> list[float
                     "job", "a job's name" if by_name else f"a row from 0 to {count - 1}"
                 )
             if job in starts:
-                raise row.wrong("job", "each job once")
+                raise row.wrong("job", "one row for each job")
             text = row.text(start.name)  # with as many digits as simulators like to print
             starts[job] = float(text) if NUMBER.fullmatch(text) else inf
             if not isfinite(starts[job]):

@@ -187,7 +187,7 @@ class LogBound(WithoutConstraints):
         options = {"rounds": rounds, "cells": cells}
         self.options: Settings = check_options(options, self.known_options, "bound")
         if queue.log is None:
-            raise InputError("an instance of a log", found="one of classes", place="log")
+            raise InputError("an instance of a log", found="an instance of classes", place="log")
         self.instance = queue
         self.several = bool(queue.resources or queue.partitions)
         released, rows = queue.as_released()

@@ -51,7 +51,7 @@ def refuse_features(night: Instance, who: str, known: Collection[str] = ()) -> N
     """Raise `InputError` if an instance uses a feature that ``who`` does not support."""
     for key, place in night.features.items():
         if key not in known:
-            raise InputError(f"none: {who} does not know it", found=f"`{key}`", place=place)
+            raise InputError(f"none: {who} does not support it", found=f"`{key}`", place=place)
 
 
 def check_machine(night: Instance) -> None:

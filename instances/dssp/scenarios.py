@@ -76,7 +76,7 @@ def at_risk(whose: str, **given: object) -> dict[str, Any]:
     check_options(asked, AT_RISK, whose)
     if asked and "risk" not in asked:
         key = next(iter(asked))
-        raise InputError("--risk beside it", found=f"{key}={asked[key]}", place="option")
+        raise InputError("--risk together with it", found=f"{key}={asked[key]}", place="option")
     return {"risk": None, "scenarios": SCENARIOS.default, "seed": 0} | asked if asked else {}
 
 

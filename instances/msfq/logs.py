@@ -130,7 +130,7 @@ class Jobs:
         wrong = {key: n for key, n in lengths.items() if n is not None and n != len(self.submit)}
         if wrong:
             found = ", ".join(f"{n} of {key}" for key, n in wrong.items())
-            raise InputError(f"{len(self.submit)} of every column", found=found, place="log")
+            raise InputError(f"{len(self.submit)} values in every column", found=found, place="log")
         if not len(self.submit):
             raise InputError("at least one job", found="none", place="log")
         check_jobs(

@@ -181,7 +181,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         parts = self.partitions.values()
         for key in ("resources", "partitions"):
             if getattr(self, key) and self.log is None:
-                raise InputError("a log, where there are any", found="classes", place=key)
+                raise InputError(f"a log: only logs have {key}", found="classes", place=key)
         if any("servers" in of for of in (self.resources, *(p.resources for p in parts))):
             raise InputError("another name than servers", found="servers", place="resources")
         if not parts:
@@ -189,7 +189,9 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         if self.resources:
             raise InputError("resources in each partition", found="both", place="resources")
         total = sum(part.servers for part in parts)
-        expect(self.servers == total, f"{total}, those of all partitions", self.servers, "servers")
+        expect(
+            self.servers == total, f"{total}, the total of all partitions", self.servers, "servers"
+        )
 
     def __reduce__(self) -> tuple[Callable[..., Instance], tuple[object, ...]]:
         """Pickle the instance with the jobs of its log, for other processes."""
@@ -204,7 +206,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     def _check_log(self) -> None:
         """Raise `InputError` if there is no log."""
         if self.log is None:
-            raise InputError("an instance of a log", found="one of classes", place="log")
+            raise InputError("an instance of a log", found="an instance of classes", place="log")
 
     def with_jobs(self, jobs: Jobs) -> Instance:
         """Return the instance with the jobs of its log.

@@ -208,7 +208,7 @@ def selector(
             single_night(instance.nights, name)
             refused = [key for key in instance.features if key not in KNOWN]
             if refused:
-                raise NotApplicableError(f"{name} does not know `{refused[0]}`")
+                raise NotApplicableError(f"{name} does not support `{refused[0]}`")
             if fill == "guaranteed" and (why := instance.unguaranteed):
                 raise NotApplicableError(f"fill=guaranteed rests on Theorem 4: {why}")
             r = instance.fill(fill)

@@ -70,7 +70,7 @@ def generate(
         _write_instance(generating.generate(problem, generator, seed=seed, options=options), output)
         return
     if output is None or count < 1:
-        raise InputError("a count of 1 or more, and --output FOLDER beside it", place="--count")
+        raise InputError("a count of 1 or more, together with --output FOLDER", place="--count")
     from schedopt.instances.files import dump
 
     _make_folder(output)

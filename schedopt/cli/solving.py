@@ -145,7 +145,11 @@ def evaluate(
     out.expect_plan(instance, output)
     names = [name.strip() for name in policy.split(",") if name.strip()]
     if len(names) > 1 and out.is_plan(output):
-        raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
+        raise InputError(
+            "one policy, since a plan shows one; write .json for several",
+            found=repr(policy),
+            place="--policy",
+        )
     results = evaluating.evaluate(
         instance,
         names,

@@ -90,7 +90,7 @@ def _nights_of(
     elif isinstance(solution, Selected):
         nights = [(solution, solution.capacity)]
     else:
-        raise InputError("a solution of dssp", found=f"one of {result.problem}")
+        raise InputError("a result of dssp", found=f"a result of {result.problem}")
     for night, capacity in nights:
         groups = {
             by: {

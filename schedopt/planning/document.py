@@ -65,7 +65,9 @@ class PlanInHand:
             raise InputError("a plan with a solution", found=quote(result.termination))
         if not isinstance(result.solution, Scheduled):
             what = "several nights" if night.nights > 1 else "jobs without stages"
-            raise InputError("a plan of one night whose jobs have stages", found=f"one of {what}")
+            raise InputError(
+                "a plan of one night whose jobs have stages", found=f"a plan of {what}"
+            )
         history = asked.history if asked is not None else None
         return cls(night, as_events(history or ()), result)
 

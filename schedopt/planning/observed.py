@@ -172,7 +172,8 @@ class _ReportsOfJob:
         whole = [one for one in reports if one.stage is None]
         if len(whole) > 1 or (whole and len(reports) > 1):
             twice = reports[1]
-            raise InputError("each job once", found=quote(twice.job), place=twice.place)
+            expected = "one row for a job, or one row for each of its tasks"
+            raise InputError(expected, found=quote(twice.job), place=twice.place)
         if whole:
             yield from self._whole_job(whole[0])
             return

@@ -232,7 +232,7 @@ def plan(instance: Instance, result: Result[Chosen], run: Run | None) -> Plan:
     chosen, several = result.solution, has_several_nights(result)
     if chosen is None:
         which = "several nights" if several else "one night"
-        raise InputError(f"a result with the jobs of {which}", found="none to plan from")
+        raise InputError(f"a result that selects jobs of {which}", found="no solution")
     why = {name: str(reason) for name, reason in reasons(instance, result).items()}
     nights: Sequence[Selected | SelectedNight] = chosen.nights
     on = {name: n for n, night in enumerate(nights, 1) for name in night.selected}

@@ -109,7 +109,7 @@ def read_state(
             elif name in night.index or not is_export:
                 report = _report(night, row, name)
                 if name in reports:
-                    raise row.wrong("job", "each job once")
+                    raise row.wrong("job", "one row for each job")
                 if report is not None:
                     reports[name] = report
     return ReportedState(
@@ -208,7 +208,7 @@ def read_jobs(
     if source is None:
         for key, value in table.items():
             if value:
-                raise InputError("a table of jobs to add beside it", parameter=key)
+                raise InputError("a table of jobs to add, together with it", parameter=key)
         return []
     night = night_state.night
     titles = {_plain(title) for title in TextTable.read(source).titles}

@@ -166,7 +166,7 @@ class Problem(Generic[I]):
         progress: Callable[[int, int], None] | None = None,
     ) -> summary.Explanation:
         """Explain a result by solving again without each rule and with each job."""
-        raise InputError("a problem with prices", found=f"one of {self.name}")
+        raise InputError("an instance of dssp to explain", found=f"an instance of {self.name}")
 
     def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if a formulation cannot be explained."""
@@ -250,11 +250,11 @@ class Problem(Generic[I]):
 
     def start_times(self, *args: Any, **options: Any) -> StartTimes:
         """Predict when waiting jobs of a log start: see `schedopt.start_times`."""
-        raise InputError(LOG, found=f"one of {self.name}")
+        raise InputError(LOG, found=f"an instance of {self.name}")
 
     def wrong_start(self, *args: Any, **options: Any) -> WrongStart | None:
         """Return the first start of a log that is not the policy's: see `schedopt.check_starts`."""
-        raise InputError(LOG, found=f"one of {self.name}")
+        raise InputError(LOG, found=f"an instance of {self.name}")
 
     def carried_out(self, instance: I, result: Result) -> Result | None:
         """Return a result with times, dispatched if it has none; None without a solution."""

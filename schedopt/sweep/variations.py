@@ -209,7 +209,9 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
     names = _names(holder)
     if path in names:
         if isinstance(holder, list):
-            raise InputError("a field of it", found=quote(path), parameter="vary", place=place)
+            raise InputError(
+                "a field of this object", found=quote(path), parameter="vary", place=place
+            )
         holder[path] = value
         return
     longest = max((name for name in names if path.startswith(f"{name}.")), key=len, default=None)

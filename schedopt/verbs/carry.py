@@ -50,7 +50,7 @@ def carry(
     life, nights = (None if value is None else str(value) for value in (half_life, window))
     if names != {"dssp"}:
         expected = "results of a problem with fair shares"
-        raise InputError(expected, found=f"one of {names.pop()}")
+        raise InputError(expected, found=f"results of {names.pop()}")
     return carried(read, constraints, half_life=life, window=nights)
 
 
@@ -60,5 +60,5 @@ def _read(path: str | Path) -> Result:
         raise InputError(expected, found=quote(Path(path).name), file=str(path))
     held = load(path)
     if not isinstance(held, Result):
-        raise InputError(expected, found="something else", file=str(path))
+        raise InputError(expected, found="an instance", file=str(path))
     return held

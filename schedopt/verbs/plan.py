@@ -322,7 +322,7 @@ def plan_night(
     what, record = _instance_or_table(table)
     if record.name != "dssp":
         expected = "a table of jobs, or an instance of jobs"
-        raise InputError(expected, found=f"one of {record.name}")
+        raise InputError(expected, found=f"an instance of {record.name}")
     filed = farms.read(farm)
     if template is not None:
         filed["template"] = str(template)

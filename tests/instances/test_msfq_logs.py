@@ -183,7 +183,7 @@ VECTORS = "submit,need,run,partition,need:gpu\n0,2,5,a,2\n1,1,5,b,0\n"
         (VECTORS, {"resources": {"gpu": 1}}, "need:gpu of at most 1, all that there is"),
         (VECTORS, {"resources": {"gpu": 2, "disk": 1}}, "a column 'need:disk'"),
         (VECTORS, {"resources": {"servers": 2}}, "another name than servers"),
-        (VECTORS, {"partitions": PARTS, "servers": 5}, "4, those of all partitions"),
+        (VECTORS, {"partitions": PARTS, "servers": 5}, "4, the total of all partitions"),
         (VECTORS, {"partitions": PARTS, "resources": {"gpu": 2}}, "resources in each partition"),
         (VECTORS.replace("b,0", "b,1"), {"partitions": PARTS}, "at most 0, all .* partition b"),
         (VECTORS.replace("1,1,5,b", "1,2,5,b"), {"partitions": PARTS}, "at most 1, all servers of"),

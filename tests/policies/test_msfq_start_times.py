@@ -354,7 +354,7 @@ BAD = [
     (
         *bad("0,0\n0,10\n2,1\n3,29\n4,9"),
         "line 3, column 'job'",
-        "found '0'; expected each job once",
+        "found '0'; expected one row for each job",
     ),
     (
         *bad("0,0\n1,10\n2,1\n3,29\n5,9"),

@@ -173,7 +173,7 @@ def test_packed_group_does_not_depend_on_order_or_time() -> None:
 def test_unpack_refuses_a_file_outside_of_its_group(tmp_path: Path, name: str) -> None:
     path = tmp_path / "hostile.zip"
     path.write_bytes(packed.pack({name: b"{}"}))
-    with pytest.raises(schedopt.InputError, match="expected FILE or FOLDER/FILE"):
+    with pytest.raises(schedopt.InputError, match="expected files named FILE or FOLDER/FILE"):
         packed.unpack(path, "")
 
 

@@ -145,7 +145,7 @@ def test_solve_writes_a_plan_on_the_command_line(tmp_path: Path) -> None:
     shown = invoked("evaluate", night, "--policy", "greedy+lcpf", "-o", tmp_path / "greedy.csv")
     assert "left out: " in shown
     two = refused("evaluate", night, "--policy", "greedy,core", "-o", tmp_path / "x.csv")
-    assert "a plan is of one" in two
+    assert "a plan shows one" in two
     other = refused("solve", "example:twins", "-o", tmp_path / "x.csv")
     assert "(hesrpt) has no plan of jobs" in other
     assert not (tmp_path / "x.csv").exists()

@@ -296,7 +296,7 @@ def test_replan_names_and_drops_a_rule_that_cannot_be_kept() -> None:
     [
         (("z,failed",), "a job of the night", "row 1, column 'job'"),
         (("a,broken",), "a status", "row 1, column 'status'"),
-        (("a,failed", "a,done"), "each job once", "row 2, column 'job'"),
+        (("a,failed", "a,done"), "one row for each job", "row 2, column 'job'"),
         (("a,running,9",), "a start up to", "row 1"),
         (("a,running,,,2",), "the time of the state", "row 1"),
         (("a,running,2,x",), "a whole number", "row 1, column 'processors'"),

@@ -174,7 +174,7 @@ def test_check_refuses_a_job_below_its_chance() -> None:
         ({"risk": "mean", "formulation": "season"}, "an option of season"),
         ({"risk": "mean", "explain": True}, "without risk"),
         ({"risk": "mean", "formulation": "schedule"}, "choose with `selection`, which is dispatch"),
-        ({"options": {"scenarios": 5}}, "--risk beside it"),
+        ({"options": {"scenarios": 5}}, "--risk together with it"),
     ],
     ids=str,
 )

@@ -69,7 +69,7 @@ def test_check_schedule_passes_a_right_one() -> None:
 
 BROKEN = {
     "tasks that are missing: b[1][1]": lambda s: s["tasks"].pop(),
-    "tasks that are there twice: a[0][0]": lambda s: s["tasks"].append(dict(s["tasks"][0])),
+    "tasks that are listed twice: a[0][0]": lambda s: s["tasks"].append(dict(s["tasks"][0])),
     "not of a job that is run: c[0][0]": lambda s: s["tasks"][0].update(job="c"),
     "not of a job that is run: a[2][0]": lambda s: s["tasks"][2].update(stage=2),
     "not of a job that is run: a[0][5]": lambda s: s["tasks"][1].update(task=5),
@@ -91,7 +91,7 @@ BROKEN = {
     "capacity: 15, not 14": lambda s: s.update(capacity=14.0),
     "shares: wrong for team fx": lambda s: s["shares"]["team"].update(fx=0.5),
     "no job is called 'c'": lambda s: s["selected"].append("c"),
-    "a is there twice": lambda s: s["selected"].append("a"),
+    "a is listed twice": lambda s: s["selected"].append("a"),
 }
 
 

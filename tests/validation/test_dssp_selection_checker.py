@@ -56,7 +56,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # of the document, or of its soluti
     ({"options": {"fill": 0.5}}, "capacity: the selected jobs need 10 of 5"),
     ({"risk": {"in_sample": 12.0}}, "risk: given, although the question has none"),
     ({"selected": ["j0", "j1", "nobody"]}, "no job is called 'nobody'"),
-    ({"selected": ["j0", "j1", "j1"]}, "j1 is there twice"),
+    ({"selected": ["j0", "j1", "j1"]}, "j1 is listed twice"),
     ({"selected": ["j0", "j1", "j3"]}, "the selected jobs need 12 of 10"),
     ({"selected": ["j0", "j1"]}, "the selected jobs earn 9, not 12"),
     ({"selected": ["j0", "j1"]}, "demand: 8, not 10"),

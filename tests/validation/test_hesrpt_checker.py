@@ -55,8 +55,14 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "completion": (lambda d: d["solution"]["completion"].update(j0=0.1), "completion"),
     "before time": (lambda d: d["solution"]["completion"].update(j2=-1.0), "j2 completes at -1"),
     "a share of nobody": (lambda d: share(d).update(ghost=0.0), "no job is called 'ghost'"),
-    "the last two": (lambda d: d["solution"].update(order=["j2", "j0", "j1"]), "order: not all"),
-    "neighbours": (lambda d: d["solution"].update(order=["j1", "j2", "j0"]), "order: not all"),
+    "the last two": (
+        lambda d: d["solution"].update(order=["j2", "j0", "j1"]),
+        "order: does not list",
+    ),
+    "neighbours": (
+        lambda d: d["solution"].update(order=["j1", "j2", "j0"]),
+        "order: does not list",
+    ),
     "nobody": (lambda d: d["solution"]["completion"].update(j9=1.0), "j9"),
     "order": (lambda d: d["solution"].update(order=["j0", "j1", "j2"]), "order"),
     "another order": (lambda d: d["options"].update(order="j0,j1,j2"), "the required order"),

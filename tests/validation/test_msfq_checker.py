@@ -87,7 +87,7 @@ def shifted(d: Any) -> None:
         ("table", lambda d: strange(d["solution"]["at_empty"]), "unknown letters"),
         ("table", lambda d: strange(d["solution"]["admit"][0]), "unknown letters"),
         ("table", lambda d: d["solution"]["at_empty"].pop(), "tables"),
-        ("table", wider, "tables: not 2 of"),
+        ("table", wider, "tables: not 2 tables of"),
         ("table", lambda d: d["solution"]["admit"].clear(), "tables"),
     ],
 )

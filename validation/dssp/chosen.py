@@ -74,7 +74,7 @@ def _known_jobs(solution: Selected, facts: Facts, report: Report) -> Chosen:
     seen: set[str] = set()
     for name in solution.selected:
         report.expect(name in index, f"selected: no job is called {quote(name)}")
-        report.expect(name not in seen, f"selected: {name} is there twice")
+        report.expect(name not in seen, f"selected: {name} is listed twice")
         seen.add(name)
     return chosen.intersection(index.keys())
 

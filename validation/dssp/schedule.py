@@ -117,7 +117,7 @@ def _check_lengths(
         elif task.start < releases[task.job] - slack:
             early.append(f"{_task_label(key)}, released at {releases[task.job]:.12g}")
     _report_first(report, "tasks that are not of a job that is run", unknown)
-    _report_first(report, "tasks that are there twice", twice)
+    _report_first(report, "tasks that are listed twice", twice)
     _report_first(report, "tasks of another length", wrong)
     _report_first(report, "tasks that start before 0 or their job's release", early)
     _report_first(

@@ -181,7 +181,10 @@ def _check_schedules(
             low, high = schedule.earned_interval(tonight, ends, slack)
             least, most = least + low, most + high
         else:
-            own.expect(not ran.tasks and not ran.completion, "there is nothing to run")
+            own.expect(
+                not ran.tasks and not ran.completion,
+                "tasks or completions are stated, but no job is selected",
+            )
         report.violations += [f"night {n}: {what}" for what in own.violations]
         report.unchecked += [f"night {n}: {what}" for what in own.unchecked]
         report.unjudged += [f"night {n}: {what}" for what in own.unjudged]

@@ -93,7 +93,7 @@ def _check_completions(
     done = np.empty(len(of))
     done[of] = when
     right = _is_completion_order(instance, solution.order, done)
-    report.expect(right, "order: not all jobs by their completion times")
+    report.expect(right, "order: does not list all jobs by completion time")
     if claim.options.get("order") is not None and claim.formulation == "allocation":
         asked = [name.strip() for name in str(claim.options["order"]).split(",")]
         right = _is_completion_order(instance, asked, done)

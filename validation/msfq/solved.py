@@ -249,7 +249,7 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
     shaped = shaped and len(tables) == queue.servers
     report.expect(
         shaped,
-        f"tables: not {queue.servers} of {rows} rows of {columns} letters",
+        f"tables: not {queue.servers} tables of {rows} rows of {columns} letters",
     )
     letters = {"at_empty": set("LS."), "admit": set("S-")}
     is_known = all(set(row) <= letters["at_empty"] for row in solution.at_empty) and all(

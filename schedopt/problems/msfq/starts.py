@@ -138,7 +138,7 @@ def replay_options(
     from schedopt.policies.registry import registered
 
     if queue.log is None:
-        raise InputError("an instance of a log", found="one of classes")
+        raise InputError("an instance of a log", found="an instance of classes")
     policies = registered("msfq")
     if policy not in LOG_POLICIES:
         expected = f"a policy that replays logs{listing(LOG_POLICIES)}"
