@@ -205,7 +205,7 @@ class _CountConstraint(Constraint, frozen=True):
         return {night.jobs[j].name: 1.0 for j in members}
 
     def _count(self, choice: Choice) -> int:
-        """Return the number of selected jobs among those that are counted."""
+        """Return the number of selected jobs that the constraint counts."""
         counted = choice.members(self.by, self.group) if self.jobs is None else self.jobs
         return len({job for job in counted if job in choice.selected})
 

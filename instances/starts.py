@@ -104,7 +104,7 @@ class StartTimes(msgspec.Struct, frozen=True):
 
 
 class Observed(NamedTuple):
-    """What an export says about a log beyond its instance.
+    """Facts of an export that the instance of its log does not contain.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from schedopt.instances.errors import printable
 
 
 class Cell(NamedTuple):
-    """A cell with a text of its own, such as ``3 of 4``."""
+    """A value with its own display text, such as ``3 of 4``."""
 
     text: str
     value: float | str | None  # the sort key on a page and the cell in a file; None comes last

@@ -157,7 +157,7 @@ def _with_fallback(
 
 
 def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None:
-    """Solve a formulation again with the engine that confirms the one that proved the result.
+    """Solve a formulation again with another engine, to confirm the result of the first.
 
     If that engine does not accept the model, the engine that confirms it is tried, and so on.
     Returns None if there is none.

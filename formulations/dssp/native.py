@@ -45,7 +45,7 @@ def add_side_rows(
 
 
 class Watch:
-    """Detects changes of a Pyomo model by comparing its parts with those that were declared.
+    """Detects changes of a Pyomo model by comparing its parts with the declared ones.
 
     Expressions of Pyomo are immutable, so that they are compared by identity.
     """
@@ -55,7 +55,7 @@ class Watch:
         self.accept()
 
     def accept(self) -> None:
-        """Take the model as it stands for declared."""
+        """Treat the present state of the model as the declared one."""
         self._rows, self._goal = list(self._row_parts()), list(self._goal_parts())
 
     def changed(self) -> bool:

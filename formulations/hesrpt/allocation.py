@@ -203,7 +203,7 @@ class Allocation:
 
     @property
     def model(self) -> cp.Problem:
-        """The program; changes to it are kept, and it is solved as it stands."""
+        """The convex program; the user's changes to it are kept and solved."""
         return self._native.program
 
     @model.setter

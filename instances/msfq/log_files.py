@@ -189,7 +189,7 @@ def read_numbers(
     read: Callable[[str], float | None] | None = None,
     expected: str = "a number",
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the numbers of a column, NaN where unknown, and a mask of those that ``read`` read.
+    """Return the numbers of a column, NaN if unknown, and a mask of the cells parsed by ``read``.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def objective_values(night: Instance, schedule: Scheduled) -> tuple[float, ...]:
 
 
 class PlanComparison:
-    """Compares schedules of the rest of a night with the plan in hand."""
+    """Compares schedules of the rest of a night with the current plan."""
 
     def __init__(self, plan: PlanInHand, rest: RemainingNight) -> None:
         self.rest, self.near = rest, time_tolerance(rest.night)

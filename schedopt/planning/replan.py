@@ -233,7 +233,7 @@ def _expect_room(rest: RemainingNight) -> None:
 
 
 def _unchanged_schedule(plan: PlanInHand, rest: RemainingNight) -> Scheduled | None:
-    """Return the plan in hand as a schedule of the rest; None if it is infeasible."""
+    """Return the current plan as a schedule of the rest of the night; None if infeasible."""
     places = plan.by_place()
     for name, progress in rest.progress.items():
         for key, run in progress.runs.items():
@@ -299,7 +299,7 @@ class _Replanner:
         return wishes
 
     def _continued(self, rest: RemainingNight) -> Scheduled | None:
-        """Return a repaired version of the plan in hand."""
+        """Return a repaired version of the current plan."""
         night, solution = rest.instance, self.plan.result.solution
         wanted = [n for n in (solution.selected if solution else ()) if n not in rest.settled]
         keeps, names = _rules_of(Schedule(night)), np.array(night.names, dtype=object)
@@ -375,7 +375,7 @@ def _rules_of(model: Schedule) -> Callable[[np.ndarray], bool]:
 
 
 def _as_schedule(result: Result[Scheduled], kept: Scheduled) -> Result[Scheduled]:
-    """Return the plan in hand as a result on the rest."""
+    """Return the current plan as a result for the rest of the night."""
     bound = result.bound if result.formulation == "schedule" else None
     distance = gap(result.objective, bound)
     proven = distance is not None and distance <= 1e-9

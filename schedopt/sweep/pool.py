@@ -122,7 +122,7 @@ def _in_processes(tasks: Sequence[Task], jobs: int) -> Generator[tuple[Task, Tas
 
 
 def _alone(task: Task) -> TaskOutcome:
-    """Compute a task in a process of its own; if that dies, each of its runs."""
+    """Compute a task in a separate process; if it dies, compute each run separately."""
     with _processes(1) as submit, suppress(BrokenProcessPool):
         return submit(task).result()
     return _by_runs(task, _alone, "its process died")

@@ -172,7 +172,7 @@ def _without_certificate(confirmed_by: str) -> str:
 
 
 def archive_verdicts(verdicts: Sequence[Verdict]) -> None:
-    """Print the entries that do not hold, and the number of those that do."""
+    """Print the entries that fail verification, and the number of verified entries."""
     for verdict in verdicts:
         for line in verdict.wrong:
             say(f"{verdict.group}/{verdict.name}: {line}", "red")

@@ -62,7 +62,7 @@ def question_differences(report: Report) -> list[str]:
 
 
 def verdict_in_words(document: Document, report: Report) -> str:
-    """Return what is verified of a valid result, and what is only believed, in words."""
+    """Return in words what is verified of a valid result, and what relies on the solver alone."""
     if document.termination == "infeasible":
         return f"no solution in hand: that there is none is {report.bound}"
     if document.solution_status == "none":

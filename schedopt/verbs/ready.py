@@ -185,7 +185,7 @@ class Ready:
         return len(self._names)
 
     def add(self, frame: Any) -> None:
-        """Add the jobs of a table; see `ready`. `InputError` if a name is there already."""
+        """Add the jobs of a table; see `ready`. `InputError` if a name exists already."""
         jobs = reading.read_jobs(frame, self._columns, list(self.capacity))
         for name in jobs.names:
             if name in self._names:

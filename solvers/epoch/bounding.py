@@ -144,7 +144,10 @@ def _of_epochs(model: Partition, goal: int) -> Certificate | None:
 
 
 def _of_widths(model: Rectangles) -> Certificate:
-    """Return the widths that no schedule has; by subset sums only those that jobs would have."""
+    """Return a certificate of the widths that no schedule has.
+
+    The widths that subset sums exclude are listed only if a job could have them.
+    """
     minima: list[int] = model.instance.minima.tolist()
     spared = {
         w

@@ -270,7 +270,7 @@ def _is_need(role: str) -> bool:
 def _titles_of(
     table: pl.DataFrame, roles: Roles, columns: Mapping[str, str | None]
 ) -> dict[str, str]:
-    """Return the title of each role's column: one that an option names, or a known one."""
+    """Return the title of each role's column: the one that an option names, or a known title."""
     plain = {title.lower(): title for title in table.columns}
     titles: dict[str, str] = {}
     for role, aliases in roles.items():

@@ -108,7 +108,7 @@ def end_job_fixed(now: float, job: int, log: Log, machine: ReplayState, own: Fix
 
 
 def start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: FixedOrder) -> None:
-    """Start the first jobs while they fit, then those that may backfill."""
+    """Start jobs in order while they fit, then the jobs that may backfill."""
     whole, line = machine.whole, own.line
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
         join(whole[CAME], log, line)

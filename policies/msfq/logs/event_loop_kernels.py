@@ -45,7 +45,7 @@ class ReplayState(NamedTuple):
 
 @makes_no_arrays
 def fits(row: int, needs: Any, left: Any) -> Any:
-    """Return True if the needs in a row are at most what is left of each resource."""
+    """Return True if the needs in a row fit the free capacity of each resource."""
     for r in range(left.size):  # noqa: SIM110 - kernels have no `all`
         if needs[row, r] > left[r]:
             return False
@@ -54,7 +54,7 @@ def fits(row: int, needs: Any, left: Any) -> Any:
 
 @makes_no_arrays
 def add_needs(row: int, needs: Any, left: Any, by: int) -> None:
-    """Add ``by`` times the needs in a row to what is left of each resource."""
+    """Add ``by`` times the needs in a row to the free capacity of each resource."""
     for r in range(left.size):
         left[r] += by * needs[row, r]
 

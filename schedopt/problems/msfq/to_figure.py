@@ -198,7 +198,7 @@ def _needs(axes: Axes, jobs: Jobs) -> None:
 
 
 def _replays(documents: Sequence[Result[Any]], queue: Instance, steps: int = 480) -> Figure | None:
-    """Draw the busy servers and those that waiting jobs need; None without a replay."""
+    """Draw the busy servers and the servers that waiting jobs need; None without a replay."""
     drawn = [d for d in documents if isinstance(d.solution, Replayed | Bracketed)]
     replays = [d.solution.starts for d in drawn if d.solution]
     if not drawn:

@@ -142,7 +142,7 @@ class DispatchSearch:
                 self._dispatch(Incumbent(self._able(start), order))
 
     def _able(self, jobs: JobMask) -> JobMask:
-        """Return jobs with the required ones, without those that cannot be on time."""
+        """Return the given jobs that can be on time, and all required jobs."""
         return (jobs & self.orders.able) | self.required
 
     def _opening_moves(self, starts: Iterable[JobMask]) -> Iterator[bool]:
