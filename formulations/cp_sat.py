@@ -51,7 +51,7 @@ class WholeModel:
 
     @property
     def loss(self) -> int:
-        """The units of the objective that rounding may cost."""
+        """The most that rounding to integers can change the objective, in its units."""
         return 0
 
     @property

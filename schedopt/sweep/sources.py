@@ -92,7 +92,7 @@ class Contents(Source):
     best: bytes | None = field(default=None, repr=False)
 
     def best_known(self) -> bytes | None:
-        """Return the best known result, as it came along."""
+        """Return the text of the best known result, or None if the source has none."""
         return self.best
 
     def facts(self) -> SourceFacts:

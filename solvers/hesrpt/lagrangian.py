@@ -100,7 +100,7 @@ DEFAULTS = LagrangianParams()
 
 
 def upper_envelope(c: Curves) -> Curves:
-    """Return speedups that are nowhere lower and whose sums over cells do not overflow."""
+    """Return speedups that are at least the given ones and whose sums do not overflow."""
     steep = (c.kinds == POWER) & (c.pars > STEEPEST_POWER) & (c.pars < 1.0)
     steep |= (c.kinds == AMDAHL) & (c.pars > LARGEST_PARALLEL_PART) & (c.pars < 1.0)
     if not steep.any():

@@ -180,7 +180,7 @@ def test_selection_searched_beyond_its_bound() -> None:
     assert result.options["relaxation"] == 3.0
 
 
-def test_lengths_that_are_no_decimals_are_rounded_and_said_so() -> None:
+def test_solve_rounds_lengths_that_are_not_decimals_with_a_note() -> None:
     night = a_night([(1, [[1 / 3]]), (1, [[2**0.5]])], 1, 1.75)
     result = solve(night, formulation="schedule")
     assert result.options["exact"] is False

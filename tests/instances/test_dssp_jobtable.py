@@ -164,7 +164,7 @@ TWO_AT_ONCE = ((60.0, 60.0),)
         (",2x1m,3m,1m\nb,1,2x1m,,\nc,1,,3m,1m", {}, "stages", [TWO_AT_ONCE, TWO_AT_ONCE, None]),
     ],
 )
-def test_job_table_fields(
+def test_job_table_fields_are_read_in_the_unit_of_the_table(
     tmp_path: Path, text: str, options: dict[str, Any], fields: str, expected: list[Any]
 ) -> None:
     heads = {

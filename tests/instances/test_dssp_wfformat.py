@@ -136,7 +136,7 @@ def test_wfformat_levels_keep_every_dependency(data: st.DataObject) -> None:
 
 
 @pytest.mark.skipif(not REAL, reason="the real traces are not here")
-def test_wfformat_real_workflows() -> None:
+def test_wfformat_keeps_tasks_and_demand_of_real_workflows() -> None:
     instance = wfformat.convert(REAL, name="real", processors=100, deadline=3600)
     assert len(instance.jobs) == len(REAL)
     flows = [wfformat.load(path) for path in REAL]

@@ -230,7 +230,7 @@ def test_example_table_is_converted_by_name(name: str, options: dict[str, Any], 
     assert len(schedopt.convert(f"example:{name}", options=options).jobs) == count
 
 
-def test_example_suggests_names() -> None:
+def test_example_suggests_names_for_a_misspelt_one() -> None:
     assert "did you mean 'night'" in str(refusal(schedopt.example, "nihgt"))
     assert "an example" in str(refusal(schedopt.load, "example:../../etc/passwd"))
     assert locate("examples/night.json") == Path("examples/night.json")

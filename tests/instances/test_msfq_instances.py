@@ -121,7 +121,7 @@ def queue() -> Any:
     return drawn()
 
 
-def test_lublin_feitelson_needs(queue: Any) -> None:
+def test_lublin_feitelson_needs_have_the_published_distribution(queue: Any) -> None:
     need = queue.jobs.need
     assert need.min() == 1
     assert need.max() == 128

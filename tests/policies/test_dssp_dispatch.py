@@ -77,7 +77,7 @@ def test_simulate_equals_the_oracle_on_changing_machines(compiled: bool, seed: i
     expect_alike(instance, some, compiled)
 
 
-def test_edf_and_least_slack_by_hand() -> None:
+def test_edf_and_least_slack_equal_hand_calculations() -> None:
     jobs = (
         Job(name="a", reward=1, stages=((2.0,),), deadline=9),
         Job(name="b", reward=1, stages=((5.0,),), deadline=10),
@@ -116,7 +116,7 @@ def test_lcpf_stays_with_a_job_and_cpa_alternates() -> None:
     assert cpa["j1"] - cpa["j0"] <= 4 or cpa["j0"] > 12
 
 
-def test_dispatch_keys_by_hand() -> None:
+def test_dispatch_keys_equal_hand_calculations() -> None:
     instance = night([[[2.0]], [[1.0], [3.0]], [[3.0]]], 1)
     order = {
         "first": ["j0", "j1", "j2"],

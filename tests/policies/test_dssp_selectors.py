@@ -189,7 +189,7 @@ def test_selectors_compare_large_integers_exactly() -> None:
         ),
     ],
 )
-def test_selectors_say_when_they_do_not_apply(
+def test_selectors_raise_an_error_if_they_do_not_apply(
     name: str, jobs: Any, changed: Any, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if changed:

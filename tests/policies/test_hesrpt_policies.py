@@ -78,7 +78,7 @@ def test_helrpt_completes_all_at_once_and_soonest(instance: Instance) -> None:
     assert max(ends) == pytest.approx(best.objective, rel=1e-9)
 
 
-def test_hesrpt_needs_one_power_or_to_be_told() -> None:
+def test_hesrpt_requires_option_p_without_a_common_power_speedup() -> None:
     instance = cluster([1, 2], Amdahl(parallel=0.9))
     with pytest.raises(NotApplicableError, match="option p"):
         POLICIES["hesrpt"].run(instance)

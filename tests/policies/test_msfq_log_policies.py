@@ -135,7 +135,7 @@ def test_log_policy_with_many_running_and_waiting_jobs(key: str, gpus: int) -> N
     assert concurrent.max() > 300, "many running jobs"
 
 
-def test_conservative_backfilling_of_thousands_of_jobs() -> None:
+def test_conservative_backfilling_starts_thousands_of_equal_jobs_without_gaps() -> None:
     n = 1200
     jobs = Jobs.of(np.zeros(n), np.full(n, 3), np.full(n, 2.0), np.full(n, 5.0))
     starts = replay(jobs, 3, Order("conservative"), jobs.planned())
@@ -164,7 +164,7 @@ STARTS: dict[str, list[float]] = {  # four servers, worked out by hand
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_log_policy_starts_by_hand(name: str) -> None:
+def test_log_policy_starts_equal_hand_calculations(name: str) -> None:
     assert registration.replay_log(queue_of(SMALL, 4), name, "given").tolist() == STARTS[name]
 
 
@@ -204,7 +204,7 @@ def test_log_policy_uses_the_estimates_asked_for(tmp_path: Path) -> None:
         registration.write_starts(np.zeros(3), str(tmp_path / "log.parquet"), some)
 
 
-def test_log_policy_says_why_it_does_not_apply() -> None:
+def test_log_policy_gives_the_reason_if_it_does_not_apply() -> None:
     tiny = load("example:one-or-all")
     with pytest.raises(NotApplicableError, match="replays logs"):
         POLICIES["easy"].run(tiny)
@@ -249,7 +249,7 @@ def test_recorded_starts_survive_a_table_and_its_conversion(tmp_path: Path) -> N
     assert found.mean_response_time == easy.mean_response_time
 
 
-def test_recorded_says_why_it_does_not_apply() -> None:
+def test_recorded_gives_the_reason_if_it_does_not_apply() -> None:
     run = POLICIES["recorded"].run
     with pytest.raises(NotApplicableError, match="classes of jobs"):
         run(load("example:one-or-all"))

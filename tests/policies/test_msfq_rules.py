@@ -153,7 +153,7 @@ def test_run_of_a_trace_that_leaves_jobs_waiting_is_unstable(tmp_path: Any) -> N
     assert "need 2 has waited" in str(found.message)
 
 
-def test_run_too_short_gets_no_number() -> None:
+def test_evaluate_has_no_objective_if_the_run_is_too_short() -> None:
     queue = at_load(64, 0.99, p1=0.999)
     found = [evaluate(queue, "msf", options={"arrivals": 1000}, seed=s) for s in range(8)]
     refused = [f for f in found if f.objective is None]

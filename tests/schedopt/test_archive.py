@@ -206,7 +206,7 @@ def test_archive_suggests_the_nearest_name_of_a_missing_entry(
     assert "comes with a clone of the repository" in refused("archive", "list")
 
 
-def test_archive_verify_believes_an_optimum_without_certificate(copied: Path) -> None:
+def test_archive_verify_accepts_an_optimum_without_certificate(copied: Path) -> None:
     spoiled_result(copied, lambda r: {key: r[key] for key in r if key != "certificate"})
     relined(copied, lambda e: e | {"certificate": ""})
     assert "1 believed to be optimal" in run("archive", "verify", status=0).stdout

@@ -145,7 +145,7 @@ NIGHT = ["--processors", 3, "--from", "20:00", "--until", "06:00"]
         (["--all"], "4 of 4 jobs, reward 260; 2 jobs in the cloud for 1.25"),
     ],
 )
-def test_plan_with_cloud_says_bill(words: list[object], line: str) -> None:
+def test_plan_with_cloud_prints_the_bill(words: list[object], line: str) -> None:
     shown = run("plan", "example:cloud.csv", *NIGHT, "--cloud", "20@0.05", *words).stdout
     assert line in shown
     assert "no plan earns more" in shown

@@ -204,7 +204,7 @@ def test_plan_exits_1_on_an_alarm(tmp_path: Path) -> None:
     assert "one of the two is wrong" in done.stdout
 
 
-def test_alarm_ignores_rounding() -> None:
+def test_alarm_ignores_differences_within_rounding() -> None:
     claim = schedopt.solve(NIGHT)
     assert claim.bound == 7.0
     for sense in ("maximize", "minimize"):

@@ -115,7 +115,7 @@ def test_smallest_changes_without_time_suggest_a_longer_time_limit() -> None:
     assert all("try a longer" in change.words for change in changes)
 
 
-def test_explain_season() -> None:
+def test_explain_season_gives_the_cost_of_a_cap_and_reasons_for_omitted_jobs() -> None:
     instance = files.parse(
         b'{"problem":"dssp","name":"s","processors":1,"deadline":5,"nights":2,"jobs":['
         b'{"name":"a","reward":5,"stages":[[4]],"groups":{"team":"fx"}},'

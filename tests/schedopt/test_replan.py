@@ -127,7 +127,7 @@ def test_job_that_has_become_too_wide_is_not_paid(count: str) -> None:
     assert reasons == {"a": "", "wide": "never"}
 
 
-def test_running_task_keeps_its_processor_where_another_comes_later() -> None:
+def test_replan_keeps_the_processor_of_a_running_task() -> None:
     """One processor, two from 1 to 2, one after: the task that runs on the first keeps it."""
     jobs = tuple(Job(name=name, reward=1, stages=((2.0,),)) for name in "ab")
     changes = ((0, 1), (1, 2), (2, 1))
@@ -138,7 +138,7 @@ def test_running_task_keeps_its_processor_where_another_comes_later() -> None:
     assert [task.processor for task in plan.result.solution.tasks] == [0]
 
 
-def test_running_task_gets_another_processor_where_its_own_is_lost() -> None:
+def test_replan_moves_a_running_task_if_its_processor_is_lost() -> None:
     instance = night(2, 9, ("a", 5, ((2, 4),)), ("b", 1, ((3,),)))
     plan = chain(instance, (3, state(",,,-1")), (3.5, None))
     (long,) = (t for t in plan.result.solution.tasks if (t.job, t.end) == ("a", 4))
@@ -513,7 +513,7 @@ def test_replan_refuses_a_file_that_is_not_a_plan(tmp_path: Path) -> None:
     assert "from 0 to 1" in refused("replan", plan, "--at", "1", "--stay", "2")
 
 
-def test_added_table_is_read_as_asked(tmp_path: Path) -> None:
+def test_replan_reads_an_added_table_with_its_options(tmp_path: Path) -> None:
     instance = Instance(
         name="n", processors=2, deadline=9, jobs=(Job(name="a", reward=1, stages=((2,),)),)
     )

@@ -239,7 +239,7 @@ def unit_costs(w: Any, p: float) -> Any:
 
 
 def constants(p: float, count: int) -> Any:
-    """Return ω_1 .. ω_count."""
+    """Return the constants ω_1 .. ω_count of heSRPT for the speedup k^p."""
     k = np.arange(2, count + 1)
     return np.concatenate([[0.0], 1 / np.expm1(np.log(k / (k - 1)) / (1 - p))])
 

@@ -148,7 +148,7 @@ def _title(documents: Sequence[Result[Any]]) -> str:
 
 
 def _log(queue: Instance) -> Figure:
-    """Draw a log's load over time, and what its jobs need."""
+    """Draw the load of a log over time, and the needs of its jobs."""
     jobs = queue.jobs
     figure, ((load,), (needs,)) = panels((9, 6.5), 2)
     _load(load, queue)

@@ -169,7 +169,7 @@ class ScenarioRelaxation:
         return len(self.room) + len(self.asked) * self.sample.count
 
     def bound(self, prices: Floats, weights: Floats) -> ScenarioBound:
-        """Return the bound of prices of the planned rows, then of each row in each scenario.
+        """Return the bound at given prices: of the planned rows, then of each row and scenario.
 
         The latter are for a scenario of weight 1.
         """
