@@ -51,7 +51,7 @@ class WholeModel:
 
     @property
     def loss(self) -> int:
-        """The most that rounding to integers can change the objective, in its units."""
+        """The most that rounding can change the integer objective, in units of that objective."""
         return 0
 
     @property
