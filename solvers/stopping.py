@@ -32,7 +32,7 @@ class Stop:
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self.held = self._ignored = False
+        self.held = self._ignored = self._in_hook = self._missed = False
 
     @property
     def status(self) -> int:
@@ -40,6 +40,9 @@ class Stop:
         return 128 + (self.signal or 0)
 
     def _receive(self, number: int, _: object) -> None:
+        if self._in_hook:  # where an exception would be ignored as well
+            self._missed = True
+            return
         again, self._ignored = self.signal is not None and not self._ignored, False
         self.signal = self.signal or number
         # SIGHUP and SIGTERM may be sent repeatedly; only a repeated Ctrl-C is meant.
@@ -51,12 +54,16 @@ class Stop:
         if self.signal is None or ignored.exc_type is not KeyboardInterrupt:
             sys.__unraisablehook__(ignored)
             return
-        self._ignored = True
+        self._ignored = self._in_hook = True
         thread = threading.main_thread().ident
         send = getattr(signal, "pthread_kill", lambda _, number: signal.raise_signal(number))
-        again = threading.Timer(AGAIN, send, (thread, self.signal))
-        again.daemon = True
-        again.start()
+        delay = AGAIN
+        while self._in_hook:  # once more, and later, if the signal arrived before the hook ended
+            self._missed = False
+            again = threading.Timer(delay, send, (thread, self.signal))
+            again.daemon = True
+            again.start()
+            self._in_hook, delay = self._missed, 2 * delay
 
 
 _running: Stop | None = None
