@@ -39,7 +39,7 @@ explore: $(READY) ## new random examples until MINUTES=30 are over or a test fai
 	run="$(BIN)/pytest -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')"; \
 	echo "$$run"; $$run -rf -n auto --dist worksteal || { echo "repeat with: $$run TEST"; exit 1; }; done
 
-lint: $(READY)   ## mend what can be mended, then say what is left
+lint: $(READY)   ## format the code, fix what ruff can fix, and list the rest
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/mypy
@@ -75,32 +75,32 @@ borg: $(READY)   ## Figure 6 of the queues with 10^9 arrivals a point, into the 
 notebooks-student: $(READY) ## the notebooks without answers and outputs, into FOLDER=build/notebooks-student
 	$(BIN)/python notebooks/student.py $(or $(FOLDER),build/notebooks-student)
 
-docs: $(READY)   ## write docs/_reference anew from the code, and the site in build/docs/index.html; warnings are errors
+docs: $(READY)   ## write docs/_reference again from the code, and the site in build/docs/index.html; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 
-archive: $(READY) ## verify the archive: every solution recomputed, every certificate walked, no solver
+archive: $(READY) ## verify the archive: recompute every solution and check every certificate, without a solver
 	$(BIN)/schedopt archive verify
 
-archive-solve: $(READY) ## solve again what is open in the archive, or believed, and keep what is better
+archive-solve: $(READY) ## solve open instances of the archive again, confirm optima that have no certificate, and keep better results
 	$(BIN)/python -m benchmarks.archive
 
 archive-file: $(READY) ## the archive as one file for a release, build/schedopt-archive.zip
 	mkdir -p build && cd archive && ../$(BIN)/python -m zipfile -c ../build/schedopt-archive.zip README.md *.zip
 
-schema: $(READY) ## write the JSON Schemas anew from the record types
+schema: $(READY) ## write the JSON Schemas again from the record types
 	$(BIN)/python -m instances.schema
 
-agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forgeries
+agree: $(READY)  ## solve 100,000 random instances by two methods each, and check 8,000 falsified results
 	PYTHONPATH=tests $(BIN)/python -m builders.agree
 	PYTHONPATH=tests $(BIN)/python -m builders.forging
 
-release-check: $(READY) ## built, described, installed into an empty environment, the README run from it, docs built (needs the network; ten minutes)
+release-check: $(READY) ## build the package, install it into an empty environment, run the README there, build the docs (needs the network; ten minutes)
 	$(BIN)/python -m benchmarks.release
 	$(MAKE) docs
 
 lock: $(READY)   ## lock the versions anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra all --extra cluster --extra docs --extra scip --group dev pyproject.toml -o requirements.lock
 
-clean:           ## remove what make made
+clean:           ## remove the files that make wrote
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name "*.nb[ic]" -delete  # compiled kernels of earlier versions
