@@ -230,7 +230,9 @@ def _by_name(model: Formulation, solver: str) -> Engine:
         others = listing([one.name for one in table if one.available and one.accepts(model)])
         rules = [*model.side_constraints(), *(["native changes"] if model.changed else [])]
         rules += ["several objectives"] if getattr(model, "ordered", False) else []
-        expected = f"a model that it accepts ({engine.description}), or another engine{others}"
+        expected = (
+            f"a model that the engine accepts ({engine.description}), or another engine{others}"
+        )
         found = f"a {model.name} with {', '.join(rules)}" if rules else f"this {model.name}"
         raise InputError(expected, found=found, parameter="solver", place=solver)
     return engine

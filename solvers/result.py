@@ -238,7 +238,7 @@ class Document(Outcome, frozen=True, kw_only=True):
 
 
 class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """What few results have; see `Document` for the meaning of each field."""
+    """Fields that only some results have; `Document` describes each."""
 
     trace: Trace = ()
     conflict: tuple[str, ...] = ()

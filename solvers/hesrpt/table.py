@@ -48,7 +48,7 @@ class LagrangianEngine(Engine[Allocation]):
     description = (
         "Lagrangian bound for flow times without arrivals, with caps and floors of "
         "jobs and of disjoint teams; by default from 9 jobs on. Up to 60 jobs, branch-and-bound "
-        "goes on"
+        "continues"
     )
     proves = "a bound over all orders, about 0.5% below the cost; it ignores floors of teams"
     confirmed_by = "model"
