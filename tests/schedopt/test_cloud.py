@@ -160,6 +160,21 @@ def test_plan_with_cloud_shows_each_job_once(tmp_path: Path) -> None:
     )
 
 
+def test_explain_of_a_plan_with_cloud_counts_both_places_of_a_job() -> None:
+    night = night_of([(4, 2), (3, 2), (2, 2)], deadline=2)
+    whole, rules, _ = with_cloud(night, (), Offer.of(PRICE, 0.5, everything=False), ["j0", "j2"])
+    result = schedopt.solve(whole, formulation="schedule", constraints=rules, explain=True)
+    assert result.objective == 4  # a job in the cloud for two hours costs 1
+    assert result.explanation is not None
+    left_out = {one["job"]: one for one in result.explanation["left_out"]}
+    assert left_out.keys() == {"j1", "j2"}
+    assert left_out["j1"]["needed"] == 4
+    assert left_out["j1"]["reason"] == "rule:budget"  # j0 could run in the cloud
+    assert left_out["j2"]["needed"] == 4
+    assert [one["rule"] for one in result.explanation["rules"]] == ["budget"]
+    assert result.explanation["rules"][0]["gains"] == ["j1"]
+
+
 @pytest.mark.parametrize(
     ("table", "words", "message"),
     [

@@ -13,10 +13,11 @@ import msgspec
 
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.formulations.dssp.rows import selectable
-from schedopt.instances.constraints import Constraint, Require, label
+from schedopt.instances.constraints import Apart, AtLeast, Constraint, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import quote
+from schedopt.planning.cloud import hidden, twins_of
 from schedopt.planning.reasons import Reason, reasons
 from schedopt.problems.summary import Explanation, LeftOut, RulePrice
 from schedopt.solvers import portfolio
@@ -53,14 +54,20 @@ def explain(
         asked += "'"
     names = frozenset(result.solution.selected if result.solution else ())
     best = _optimum(model.instance, result)
-    out = [job for job in night.jobs if job.name not in names]
-    able = {n for n, fits in zip(night.index, _able(model), strict=True) if fits}
-    questions = [[*rules[:i], *rules[i + 1 :]] for i in range(len(rules))]
-    questions += [
-        [*rules, Require(name=asked, jobs=(job.name,))] for job in out if job.name in able
-    ]
+    absent = names | hidden(night, names)
+    out = [job for job in night.jobs if job.name not in absent]
+    twins = twins_of(night)
+    places = {job.name: [job.name] for job in out}  # a job may run on the farm or in the cloud
+    for twin, name in twins.items():
+        if name in places:
+            places[name].append(twin)
+    can_run = dict(zip(night.index, _able(model), strict=True))
+    able = {name for name, own in places.items() if any(can_run[place] for place in own)}
+    priced = [rule for rule in rules if not _joins_twins(rule, twins)]
+    questions = [[other for other in rules if other is not rule] for rule in priced]
+    questions += [[*rules, _runs(asked, places[job.name])] for job in out if job.name in able]
     solved = _solve_each(model, questions, limits, progress)
-    without = {str(rule.name): next(solved) for rule in rules}
+    without = {str(rule.name): next(solved) for rule in priced}
     prices = tuple(_price(name, best, other, night.index) for name, other in without.items())
     left = []
     for job in out:
@@ -113,6 +120,18 @@ def _other_rules(model: Model, bare: Instance, rules: Sequence[Constraint]) -> M
     return type(model)(bare, fill=model.fill).add(*rules)
 
 
+def _runs(name: str, places: Sequence[str]) -> Constraint:
+    """Return the rule that a job runs in one of its places."""
+    if len(places) == 1:
+        return Require(name=name, jobs=tuple(places))
+    return AtLeast(name=name, jobs=tuple(places), count=1)
+
+
+def _joins_twins(rule: Constraint, twins: dict[str, str]) -> bool:
+    """Return whether the rule only states that a job runs once, on the farm or in the cloud."""
+    return isinstance(rule, Apart) and any(twins.get(name) in rule.jobs for name in rule.jobs)
+
+
 def _able(model: Model) -> Sequence[bool]:
     """Return which jobs can run at all."""
     night = model.instance
@@ -122,12 +141,14 @@ def _able(model: Model) -> Sequence[bool]:
 
 
 def _optimum(night: Instance, result: Result) -> _Optimum:
-    """Return the optimum of a result."""
+    """Return the optimum of a result; a job in the cloud has its own name."""
     chosen = frozenset(result.solution.selected if result.solution else ())
     paid_in_part = as_written(result.objective or 0.0)
     worth = paid_in_part if night.late else _total(night, "reward", chosen)
     later = tuple(_total(night, name, chosen) for name in night.objectives[1:])
-    return _Optimum(worth, chosen, result.proven, later=later)
+    twins = twins_of(night)
+    jobs = frozenset(twins.get(name, name) for name in chosen)
+    return _Optimum(worth, jobs, result.proven, later=later)
 
 
 def _total(night: Instance, objective: str, chosen: frozenset[str]) -> Fraction:
