@@ -229,11 +229,12 @@ def _by_name(model: Formulation, solver: str) -> Engine:
     if not engine.accepts(model):
         others = listing([one.name for one in table if one.available and one.accepts(model)])
         rules = [*model.side_constraints(), *(["native changes"] if model.changed else [])]
-        rules += ["several objectives"] if getattr(model, "ordered", False) else []
+        several = getattr(model, "ordered", False) is True  # of an allocation it is a method
+        rules += ["several objectives"] if several else []
         expected = (
             f"a model that the engine accepts ({engine.description}), or another engine{others}"
         )
-        found = f"a {model.name} with {', '.join(rules)}" if rules else f"this {model.name}"
+        found = f"this {model.name}" + (f" with {', '.join(rules)}" if rules else "")
         raise InputError(expected, found=found, parameter="solver", place=solver)
     return engine
 

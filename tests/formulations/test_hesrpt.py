@@ -240,7 +240,7 @@ def test_allocation_refuses_models_that_it_cannot_solve(says: str) -> None:
 def test_own_engines_refuse_a_changed_program(solver: str) -> None:
     model: Any = Allocation(TWO)
     model.model.constraints.append(model.completion["j0"] <= 2.0)
-    assert "native" in str(refusal(schedopt.solve, model, solver=solver))
+    assert "found this allocation with native" in str(refusal(schedopt.solve, model, solver=solver))
 
 
 def test_allocation_names_floors_that_cannot_hold() -> None:
