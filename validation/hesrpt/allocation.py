@@ -195,7 +195,7 @@ def _check_rule(
         most = 1.0 if constraint.at_most is None else constraint.at_most
         bounded = [(job, {job}, least, most) for job in constraint.jobs]
     elif isinstance(constraint, FairShare):
-        for group in constraint.at_least.keys() | constraint.at_most.keys():
+        for group in dict.fromkeys([*constraint.at_least, *constraint.at_most]):
             mine = {j.name for j in instance.jobs if j.groups.get(constraint.by) == group}
             least = constraint.at_least.get(group, 0.0)
             bounded.append((group, mine, least, constraint.at_most.get(group, 1.0)))
