@@ -22,7 +22,7 @@ import schedopt
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances import files
 from schedopt.instances.constraints import Apart, AtLeast, AtMost, FairShare, Require
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp import Down, Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.greedy import greedy_solution
@@ -144,6 +144,33 @@ def test_engine_of_one_objective_refuses_several() -> None:
     assert "one objective" in str(refusal(lambda: Schedule(staged).model))
     late = msgspec.structs.replace(staged, late=((0.0, 1.0), (1.0, 0.5)))
     assert "late" in str(refusal(schedopt.solve, late, formulation="schedule"))
+
+
+def test_objectives_of_jobs_that_cannot_be_on_time_have_no_weight() -> None:
+    third, large = 0.333333, 2.0**20
+    jobs = (
+        Job(name="first", reward=0, stages=((third,), (third,)), deadline=0.5),
+        Job(name="wide", reward=0, stages=((2 * third,) * 3,), values={"two": large}),
+        Job(
+            name="after",
+            reward=0,
+            stages=((2 * third,),),
+            after=("first",),
+            values={"one": large},
+        ),
+    )
+    night = Instance(
+        name="n",
+        processors=2,
+        deadline=1.5,
+        jobs=jobs,
+        down=(Down(start=0.5, end=1.0, processors=1),),
+        constraints=(Apart(jobs=("after", "wide", "first")),),
+        objectives=("reward", "one", "two"),
+    )
+    result = solve(night, formulation="schedule", threads=1)
+    assert result.proven, result.message
+    assert not any(result.solution.objectives)
 
 
 def test_schedule_with_objectives_is_no_better_with_less_time() -> None:

@@ -100,7 +100,10 @@ def groups_of(night: Instance, most: int = MOST_COMBINED) -> list[Group]:
             groups.append(Group((name,), worths, total, whole.scale))
             continue
         before = last.weights if len(last.names) > 1 else [w * last.scale for w in last.weights]
-        values = [w * (total + 1) + int(n) for w, n in zip(before, whole.numbers, strict=True)]
+        values = [  # jobs that cannot be on time have no weight, which could be too large
+            w * (total + 1) + int(n) if fits else Fraction(0)
+            for w, n, fits in zip(before, whole.numbers, able, strict=True)
+        ]
         names, step = (*last.names, name), last.step * (total + 1)
         reduction = last.reduction * (total + 1) + (total if name.startswith(LEAST) else 0)
         total += last.total * (total + 1)
