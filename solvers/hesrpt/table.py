@@ -26,7 +26,7 @@ class ClosedFormEngine(Engine[Allocation]):
     confirmed_by = "clarabel"
 
     def accepts(self, model: Allocation) -> bool:
-        """Accept models without arrivals whose completion order is known."""
+        """Return True for a model without arrivals whose completion order is known."""
         if model.instance.arrivals.any():
             return False
         if model.instance.objective == "makespan":
@@ -54,7 +54,7 @@ class LagrangianEngine(Engine[Allocation]):
     confirmed_by = "model"
 
     def accepts(self, model: Allocation) -> bool:
-        """Accept flow times without arrivals or a given order."""
+        """Return True for flow times without arrivals and without a given order."""
         whole = bounds_of(model.rules, len(model.instance.jobs)).whole
         free = not (model.given or model.instance.arrivals.any())
         return _counts_flow_times(model) and free and whole
@@ -86,7 +86,7 @@ class OrderEngine(Engine[Allocation]):
     confirmed_by = "model"
 
     def accepts(self, model: Allocation) -> bool:
-        """Accept flow times of few jobs whose order is not given."""
+        """Return True for flow times of few jobs whose order is not given."""
         few = len(model.instance.jobs) <= MOST_JOBS
         return _counts_flow_times(model) and not model.given and few
 
@@ -131,7 +131,7 @@ class DeclaredAllocation(Engine[Allocation]):
     needs = "clarabel"
 
     def accepts(self, model: Allocation) -> bool:
-        """Accept a model whose timelines can be enumerated, or that the user changed."""
+        """Return True if the timelines can be enumerated, or if the user changed the model."""
         return model.changed or has_few_timelines(model, 720)  # as for 6 jobs
 
     def solve(self, model: Allocation, task: EngineTask) -> Result | Partial:

@@ -38,7 +38,7 @@ class ScheduleEngine(Engine):
     confirmed_by = "cp-sat"
 
     def accepts(self, model: Any) -> bool:
-        """Accept an unchanged model of one objective."""
+        """Return True for an unchanged model of one objective."""
         return len(model.instance.objectives) < 2 and not model.changed
 
     def solve(self, model: Any, task: EngineTask) -> Result | Partial:
@@ -59,7 +59,7 @@ class CpsatScheduleEngine(Engine):
     needs = "ortools"
 
     def accepts(self, model: Any) -> bool:
-        """Accept an unchanged model of one objective."""
+        """Return True for an unchanged model of one objective."""
         return len(model.instance.objectives) < 2 and not model.changed
 
     def solve(self, model: Any, task: EngineTask) -> Result | Partial:

@@ -65,7 +65,7 @@ class DeclaredBound(Engine["LogBound"]):
     certificate = "server-prices"
 
     def accepts(self, model: LogBound) -> bool:
-        """Accept short logs."""
+        """Return True for a short log."""
         return has_few_starts(model)
 
     def solve(self, model: LogBound, task: EngineTask) -> Result | Partial:

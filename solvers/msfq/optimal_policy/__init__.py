@@ -22,7 +22,7 @@ class PolicyIterationEngine(Engine["OptimalPolicy"]):
     needs = "scipy"
 
     def accepts(self, model: OptimalPolicy) -> bool:
-        """Accept any process; raise `InputError` if more than its costs was changed."""
+        """Return True; raise `InputError` if more of the process than its costs was changed."""
         _ = model.changed
         return True
 
@@ -43,7 +43,7 @@ class DeclaredPolicy(Engine["OptimalPolicy"]):
     )
 
     def accepts(self, model: OptimalPolicy) -> bool:
-        """Accept processes whose linear program is not too large."""
+        """Return True if the linear program of the process is not too large."""
         from schedopt.solvers.msfq.optimal_policy import program
 
         _ = model.changed

@@ -44,7 +44,7 @@ class ChainEngine(Engine["Threshold"]):
     needs = "scipy"
 
     def accepts(self, model: Threshold) -> bool:
-        """Accept exact curves whose chains are small."""
+        """Return True for exact curves whose chains are small."""
         k, load = model.system.k, round(model.system.load, 9)
         short = any(k <= few and load <= most for few, most in LIGHT.items())
         return short and model.method == "exact"
